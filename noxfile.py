@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parent
 #: Names of all layers, in the order in which they build on each other.
 ALL_LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
 DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
-DOCS_REQUIRES = ("furo>=2024.8", "myst-parser>=4", "numpydoc>=1.8", "sphinx>=8", "sphinxcontrib-mermaid>=1")
 PEERS = ("jax>=0.4.35", "pytensor>=2.26")
 
 
@@ -64,10 +63,16 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation site into dist/docs, with warnings as errors; `-- linkcheck` follows its links, too."""
+    """Build the documentation site into dist/docs, with warnings as errors.
+
+    `-- linkcheck` follows its links, too; `-- full` runs the programs of the gallery in their long form.
+    """
     python = python_of(session)
-    install_layer(session, "theano", python, *(f"--with={name}" for name in DOCS_REQUIRES))
-    session.run(python, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "dist/docs", external=True)
+    install_layer(session, "theano", python, f"--with-file={ROOT / 'docs' / 'requirements.txt'}")
+    form = {"THEANO_GALLERY": "full" if "full" in session.posargs else "quick"}
+    session.run(
+        python, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "dist/docs", external=True, env=form
+    )
     if "linkcheck" in session.posargs:
         session.run(python, "-m", "sphinx", "-q", "-b", "linkcheck", "docs", "dist/links", external=True)
     session.log("open %s", ROOT / "dist" / "docs" / "index.html")

@@ -14,6 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from _gallery import gallery_pages
+from _made import made_page
+
 from theano.compile.mode import optdb
 from theano_graph import TheanoError, config
 from theano_optimize import RewriteDatabase
@@ -31,7 +34,9 @@ def write_pages(folder: Path) -> None:
         "rewrites": rewrites_page(),
         "errors": errors_page(),
         "names": names_page(),
+        "made": made_page(),
         **dict(chapter_pages()),
+        **dict(gallery_pages(folder)),
     }
     for name, text in pages.items():
         path = folder / f"{name}.md"
@@ -154,17 +159,24 @@ def chapter_pages() -> Iterator[tuple[str, str]]:
     """Yield a page for each chapter: what it is about, the program, and what it prints."""
     pages: list[tuple[str, str]] = []
     for path in sorted(EXAMPLES.glob("chapter_*.py")):
-        source = path.read_text(encoding="utf-8")
-        about = ast.get_docstring(ast.parse(source)) or ""
+        about, code = about_and_code(path.read_text(encoding="utf-8"))
         title = path.stem.removeprefix("chapter_").replace("_", " ").capitalize()
-        code = source.partition('"""\n\nfrom')[2]
-        lines = [f"# {title}\n", _escaped(about.split("\n\n")[0]) + "\n", f"```python\nfrom{code.rstrip()}\n```\n"]
+        lines = [f"# {title}\n", _escaped(about.split("\n\n")[0]) + "\n", f"```python\n{code}\n```\n"]
         printed = _output(path)
         if printed.strip():
             lines += [f"It prints:\n\n```text\n{printed.rstrip()}\n```\n"]
         pages.append((path.stem, "\n".join(lines)))
     yield from pages
     yield "chapters", _listing(pages)
+
+
+def about_and_code(source: str) -> tuple[str, str]:
+    """Return the docstring of a program, and the program without it."""
+    tree = ast.parse(source)
+    about = ast.get_docstring(tree)
+    if about is None:
+        return "", source.strip()
+    return about, "\n".join(source.splitlines()[tree.body[0].end_lineno :]).strip()
 
 
 def _listing(pages: Iterable[tuple[str, str]]) -> str:

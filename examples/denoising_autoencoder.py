@@ -1,15 +1,17 @@
 """A denoising autoencoder, as programs of 2015 were written: a class with shared parameters and a list of updates.
 
 It learns to give back stripes of which a third of the pixels was blotted out. Run
-``python examples/denoising_autoencoder.py``; what it must have learnt is checked.
+``python examples/denoising_autoencoder.py [--quick] [--picture stripes.png]``; what it must have learnt is checked.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from demo_tools import drawing, run, tiles
 
 import theano
 import theano.tensor as T
@@ -90,7 +92,8 @@ def stripes(rng: np.random.RandomState, n: int) -> Array:
     return pictures.reshape(n, SIDE * SIDE)
 
 
-def main(epochs: int = 25) -> tuple[float, float]:
+def main(epochs: int = 25, quick: bool = True, picture: Path | None = None) -> tuple[float, float]:
+    epochs = epochs if quick else 4 * epochs
     rng = np.random.RandomState(123)
     data = theano.shared(stripes(rng, 1200), borrow=True)
     index = T.lscalar("index")
@@ -112,8 +115,15 @@ def main(epochs: int = 25) -> tuple[float, float]:
     assert costs[-1] < 0.5 * costs[0], costs
     assert after < 0.5 * before, (before, after)
     assert model.params[0] is model.W
+    if picture is not None:
+        with drawing(picture, 1, 3, size=(9, 3.4)) as panels:
+            shown = ("spoilt", spoilt), ("given back", repair(spoilt)), ("as they were", fresh)
+            for axes, (title, pictures) in zip(panels, shown, strict=True):
+                axes.imshow(tiles(pictures[:25].reshape(-1, SIDE, SIDE), 5), cmap="gray_r")
+                axes.set_axis_off()
+                axes.set_title(title)
     return before, after
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

@@ -1,14 +1,17 @@
 """Regression with a Gaussian process: a kernel, a Cholesky factor, and parameters learnt by gradient descent.
 
-Run ``python examples/gaussian_process.py``; the evidence, its gradient and the predictions are checked against NumPy.
+Run ``python examples/gaussian_process.py [--quick] [--picture process.png]``; the evidence, its gradient and the
+predictions are checked against NumPy.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from demo_tools import drawing, run
 
 import theano
 import theano.tensor as T
@@ -72,7 +75,7 @@ def expected(x: Array, y: Array, at: Array, params: list[float]) -> tuple[float,
     return float(cost), across @ inverse @ y, scale**2 - np.einsum("ij,jk,ik->i", across, inverse, across)
 
 
-def main(steps: int = 150) -> tuple[float, float]:
+def main(steps: int = 150, quick: bool = False, picture: Path | None = None) -> tuple[float, float]:
     rng = np.random.RandomState(11)
     x = np.sort(rng.uniform(-3, 3, size=(40, 1)), axis=0)
     y = np.sin(2 * x[:, 0]) + 0.1 * rng.randn(40)
@@ -109,8 +112,21 @@ def main(steps: int = 150) -> tuple[float, float]:
     assert cost < costs[0] - 10, (costs[0], cost)
     assert 0.05 < noise < 0.2, noise
     assert error < 0.25, error
+    if picture is not None:
+        line = np.linspace(-4, 4, 200)[:, None]
+        draw(picture, x[:, 0], y, line[:, 0], *predict(line))
     return cost, error
 
 
+def draw(path: Path, x: Array, y: Array, line: Array, means: Array, variances: Array) -> None:
+    with drawing(path) as axes:
+        width = 2 * np.sqrt(variances)
+        axes.fill_between(line, means - width, means + width, alpha=0.2, label="where it lies, in 95 of 100 cases")
+        axes.plot(line, means, label="learned")
+        axes.plot(line, np.sin(2 * line), "--", linewidth=1, label="true")
+        axes.plot(x, y, "k.", label="observed")
+        axes.legend(loc="lower left", fontsize=8)
+
+
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

@@ -1,16 +1,18 @@
 """A recurrent net whose steps are written out by a Python loop, as before loops were symbolic.
 
-It reads bits one at a time and learns to tell their running parity. Run ``python examples/unrolled_rnn.py``; that it
-learns, and that its gradient is right, is checked.
+It reads bits one at a time and learns to tell their running parity. Run ``python examples/unrolled_rnn.py [--quick]
+[--picture cost.png]``; that it learns, and that its gradient is right, is checked.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from demo_tools import drawing, run
 
 import theano
 import theano.tensor as T
@@ -104,7 +106,8 @@ def check_gradient(net: RecurrentNet, cost: Any, x: Any, y: Any, rng: np.random.
     np.testing.assert_allclose((ends[0] - ends[1]) / 2e-5, expected, rtol=1e-4)
 
 
-def main(steps: int = 400) -> float:
+def main(steps: int = 400, quick: bool = True, picture: Path | None = None) -> float:
+    steps = steps if quick else 3 * steps
     rng = np.random.RandomState(7)
     net = RecurrentNet(rng, 1, HIDDEN, STEPS)
     x, y = T.tensor3("x"), T.matrix("y")
@@ -120,8 +123,13 @@ def main(steps: int = 400) -> float:
     print(f"cost {costs[0]:.3f} -> {costs[-1]:.3f}; right answers {right:.3f}")
     assert costs[-1] < 0.2 * costs[0], (costs[0], costs[-1])
     assert right > 0.97, right
+    if picture is not None:
+        with drawing(picture) as axes:
+            axes.semilogy(costs)
+            axes.set_xlabel("step")
+            axes.set_ylabel("cross-entropy of the parity")
     return right
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

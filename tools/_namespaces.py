@@ -9,6 +9,15 @@ A package that takes part has two blocks in its `__init__`, which :func:`written
 value that a module defines, or what it lists in `__all__`. The word `*` stands for all modules beside the `__init__`
 that have such a list. The second block holds their names, for `__all__`.
 Whatever else the file holds is written by hand.
+
+Functions of tensors that apply a scalar op to each element are made in one block of `elemwise/_functions.py`, which
+:func:`functions_written` fills. It begins with
+
+    # Functions of scalar ops, written by tools/generate_names.py:
+    #     abs_=abs -relu ...
+
+and has a function for each op that a module of `theano_linker_c.scalar` makes (`tanh = Tanh()`), `abs_` for the one
+that is called `abs` there, and none for `relu`.
 """
 
 from __future__ import annotations
@@ -27,14 +36,18 @@ NEXT = "#     "
 FOOT = "# End of the names that these define."
 ALL_HEAD = "# Their names, written by tools/generate_names.py.\n"
 ALL_FOOT = "# End of their names."
+FUNCTIONS_HEAD = "# Functions of scalar ops, written by tools/generate_names.py:\n"
+FUNCTIONS_FOOT = "# End of the functions of scalar ops."
 #: What modules define for their package alone.
 PRIVATE = {"RECORDS"}
 WIDTH = 120
 
 
 def packages() -> Iterator[Path]:
-    """Find the files with blocks to fill, packages before those that contain them."""
-    for name in reversed(LAYERS):
+    """Find the files with blocks to fill: those of lower layers first, and packages before those that contain them."""
+    for name in LAYERS:
+        if name == "tensor":
+            yield functions_path()
         found = sorted(layer(name).source.rglob("__init__.py"), key=lambda path: -len(path.parts))
         yield from (path for path in found if HEAD in path.read_text(encoding="utf-8"))
 
@@ -129,15 +142,65 @@ def listing(package: Path) -> list[str]:
 
 
 def written(path: Path) -> str:
-    """Return the text of a package's `__init__` with its blocks brought up to date."""
+    """Return the text of a package's `__init__`, or of the functions of scalar ops, with its blocks up to date."""
     text = path.read_text(encoding="utf-8")
+    if FUNCTIONS_HEAD in text:
+        return functions_written(path)
     words: list[str] = []
-    for line in text[text.index(HEAD) + len(HEAD) :].splitlines():
-        if not line.startswith(NEXT):
-            break
-        for word in line.removeprefix(NEXT).split():
-            words += listing(path) if word == "*" else [word]
+    for word in words_after(text, HEAD):
+        words += listing(path) if word == "*" else [word]
     text = between(text, HEAD, FOOT, list(imports(path, words)), path)
     names = sorted({name for word in words for name in names_of(path, word)[1]})
     lines = ["__all__ += [", *filled([f'"{n}"' for n in names], "    "), "]"]
     return between(text, ALL_HEAD, ALL_FOOT, lines, path)
+
+
+def words_after(text: str, head: str) -> Iterator[str]:
+    """Yield the words of the comment that follows a marker."""
+    for line in text[text.index(head) + len(head) :].splitlines():
+        if not line.startswith(NEXT):
+            return
+        yield from line.removeprefix(NEXT).split()
+
+
+def made_ops(path: Path) -> Iterator[str]:
+    """Yield the names of instances that a module, or a package of modules, makes of classes of its own."""
+    for file in sorted(path.parent.glob("_*.py")) if path.name == "__init__.py" else [path]:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+        for node in tree.body:
+            made = node.value.func if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) else None
+            if isinstance(node, ast.Assign) and isinstance(made, ast.Name) and made.id in classes:
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def scalar_ops(package: Path) -> list[str]:
+    """Return the public names of the ops that modules of a package make, in their order."""
+    found = []
+    for word in words_after(package.read_text(encoding="utf-8"), HEAD):
+        module, names = names_of(package, word)
+        public = {original: name for name, original in names.items()}
+        found += [public[name] for name in made_ops(module_path(package, module)) if name in public]
+    return found
+
+
+def functions_path() -> Path:
+    """Return the module with the functions of scalar ops."""
+    return layer("tensor").source / "elemwise" / "_functions.py"
+
+
+def functions_written(path: Path, package: Path | None = None) -> str:
+    """Return the text of a module with its block of functions of the ops of a package brought up to date."""
+    text = path.read_text(encoding="utf-8")
+    words = list(words_after(text, FUNCTIONS_HEAD))
+    left_out = {word.removeprefix("-") for word in words if word.startswith("-")}
+    name_of = {original: name for name, _, original in (word.partition("=") for word in words) if original}
+    ops = scalar_ops(package or layer("linker-c").source / "scalar" / "__init__.py")
+    unknown = sorted((left_out | set(name_of)).difference(ops))
+    if unknown:
+        sys.exit(
+            f"{path} names ops that do not exist: {', '.join(unknown)}\n  To mend: name those of the scalar modules."
+        )
+    taken = ((name_of.get(op, op), op) for op in ops if op not in left_out)
+    lines = [f'{name} = _function("{name}", scalar.{op})' for name, op in taken]
+    return between(text, FUNCTIONS_HEAD, FUNCTIONS_FOOT, lines, path)

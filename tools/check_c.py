@@ -30,6 +30,8 @@ CPPCHECK = (
     *("--quiet", "--enable=warning,performance,portability", "--std=c11", "--error-exitcode=1", "--inline-suppr"),
     *("--suppress=invalidPointerCast", "-DPy_RETURN_NONE=return Py_None", "-j2"),
 )
+#: Columns of a line.
+WIDTH = 120
 SANITIZER = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 #: Tests of linker-c, by folder of import: some of each part of the runtime, and of generated kernels.
 SANITIZED = (
@@ -49,6 +51,19 @@ def run(command: Sequence[str], folder: Path = ROOT, **environment: str) -> bool
 def check_format(files: Sequence[str]) -> bool:
     """See that clang-format has nothing to change."""
     return run([str(Path(sysconfig.get_path("scripts"), "clang-format")), "--dry-run", "--Werror", *files])
+
+
+def check_width(files: Sequence[str]) -> bool:
+    """See that no line is too long: clang-format leaves comments as they are."""
+    found = [
+        f"{name}:{number}"
+        for name in files
+        for number, line in enumerate(Path(name).read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > WIDTH
+    ]
+    for place in found:
+        print(f"check_c: {place}: longer than {WIDTH} columns. To mend: wrap the comment", flush=True)
+    return not found
 
 
 def check_warnings(files: Sequence[str]) -> bool:
@@ -107,7 +122,7 @@ def main() -> int:
     given = parser.parse_args().folder
     units = sorted(map(str, CODE.rglob("*.c")))
     texts = sorted([*units, *map(str, CODE.rglob("*.h"))])
-    good = [check_format(texts), check_warnings(units), check_cppcheck(units)]
+    good = [check_format(texts), check_width(texts), check_warnings(units), check_cppcheck(units)]
     with tempfile.TemporaryDirectory() as scratch:
         good.append(check_sanitized(Path(scratch) if given is None else given.resolve()))
     return int(not all(good))

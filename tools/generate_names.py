@@ -8,7 +8,7 @@ The table of a module says for each source which names come from it: `"theano_gr
 what is imported only when somebody asks for it. The words `* -a -b` stand for all public names of a package of a layer
 but `a` and `b`. `mirrors = ".basic"` gives a package each public name of its module.
 In the module, the lines between the two markers are written by this tool; whatever else it holds is written by hand.
-`_namespaces.py` says how layers name what their modules define.
+`_namespaces.py` says how layers name what their modules define, and how scalar ops become functions of tensors.
 """
 
 from __future__ import annotations

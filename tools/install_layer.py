@@ -1,6 +1,7 @@
 """Install the built wheel of one layer, and of the layers below it, into an environment.
 
-    python tools/install_layer.py LAYER [--python PATH] [--test] [--with REQUIREMENT ...] [--constraint REQUIREMENT ...]
+    python tools/install_layer.py LAYER [--python PATH] [--test] [--with REQUIREMENT ...] [--with-file FILE ...]
+                                  [--constraint REQUIREMENT ...]
 
 LAYER may also be the name of an environment that ends with it, such as ``py312-tensor``.
 
@@ -37,6 +38,12 @@ def state_of(prefix: Path, wanted: object) -> str:
     return hashlib.sha256(json.dumps([wanted, held]).encode()).hexdigest()
 
 
+def requirements_of(path: Path) -> list[str]:
+    """Return the requirements that a file lists, one a line."""
+    lines = (line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line]
+
+
 def install(options: argparse.Namespace) -> None:
     """Make the environment of an interpreter hold a layer, what it requires, and the extra requirements."""
     top = layer_of(options.layer)
@@ -45,7 +52,7 @@ def install(options: argparse.Namespace) -> None:
     wheels = [wheel(item, options.python, options.wheels) for item in layers]
     if options.wheel is not None:
         wheels[layers.index(top)] = (options.wheel, sha256(options.wheel))
-    others += options.extra
+    others += [*options.extra, *(line for path in options.files for line in requirements_of(path))]
     prefix = prefix_of(options.python)
     wanted = [[[path.name, key] for path, key in wheels], others, options.constraint]
     stamp = prefix / STAMP
@@ -68,6 +75,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environment to install into")
     parser.add_argument("--test", action="store_true", help="install also what the tests of the layer need")
     parser.add_argument("--with", dest="extra", action="append", default=[], metavar="REQUIREMENT")
+    parser.add_argument("--with-file", dest="files", action="append", default=[], type=Path, metavar="FILE")
     parser.add_argument("--constraint", action="append", default=[], metavar="REQUIREMENT")
     parser.add_argument("--wheel", type=Path, help="install this wheel of the layer instead of building it")
     parser.add_argument("--wheels", type=Path, default=WHEELS, help="the folder that keeps the built wheels")

@@ -3,6 +3,9 @@
     python tools/run_doctests.py LAYER
 
 LAYER may also be the name of an environment that ends with it; the report is named after it.
+
+What users see by `help(theano.tensor.dot)` imports `theano`, wherever it is defined. Such examples have to be complete,
+and run with the whole stack: in that of `theano`, for all layers. Other examples run in their own layer.
 """
 
 from __future__ import annotations
@@ -11,13 +14,16 @@ import doctest
 import importlib
 import io
 import pkgutil
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-from _house import REPORTS, layer_of
+from _house import LAYERS, REPORTS, layer, layer_of
 
+#: What makes an example one of the whole stack.
+OF_THE_STACK = re.compile(r"^(import theano\b|from theano[ .])", re.MULTILINE)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -30,22 +36,33 @@ def modules(root: str) -> Iterator[ModuleType]:
             yield importlib.import_module(info.name)
 
 
-def run_examples(root: str, suite: ElementTree.Element) -> tuple[int, int]:
+def examples(roots: Sequence[str]) -> Iterator[doctest.DocTest]:
+    """Yield the docstrings with examples that are to run: those of the last root, and of others those of the stack."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for root in roots:
+        for module in modules(root):
+            for test in finder.find(module):
+                of_the_stack = any(OF_THE_STACK.search(example.source) for example in test.examples)
+                if of_the_stack and roots[-1] == "theano":
+                    # Nothing is there that the example does not import itself.
+                    test.globs = {"__name__": "__main__"}
+                if test.examples and (of_the_stack if root != roots[-1] else not of_the_stack or root == "theano"):
+                    yield test
+
+
+def run_examples(roots: Sequence[str], suite: ElementTree.Element) -> tuple[int, int]:
     """Run the examples of each docstring as one test; return how many there were and how many failed."""
     ran = failed = 0
-    finder, runner = doctest.DocTestFinder(exclude_empty=True), doctest.DocTestRunner(optionflags=FLAGS)
-    for module in modules(root):
-        for test in finder.find(module):
-            if not test.examples:
-                continue
-            said = io.StringIO()
-            outcome = runner.run(test, out=said.write)
-            ran += 1
-            case = ElementTree.SubElement(suite, "testcase", classname=module.__name__, name=test.name)
-            if outcome.failed:
-                failed += 1
-                ElementTree.SubElement(case, "failure", message="the example does not give what it shows")
-                print(said.getvalue())
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for test in examples(roots):
+        said = io.StringIO()
+        outcome = runner.run(test, out=said.write)
+        ran += 1
+        case = ElementTree.SubElement(suite, "testcase", classname=test.filename or "", name=test.name)
+        if outcome.failed:
+            failed += 1
+            ElementTree.SubElement(case, "failure", message="the example does not give what it shows")
+            print(said.getvalue())
     return ran, failed
 
 
@@ -54,7 +71,9 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: python tools/run_doctests.py LAYER")
     suite = ElementTree.Element("testsuite", name="doctests")
-    ran, failed = run_examples(layer_of(sys.argv[1]).module, suite)
+    named = layer_of(sys.argv[1])
+    roots = [layer(name).module for name in LAYERS] if named.name == LAYERS[-1] else [named.module]
+    ran, failed = run_examples(roots, suite)
     REPORTS.mkdir(exist_ok=True)
     ElementTree.ElementTree(suite).write(REPORTS / f"{sys.argv[1]}-doctests.xml")
     print(f"{ran} docstrings with examples, {failed} failed")

@@ -58,6 +58,38 @@ class TestNamespaces(unittest.TestCase):
             _namespaces.written(self.path)
 
 
+class TestFunctionsOfScalarOps(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(_namespaces.exported.cache_clear)
+        self.package = Path(folder.name, "__init__.py")
+        self.package.write_text(INIT)
+        Path(folder.name, "_sums.py").write_text("class All: ...\n\nclass Any: ...\n\nall_ = All()\nany = Any()\n")
+        Path(folder.name, "parts").mkdir()
+        Path(folder.name, "parts", "__init__.py").write_text("__all__ = ['last', 'middle']\n")
+        Path(folder.name, "parts", "_a.py").write_text(
+            "class Last: ...\n\nlast = Last()\nmiddle = Last()\nother = Last()\nDTYPES = tuple()\n"
+        )
+        self.functions = Path(folder.name, "functions.py")
+
+    def write(self, words: str) -> str:
+        head, foot = _namespaces.FUNCTIONS_HEAD, _namespaces.FUNCTIONS_FOOT
+        self.functions.write_text(f"{head}#     {words}\n{foot}\n\nby_hand = any\n")
+        return _namespaces.functions_written(self.functions, self.package)
+
+    def test_one_for_each_public_instance(self) -> None:
+        text = self.write("ALL=all -middle")
+        lines = [line for line in text.splitlines() if "_function(" in line]
+        found = ['ALL = _function("ALL", scalar.all)', 'any = _function("any", scalar.any)']
+        self.assertEqual(lines, [*found, 'last = _function("last", scalar.last)'])
+        self.assertTrue(text.endswith("\n\nby_hand = any\n"))
+
+    def test_a_name_that_no_module_has(self) -> None:
+        with self.assertRaisesRegex(SystemExit, "ops that do not exist: first, other\n  To mend"):
+            self.write("-other top=first")
+
+
 class TestAllNamesOfAPackage(unittest.TestCase):
     def test_some_left_out(self) -> None:
         words = generate_names.all_of("theano_tensor.elemwise", "* -conj other=exp").split()

@@ -17,6 +17,7 @@ import check_imports
 import check_install
 import check_release
 import check_size
+import install_layer
 import summarise
 from _house import LAYERS, ROOT, Layer, closure, layer, layer_of, split_requirements
 
@@ -39,6 +40,27 @@ class FolderTestCase(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+
+class TestPagesOfTheDesign(unittest.TestCase):
+    def test_lines_are_short(self) -> None:
+        for path in sorted((ROOT / "docs" / "design").glob("*.md")):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            long = [number for number, line in enumerate(lines, 1) if len(line) > 140]
+            with self.subTest(path.name):
+                self.assertEqual(long, [], "wrap these lines, or make a table or a list of them")
+
+
+class TestRequirementsFile(FolderTestCase):
+    def test_one_a_line(self) -> None:
+        path = self.write("requirements.txt", "# What is needed.\nfuro>=2024.8\n\nsphinx>=8  # the builder\n")
+        self.assertEqual(install_layer.requirements_of(path), ["furo>=2024.8", "sphinx>=8"])
+
+    def test_the_site_has_one_place_for_them(self) -> None:
+        needed = install_layer.requirements_of(ROOT / "docs" / "requirements.txt")
+        self.assertTrue(any(name.startswith("sphinx>=") for name in needed))
+        for name in ("noxfile.py", "tox.ini"):
+            self.assertNotIn("myst-parser", (ROOT / name).read_text(encoding="utf-8"))
 
 
 class TestSummarise(FolderTestCase):

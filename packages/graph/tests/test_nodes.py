@@ -4,7 +4,7 @@ import copy
 import os
 import pickle
 import unittest
-from typing import Any
+from typing import Any, get_origin
 
 from support import NUMBER, POSITIVE, Join, halves, join, names
 
@@ -153,7 +153,16 @@ class TestApply(unittest.TestCase):
 
     def test_inputs_must_be_variables(self) -> None:
         with self.assertRaisesRegex(TypeError, rf"(?s)input 1 of join is no variable: 3.*{HERE}"):
-            Apply(join, [names("x")[0], 3], [])  # type: ignore[list-item]  # the wrong type is what is tested
+            Apply(join, [names("x")[0], 3], [])  # type: ignore[type-var]  # the wrong type is what is tested
+
+    def test_parameters_are_for_type_checkers(self) -> None:
+        node: Apply[Op, Variable] = join(names("x")[0]).owner
+        self.assertIs(type(node), Apply)
+        self.assertIs(get_origin(Apply[Op, Variable]), Apply)
+        self.assertFalse(hasattr(node, "__dict__"))
+        again = pickle.loads(pickle.dumps(node))
+        self.assertIs(type(again), Apply)
+        self.assertEqual(again.op, node.op)
 
     def test_default_output(self) -> None:
         node = join(names("x")[0]).owner

@@ -41,12 +41,12 @@ def run(inputs: list[Any], output: Any, *values: Any, mode: Any = None) -> Any:
     return array(function(inputs, output, mode=mode, allow_input_downcast=True)(*values))
 
 
-def differences(compute: Any, values: list[Any], which: int, places: Any = None) -> Any:
-    """Return the gradient of ``compute(*arrays)`` by one of them, by central differences; 0 beyond `places`."""
+def differences(compute: Any, values: list[Any], which: int, positions: Any = None) -> Any:
+    """Return the gradient of ``compute(*arrays)`` by one of them, by central differences; 0 beyond `positions`."""
     arrays = [array(v).astype("float64") for v in values]
     found = np.zeros_like(arrays[which])
     for index in np.ndindex(*found.shape):
-        if places is not None and not places[index]:
+        if positions is not None and not positions[index]:
             continue
         ends = []
         for step in (1e-6, -1e-6):

@@ -156,7 +156,7 @@ class TestArithmetic(unittest.TestCase):
             (x + m, [x, m], [a, dense], lambda p, q: p + q, [stored, None]),
             (whole(S.col_scale(x, v)), [x, v], [a, columns], lambda p, q: p * q, [stored, None]),
         ]
-        for result, symbols, values, reference, places in cases:
+        for result, symbols, values, reference, positions in cases:
             cost = (T.sqr(result) * weights).sum()
             for which, symbol in enumerate(symbols):
 
@@ -167,7 +167,7 @@ class TestArithmetic(unittest.TestCase):
                 self.assertEqual(gradient.type.ndim, symbol.type.ndim)
                 np.testing.assert_allclose(
                     run(symbols, gradient, *values),
-                    differences(compute, values, which, places[which]),
+                    differences(compute, values, which, positions[which]),
                     atol=1e-6,
                     err_msg=f"{result.owner} by input {which}",
                 )

@@ -145,7 +145,7 @@ class TestSampled(unittest.TestCase):
             value = sparse_value("csr", (2, 4), other)
             np.testing.assert_allclose(f(a, b, value).toarray(), value.toarray() * (a @ b.T))
 
-    def test_places_that_are_none(self) -> None:
+    def test_positions_that_are_none(self) -> None:
         x, y, i, j = T.dmatrix("x"), T.dmatrix("y"), T.ivector("i"), T.lvector("j")
         for mode in ("FAST_RUN", get_mode("FAST_RUN").clone(linker="py")):
             f = function([x, y, i, j], S.SampledProduct()(x, y, i, j), mode=mode)

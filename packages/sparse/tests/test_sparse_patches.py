@@ -14,7 +14,7 @@ from theano_tensor import grad
 
 
 def reference(images: Any, kernels: Any, step: tuple[int, int], mode: str) -> Any:
-    """Correlate images (batch, channels, rows, columns) with kernels of one shape, place by place."""
+    """Correlate images (batch, channels, rows, columns) with kernels of one shape, position by position."""
     rows, columns = kernels.shape[2:]
     if mode == "full":
         images = np.pad(images, ((0, 0), (0, 0), (rows - 1,) * 2, (columns - 1,) * 2))
@@ -31,13 +31,13 @@ class TestConvolutionIndices(unittest.TestCase):
     def test_the_matrix_takes_patches(self) -> None:
         image = np.arange(1.0, 25).reshape(2, 3, 4)
         for mode, step in itertools.product(("valid", "full"), ((1, 1), (2, 1), (1, 3))):
-            indices, indptr, shape, format, places = ConvolutionIndices.evaluate((2, 3, 4), (2, 3), step, mode=mode)
+            indices, indptr, shape, format, positions = ConvolutionIndices.evaluate((2, 3, 4), (2, 3), step, mode=mode)
             self.assertEqual(format, "csc")
             matrix = scipy.sparse.csc_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
-            self.assertEqual(shape, (places[0] * places[1] * 12, 24))
-            patches = (matrix @ image.ravel()).reshape(*places, 2, 2, 3)
+            self.assertEqual(shape, (positions[0] * positions[1] * 12, 24))
+            patches = (matrix @ image.ravel()).reshape(*positions, 2, 2, 3)
             padded = np.pad(image, ((0, 0), (1, 1), (2, 2))) if mode == "full" else image
-            for i, j in np.ndindex(*places):
+            for i, j in np.ndindex(*positions):
                 a, b = i * step[1], j * step[0]
                 np.testing.assert_array_equal(patches[i, j], padded[:, a : a + 2, b : b + 3])
 
@@ -105,10 +105,10 @@ class TestMaxPool(unittest.TestCase):
         images = T.dmatrix("images")
         for shape, area in (((4, 6), (2, 3)), ((5, 7), (2, 2)), ((2, 4, 5), (3, 1))):
             value = np.random.default_rng(0).permutation(2 * int(np.prod(shape))).astype("float64").reshape(2, -1)
-            output, places = max_pool(images, shape, area)
-            self.assertEqual(places, (shape[-2] // area[0], shape[-1] // area[1]))
-            whole = value.reshape(2, -1, *shape[-2:])[:, :, : places[0] * area[0], : places[1] * area[1]]
-            parts = whole.reshape(2, -1, places[0], area[0], places[1], area[1])
+            output, positions = max_pool(images, shape, area)
+            self.assertEqual(positions, (shape[-2] // area[0], shape[-1] // area[1]))
+            whole = value.reshape(2, -1, *shape[-2:])[:, :, : positions[0] * area[0], : positions[1] * area[1]]
+            parts = whole.reshape(2, -1, positions[0], area[0], positions[1], area[1])
             expected = parts.max((3, 5))
             np.testing.assert_array_equal(function([images], output)(value), expected.reshape(2, -1))
             gradient = function([images], grad(output.sum(), images))(value)

@@ -38,10 +38,10 @@ class TestProducts(unittest.TestCase):
             return ((p @ q) ** 2 * weights).sum()
 
         for which, (symbol, value) in enumerate(((x, a), (y, b))):
-            places = array(value) != 0 if structured and which == 0 else None
+            positions = array(value) != 0 if structured and which == 0 else None
             np.testing.assert_allclose(
                 run([x, y], grad(cost, symbol), a, b),
-                differences(compute, [a, b], which, places),
+                differences(compute, [a, b], which, positions),
                 atol=1e-5,
                 err_msg=f"{product.__name__} {first} {second} {which}",
             )
@@ -87,10 +87,10 @@ class TestProducts(unittest.TestCase):
 
         np.testing.assert_allclose(run([u, v, p], result, *values), array(values[2]) * (values[0] @ values[1].T))
         for which, symbol in enumerate((u, v, p)):
-            places = array(values[2]) != 0 if which == 2 else None
+            positions = array(values[2]) != 0 if which == 2 else None
             np.testing.assert_allclose(
                 run([u, v, p], grad(T.sqr(result.toarray()).sum(), symbol), *values),
-                differences(compute, values, which, places),
+                differences(compute, values, which, positions),
                 atol=1e-5,
             )
 
@@ -148,9 +148,9 @@ class TestNativeProduct(unittest.TestCase):
         self.assertTrue(self.native(f))
         fine = ([1.0, 2.0], np.asarray([0, 2], "int32"), np.asarray([0, 1, 2], "int32"), np.ones((3, 2)))
         np.testing.assert_array_equal(f(*fine), [[1, 1], [2, 2]])
-        for place, value in ((1, [0, 3]), (1, [-1, 0]), (2, [0, 1, 3]), (2, [-5, 1, 2]), (1, [0, 1, 2])):
+        for position, value in ((1, [0, 3]), (1, [-1, 0]), (2, [0, 1, 3]), (2, [-5, 1, 2]), (1, [0, 1, 2])):
             given: list[Any] = list(fine)
-            given[place] = np.asarray(value, "int32")
+            given[position] = np.asarray(value, "int32")
             with self.assertRaisesRegex(ValueError, "sparse matrix"):
                 f(*given)
 

@@ -78,18 +78,18 @@ class TestParts(unittest.TestCase):
                     np.testing.assert_allclose(run([x], gradient, value), expected)
                     again = grad(T.sqr(WHOLE(gradient) if S.is_sparse(gradient) else gradient).sum(), x)
                     np.testing.assert_allclose(run([x], again, value), 4 * expected)
-            for element, place in ((x[1, 2], (1, 2)), (x[-1, i], (4, 2))):
+            for element, position in ((x[1, 2], (1, 2)), (x[-1, i], (4, 2))):
                 expected = np.zeros((5, 6))
-                expected[place] = 2 * value.toarray()[place]
+                expected[position] = 2 * value.toarray()[position]
                 np.testing.assert_allclose(run([x], grad(T.sqr(element), x), value), expected)
 
     def test_a_part_that_does_not_fit(self) -> None:
         x = S.csr_matrix("x")
-        placed = S.PlacedPart(((True, True, False), (False, False, False)))(x, T.as_tensor_variable([5, 6]), 1, 3)
+        scattered = S.ScatterPart(((True, True, False), (False, False, False)))(x, T.as_tensor_variable([5, 6]), 1, 3)
         value = sparse_value("csr", (2, 6))
-        np.testing.assert_array_equal(run([x], placed, value)[1:3], value.toarray())
+        np.testing.assert_array_equal(run([x], scattered, value)[1:3], value.toarray())
         with self.assertRaisesRegex(ValueError, "a part of 2 x 6 has the shape"):
-            run([x], placed, sparse_value("csr", (3, 6)))
+            run([x], scattered, sparse_value("csr", (3, 6)))
 
 
 class TestDiagonals(unittest.TestCase):
@@ -160,9 +160,9 @@ class TestSum(unittest.TestCase):
 
                     gradient = grad(T.sqr(result).sum(), x)
                     self.assertEqual(gradient.type, x.type)
-                    places = value.toarray() != 0 if structured else None
+                    positions = value.toarray() != 0 if structured else None
                     np.testing.assert_allclose(
-                        run([x], gradient, value), differences(compute, [value], 0, places), atol=1e-6
+                        run([x], gradient, value), differences(compute, [value], 0, positions), atol=1e-6
                     )
         with self.assertRaisesRegex(ValueError, "no axis 2"):
             S.sp_sum(x, 2)

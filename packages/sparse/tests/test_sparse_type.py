@@ -144,10 +144,10 @@ class TestProperties(unittest.TestCase):
         x = csr_matrix("x")
         f = function([x], csm_properties(x)[1])
         for column, fits in ((2**31 - 1, True), (2**31, False)):
-            places = np.asarray([0, column]), np.asarray([0, 2])
-            value = scipy.sparse.csr_matrix((np.ones(2), *places), shape=(1, 2**32))
+            positions = np.asarray([0, column]), np.asarray([0, 2])
+            value = scipy.sparse.csr_matrix((np.ones(2), *positions), shape=(1, 2**32))
             if fits:
-                np.testing.assert_array_equal(f(value), places[0])
+                np.testing.assert_array_equal(f(value), positions[0])
             else:
                 with self.assertRaisesRegex(ValueError, "positions beyond 2147483647"):
                     f(value)
@@ -182,9 +182,9 @@ class TestProperties(unittest.TestCase):
             (2, np.asarray([0, 3, 2], "int32"), "must grow"),
             (3, [2, 3, 4], "a shape has 2 lengths"),
         ]
-        for place, value, words in wrong:
+        for position, value, words in wrong:
             given: list[Any] = list(fine)
-            given[place] = value
+            given[position] = value
             with self.assertRaisesRegex(ValueError, words):
                 f(*given)
         with self.assertRaisesRegex(TypeError, "vector of integers"):

@@ -10,6 +10,8 @@ import numpy as np
 from scipy import special
 
 import theano_tensor as T
+from theano_linker_c import scalar
+from theano_linker_c.scalar import ScalarRecord
 
 FLOATS = ("float16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -157,6 +159,24 @@ TERNARY: dict[str, Form] = {
     "where": _SWITCH,
 }
 TABLES = {1: UNARY, 2: BINARY, 3: TERNARY}
+
+
+def form_of_record(record: ScalarRecord) -> Form:
+    """Return what a function has to give, as the record of its scalar op says it."""
+    kinds = "".join(sorted({np.dtype(dtype).kind for dtype in record.dtypes}))
+    return Form(record.reference, kinds, steps=16 * record.ulp, zeros=False)
+
+
+def complete() -> None:
+    """Put functions that no table names into those of their number of arguments."""
+    functions = {function.scalar_op: name for name, function in vars(T).items() if isinstance(function, T.Elemwise)}
+    for record in scalar.records:
+        name = functions.get(record.op)
+        if name is not None and not any(name in table for table in TABLES.values()):
+            TABLES[record.nin][name] = form_of_record(record)
+
+
+complete()
 #: Functions that are several nodes, or a node and parameters.
 COMPOSED: dict[str, tuple[Callable[..., Any], Form]] = {
     "real": (T.real, Form(np.real)),

@@ -180,7 +180,8 @@ class Opaque:
 
 class TestOptingOut(unittest.TestCase):
     def test_the_other_operand_decides(self) -> None:
-        x, other = T.dvector("x"), Opaque()
+        x = T.dvector("x")
+        other: Any = Opaque()
         for found, name in ((x + other, "radd"), (T.dot(other, x), "dot"), (T.dot(x, other), "rdot")):
             self.assertEqual(found[0], name)
             self.assertIs(found[1], x)

@@ -45,7 +45,7 @@ def _cases(record: ScalarRecord) -> list[list[Any]]:
     return cases
 
 
-def _stretched(reference: Callable[..., Any]) -> Callable[..., Any]:
+def _broadcasting(reference: Callable[..., Any]) -> Callable[..., Any]:
     """Return a reference for broadcast arguments of one for vectors of one length."""
 
     def whole(*values: Any) -> Any:
@@ -64,7 +64,7 @@ def _elementwise(record: ScalarRecord) -> OpRecord:
     return OpRecord(
         name=f"{record.op.name}_elementwise",
         op=Elemwise(record.op),
-        reference=_stretched(record.reference),
+        reference=_broadcasting(record.reference),
         cases=_cases(record),
         gradient=gradient,
         ulp=record.ulp,
@@ -78,7 +78,7 @@ def _with_parameters(record: ScalarRecord) -> OpRecord:
     return OpRecord(
         name=f"{record.op.name}_with_parameters",
         op=lambda *inputs: Elemwise(record.op)(*fixed, *inputs),
-        reference=lambda *inputs: _stretched(record.reference)(*fixed, *inputs),
+        reference=lambda *inputs: _broadcasting(record.reference)(*fixed, *inputs),
         cases=[[_numbers(record, "float64", (2, 3), 0.1) for _ in range(count)]],
         gradient=[[_numbers(record, "float64", (2, 3), 0.1) for _ in range(count)]],
         ulp=record.ulp,

@@ -54,7 +54,7 @@ class TestStaticShape(unittest.TestCase):
             self.assertIn(part, text)
 
     def test_number_of_arguments(self) -> None:
-        with self.assertRaisesRegex(TypeError, "exp takes 1 arguments, got 2"):
+        with self.assertRaisesRegex(TypeError, "exp takes 1 argument, got 2"):
             T.exp(T.dvector("x"), T.dvector("y"))
 
     def test_dtype_error_names_the_variable(self) -> None:

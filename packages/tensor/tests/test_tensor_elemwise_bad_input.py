@@ -73,7 +73,8 @@ class TestDtypes(unittest.TestCase):
         self.assertEqual((found.dtype.name, found.shape), (output.dtype, (3,)))
 
     def test_what_is_no_tensor(self) -> None:
-        for wrong in (object(), "text", {"a": 1}, [object()]):
+        some: list[Any] = [object(), "text", {"a": 1}, [object()]]
+        for wrong in some:
             for function in (tt.exp, tt.gammaln, tt.isnan, tt.sgn, tt.angle, tt.real):
                 with self.subTest(wrong=str(wrong)), self.assertRaises(TypeError):
                     function(wrong)

@@ -173,7 +173,8 @@ class TestErrors(unittest.TestCase):
         for axis, text in ((2, "axis 2 is out of range for 2 dimensions"), ((0, 0), "given twice")):
             with self.subTest(axis=axis), self.assertRaisesRegex(ValueError, text):
                 x.sum(axis=axis)
-        for wrong in ("a", 0.5):
+        some: list[Any] = ["a", 0.5]
+        for wrong in some:
             with self.subTest(axis=wrong), self.assertRaises(TypeError):
                 x.sum(axis=wrong)
 

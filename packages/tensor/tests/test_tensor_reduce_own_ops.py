@@ -225,4 +225,4 @@ class TestBadInput(unittest.TestCase):
     def test_what_is_no_tensor(self) -> None:
         for function in (tt.sum, tt.max, tt.argmax, tt.all, tt.var, tt.logsumexp):
             with self.subTest(function=function.__name__), self.assertRaises(TypeError):
-                function(object())
+                function(object())  # type: ignore[arg-type]

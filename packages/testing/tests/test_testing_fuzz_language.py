@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import theano_scan
+import theano_tensor as tt
 from theano_testing.fuzz import (
     NATIVE,
     Failure,
@@ -109,6 +110,47 @@ class WrongLoops(unittest.TestCase):
             lambda a, b, s: a * b + 0.5 * s, {"input": x, "taps": [-1, 1]}, np.ones(2), go_backwards=True
         )
         np.testing.assert_allclose(ours.eval(), wanted)
+
+
+class TheReference(unittest.TestCase):
+    """NumPy's values mean what the language means."""
+
+    def test_halves_of_narrow_floats(self) -> None:
+        # 0.5 is a constant of float32 beside float16, and NumPy's 0.5 has no dtype of its own.
+        for dtype in ("float16", "float32", "float64", "complex64"):
+            x = np.array([[1.4140625, -0.1]], dtype)
+            built = OPERATIONS["graph_op"].build
+            options = {"results": ("half(a[0])",), "joined": "m.sqrt(o[0])"}
+            variable = tt.TensorType(dtype, (None, None))("x")
+            found = built(variable, **options).eval({variable: x})
+            wanted = np.asarray(OPERATIONS["graph_op"].reference(x, **options))
+            with self.subTest(dtype=dtype):
+                self.assertEqual(wanted.dtype, found.dtype)
+                np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+    def test_numbers_that_choose(self) -> None:
+        # Zero chooses the other operand there, and nowhere beside it.
+        values = np.array([1.5, 0.0])
+        node = Node(OPERATIONS["where"], (0, 0, 1), {})
+        program = Program((Leaf(values, (None,)), Leaf(np.array([0, 0]), (None,)), node), (2,), ((2, (0,)),), (), 0)
+        self.assertEqual(compare_batch([program], [], Tally()), [])
+
+    def test_bounds_that_are_met(self) -> None:
+        # At a bound the gradient is 1; where both bounds are one number, the function is constant all the same.
+        values = np.array([1.5, 0.5])
+        node = Node(OPERATIONS["clip"], (0, 1, 1), {})
+        program = Program((Leaf(values, (None,)), Leaf(values, (None,)), node), (2,), ((2, (0,)),), (), 0)
+        self.assertEqual(compare_batch([program], [], Tally()), [])
+
+    def test_sums_of_sparse_matrices_that_cancel(self) -> None:
+        # What cancels is no element of the sum, and has no gradient; NumPy's differences have one.
+        values = np.array([[1.5, -0.25]])
+        options = {"form": "sub", "formats": ("csc", "csc")}
+        for other in (values, 2 * values):
+            leaves = (Leaf(values, (None, None)), Leaf(other, (None, None)))
+            node = Node(OPERATIONS["sparse_sub"], (0, 1), options)
+            program = Program((*leaves, node), (2,), ((2, (0,)),), (), 0)
+            self.assertEqual(compare_batch([program], [], Tally()), [])
 
 
 if __name__ == "__main__":

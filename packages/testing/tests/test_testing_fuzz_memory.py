@@ -48,7 +48,7 @@ class Memories(unittest.TestCase):
         layouts = {item.layout for p in programs for item in p.items if isinstance(item, Leaf)}
         self.assertGreaterEqual(layouts, {"c", "fixed", "swapped", "broadcast", "flipped", "stepped"})
         self.assertEqual({p.memory.borrowed for p in programs}, {True, False})
-        self.assertGreater(sum(bool(p.memory.lent) for p in programs), 80)
+        self.assertGreater(sum(bool(p.memory.donated) for p in programs), 80)
         self.assertGreater(sum(len(p.updates) > 1 for p in programs), 10)
         names = {x.operation.name for p in programs for x in p.items if isinstance(x, Node)}
         self.assertGreaterEqual(names, {"bump", "spoil", "inc_subtensor", "gemm"})

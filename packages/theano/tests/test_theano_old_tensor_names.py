@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -156,7 +157,8 @@ class TestFunctions(unittest.TestCase):
                 theano.function([x], shaped)(np.arange(6.0))
 
     def test_alloc_diag_of_linear_algebra_takes_vectors_only(self) -> None:
-        alloc_diag, x = theano.tensor.nlinalg.alloc_diag, T.dvector("x")
+        alloc_diag: Any = theano.tensor.nlinalg.alloc_diag
+        x = T.dvector("x")
         self.assertIs(type(alloc_diag(x).owner.op), theano.tensor.nlinalg.AllocDiag)
         np.testing.assert_array_equal(alloc_diag(x).eval({x: [1.0, 2.0]}), np.diag([1.0, 2.0]))
         with self.assertRaisesRegex(TypeError, "a vector is wanted"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 import unittest
@@ -43,6 +44,17 @@ class TestRecipes(unittest.TestCase):
     def test_every_page_is_run(self) -> None:
         pages = {path.name for path in PAGES.glob("*.md")} - {"README.md"}
         self.assertEqual(pages, {"elementwise_function.md", "native_kernel.md", "op.md", "rewrite.md", "target.md"})
+
+
+class TestPagesOfTheSite(unittest.TestCase):
+    def test_a_program_is_shown_without_its_docstring(self) -> None:
+        split = runpy.run_path(str(PAGES.parent / "_pages.py"))["about_and_code"]
+        program = 'import theano\n\nprint("""a text""")\n'
+        for quotes in ('"""', "'''", '"'):
+            with self.subTest(quotes):
+                about, code = split(f"{quotes}What it is about.{quotes}\n\n{program}")
+                self.assertEqual((about, code), ("What it is about.", program.strip()))
+        self.assertEqual(split(program), ("", program.strip()))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,18 @@ class TestCopy(unittest.TestCase):
         self.assertEqual(g.name, "accumulate copy")
         self.assertIsNot(g.maker.fgraph, f.maker.fgraph)
 
+    def test_a_name_given_afterwards_is_kept(self) -> None:
+        _, _, f = accumulator()
+        x = vector("x")
+        for g in (f, function([x], add(x, x))):
+            g.name = "second"
+            for made in (g.copy(), copy.copy(g)):
+                self.assertEqual(made.name, "second copy")
+            for made in (copy.deepcopy(g), pickle.loads(pickle.dumps(g))):
+                self.assertEqual(made.name, "second")
+                self.assertIn("second", repr(made))
+            self.assertEqual(g.copy(name="third").name, "third")
+
     def test_delete_updates(self) -> None:
         state, _, f = accumulator()
         f(10)

@@ -12,15 +12,16 @@ Examples
 
 from theano_graph import announce_words, register_library
 
-from . import _kinds_derivatives as _kinds_derivatives, rewrites as rewrites
-from ._arguments import until as until
-from ._checkpoints import scan_checkpoints as scan_checkpoints
-from ._lowering import LowerScans as LowerScans
-from ._op import Loop as Loop, Scan as Scan
-from ._plan import FINAL as FINAL, LAST as LAST, STACK as STACK, SUM as SUM, Memory as Memory, Plan as Plan
-from ._scan import scan as scan
+from . import rewrites as rewrites
+from ._call._arguments import until as until
+from ._call._checkpoints import scan_checkpoints as scan_checkpoints
+from ._call._scan import scan as scan
+from ._call._views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
+from ._derivatives import _documented as _documented
+from ._derivatives._lowering import LowerScans as LowerScans
+from ._loop._ops import Loop as Loop, Scan as Scan
+from ._loop._plan import FINAL as FINAL, LAST as LAST, STACK as STACK, SUM as SUM, Memory as Memory, Plan as Plan
 from ._version import __version__ as __version__
-from ._views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
 
 register_library(__file__)
 announce_words("theano_scan._words")

@@ -18,8 +18,8 @@ from theano_graph.safe_loading import (
 )
 from theano_linker_c import Mode
 
-from ._op import Loop, Scan
-from ._plan import FINAL, LAST, STACK, SUM, Memory, Plan
+from ._loop._ops import Loop, Scan
+from ._loop._plan import FINAL, LAST, STACK, SUM, Memory, Plan
 
 _MOST = 10_000
 _OPTIONS = frozenset({"mode", "name", "on_unused_input", "profile"})
@@ -61,4 +61,4 @@ FORMS[Loop] = ObjectForm(_loop, left_out=_GRAPH, anew=("fgraph",))
 
 def words() -> Iterator[Word]:
     """Yield all words of this layer."""
-    yield from class_words({"theano_scan._op": "Loop Scan", "theano_scan._plan": "Memory Plan"})
+    yield from class_words({"theano_scan._loop._ops": "Loop Scan", "theano_scan._loop._plan": "Memory Plan"})

@@ -16,8 +16,80 @@ array([[2., 0.],
 from theano_graph import announce_words, register_library
 from theano_tensor import register_sparse_gradient
 
-from . import _native_rewrites as _native_rewrites
-from ._arithmetic import (
+from ._core._build import (
+    SparseSharedVariable as SparseSharedVariable,
+    as_sparse as as_sparse,
+    as_sparse_or_tensor_variable as as_sparse_or_tensor_variable,
+    as_sparse_variable as as_sparse_variable,
+    constant as constant,
+    csc_matrix as csc_matrix,
+    csr_matrix as csr_matrix,
+    is_sparse as is_sparse,
+    matrix as matrix,
+    sparse_constructor as sparse_constructor,
+)
+from ._core._conversion import (
+    Cast as Cast,
+    DenseFromSparse as DenseFromSparse,
+    EnsureSortedIndices as EnsureSortedIndices,
+    Remove0 as Remove0,
+    SparseFromDense as SparseFromDense,
+    bcast as bcast,
+    cast as cast,
+    ccast as ccast,
+    clean as clean,
+    csc_from_dense as csc_from_dense,
+    csr_from_dense as csr_from_dense,
+    dcast as dcast,
+    dense_from_sparse as dense_from_sparse,
+    ensure_sorted_indices as ensure_sorted_indices,
+    fcast as fcast,
+    icast as icast,
+    lcast as lcast,
+    remove0 as remove0,
+    to_format as to_format,
+    wcast as wcast,
+    zcast as zcast,
+)
+from ._core._op import SparseOp as SparseOp
+from ._core._structure import (
+    CSC as CSC,
+    CSM as CSM,
+    CSR as CSR,
+    CooIndices as CooIndices,
+    CSMProperties as CSMProperties,
+    GatherElements as GatherElements,
+    ScatterElements as ScatterElements,
+    csm_data as csm_data,
+    csm_indices as csm_indices,
+    csm_indptr as csm_indptr,
+    csm_properties as csm_properties,
+    csm_shape as csm_shape,
+    sp_ones_like as sp_ones_like,
+    sp_zeros_like as sp_zeros_like,
+    stored_positions as stored_positions,
+    with_data as with_data,
+)
+from ._core._type import (
+    SparseConstant as SparseConstant,
+    SparseType as SparseType,
+    SparseVariable as SparseVariable,
+    all_dtypes as all_dtypes,
+)
+from ._native import _rewrites as _rewrites
+from ._native._forms import (
+    ChangeCompression as ChangeCompression,
+    CompressedSum as CompressedSum,
+    CompressedToDense as CompressedToDense,
+    GatherByIndex as GatherByIndex,
+)
+from ._native._products import (
+    CompressedDot as CompressedDot,
+    CompressedUsmm as CompressedUsmm,
+    UsmmCscDense as UsmmCscDense,
+    UsmmRows as UsmmRows,
+)
+from ._operations._arithmetic import (
     AddSD as AddSD,
     AddSS as AddSS,
     Comparison as Comparison,
@@ -41,42 +113,7 @@ from ._arithmetic import (
     row_scale as row_scale,
     sub as sub,
 )
-from ._build import (
-    SparseSharedVariable as SparseSharedVariable,
-    as_sparse as as_sparse,
-    as_sparse_or_tensor_variable as as_sparse_or_tensor_variable,
-    as_sparse_variable as as_sparse_variable,
-    constant as constant,
-    csc_matrix as csc_matrix,
-    csr_matrix as csr_matrix,
-    is_sparse as is_sparse,
-    matrix as matrix,
-    sparse_constructor as sparse_constructor,
-)
-from ._conversion import (
-    Cast as Cast,
-    DenseFromSparse as DenseFromSparse,
-    EnsureSortedIndices as EnsureSortedIndices,
-    Remove0 as Remove0,
-    SparseFromDense as SparseFromDense,
-    bcast as bcast,
-    cast as cast,
-    ccast as ccast,
-    clean as clean,
-    csc_from_dense as csc_from_dense,
-    csr_from_dense as csr_from_dense,
-    dcast as dcast,
-    dense_from_sparse as dense_from_sparse,
-    ensure_sorted_indices as ensure_sorted_indices,
-    fcast as fcast,
-    icast as icast,
-    lcast as lcast,
-    remove0 as remove0,
-    to_format as to_format,
-    wcast as wcast,
-    zcast as zcast,
-)
-from ._lists import (
+from ._operations._lists import (
     GetItem2Lists as GetItem2Lists,
     GetItem2ListsGrad as GetItem2ListsGrad,
     GetItemList as GetItemList,
@@ -86,25 +123,12 @@ from ._lists import (
     get_item_list as get_item_list,
     get_item_list_grad as get_item_list_grad,
 )
-from ._native import (
-    CompressedDot as CompressedDot,
-    CompressedUsmm as CompressedUsmm,
-    UsmmCscDense as UsmmCscDense,
-    UsmmRows as UsmmRows,
-)
-from ._native_forms import (
-    ChangeCompression as ChangeCompression,
-    CompressedSum as CompressedSum,
-    CompressedToDense as CompressedToDense,
-    GatherByIndex as GatherByIndex,
-)
-from ._op import SparseOp as SparseOp
-from ._patches import (
+from ._operations._patches import (
     ConvolutionIndices as ConvolutionIndices,
     convolve as convolve,
     max_pool as max_pool,
 )
-from ._products import (
+from ._operations._products import (
     Dot as Dot,
     SampledProduct as SampledProduct,
     StructuredDot as StructuredDot,
@@ -116,7 +140,7 @@ from ._products import (
     true_dot as true_dot,
     usmm as usmm,
 )
-from ._random import (
+from ._operations._random import (
     Binomial as Binomial,
     Multinomial as Multinomial,
     Poisson as Poisson,
@@ -127,13 +151,13 @@ from ._random import (
     multinomial as multinomial,
     poisson as poisson,
 )
-from ._shape import (
+from ._operations._shape import (
     ConstructSparseFromList as ConstructSparseFromList,
     Diag as Diag,
     GetItem2d as GetItem2d,
     GetItemScalar as GetItemScalar,
     HStack as HStack,
-    PlacedPart as PlacedPart,
+    ScatterPart as ScatterPart,
     SquareDiagonal as SquareDiagonal,
     Stack as Stack,
     Transpose as Transpose,
@@ -145,25 +169,7 @@ from ._shape import (
     transpose as transpose,
     vstack as vstack,
 )
-from ._structure import (
-    CSC as CSC,
-    CSM as CSM,
-    CSR as CSR,
-    CooIndices as CooIndices,
-    CSMProperties as CSMProperties,
-    GatherElements as GatherElements,
-    ScatterElements as ScatterElements,
-    csm_data as csm_data,
-    csm_indices as csm_indices,
-    csm_indptr as csm_indptr,
-    csm_properties as csm_properties,
-    csm_shape as csm_shape,
-    sp_ones_like as sp_ones_like,
-    sp_zeros_like as sp_zeros_like,
-    stored_places as stored_places,
-    with_data as with_data,
-)
-from ._structured import (
+from ._operations._structured import (
     abs_ as abs_,
     arcsin as arcsin,
     arcsinh as arcsinh,
@@ -195,13 +201,7 @@ from ._structured import (
     tanh as tanh,
     trunc as trunc,
 )
-from ._sums import SpSum as SpSum, sp_sum as sp_sum
-from ._type import (
-    SparseConstant as SparseConstant,
-    SparseType as SparseType,
-    SparseVariable as SparseVariable,
-    all_dtypes as all_dtypes,
-)
+from ._operations._sums import SpSum as SpSum, sp_sum as sp_sum
 from ._version import __version__ as __version__
 
 register_library(__file__)
@@ -243,7 +243,7 @@ __all__ = [
     "MulSS",
     "Multinomial",
     "Neg",
-    "PlacedPart",
+    "ScatterPart",
     "Poisson",
     "Remove0",
     "SampledProduct",
@@ -348,7 +348,7 @@ __all__ = [
     "sqr",
     "sqrt",
     "square_diagonal",
-    "stored_places",
+    "stored_positions",
     "structured_add",
     "structured_dot",
     "structured_exp",

@@ -1,4 +1,4 @@
-"""Rewrites of graphs with sparse matrices. Those that put in ops in C are in `_native_rewrites`."""
+"""Rewrites of graphs with sparse matrices. Those that put in ops in C are in `_native._rewrites`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
 from theano_tensor import Elemwise, ShapeI, constant, mul, stack
 
-from ._build import is_sparse
-from ._conversion import DenseFromSparse, SparseFromDense
-from ._products import Dot, StructuredDot, usmm
-from ._shape import Transpose
-from ._structure import CSM, CSMProperties, csm_properties
+from ._core._build import is_sparse
+from ._core._conversion import DenseFromSparse, SparseFromDense
+from ._core._structure import CSM, CSMProperties, csm_properties
+from ._operations._products import Dot, StructuredDot, usmm
+from ._operations._shape import Transpose
 
 #: Where the manual's table has products with sparse matrices: o3 and o4.
 RUN_TAGS = ("fast_run", "o3", "o4", "unsafe")
@@ -47,7 +47,7 @@ _CANONICALIZE, _SPECIALIZE = (_DATABASES[phase.tag] for phase in (Phase.CANONICA
 
 
 @rule(CSMProperties, databases=(_CANONICALIZE, _SPECIALIZE), phase=Phase.CANONICALIZE, tags=_ALWAYS)
-def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply[CSMProperties]) -> Found:
     """``csm_properties(CSM(data, indices, indptr, shape)) -> data, indices, indptr, shape``, also of a transpose."""
     inner = node.inputs[0].owner
     if inner is not None and isinstance(inner.op, Transpose):
@@ -63,7 +63,7 @@ def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(CSMProperties, databases=(_CANONICALIZE, _SPECIALIZE), phase=Phase.CANONICALIZE)
-def local_shape_of_sparse(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_shape_of_sparse(fgraph: FunctionGraph, node: Apply[CSMProperties]) -> Found:
     """The shape of a sparse matrix of which nothing else is asked is made of its two lengths."""
     if any(fgraph.n_clients(output) for output in node.outputs[:3]) or not fgraph.n_clients(node.outputs[3]):
         return None
@@ -72,7 +72,9 @@ def local_shape_of_sparse(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(DenseFromSparse, SparseFromDense, databases=(_CANONICALIZE,), phase=Phase.CANONICALIZE, tags=_ALWAYS)
-def local_dense_from_sparse_sparse_from_dense(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_dense_from_sparse_sparse_from_dense(
+    fgraph: FunctionGraph, node: Apply[DenseFromSparse | SparseFromDense]
+) -> Found:
     """A matrix made sparse and dense again, or dense and sparse again, is itself."""
     inner = node.inputs[0].owner
     there_and_back = {DenseFromSparse: SparseFromDense, SparseFromDense: DenseFromSparse}
@@ -83,7 +85,7 @@ def local_dense_from_sparse_sparse_from_dense(fgraph: FunctionGraph, node: Apply
 
 
 @rule(Elemwise, databases=(_SPECIALIZE,), phase=Phase.SPECIALIZE)
-def local_usmm(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_usmm(fgraph: FunctionGraph, node: Apply[Elemwise]) -> Found:
     """``z - alpha * dot(x, y)`` and ``z + alpha * dot(x, y)`` of one sparse matrix become one op."""
     op: Any = node.op
     if op.scalar_op not in (scalar.add, scalar.sub):

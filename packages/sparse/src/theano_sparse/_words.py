@@ -14,21 +14,21 @@ from theano_graph.safe_loading import LEAVES, ClassWord, Form, Pending, Reader, 
 #: Classes by modules.
 _CLASSES = MappingProxyType(
     {
-        "theano_sparse._arithmetic": "AddSD AddSS CheckLength Comparison MulSD MulSS Neg",
-        "theano_sparse._build": "SparseSharedVariable",
-        "theano_sparse._conversion": "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense ToFormat",
-        "theano_sparse._lists": "GetItem2Lists GetItem2ListsGrad GetItemList GetItemListGrad",
-        "theano_sparse._native": "CompressedDot UsmmCscDense CompressedUsmm UsmmRows",
-        "theano_sparse._native_forms": "CompressedToDense CompressedSum ChangeCompression GatherByIndex",
-        "theano_sparse._products": "Dot SampledProduct StructuredDot TrueDot Usmm",
-        "theano_sparse._random": "Binomial Multinomial Poisson",
-        "theano_sparse._shape": (
-            "ConstructSparseFromList Diag GetItem2d GetItemScalar HStack PlacedPart SquareDiagonal Stack "
+        "theano_sparse._operations._arithmetic": "AddSD AddSS CheckLength Comparison MulSD MulSS Neg",
+        "theano_sparse._core._build": "SparseSharedVariable",
+        "theano_sparse._core._conversion": "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense ToFormat",
+        "theano_sparse._operations._lists": "GetItem2Lists GetItem2ListsGrad GetItemList GetItemListGrad",
+        "theano_sparse._native._products": "CompressedDot UsmmCscDense CompressedUsmm UsmmRows",
+        "theano_sparse._native._forms": "CompressedToDense CompressedSum ChangeCompression GatherByIndex",
+        "theano_sparse._operations._products": "Dot SampledProduct StructuredDot TrueDot Usmm",
+        "theano_sparse._operations._random": "Binomial Multinomial Poisson",
+        "theano_sparse._operations._shape": (
+            "ConstructSparseFromList Diag GetItem2d GetItemScalar HStack ScatterPart SquareDiagonal Stack "
             "Transpose VStack"
         ),
-        "theano_sparse._structure": "CSM CSMProperties GatherElements ScatterElements CooIndices TrustedCSM",
-        "theano_sparse._sums": "SpSum",
-        "theano_sparse._type": "SparseConstant SparseType SparseVariable",
+        "theano_sparse._core._structure": "CSM CSMProperties GatherElements ScatterElements CooIndices TrustedCSM",
+        "theano_sparse._operations._sums": "SpSum",
+        "theano_sparse._core._type": "SparseConstant SparseType SparseVariable",
     }
 )
 _FORMATS = ("csc", "csr")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from ._core._convert import as_tensor_variable
+from ._core._typing import TensorLike
 from ._errors import ShapeError
 
 
@@ -33,9 +34,9 @@ class CheckAndRaise(Op):
 
     Examples
     --------
-    >>> from theano_tensor import dscalar, log
-    >>> x = dscalar("x")
-    >>> y = log(CheckAndRaise(ValueError, "x has to be above 0")(x, x > 0))
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = T.log(T.CheckAndRaise(ValueError, "x has to be above 0")(x, x > 0))
     >>> y.eval({x: 1.0})
     array(0.)
     """
@@ -53,7 +54,7 @@ class CheckAndRaise(Op):
         self.exc_type = exc_type
         self.msg = msg
 
-    def make_node(self, value: Any, *conds: Any) -> Apply:
+    def make_node(self, value: TensorLike, *conds: TensorLike) -> Apply[Self]:
         """Apply to a value and conditions without dimensions; ShapeError for conditions with dimensions."""
         variable = value if isinstance(value, Variable) else as_tensor_variable(value)
         conditions = [as_tensor_variable(c) for c in conds]
@@ -69,7 +70,7 @@ class CheckAndRaise(Op):
         return Apply(self, [variable, *conditions], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Check and return the value."""
         value, *conditions = inputs
@@ -77,7 +78,7 @@ class CheckAndRaise(Op):
             raise self.exc_type(self.msg)
         output_storage[0][0] = value
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """The result does not depend differentiably on conditions."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
@@ -99,9 +100,9 @@ class Assert(CheckAndRaise):
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> x = dvector("x")
-    >>> Assert("two elements at most")(x, x.size < 3).type
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> T.Assert("two elements at most")(x, x.size < 3).type
     TensorType(float64, vector)
     """
 
@@ -118,15 +119,15 @@ assert_op = Assert()
 
 
 @pullback.register(CheckAndRaise)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[CheckAndRaise], cotangents: list[Variable]) -> list[Variable | None]:
     return [cotangents[0], *(None for _ in node.inputs[1:])]
 
 
 @pushforward.register(CheckAndRaise)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[CheckAndRaise], tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]
 
 
 @shape_rule.register(CheckAndRaise)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[CheckAndRaise], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]

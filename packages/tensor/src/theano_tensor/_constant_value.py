@@ -12,13 +12,14 @@ from theano_linker_c.scalar import Cast, Identity, ScalarOp, Second
 
 from ._assert import Assert
 from ._core._convert import as_tensor_variable
+from ._core._typing import TensorLike
 from ._errors import EmptyConstantError, NotScalarConstantError
 from ._protocols._operators import operation
 from ._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .creation import Alloc
 from .elemwise import DimShuffle, Elemwise
 from .indexing import Subtensor
-from .shape import MakeVector, Reshape, ShapeI, SpecifyShape
+from .shape import MakeVector, Reshape, ShapeI, SpecifyShape, integers_in
 
 
 def constant_value(variable: Variable, depth: int = 10) -> Any:
@@ -68,14 +69,21 @@ def _step(variable: Any, depth: int) -> Any:
             return _computed(op, owner.inputs, depth - 1)
         case ShapeI(i=i):
             return owner.inputs[0].type.shape[i]
-        case Subtensor(entries=(int() as i,)) if owner.inputs[0].owner is not None and isinstance(
-            owner.inputs[0].owner.op, MakeVector
-        ):
-            return owner.inputs[0].owner.inputs[i]
-        case Subtensor(entries=entries) if isinstance(owner.inputs[0], Constant):
-            return _element(np.asarray(owner.inputs[0].data), entries)
+        case Subtensor():
+            return _part(owner.op, owner.inputs[0], variable)
         case _:
             return None
+
+
+def _part(op: Subtensor, whole: Variable, variable: Any) -> Any:
+    """Return an element of a constant, of scalars that were stacked, or of lengths."""
+    if isinstance(whole, Constant):
+        return _element(np.asarray(whole.data), op.entries)
+    match op.entries:
+        case (int() as i,) if whole.owner is not None and isinstance(whole.owner.op, MakeVector):
+            return whole.owner.inputs[i]
+    known = integers_in(variable) if variable.type.ndim == 0 else None
+    return known[0] if known else None
 
 
 def _computed(op: ScalarOp, operands: Sequence[Variable], depth: int) -> Any:
@@ -99,7 +107,7 @@ def _element(data: Any, entries: tuple[Any, ...]) -> Any:
 
 
 @operation("get_scalar_constant_value")
-def get_scalar_constant_value(x: Any) -> Any:
+def get_scalar_constant_value(x: TensorLike) -> Any:
     """Return the number that `x` is known to be.
 
     Parameters
@@ -119,8 +127,8 @@ def get_scalar_constant_value(x: Any) -> Any:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> int(get_scalar_constant_value(constant(3)))
+    >>> import theano.tensor as T
+    >>> int(T.get_scalar_constant_value(T.constant(3)))
     3
     """
     variable = as_tensor_variable(x)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from theano_graph import Apply, Op, Variable, pullback, pushforward
 
+from ._core._variable import Tensor
+
 
 class DiscreteOp(Op):
     """An op whose results are step functions of its inputs: no result depends differentiably on any input."""
@@ -14,10 +16,10 @@ class DiscreteOp(Op):
 
 
 @pullback.register(DiscreteOp)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[DiscreteOp, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [None] * len(node.inputs)
 
 
 @pushforward.register(DiscreteOp)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[DiscreteOp, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None] * len(node.outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
 from ._core._convert import CONVERTERS, as_tensor_variable
 from ._core._type import TensorType, tensor_type
+from ._core._typing import TensorLike
 from ._errors import ShapeError
 
 
@@ -20,14 +21,14 @@ class ScalarFromTensor(Op):
 
     Examples
     --------
-    >>> from theano_tensor import dscalar
-    >>> ScalarFromTensor()(dscalar("x")).type
+    >>> import theano.tensor as T
+    >>> T.ScalarFromTensor()(T.dscalar("x")).type
     Scalar(float64)
     """
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor; ShapeError if it has dimensions."""
         tensor = as_tensor_variable(x)
         if tensor.type.ndim:
@@ -41,7 +42,7 @@ class ScalarFromTensor(Op):
         return Apply(self, [tensor], [ScalarType(tensor.type.dtype).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take the number out."""
         output_storage[0][0] = inputs[0][()]
@@ -52,13 +53,15 @@ class TensorFromScalar(Op):
 
     Examples
     --------
-    >>> TensorFromScalar()(ScalarType("float32")("s")).type
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.TensorFromScalar()(theano.scalar.ScalarType("float32")("s")).type
     TensorType(float32, scalar)
     """
 
     __props__ = ()
 
-    def make_node(self, s: Variable) -> Apply:
+    def make_node(self, s: Variable) -> Apply[Self]:
         """Apply to a scalar; TypeError if it is something else."""
         if not isinstance(s, Variable) or not isinstance(s.type, ScalarType):
             raise TypeError(
@@ -71,7 +74,7 @@ class TensorFromScalar(Op):
         return Apply(self, [s], [tensor_type(s.type.dtype, ()).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Make an array of the number."""
         output_storage[0][0] = np.asarray(inputs[0])
@@ -97,26 +100,26 @@ CONVERTERS.append(_tensor_of_number)
 
 
 @pullback.register(ScalarFromTensor)
-def _pullback_to_scalar(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_to_scalar(node: Apply[ScalarFromTensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [tensor_from_scalar(cotangents[0])]
 
 
 @pullback.register(TensorFromScalar)
-def _pullback_to_tensor(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_to_tensor(node: Apply[TensorFromScalar], cotangents: list[Variable]) -> list[Variable | None]:
     return [scalar_from_tensor(cotangents[0])]
 
 
 @pushforward.register(ScalarFromTensor)
-def _pushforward_to_scalar(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_to_scalar(node: Apply[ScalarFromTensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else scalar_from_tensor(tangents[0])]
 
 
 @pushforward.register(TensorFromScalar)
-def _pushforward_to_tensor(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_to_tensor(node: Apply[TensorFromScalar], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else tensor_from_scalar(tangents[0])]
 
 
 @shape_rule.register(ScalarFromTensor)
 @shape_rule.register(TensorFromScalar)
-def _no_lengths(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _no_lengths(node: Apply[ScalarFromTensor | TensorFromScalar], input_shapes: list[Any]) -> list[Any]:
     return [()]

@@ -35,7 +35,7 @@ def register_transfer(fn: Transfer) -> None:
 
 
 @operation("transfer")
-def transfer(var: Variable, target: Any) -> Variable:
+def transfer(var: Variable, target: object) -> Variable:
     """Return a variable moved to `target`.
 
     Parameters

@@ -28,10 +28,10 @@ from theano_linker_c.scalar import ScalarOp
 from ._core._type import TensorType
 from .builders import OpFromGraph
 from .elemwise import DimShuffle, Elemwise
-from .gradient._map_rows import MapRows
-from .gradient._types import NullType
+from .gradient._jacobians._map_rows import MapRows
+from .gradient._rules._types import NullType
 from .indexing.entries import Slice, Symbol
-from .linalg._hints import Hint
+from .linalg._matrices._hints import Hint
 from .nnet._softmax import AlongAxis
 from .nnet.convolution._former import ConvOp
 from .random._function import RandomFunction
@@ -64,24 +64,24 @@ _CLASSES = MappingProxyType(
         "theano_tensor.fourier._complex": "Fourier",
         "theano_tensor.fourier._real": "InverseRealFourier RealFourier",
         "theano_tensor.gradient._blocks": "DisconnectedGrad GradClip GradScale GradientGate UndefinedGrad ZeroGrad",
-        "theano_tensor.gradient._evaluation_point": "EvaluationPoint",
-        "theano_tensor.gradient._map_rows": "MapRows",
-        "theano_tensor.gradient._types": "DisconnectedType NullType",
-        "theano_tensor.indexing._advanced": "AdvancedBooleanSubtensor AdvancedSubtensor AdvancedSubtensor1",
-        "theano_tensor.indexing._advanced_inc": (
+        "theano_tensor.gradient._jacobians._evaluation_point": "EvaluationPoint",
+        "theano_tensor.gradient._jacobians._map_rows": "MapRows",
+        "theano_tensor.gradient._rules._types": "DisconnectedType NullType",
+        "theano_tensor.indexing._advanced._read": "AdvancedBooleanSubtensor AdvancedSubtensor AdvancedSubtensor1",
+        "theano_tensor.indexing._advanced._change": (
             "AdvancedBooleanIncSubtensor AdvancedIncSubtensor AdvancedIncSubtensor1"
         ),
         "theano_tensor.indexing._choose": "Choose",
         "theano_tensor.indexing._nonzero": "Nonzero",
         "theano_tensor.indexing._subtensor": "IncSubtensor Subtensor",
         "theano_tensor.joining._join": "Join Split",
-        "theano_tensor.linalg._cholesky": "Cholesky CholeskyGrad",
-        "theano_tensor.linalg._eigen": "Eig Eigh EighGrad Eigvalsh EigvalshGrad",
+        "theano_tensor.linalg._factors._cholesky": "Cholesky CholeskyGrad",
+        "theano_tensor.linalg._factors._eigen": "Eig Eigh EighGrad Eigvalsh EigvalshGrad",
         "theano_tensor.linalg._exponential": "Expm ExpmGrad",
-        "theano_tensor.linalg._hints": "Hint",
-        "theano_tensor.linalg._inverse": "Det MatrixInverse MatrixPinv SLogDet",
-        "theano_tensor.linalg._orthogonal": "QRFull QRIncomplete SVD",
-        "theano_tensor.linalg._solve": "Solve",
+        "theano_tensor.linalg._matrices._hints": "Hint",
+        "theano_tensor.linalg._equations._inverse": "Det MatrixInverse MatrixPinv SLogDet",
+        "theano_tensor.linalg._factors._orthogonal": "QRFull QRIncomplete SVD",
+        "theano_tensor.linalg._equations._solve": "Solve",
         "theano_tensor.linalg._tensors": "Lstsq TensorInv TensorSolve",
         "theano_tensor.linear._batched": "BatchedDot",
         "theano_tensor.linear._dot": "Dot",

@@ -37,7 +37,8 @@ class _ElemwisePrinter:
     def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
         node = variable.owner
         assert node is not None
-        op = cast(Elemwise, node.op).scalar_op
+        assert isinstance(node.op, Elemwise)
+        op = node.op.scalar_op
         printer = place.printer.of_op(op)
         if printer is not None:
             return printer.fragments(variable, place)
@@ -70,7 +71,7 @@ class DimShufflePrinter:
         """Return the input, its transpose or a call."""
         node = variable.owner
         assert node is not None
-        op = cast(DimShuffle, node.op)
+        op: DimShuffle = node.op
         first = next((k for k, axis in enumerate(op.order) if axis != "x"), len(op.order))
         order, axes = list(op.order[first:]), list(range(op.input_ndim))
         if order == axes:
@@ -111,16 +112,16 @@ class _IncSubtensorPrinter:
         node = variable.owner
         assert node is not None
         x, y, *numbers = node.inputs
-        op = cast(IncSubtensor, node.op)
+        op: IncSubtensor = node.op
         name = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
         return [f"{name}(", Operand(x, _MEMBER), *_index(op, numbers), ", ", Operand(y), ")"]
 
 
-def _index(op: Op, numbers: list[Variable]) -> list[Fragment]:
+def _index(op: Subtensor | IncSubtensor, numbers: list[Variable]) -> list[Fragment]:
     """Return the index in brackets, its symbolic numbers in their places."""
     pieces: list[Fragment] = ["["]
     remaining = iter(numbers)
-    for i, entry in enumerate(cast(Subtensor, op).entries):
+    for i, entry in enumerate(op.entries):
         if i:
             pieces.append(", ")
         if not isinstance(entry, Slice):

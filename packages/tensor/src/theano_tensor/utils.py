@@ -30,7 +30,10 @@ def hash_from_ndarray(data: Any) -> str:
 
     Examples
     --------
-    >>> hash_from_ndarray(np.zeros((2, 3))) == hash_from_ndarray(np.zeros((3, 2)))
+    >>> import theano.tensor.utils
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> T.utils.hash_from_ndarray(np.zeros((2, 3))) == T.utils.hash_from_ndarray(np.zeros((3, 2)))
     False
     """
     array = np.asarray(data)
@@ -62,10 +65,12 @@ def shape_of_variables(
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> x = dmatrix("x")
+    >>> import theano
+    >>> import theano.tensor.utils
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
     >>> y = x[512:]
-    >>> shapes = shape_of_variables(FunctionGraph([x], [y], clone=False), {x: (1024, 1024)})
+    >>> shapes = T.utils.shape_of_variables(theano.FunctionGraph([x], [y], clone=False), {x: (1024, 1024)})
     >>> [int(n) for n in shapes[y]]
     [512, 1024]
     """

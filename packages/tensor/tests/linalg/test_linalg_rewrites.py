@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -131,6 +132,18 @@ class TestHints(RewriteCase):
         both = T.dot(b, L.solve(known, b)) + T.log(L.det(known))
         wanted = VECTOR @ np.linalg.solve(DEFINITE, VECTOR) + np.linalg.slogdet(DEFINITE)[1]
         self.check([x, b], both, [DEFINITE, VECTOR], wanted, [L.Cholesky, L.Solve, L.Solve])
+
+    def test_factor_is_made_where_it_is_used_only(self) -> None:
+        made = []
+        make_node = L.Cholesky.make_node
+
+        def counting(op: Any, x: Any) -> Any:
+            made.append(x)
+            return make_node(op, x)
+
+        with mock.patch.object(L.Cholesky, "make_node", counting):
+            function([self.x, self.b], L.solve(L.psd(self.x), self.b))
+        self.assertEqual(len(made), 1)
 
     def test_determinant(self) -> None:
         self.check([self.x], L.det(L.psd(self.x)), [DEFINITE], np.linalg.det(DEFINITE), [L.Cholesky])

@@ -35,7 +35,7 @@ class TestWithoutMPI(unittest.TestCase):
     def test_a_function_says_what_is_missing(self) -> None:
         x = tt.dvector("x")
         for output in (io.send(x, 0, 1), io.allreduce(x), io.broadcast(x), io.reduce(x)):
-            with self.subTest(output=str(output)), self.assertRaisesRegex(ImportError, r"theano\[mpi\]"):
+            with self.subTest(output=str(output)), self.assertRaisesRegex(ImportError, r"theano-stack\[mpi\]"):
                 function([x], output)(np.ones(2))
         with self.assertRaisesRegex(ImportError, "mpi4py"):
             function([], io.recv((2,), "float64", 0, 1))()

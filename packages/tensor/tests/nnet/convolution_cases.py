@@ -1,4 +1,4 @@
-"""Convolutions by loops over places, for tests."""
+"""Convolutions by loops over positions, for tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def convolved(
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Any:
-    """Convolve, place by place."""
+    """Convolve, position by position."""
     ndim = x.ndim - 2
     steps, spread = subsample or (1,) * ndim, filter_dilation or (1,) * ndim
     if filter_flip:
@@ -40,14 +40,14 @@ def convolved(
     lengths = [(n - k) // s + 1 for n, k, s in zip(x.shape[2:], sizes, steps, strict=True)]
     result = np.zeros((len(x), len(w), *lengths), np.result_type(x, w))
     filters, channels = len(w) // num_groups, x.shape[1] // num_groups
-    for place in np.ndindex(*lengths):
-        window = tuple(slice(i * s, i * s + k, d) for i, s, k, d in zip(place, steps, sizes, spread, strict=True))
+    for position in np.ndindex(*lengths):
+        window = tuple(slice(i * s, i * s + k, d) for i, s, k, d in zip(position, steps, sizes, spread, strict=True))
         taps = x[(slice(None), slice(None), *window)]
         for g in range(num_groups):
             own = slice(g * filters, (g + 1) * filters)
-            kernel = w[(own, *place)] if unshared else w[own]
+            kernel = w[(own, *position)] if unshared else w[own]
             part = taps[:, g * channels : (g + 1) * channels]
-            result[(slice(None), own, *place)] = np.tensordot(part, kernel, (range(1, ndim + 2), range(1, ndim + 2)))
+            result[(slice(None), own, *position)] = np.tensordot(part, kernel, (range(1, ndim + 2), range(1, ndim + 2)))
     return result
 
 

@@ -155,8 +155,8 @@ class TestGradientsByShape(unittest.TestCase):
 class TestUpsampling(unittest.TestCase):
     @staticmethod
     def _along(x: Any, axis: int, up: int, down: int) -> Any:
-        places = (np.arange(0, x.shape[axis] * up, down) - (up - 1) // 2) / up
-        return np.apply_along_axis(lambda row: np.interp(places, np.arange(len(row)), row), axis, x)
+        positions = (np.arange(0, x.shape[axis] * up, down) - (up - 1) // 2) / up
+        return np.apply_along_axis(lambda row: np.interp(positions, np.arange(len(row)), row), axis, x)
 
     def test_whole_ratios(self) -> None:
         ratio = tt.lscalar("ratio")
@@ -323,7 +323,7 @@ class TestRefused(unittest.TestCase):
             ("channels, times 2 groups", [x, w], C.conv2d(x, w, num_groups=2), [X, W]),
             ("4 filters cannot be divided into 3", [x, w], C.conv2d(x, w, num_groups=3), [X, W[:, :1]]),
             ("do not fit into the images", [x, w], C.conv2d(x, w), [X[:, :, :2], W]),
-            (r"places", [x, own], C.conv2d(x, own, unshared=True), [X, np.ones((2, 2, 2, 3, 2, 2))]),
+            (r"positions", [x, own], C.conv2d(x, own, unshared=True), [X, np.ones((2, 2, 2, 3, 2, 2))]),
             (r"has the shape \(2, 4, 4, 4\)", [w, top], C.conv2d_grad_wrt_inputs(top, w, (6, 5)), [W, X]),
             (r"has the shape \(2, 3, 4, 4\)", [x, top], C.conv2d_grad_wrt_weights(x, top, (3, 2)), [X, X]),
         )

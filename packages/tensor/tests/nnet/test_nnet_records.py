@@ -20,7 +20,7 @@ MATRIX, CUBE = RNG.randn(3, 4), RNG.randn(2, 3, 4)
 SINGLE = MATRIX.astype("float32")
 BIAS, CLASSES = RNG.randn(4), np.array([2, 0, 3])
 BOTH = ("float32", "float64")
-#: Without the places where pieces meet.
+#: Without the positions where pieces meet.
 AWAY = np.array([[-7.5, -4.0, -1.0], [0.5, 3.0, 6.5]])
 SHARES = special.softmax(RNG.randn(3, 4), axis=1)
 

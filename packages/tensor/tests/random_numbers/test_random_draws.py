@@ -315,7 +315,7 @@ class TestBadInput(unittest.TestCase):
         self.check(DTypeError, "no integers", lambda: R.uniform(r, T.dvector("w"), ndim=1))
 
     def test_states(self) -> None:
-        self.check(TypeError, "random state", lambda: R.uniform(np.random.RandomState(1), (2,)))
+        self.check(TypeError, "random state", lambda: R.uniform(np.random.RandomState(1), (2,)))  # type: ignore[arg-type]
         self.check(TypeError, "random state", lambda: R.uniform(T.vector("x"), (2,)))
 
     def test_ops(self) -> None:

@@ -337,10 +337,11 @@ class TestCategories(unittest.TestCase):
         n = int(rng.integers(0, k + 1))
         p = rng.random((rows, k)) * (rng.random((rows, k)) > 0.3) - 0.1 * (rng.random((rows, k)) > 0.9)
         unis = rng.random(rows * n)
-        for key, op in (
-            ("m", MultinomialFromUniform("int64")),
-            ("c" + str(replace), ChoiceFromUniform("int64", replace)),
-        ):
+        ops: dict[str, Any] = {
+            "m": MultinomialFromUniform("int64"),
+            "c" + str(replace): ChoiceFromUniform("int64", replace),
+        }
+        for key, op in ops.items():
             variables = T.dmatrix("p"), T.dvector("unis"), T.lscalar("n")
             f = _FUNCTIONS.setdefault(key, function(list(variables), op(*variables)))
             cells: list[list[Any]] = [[None]]

@@ -150,7 +150,7 @@ class TestAliases(unittest.TestCase):
         np.testing.assert_allclose(w.get_value(), Z - A @ B)
 
     def test_factors_are_kept_until_the_end(self) -> None:
-        # The factors die at the product and would otherwise lend their memory to what is computed afterwards.
+        # The factors die at the product and would otherwise donate their memory to what is computed afterwards.
         n = variables("float64")
         w = shared(Z.copy(), name="w")
         a, b = tt.tanh(n["a"]), tt.tanh(n["b"])

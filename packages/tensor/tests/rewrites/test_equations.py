@@ -6,6 +6,7 @@ import ast
 import contextlib
 import inspect
 import itertools
+import threading
 import unittest
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from hypothesis import given as drawn, note, settings, strategies as st
 
 import theano_tensor as T
-from theano_graph import FunctionGraph
+from theano_graph import FunctionGraph, Op
 from theano_linker_c import scalar
 from theano_optimize import (
     Applied,
@@ -29,7 +30,8 @@ from theano_optimize import (
     WalkRewriter,
 )
 from theano_tensor.rewrites._equations import Anything, Equations, equations
-from theano_tensor.rewrites._terms import Elementwise, exp, log, sigmoid, softplus
+from theano_tensor.rewrites._terms import Elementwise, applied, exp, log, sigmoid, softplus
+from theano_tensor.rewrites.equations import equation_rewriter
 from theano_testing.optimize import apply_rewrite
 
 from .rule_cases import CASES
@@ -254,6 +256,91 @@ class TestEachEquation(unittest.TestCase):
             before, now = np.broadcast_arrays(before, now)
             known = np.isfinite(before)
             np.testing.assert_allclose(now[known], before[known], 1e-9, 1e-12)
+
+
+class Pair(Op):
+    """Two vectors of one, of which the first is the default."""
+
+    __props__ = ()
+    itypes = (T.dvector,)
+    otypes = (T.dvector, T.dvector)
+    default_output = 0
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        """Double and negate."""
+        output_storage[0][0], output_storage[1][0] = 2 * inputs[0], -inputs[0]
+
+
+class Power(Op):
+    """An op of a class with many."""
+
+    __props__ = ("number",)
+    itypes = otypes = (T.dvector,)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        """Raise to the power."""
+        output_storage[0][0] = inputs[0] ** self.number
+
+
+pair, power, other_power = applied("pair", Pair()), applied("power", Power), applied("other_power", Power)
+
+
+@equation_rewriter(T.exp)
+def exp_of_pair(x: Anything) -> Equations:
+    """Made up."""
+    return [(exp(pair(x)) >> exp(x + x)).alone()]
+
+
+@equation_rewriter(T.mul, Power)
+def product_of_powers(x: Anything, y: Anything) -> Equations:
+    """One class twice, and two names of it."""
+    return [power(x) * power(y) >> power(x * y), power(other_power(x)) >> other_power(power(x))]
+
+
+@equation_rewriter(Power)
+def twice_a_power(x: Anything) -> Equations:
+    """One class twice, and not on the right."""
+    return [power(power(x)) >> x]
+
+
+class TestOpsOfEquations(unittest.TestCase):
+    def changes(self, rule: Any, *outputs: Any) -> int:
+        return apply_rewrite(rule, [self.x, self.y], list(outputs)).profile.changes
+
+    def setUp(self) -> None:
+        self.x, self.y = T.dvectors("x", "y")
+
+    def test_other_outputs_of_a_node_are_uses_of_it(self) -> None:
+        first, second = Pair()(self.x, return_list=True)
+        self.assertEqual(self.changes(exp_of_pair, T.exp(first)), 1)
+        self.assertEqual(self.changes(exp_of_pair, T.exp(first), first), 0)
+        self.assertEqual(self.changes(exp_of_pair, T.exp(first), second + 1), 0)
+        self.assertEqual(self.changes(exp_of_pair, T.exp(first), second), 0)
+
+    def test_a_class_that_is_used_twice_is_one_op(self) -> None:
+        x, y = self.x, self.y
+        found = apply_rewrite(product_of_powers, [x, y], [Power(2)(x) * Power(2)(y)])
+        self.assertEqual(found.after.outputs[0].owner.op, Power(2))
+        self.assertEqual(self.changes(product_of_powers, Power(2)(x) * Power(3)(y)), 0)
+        # Where the right-hand side does not use it, nothing has to tell which one it is.
+        self.assertEqual(self.changes(twice_a_power, Power(2)(Power(3)(x))), 1)
+
+    def test_two_names_may_be_two_ops(self) -> None:
+        outer = Power(2)(Power(3)(self.x))
+        graph = FunctionGraph([self.x], [outer], clone=False)
+        found: Any = (product_of_powers(graph, outer.owner) or [outer])[0]
+        self.assertEqual((found.owner.op, found.owner.inputs[0].owner.op), (Power(3), Power(2)))
+
+    def test_threads_have_answers_of_their_own(self) -> None:
+        self.changes(twice_a_power, Power(2)(Power(2)(self.x)))
+        seen: list[Any] = []
+        thread = threading.Thread(target=lambda: seen.append(twice_a_power.last))
+        thread.start()
+        thread.join()
+        self.assertEqual((seen, str(twice_a_power.last)), ([None], "power(power(x)) -> x"))
 
 
 class TestBothSides(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""The documented names of in-place rewrites turn on and off that results take over the memory of operands."""
+"""The documented names of in-place rewrites turn on and off that results reuse the memory of operands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def given() -> list[Any]:
     return [rng.rand(3, 3) for _ in range(3)]
 
 
-@unittest.skipUnless(HAS_RUNTIME and config.cxx, "native kernels take over memory; NumPy's results are fresh")
+@unittest.skipUnless(HAS_RUNTIME and config.cxx, "native kernels reuse memory; NumPy's results are fresh")
 class TestOverwriting(unittest.TestCase):
     def overwritten(self, build: Build, mode: Mode) -> bool:
         """Tell whether the result lies in the memory of an operand that the caller offers; values are checked."""

@@ -48,12 +48,12 @@ def pooled(
     lead, lengths = x.shape[:-ndim], x.shape[-ndim:]
     counts = [_number(*v, ignore_border) for v in zip(lengths, ws, steps, pads, strict=True)]
     result = np.zeros((*lead, *counts), x.dtype)
-    for place in np.ndindex(*counts):
-        starts = [i * s - p for i, s, p in zip(place, steps, pads, strict=True)]
+    for position in np.ndindex(*counts):
+        starts = [i * s - p for i, s, p in zip(position, steps, pads, strict=True)]
         inside = tuple(slice(max(a, 0), min(a + w, n)) for a, w, n in zip(starts, ws, lengths, strict=True))
         window = x[(..., *inside)].reshape(*lead, -1)
         if mode == "max":
-            result[(..., *place)] = window.max(-1)
+            result[(..., *position)] = window.max(-1)
             continue
         value = window.sum(-1)
         if mode == "average_exc_pad":
@@ -61,7 +61,7 @@ def pooled(
         elif mode == "average_inc_pad":
             ends = [min(a + w, n + p) for a, w, n, p in zip(starts, ws, lengths, pads, strict=True)]
             value = value / np.prod([e - a for e, a in zip(ends, starts, strict=True)])
-        result[(..., *place)] = value
+        result[(..., *position)] = value
     return result
 
 

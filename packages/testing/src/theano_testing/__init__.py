@@ -5,6 +5,6 @@ Each sub-module imports nothing above the layer that it is named after: :mod:`th
 none of them.
 """
 
-from ._seeds import DEFAULT_SEED as DEFAULT_SEED, fetch_seed as fetch_seed
+from ._values._seeds import DEFAULT_SEED as DEFAULT_SEED, fetch_seed as fetch_seed
 
 __all__ = ["DEFAULT_SEED", "fetch_seed"]

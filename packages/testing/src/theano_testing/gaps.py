@@ -21,7 +21,7 @@ from theano_graph import Op, RuleTable, compose, graph_inputs, inner_graph, pull
 from theano_linker_c.scalar import ScalarOp
 from theano_tensor.elemwise import Elemwise
 
-from ._records import (
+from ._op_tests._records import (
     OpRecord,
     known_records as known_records,
     record_absence as record_absence,

@@ -8,8 +8,8 @@ from typing import Any
 from theano_graph import Variable
 from theano_linker_c import Mode, function
 
-from ._contents import FunctionContents as FunctionContents
-from ._tolerance import assert_allclose as assert_allclose
+from ._values._contents import FunctionContents as FunctionContents
+from ._values._tolerance import assert_allclose as assert_allclose
 
 #: The machines that are compared, by the name of their linker: native kernels, and pure Python.
 MACHINES = ("cvm", "py")

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._numeric_grad import GradientError as GradientError, numeric_grad as numeric_grad
-from ._op_tests import (
+from ._op_tests._bases import (
     InferShapeTester as InferShapeTester,
     MockRandomState as MockRandomState,
     RopLopChecker as RopLopChecker,
 )
-from ._records import OpRecord as OpRecord, OpTestCase as OpTestCase, op_tests as op_tests
-from ._seeds import fetch_seed as fetch_seed
-from ._testers import make_broadcast_tester as make_broadcast_tester, make_tester as make_tester
-from ._tolerance import (
+from ._op_tests._records import OpRecord as OpRecord, OpTestCase as OpTestCase, op_tests as op_tests
+from ._op_tests._testers import make_broadcast_tester as make_broadcast_tester, make_tester as make_tester
+from ._values._numeric_grad import GradientError as GradientError, numeric_grad as numeric_grad
+from ._values._seeds import fetch_seed as fetch_seed
+from ._values._tolerance import (
     TOLERANCES as TOLERANCES,
     Tolerance as Tolerance,
     assert_allclose as assert_allclose,
     tolerance_for as tolerance_for,
 )
-from ._verify_grad import verify_grad as verify_grad
+from ._values._verify_grad import verify_grad as verify_grad
 
 __all__ = [
     "TOLERANCES",

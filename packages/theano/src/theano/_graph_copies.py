@@ -45,9 +45,10 @@ def clone(
 
     Examples
     --------
+    >>> import theano
     >>> import theano.tensor as T
     >>> x, y = T.dscalars("x", "y")
-    >>> float(clone(x**2 + 1, {x: y * 2}).eval({y: 3.0}))
+    >>> float(theano.clone(x**2 + 1, {x: y * 2}).eval({y: 3.0}))
     37.0
     """
     found = clone_replace(output, dict(replace or ()), strict)

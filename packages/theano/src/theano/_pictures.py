@@ -92,8 +92,9 @@ def pydotprint(
 
     Examples
     --------
+    >>> import theano
     >>> import theano.tensor as T
-    >>> pydotprint(T.vector("v") * 2, format="dot", return_image=True)[:9]
+    >>> theano.printing.pydotprint(T.vector("v") * 2, format="dot", return_image=True)[:9]
     b'digraph {'
     """
     path = None if outfile is None else Path(outfile)

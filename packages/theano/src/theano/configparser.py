@@ -171,8 +171,9 @@ def AddConfigVar(
 
     Examples
     --------
-    >>> AddConfigVar("my_tool.depth", "How deep to look.", IntParam(3))
-    >>> config.my_tool.depth
+    >>> from theano import configparser
+    >>> configparser.AddConfigVar("my_tool.depth", "How deep to look.", configparser.IntParam(3))
+    >>> configparser.config.my_tool.depth
     3
     """
     root.add_flag(name, doc, configparam, fixed=not getattr(configparam, "allow_override", True))
@@ -193,8 +194,9 @@ class change_flags(ChangedFlags):
 
     Examples
     --------
-    >>> with change_flags(floatX="float32"):
-    ...     config.floatX
+    >>> from theano import configparser
+    >>> with configparser.change_flags(floatX="float32"):
+    ...     configparser.config.floatX
     'float32'
     """
 

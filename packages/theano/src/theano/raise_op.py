@@ -22,9 +22,12 @@ class Raise(Op):
 
     Examples
     --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano import raise_op
     >>> import theano, theano.tensor as T
     >>> x = T.dscalar("x")
-    >>> f = theano.function([x], Raise("not for me", ValueError)(x))
+    >>> f = theano.function([x], raise_op.Raise("not for me", ValueError)(x))
     >>> f(1.0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Generic
 
 from .._configuration._config import config
 from .._errors import GraphError, compose, no_op_error
@@ -18,9 +18,7 @@ from ._origin import Origin, current_origin, with_origin
 from ._pickling_hook import pickling_hook
 from ._tags import AutoName, NoParams, Tag, TagOfNode
 from ._type import Type
-
-if TYPE_CHECKING:
-    from ._op import PureOp
+from ._type_variables import OpT, VariableT
 
 
 class Node(ShownAsHtml):
@@ -300,8 +298,8 @@ class Constant(AtomicVariable):
         return f"{type(self).__name__}{{{text}}}"
 
 
-class Apply(Node):
-    """The application of an op to variables.
+class Apply(Node, Generic[OpT, VariableT]):
+    """The application of an op to variables; ``Apply[Dot, Tensor]`` tells type checkers the classes of both.
 
     Parameters
     ----------
@@ -329,11 +327,11 @@ class Apply(Node):
     _position: int
     #: Where a function graph that it is in has put what it knows of it.
     _place: int
-    op: Any
-    inputs: list[Any]
-    outputs: list[Any]
+    op: OpT
+    inputs: list[VariableT]
+    outputs: list[VariableT]
 
-    def __init__(self, op: PureOp, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+    def __init__(self, op: OpT, inputs: Sequence[VariableT], outputs: Sequence[VariableT]) -> None:
         if not isinstance(inputs, (list, tuple)) or not isinstance(outputs, (list, tuple)):
             raise TypeError(
                 compose(
@@ -449,7 +447,7 @@ class Apply(Node):
         """Return a copy of the list of inputs."""
         return list(self.inputs)
 
-    def clone(self) -> Apply:
+    def clone(self) -> Apply[OpT, VariableT]:
         """Return a node with the same op and inputs, and new outputs; tags and names are copied."""
         new = with_same_slots(self)
         new.inputs = list(self.inputs)
@@ -459,7 +457,7 @@ class Apply(Node):
             output.index = i
         return new
 
-    def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply:
+    def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply[OpT, VariableT]:
         """Return a node with the same op on other inputs.
 
         Parameters
@@ -508,7 +506,7 @@ class Apply(Node):
             output.origin = self.origin
         return node
 
-    def _converted(self, inputs: Sequence[Variable], strict: bool) -> tuple[list[Variable], bool]:
+    def _converted(self, inputs: Sequence[Variable], strict: bool) -> tuple[list[Any], bool]:
         """Return `inputs` converted where that is asked for, and whether the op must make a new node of them."""
         new_inputs = list(inputs)
         remake = False
@@ -532,7 +530,7 @@ class Apply(Node):
         return str(self)
 
 
-def _no_output(op: PureOp, i: int, output: Variable) -> GraphError:
+def _no_output(op: object, i: int, output: Variable) -> GraphError:
     what = "never has an owner" if isinstance(output, AtomicVariable) else "is one of the inputs as well"
     return GraphError(
         compose(

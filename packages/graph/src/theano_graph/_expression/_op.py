@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from .._errors import GraphError, MissingRuleError, compose
 from ._nodes import Apply, Variable, describe
@@ -30,7 +30,7 @@ class PureOp:
     #: Output index -> indices of the inputs that are overwritten to make the output.
     destroy_map: Mapping[int, Sequence[int]] = {}
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Any) -> Apply[Self]:
         """Check `inputs`, turn them into variables and apply the op to them.
 
         Raises
@@ -94,7 +94,7 @@ class PureOp:
         return list(outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Compute the outputs.
 
@@ -120,7 +120,7 @@ class PureOp:
 
     def make_thunk(
         self,
-        node: Apply,
+        node: Apply[Self],
         storage_map: Mapping[Variable, list[Any]],
         compute_map: Mapping[Variable, list[Any]],
         no_recycling: Sequence[Any],
@@ -157,7 +157,7 @@ class PureOp:
 
         return thunk
 
-    def get_params(self, node: Apply) -> Any:
+    def get_params(self, node: Apply[Self]) -> Any:
         """Return the parameters that :meth:`perform` gets for `node`; needed where `params_type` is set.
 
         A type of parameters that offers ``get_params(op)`` gives the default.
@@ -177,7 +177,7 @@ class PureOp:
             )
         return from_type(self)
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self]) -> bool:
         """Tell whether a node of this op on constants may be computed when the graph is compiled."""
         return True
 

@@ -20,12 +20,12 @@ from theano_graph import (
 from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
-from ._callable import Function
-from ._collect import Signature, as_unused_choice, check_related, check_used, collect
-from ._errors import FunctionInputError
-from ._io import as_inputs, as_outputs
-from ._maker import FunctionMaker
+from ._calling._callable import Function
+from ._making._maker import FunctionMaker
 from ._progress import Build
+from ._signature._collect import Signature, as_unused_choice, check_related, check_used, collect
+from ._signature._errors import FunctionInputError
+from ._signature._io import as_inputs, as_outputs
 
 
 def function(
@@ -91,9 +91,9 @@ def function(
 
     Examples
     --------
-    >>> from theano_linker_c import function, generic
-    >>> x = generic("x")
-    >>> same = function([x], x)
+    >>> import theano
+    >>> x = theano.generic("x")
+    >>> same = theano.function([x], x)
     >>> same("text")
     'text'
     """
@@ -152,9 +152,9 @@ def orig_function(
 
     Examples
     --------
-    >>> from theano_linker_c import generic, orig_function
-    >>> x = generic("x")
-    >>> orig_function([x], [x], output_keys=["same"])("text")
+    >>> import theano
+    >>> x = theano.generic("x")
+    >>> theano.compile.orig_function([x], [x], output_keys=["same"])("text")
     {'same': 'text'}
     """
     if output_keys is not None:

@@ -43,14 +43,14 @@ def function_dump(
 
     Examples
     --------
+    >>> import theano
     >>> import pickle, tempfile, os
-    >>> from theano_linker_c import function, function_dump, generic
-    >>> x = generic("x")
+    >>> x = theano.generic("x")
     >>> path = os.path.join(tempfile.mkdtemp(), "dump.pkl")
-    >>> function_dump(path, [x], x)
+    >>> theano.function_dump(path, [x], x)
     >>> with open(path, "rb") as file:
     ...     arguments = pickle.load(file)
-    >>> function(**arguments)(1)
+    >>> theano.function(**arguments)(1)
     1
     """
     arguments = {

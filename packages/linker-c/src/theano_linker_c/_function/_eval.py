@@ -9,8 +9,8 @@ from typing import Any
 from theano_graph import Variable, compose
 
 from ._api import function
-from ._callable import Function
-from ._errors import FunctionInputError
+from ._calling._callable import Function
+from ._signature._errors import FunctionInputError
 
 
 class EvalCache:

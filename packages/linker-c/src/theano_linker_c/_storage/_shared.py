@@ -221,8 +221,8 @@ def shared(
 
     Examples
     --------
-    >>> from theano_linker_c import shared
-    >>> shared("text", name="s").get_value()
+    >>> import theano
+    >>> theano.shared("text", name="s").get_value()
     'text'
     """
     if isinstance(value, Variable):

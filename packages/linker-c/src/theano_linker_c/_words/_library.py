@@ -30,6 +30,7 @@ from theano_graph.safe_loading import (
 )
 from theano_optimize import RewriteQuery
 
+from .. import scalar
 from .._storage._container import Container
 from .._storage._shared import SharedVariable
 from ..linkers import Linker
@@ -47,29 +48,8 @@ _CLASSES = MappingProxyType(
     {
         "theano_linker_c._storage._shared": "SharedVariable",
         "theano_linker_c.ops._copies": "DeepCopyOp OutputGuard ViewOp",
-        "theano_linker_c.scalar._activations": "Relu Softsign UltraFastSigmoid",
-        "theano_linker_c.scalar._arithmetic": "Abs Add Mul MulWithoutZeros Neg Sgn Sqr Sub",
-        "theano_linker_c.scalar._cast": "Cast",
-        "theano_linker_c.scalar._comparison": "EQ GE GT InRange IsInf IsNan LE LT NEQ",
-        "theano_linker_c.scalar._complex": "Angle ComplexFromPolar Conj Imag MakeComplex Real",
-        "theano_linker_c.scalar._compound": "Cbrt Deg2Rad Hypot Log1mexp LogAddExp Rad2Deg",
         "theano_linker_c.scalar._contract._derivative": "NoDerivative",
-        "theano_linker_c.scalar._division": "IntDiv Mod Reciprocal TrueDiv",
-        "theano_linker_c.scalar._exponential": "Exp Exp2 Expm1 Log Log10 Log1p Log2",
-        "theano_linker_c.scalar._hyperbolic": "ArcCosh ArcSinh ArcTanh Cosh Sinh Tanh",
-        "theano_linker_c.scalar._logic": "And Invert Or Xor",
-        "theano_linker_c.scalar._logistic": "Sigmoid Softplus",
-        "theano_linker_c.scalar._power": "Pow Sqrt",
-        "theano_linker_c.scalar._rounding": "Ceil Floor RoundHalfAwayFromZero RoundHalfToEven Trunc",
-        "theano_linker_c.scalar._selection": "Clip Identity Maximum Minimum Second Switch",
-        "theano_linker_c.scalar._trigonometric": "ArcCos ArcSin ArcTan ArcTan2 Cos Sin Tan",
         "theano_linker_c.scalar._contract._type": "ScalarConstant ScalarType ScalarVariable",
-        "theano_linker_c.scalar.special._bessel": "I0 I1 Iv J0 J1 Jv",
-        "theano_linker_c.scalar.special._error_functions": "Erf Erfc Erfcinv Erfcx Erfinv",
-        "theano_linker_c.scalar.special._gamma": "Gamma GammaLn PolyGamma Psi TriGamma",
-        "theano_linker_c.scalar.special._incomplete": (
-            "BetaInc BetaLn Chi2SF GammaInc GammaIncC GammaIncDer GammaL GammaU"
-        ),
     }
 )
 #: What is printed of values: methods that only read.
@@ -245,9 +225,20 @@ FORMS[Composite] = _CompositeForm()
 VARIABLE_CHECKS[SharedVariable] = _check_shared
 
 
+def scalar_classes() -> dict[str, str]:
+    """Return the classes of scalar ops that the vocabulary has, by modules."""
+    found: dict[str, list[str]] = {}
+    for name, cls in vars(scalar).items():
+        if isinstance(cls, type) and issubclass(cls, ScalarOp) and cls is not Composite and name in scalar.__all__:
+            if "._contract." not in cls.__module__:  # there are the bases
+                found.setdefault(cls.__module__, []).append(name)
+    return {module: " ".join(names) for module, names in found.items()}
+
+
 def library_words() -> Iterator[Word]:
     """Yield the words for what this layer has."""
     yield from class_words(_CLASSES)
+    yield from class_words(scalar_classes())
     yield ClassWord("theano_linker_c._storage._container", "Container")
     yield ClassWord("theano_linker_c.modes", "Mode")
     for name in ("PerformLinker", "OpWiseCLinker", "CLinker", "VM_Linker"):

@@ -20,8 +20,9 @@
 #include <numpy/arrayobject.h>
 #include <stdint.h>
 
-/* What an instruction answers: done; it wants some of its inputs first (`asked` of the frame); a Python exception is set; or the operands do not fit, and the shared Python
- * checks compose the message (`on_error` is called without an exception). */
+/* What an instruction answers: done; it wants some of its inputs first (`asked` of the frame); a Python exception is
+ * set; or the operands do not fit, and the shared Python checks compose the message (`on_error` is called without an
+ * exception). */
 enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISMATCH = -2 };
 
 /* Numbers of instructions, in their order in instructions.def. */

@@ -97,7 +97,8 @@ static void relax(void) {
     }
 }
 
-/* Wait for a job after `seen` that has a seat. Called, and left, with `lock` held; `soon`: whether to look out for it. */
+/* Wait for a job after `seen` that has a seat. Called, and left, with `lock` held; `soon`: whether to look out for
+ * it. */
 static unsigned long await_job(unsigned long seen, int soon) {
     if (soon && job_number == seen) {
         pthread_mutex_unlock(&lock);

@@ -6,18 +6,7 @@ from .._c_interface import (
     ScalarInterface as ScalarInterface,
 )
 from ._ask import c_interface as c_interface
-from ._blas import blas_arguments as blas_arguments, blas_declarations as blas_declarations
-from ._data import CDataType as CDataType
-from ._enums import CEnumType as CEnumType, EnumList as EnumList, EnumType as EnumType
-from ._external import COp as COp
-from ._openmp import OpenMPOp as OpenMPOp
-from ._params import Params as Params, ParamsType as ParamsType
-from ._registered import (
-    RegisteredCodeOp as RegisteredCodeOp,
-    TypeCode as TypeCode,
-    TypeCodeTable as TypeCodeTable,
-)
-from ._thunks import (
+from ._compilation._thunks import (
     CThunk as CThunk,
     NoCompilerError as NoCompilerError,
     c_thunk as c_thunk,
@@ -27,7 +16,18 @@ from ._thunks import (
     run_c_code as run_c_code,
     storage_thunk as storage_thunk,
 )
-from ._units import ThunkLibrary as ThunkLibrary, library as library
+from ._compilation._units import ThunkLibrary as ThunkLibrary, library as library
+from ._ops._blas import blas_arguments as blas_arguments, blas_declarations as blas_declarations
+from ._ops._external import COp as COp
+from ._ops._openmp import OpenMPOp as OpenMPOp
+from ._ops._registered import (
+    RegisteredCodeOp as RegisteredCodeOp,
+    TypeCode as TypeCode,
+    TypeCodeTable as TypeCodeTable,
+)
+from ._types._data import CDataType as CDataType
+from ._types._enums import CEnumType as CEnumType, EnumList as EnumList, EnumType as EnumType
+from ._types._params import Params as Params, ParamsType as ParamsType
 
 __all__ = [
     "ArrayInterface",

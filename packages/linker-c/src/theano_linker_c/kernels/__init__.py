@@ -1,6 +1,7 @@
 """Kernels: descriptions of what nodes compute, their code in C, and how the machine runs them.
 
-Each kernel is one module, which lists in `__all__` what others use of it.
+Each kernel is one module, which lists in `__all__` what others use of it. `_description` has what all of them share,
+`_build` makes machine code of them, and `_libraries` finds routines that exist already.
 """
 
 from ..compiler import (
@@ -10,10 +11,9 @@ from ..compiler import (
 )
 
 # Names that these define, written by tools/generate_names.py:
-#     *
+#     * _description._accumulators _description._kernel _description._source _description._table
 # fmt: off
 # isort: off
-from ._accumulators import can_reduce as can_reduce, reduction_seed as reduction_seed
 from ._argmax import ArgmaxKernel as ArgmaxKernel
 from ._array_routines import ArrayRoutineKernel as ArrayRoutineKernel, TASKS as TASKS
 from ._build import (
@@ -27,11 +27,6 @@ from ._indexing import (
     IndexReadKernel as IndexReadKernel, IndexSlice as IndexSlice, IndexViewKernel as IndexViewKernel,
     IndexWriteKernel as IndexWriteKernel, Indexing as Indexing,
 )
-from ._kernel import (
-    Donors as Donors, Encoded as Encoded, Kernel as Kernel, LoadedKernel as LoadedKernel, Overwriting as Overwriting,
-    Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken, overwrites as overwrites,
-    type_number as type_number, wait_number as wait_number,
-)
 from ._matrix_product import MatrixProductKernel as MatrixProductKernel
 from ._reduction import Reduction as Reduction, ReductionKernel as ReductionKernel
 from ._shapes import (
@@ -39,13 +34,19 @@ from ._shapes import (
     ReshapeKernel as ReshapeKernel, SpecifyShapeKernel as SpecifyShapeKernel, SplitKernel as SplitKernel,
     StackKernel as StackKernel, TransposeKernel as TransposeKernel,
 )
-from ._source import CFunction as CFunction, KernelSource as KernelSource, file_text as file_text
-from ._table import KernelTable as KernelTable, native_kernel as native_kernel
 from ._windows import (
     CONVOLUTION_TASKS as CONVOLUTION_TASKS, ConvolutionKernel as ConvolutionKernel, ConvolutionTask as ConvolutionTask,
     POOLING_MODES as POOLING_MODES, POOLING_TASKS as POOLING_TASKS, PoolingKernel as PoolingKernel,
     PoolingMode as PoolingMode, PoolingTask as PoolingTask,
 )
+from ._description._accumulators import can_reduce as can_reduce, reduction_seed as reduction_seed
+from ._description._kernel import (
+    Donors as Donors, Encoded as Encoded, Kernel as Kernel, LoadedKernel as LoadedKernel, Overwriting as Overwriting,
+    Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken, overwrites as overwrites,
+    type_number as type_number, wait_number as wait_number,
+)
+from ._description._source import CFunction as CFunction, KernelSource as KernelSource, file_text as file_text
+from ._description._table import KernelTable as KernelTable, native_kernel as native_kernel
 # isort: on
 # fmt: on
 # End of the names that these define.

@@ -11,8 +11,8 @@ from typing import ClassVar
 from theano_graph import record
 
 from ..scalar import NoNativeForm, ScalarOp, is_complex, is_discrete, maximum, minimum
-from ._kernel import Encoded, Kernel, LoadedKernel, Site, axis_flags, c_text, type_number
-from ._source import CFunction, CWriter, KernelSource, memory_type
+from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, axis_flags, c_text, type_number
+from ._description._source import CFunction, CWriter, KernelSource, memory_type
 
 __all__ = ["ArgmaxKernel"]
 
@@ -108,9 +108,9 @@ def _block(kernel: ArgmaxKernel) -> CFunction:
     writer.line(f"{scalar} best = x[0];")
     with writer.block("if (rounds > 0)"):
         _rounds(writer, kernel, lanes)
-        (_best_place if size > 1 else _best_lane)(writer, kernel, lanes)
-    rest = "n" if size > 1 else f"n / {lanes} * {lanes}"
-    with writer.block(f"for (int64_t i = rounds > 0 ? {rest} : 0; i < n; i++)"):
+        (_best_position if size > 1 else _best_lane)(writer, kernel, lanes)
+    remainder = "n" if size > 1 else f"n / {lanes} * {lanes}"
+    with writer.block(f"for (int64_t i = rounds > 0 ? {remainder} : 0; i < n; i++)"):
         if _tracks_nan(kernel):
             writer.line("if (x[i] != x[i]) { *extremum = x[i]; return i; }")
         writer.line(f"if (x[i] {_better(kernel)} best) {{ best = x[i]; position = i; }}")
@@ -137,7 +137,7 @@ def _rounds(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
         writer.line("at += 1;")
         for i in each:
             _compare(writer, kernel, i)
-    # What is left of a round: whole vectors are compared like those before, the rest one by one.
+    # What is left of a round: whole vectors are compared like those before, the remainder one by one.
     writer.line("at += 1;")
     for i in range(VECTORS - 1):
         with writer.block(f"if (rounds * {VECTORS * lanes} + {(i + 1) * lanes} <= n - skip)"):
@@ -172,8 +172,8 @@ def _compare(writer: CWriter, kernel: ArgmaxKernel, number: int) -> None:
     writer.line(_blend(f"w{number}", "at", "indices"))
 
 
-def _best_place(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
-    """Write how the vectors are joined where an element can count a block: the extremum, then its first place.
+def _best_position(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
+    """Write how the vectors are joined where an element can count a block: the extremum, then its first position.
 
     Halves of vectors are joined until few lanes are left: a row of matrices is often as short as a loop over lanes.
     """
@@ -194,16 +194,16 @@ def _best_place(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
         writer.line(f"best = top_lane[{k}] {_better(kernel)} best ? top_lane[{k}] : best;")
     writer.line("const values wanted = (values){0} + best;")
     writer.line(f"const indices lane = {{{', '.join(map(str, range(lanes)))}}};")
-    writer.line(f"indices place = (indices){{0}} + ({index}){BLOCK}, found;")
-    places = [(f"b{i}", f"({index})skip + (w{i} * {VECTORS} + {i}) * {lanes}") for i in range(VECTORS)]
-    for vector, start in (*places, *ends):
+    writer.line(f"indices candidate = (indices){{0}} + ({index}){BLOCK}, found;")
+    starts = [(f"b{i}", f"({index})skip + (w{i} * {VECTORS} + {i}) * {lanes}") for i in range(VECTORS)]
+    for vector, start in (*starts, *ends):
         writer.line(f"found = {start} + lane;")
-        writer.line(f"take = (indices)({vector} == wanted) & (indices)(found < place);")
-        writer.line(_blend("place", "found", "indices"))
-    _narrow(writer, "place", "indices", "<")
-    writer.line("position = place_lane[0];")
+        writer.line(f"take = (indices)({vector} == wanted) & (indices)(found < candidate);")
+        writer.line(_blend("candidate", "found", "indices"))
+    _narrow(writer, "candidate", "indices", "<")
+    writer.line("position = candidate_lane[0];")
     for k in range(1, HALVES[-1] // itemsize(kernel.dtype)):
-        writer.line(f"position = place_lane[{k}] < position ? place_lane[{k}] : position;")
+        writer.line(f"position = candidate_lane[{k}] < position ? candidate_lane[{k}] : position;")
 
 
 def _narrow(writer: CWriter, name: str, kind: str, better: str) -> None:
@@ -241,10 +241,10 @@ def _best_lane(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
     writer.line("position = INT64_MAX;")
     writer.line("best = lane[0];")
     with writer.block(f"for (int64_t i = 0; i < {lanes}; i++)"):
-        writer.line(f"const int64_t place = (round_of[i] * (int64_t){VECTORS} + vector[i]) * {lanes} + i;")
-        writer.line(f"const int better = (lane[i] {better} best) | ((lane[i] == best) & (place < position));")
+        writer.line(f"const int64_t candidate = (round_of[i] * (int64_t){VECTORS} + vector[i]) * {lanes} + i;")
+        writer.line(f"const int better = (lane[i] {better} best) | ((lane[i] == best) & (candidate < position));")
         writer.line("best = better ? lane[i] : best;")
-        writer.line("position = better ? place : position;")
+        writer.line("position = better ? candidate : position;")
 
 
 def _blend(target: str, source: str, kind: str) -> str:

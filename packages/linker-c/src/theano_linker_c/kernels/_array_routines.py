@@ -7,7 +7,7 @@ import numpy as np
 from theano_graph import record
 
 from .._perform import perform_runner
-from ._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
+from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
 
 __all__ = ["TASKS", "ArrayRoutineKernel"]
 

@@ -31,10 +31,10 @@ from ..compiler import (
     run_compiler,
 )
 from ..scalar import NoNativeForm
-from ._kernel import Kernel, LoadedKernel, c_text
+from ._description._kernel import Kernel, LoadedKernel, c_text
+from ._description._shared_code import SHARED_CODE, set_shared_code
+from ._description._source import KernelSource, file_text
 from ._libraries._special import set_special_functions, special_address
-from ._shared_code import SHARED_CODE, set_shared_code
-from ._source import KernelSource, file_text
 
 __all__ = ["KernelLibrary", "build", "kernel_source", "library", "with_room"]
 
@@ -137,7 +137,7 @@ class KernelLibrary:
         missing = self._missing(wanted.values(), cache, held)
         if missing:
             with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
-                # Another process may have finished between our look and our turn.
+                # Another process may have finished between our look and the lock.
                 missing = self._missing(missing.values(), cache, held)
                 if missing:
                     found = list(missing.values())

@@ -6,11 +6,11 @@ from typing import Literal, TypeAlias, get_args
 
 from theano_graph import record
 
-from ._kernel import Encoded, Kernel, LoadedKernel, Site, overwrites, type_number
+from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, overwrites, type_number
 
 __all__ = ["CompressedKernel", "CompressedTask"]
 
-#: Places are the numbers of the runtime.
+#: Positions are the numbers of the runtime.
 CompressedTask: TypeAlias = Literal[
     "dot",
     "usmm",

@@ -13,7 +13,7 @@ from typing import ClassVar
 from theano_graph import record
 
 from ..scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, program_of
-from ._kernel import (
+from ._description._kernel import (
     Donors,
     Encoded,
     Kernel,
@@ -26,7 +26,7 @@ from ._kernel import (
     padded_donors,
     type_number,
 )
-from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
+from ._description._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
 
 __all__ = ["EXPENSIVE", "ElementwiseKernel", "is_expensive"]
 

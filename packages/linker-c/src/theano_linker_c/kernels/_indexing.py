@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import record
 
-from ._kernel import (
+from ._description._kernel import (
     Donors,
     Encoded,
     Kernel,

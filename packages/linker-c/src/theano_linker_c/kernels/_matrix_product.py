@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from theano_graph import record
 
-from ._kernel import (
+from ._description._kernel import (
     Donors,
     Encoded,
     Kernel,

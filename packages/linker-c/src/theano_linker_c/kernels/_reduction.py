@@ -16,9 +16,8 @@ import numpy as np
 from theano_graph import record
 
 from ..scalar import CValue, NoNativeForm, ProgramBuilder, ScalarOp, ScalarProgram, c_cast, c_type, cast, program_of
-from ._accumulators import Accumulator, reduction_seed
-from ._elementwise import EXPENSIVE, PARAMETERS, LoopNest, layout_test, loop_nest_functions
-from ._kernel import (
+from ._description._accumulators import Accumulator, reduction_seed
+from ._description._kernel import (
     Donors,
     Encoded,
     Kernel,
@@ -32,7 +31,8 @@ from ._kernel import (
     padded_donors,
     type_number,
 )
-from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
+from ._description._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
+from ._elementwise import EXPENSIVE, PARAMETERS, LoopNest, layout_test, loop_nest_functions
 
 __all__ = ["Reduction", "ReductionKernel"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from theano_graph import record
 
-from ._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
+from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
 
 __all__ = [
     "ConcatenateKernel",

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from theano_graph import record
 
 from .._perform import perform_runner
-from ._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
+from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
 
 __all__ = [
     "CONVOLUTION_TASKS",
@@ -23,7 +23,7 @@ __all__ = [
 ConvolutionTask: TypeAlias = Literal["forward", "input_grad", "weight_grad"]
 PoolingTask: TypeAlias = Literal["pool", "average_pool_grad", "max_pool_grad", "max_pool_grad_grad"]
 PoolingMode: TypeAlias = Literal["max", "sum", "average_inc_pad", "average_exc_pad"]
-#: The tasks, and the modes of pooling; places are the numbers of the runtime.
+#: The tasks, and the modes of pooling; positions are the numbers of the runtime.
 CONVOLUTION_TASKS: tuple[ConvolutionTask, ...] = ("forward", "input_grad", "weight_grad")
 POOLING_TASKS: tuple[PoolingTask, ...] = ("pool", "average_pool_grad", "max_pool_grad", "max_pool_grad_grad")
 POOLING_MODES: tuple[PoolingMode, ...] = ("max", "sum", "average_inc_pad", "average_exc_pad")

@@ -13,7 +13,7 @@ from ._contract._record import DISCRETE, ScalarRecord
 
 
 class And(BinaryBitOp):
-    """Bits that are set in both."""
+    """Bits that are set in both; of truth values, whether both are true."""
 
     name = "and_"
     ufunc = np.bitwise_and
@@ -23,7 +23,7 @@ class And(BinaryBitOp):
 
 
 class Or(BinaryBitOp):
-    """Bits that are set in one of the two."""
+    """Bits that are set in one of the two; of truth values, whether one is true."""
 
     name = "or_"
     ufunc = np.bitwise_or
@@ -33,7 +33,7 @@ class Or(BinaryBitOp):
 
 
 class Xor(BinaryBitOp):
-    """Bits that are set in exactly one of the two."""
+    """Bits that are set in exactly one of the two; of truth values, whether they differ."""
 
     name = "xor"
     ufunc = np.bitwise_xor

@@ -217,7 +217,7 @@ class EquilibriumRewriter(GraphRewriter):
         names = tuple(r.name for r in (*self.cleanup, *self.final)) + tuple(profile.rules)[-2:]
         raise RewriteCycleError(
             compose(
-                f"rewriting in {self.name} does not end: its rules and its clean-up took {MAX_ROUNDS} turns",
+                f"rewriting in {self.name} does not end: its rules and its clean-up took {MAX_ROUNDS} rounds",
                 where=[f"took part: {', '.join(names)}"],
                 mend="exclude one of these",
             ),

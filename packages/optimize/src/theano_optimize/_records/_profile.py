@@ -14,7 +14,7 @@ from theano_graph import Apply, FunctionGraph, Variable, record
 
 @record(frozen=False)
 class RewriteRound:
-    """One turn of an equilibrium: rules until none applies, then the clean-up.
+    """One round of an equilibrium: rules until none applies, then the clean-up.
 
     Attributes
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
@@ -86,8 +87,11 @@ class EquationRewriter(NodeRewriter):
         self._kind = language.kind
         self._guard = info.guard
         self.direct = self._ask
-        #: The equation that gave the last answer.
-        self.last: Equation | None = None
+
+    @property
+    def last(self) -> Equation | None:
+        """The equation that gave the last answer in this thread."""
+        return _answers.by_rule.get(self)
 
     @property
     def equations(self) -> tuple[Equation, ...]:
@@ -108,7 +112,8 @@ class EquationRewriter(NodeRewriter):
         return [*super().summary_lines(), *(f"  {equation}" for equation in self.equations)]
 
     def statement(self) -> str | None:
-        return None if self.last is None else str(self.last)
+        last = self.last
+        return None if last is None else str(last)
 
     def _ask(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         """Return the answer of the first equation that fits; for most nodes the inputs show that there is none."""
@@ -130,7 +135,7 @@ class EquationRewriter(NodeRewriter):
         for number in chosen:
             answer = equations[number].answer(fgraph, node)
             if answer is not None:
-                self.last = equations[number].equation
+                _answers.by_rule[self] = equations[number].equation
                 return answer
         return None
 
@@ -146,6 +151,14 @@ class EquationRewriter(NodeRewriter):
         return self._compiled
 
 
+class _Answers(threading.local):
+    """The equations that gave the last answers of the rules, in each thread."""
+
+    def __init__(self) -> None:
+        self.by_rule: weakref.WeakKeyDictionary[EquationRewriter, Equation] = weakref.WeakKeyDictionary()
+
+
+_answers = _Answers()
 #: Functions may be compiled by several threads, which share the rules.
 _compiling = threading.Lock()
 
@@ -172,6 +185,7 @@ class _Compiled:
         self.language = rule.language
         self.shared: dict[int, str] = {}
         self.ops: dict[int, str | None] = {id(before.operation): None}
+        self._same: dict[int, list[str | None]] = {}
         self.numbers: set[str] = set()
         self.wanted = self._wanted(before.parts)
         self._fits = _fitting(before.operation.op)
@@ -192,6 +206,9 @@ class _Compiled:
         equation = self.equation
         self.shared, self.ops = {}, {id(self._before.operation): None}
         self._right = set(_ids(equation.after))
+        self._same = {key: [] for key in _repeated_classes(self._before) & self._right}
+        if id(self._before.operation) in self._same:
+            self._same[id(self._before.operation)].append(None)
         self.numbers = {part.name for part in _parts(self._before) if isinstance(part, Unknown) and part.is_number}
         root = self._application(self._before)
         self._check_wildcards(root)
@@ -230,16 +247,18 @@ class _Compiled:
         if not isinstance(part, Applied):
             return Number(part, self.language.read)
         pattern = self._application(part)
-        name = str(part)
-        if id(part) in self._right:
+        name, operation = str(part), id(part.operation)
+        is_named = id(part) in self._right
+        if is_named:
             self.shared[id(part)] = name
-        elif isinstance(part.operation.op, type) and id(part.operation) in self._right:
-            if id(part.operation) in self.ops:
-                return pattern
-            self.ops[id(part.operation)] = name
-        else:
-            return pattern
-        return Named(pattern, name)
+        if operation in self._same:
+            self._same[operation].append(name)
+            self.ops.setdefault(operation, name)
+            is_named = True
+        elif not is_named and isinstance(part.operation.op, type) and operation in self._right:
+            self.ops[operation] = name
+            is_named = True
+        return Named(pattern, name) if is_named else pattern
 
     def _wildcard(self, part: Unknown) -> Pattern:
         condition, read = part.condition, self.language.read
@@ -285,7 +304,9 @@ class _Compiled:
             (root.only_inputs(node, start),) if root.single else root.matches_inputs(node, start)
         )
         for match in matches:
-            if match is None or (self._is_conditional and not self._holds(fgraph, node, match)):
+            if match is None or (self._same and not self._has_one_op_each(node, match)):
+                continue
+            if self._is_conditional and not self._holds(fgraph, node, match):
                 continue
             after = self.equation.after
             if isinstance(after, Unknown):
@@ -297,8 +318,17 @@ class _Compiled:
                 return found
         return None
 
+    def _has_one_op_each(self, node: Apply, match: Match) -> bool:
+        """Tell whether each class that the left-hand side uses several times, and the right one, stands for one op."""
+        for names in self._same.values():
+            nodes = (node if name is None else match.bindings[name].owner for name in names)
+            first, *others = (each.op for each in nodes if each is not None)
+            if any(op != first for op in others):
+                return False
+        return True
+
     def _holds(self, fgraph: FunctionGraph, node: Apply, match: Match) -> bool:
-        if self.equation.is_alone and any(fgraph.sole_client(n.outputs[0]) is None for n in match.nodes[1:]):
+        if self.equation.is_alone and not all(_has_one_client(fgraph, inner) for inner in match.nodes[1:]):
             return False
         for condition, names in self._conditions:
             if not condition(*(self._given(name, fgraph, node, match) for name in names)):
@@ -384,6 +414,19 @@ def _fitting(op: Op | type[Op] | OpPattern) -> Callable[[Op], bool]:
     if isinstance(op, OpPattern):
         return op.fits
     return (lambda own: isinstance(own, op)) if isinstance(op, type) else (lambda own: own == op)
+
+
+def _has_one_client(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Tell whether one node alone uses the outputs of a node, all of them, in one place."""
+    used = node.outputs if len(node.outputs) == 1 else [v for v in node.outputs if fgraph.has_clients(v)]
+    return len(used) == 1 and fgraph.sole_client(used[0]) is not None
+
+
+def _repeated_classes(before: Applied) -> set[int]:
+    """Return the ids of the operations that stand for classes of ops, and are applied several times."""
+    applied = {id(part): part for part in _parts(before) if isinstance(part, Applied)}
+    classes = [id(part.operation) for part in applied.values() if isinstance(part.operation.op, type)]
+    return {operation for operation in classes if classes.count(operation) > 1}
 
 
 def _parts(part: Part) -> list[Part]:

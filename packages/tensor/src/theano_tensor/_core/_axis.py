@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_graph import compose, describe
 
 from .._errors import AxisError
 from ._variable import Tensor
 
 
-def one_axis(name: str, axis: Any, x: Tensor, extra: int = 0) -> int:
+def one_axis(name: str, axis: object, x: Tensor, extra: int = 0) -> int:
     """Return `axis` as a number from 0 up.
 
     Parameters

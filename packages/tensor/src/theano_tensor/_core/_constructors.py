@@ -9,11 +9,12 @@ from theano_graph import compose, config
 
 from ._dtypes import canonical_dtype
 from ._type import TensorType
+from ._typing import DTypeLike
 from ._variable import Tensor
 
 
 def tensor(
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     broadcastable: Iterable[bool] | None = None,
     name: str | None = None,
     *,
@@ -38,7 +39,8 @@ def tensor(
 
     Examples
     --------
-    >>> tensor("float32", shape=(None, 3)).type
+    >>> import theano.tensor as T
+    >>> T.tensor("float32", shape=(None, 3)).type
     TensorType(float32, (None, 3))
     """
     chosen = config.floatX if dtype is None else canonical_dtype(dtype, config.floatX)
@@ -50,56 +52,56 @@ def tensor(
     return kind(name)
 
 
-def _make(pattern: tuple[bool, ...], name: str | None, dtype: Any) -> Tensor:
+def _make(pattern: tuple[bool, ...], name: str | None, dtype: DTypeLike | None) -> Tensor:
     return TensorType(config.floatX if dtype is None else canonical_dtype(dtype, config.floatX), pattern)(name)
 
 
-def scalar(name: str | None = None, dtype: Any = None) -> Tensor:
+def scalar(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 0-dimensional variable; dtype floatX by default."""
     return _make((), name, dtype)
 
 
-def vector(name: str | None = None, dtype: Any = None) -> Tensor:
+def vector(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 1-dimensional variable; dtype floatX by default."""
     return _make((False,), name, dtype)
 
 
-def matrix(name: str | None = None, dtype: Any = None) -> Tensor:
+def matrix(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 2-dimensional variable; dtype floatX by default."""
     return _make((False, False), name, dtype)
 
 
-def row(name: str | None = None, dtype: Any = None) -> Tensor:
+def row(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 2-dimensional variable with one row (broadcastable); dtype floatX by default."""
     return _make((True, False), name, dtype)
 
 
-def col(name: str | None = None, dtype: Any = None) -> Tensor:
+def col(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 2-dimensional variable with one column (broadcastable); dtype floatX by default."""
     return _make((False, True), name, dtype)
 
 
-def tensor3(name: str | None = None, dtype: Any = None) -> Tensor:
+def tensor3(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 3-dimensional variable; dtype floatX by default."""
     return _make((False,) * 3, name, dtype)
 
 
-def tensor4(name: str | None = None, dtype: Any = None) -> Tensor:
+def tensor4(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 4-dimensional variable; dtype floatX by default."""
     return _make((False,) * 4, name, dtype)
 
 
-def tensor5(name: str | None = None, dtype: Any = None) -> Tensor:
+def tensor5(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 5-dimensional variable; dtype floatX by default."""
     return _make((False,) * 5, name, dtype)
 
 
-def tensor6(name: str | None = None, dtype: Any = None) -> Tensor:
+def tensor6(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 6-dimensional variable; dtype floatX by default."""
     return _make((False,) * 6, name, dtype)
 
 
-def tensor7(name: str | None = None, dtype: Any = None) -> Tensor:
+def tensor7(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Return a 7-dimensional variable; dtype floatX by default."""
     return _make((False,) * 7, name, dtype)
 
@@ -112,9 +114,9 @@ class PluralConstructor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices, dscalars
-    >>> x, y = dmatrices("x", "y")
-    >>> a, b, c = dscalars("abc")
+    >>> import theano.tensor as T
+    >>> x, y = T.dmatrices("x", "y")
+    >>> a, b, c = T.dscalars("abc")
     """
 
     def __init__(self, name: str, single: Callable[..., Tensor]) -> None:

@@ -14,10 +14,11 @@ from .._protocols._operators import call
 from ._dtypes import canonical_dtype, dtype_name, dtype_of_number
 from ._type import tensor_type
 from ._type_values import refuse_mask
+from ._typing import DTypeLike
 from ._variable import Tensor, TensorConstant
 
 
-def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None) -> Tensor:
+def as_tensor_variable(x: object, name: str | None = None, ndim: int | None = None) -> Tensor:
     """Return `x` as a tensor variable.
 
     Parameters
@@ -45,7 +46,8 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
 
     Examples
     --------
-    >>> as_tensor_variable(3).dtype
+    >>> import theano.tensor as T
+    >>> T.as_tensor_variable(3).dtype
     'int8'
     """
     if isinstance(x, Tensor):
@@ -106,7 +108,9 @@ def _with_ndim(x: Tensor, ndim: int) -> Tensor:
     return x.dimshuffle(list(range(surplus, have)))
 
 
-def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> TensorConstant:
+def constant(
+    x: object, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
+) -> TensorConstant:
     """Return a constant with the value of `x`.
 
     Parameters
@@ -133,7 +137,8 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
 
     Examples
     --------
-    >>> constant(1000).dtype, constant(0.5).dtype, constant(0.1).dtype
+    >>> import theano.tensor as T
+    >>> T.constant(1000).dtype, T.constant(0.5).dtype, T.constant(0.1).dtype
     ('int16', 'float32', 'float64')
     """
     floatx = config.floatX
@@ -159,7 +164,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     return TensorConstant(tensor_type(dtype_name(array.dtype), array.shape), array, name=name)
 
 
-def _numeric_array(x: Any) -> Any:
+def _numeric_array(x: object) -> Any:
     refuse_mask(x)
     try:
         array = np.asarray(x)

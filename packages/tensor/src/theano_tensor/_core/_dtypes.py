@@ -12,6 +12,7 @@ import numpy as np
 from theano_graph import compose
 
 from .._errors import DTypeError
+from ._typing import DTypeLike
 
 ALL_DTYPES: tuple[str, ...] = (
     "bool",
@@ -29,7 +30,7 @@ COMPLEX_DTYPES = frozenset(d for d in ALL_DTYPES if d.startswith("complex"))
 _SMALLEST_FIRST = ("int8", "int16", "int32", "int64", "uint64")
 
 
-def canonical_dtype(dtype: Any, floatx: str) -> str:
+def canonical_dtype(dtype: DTypeLike, floatx: str) -> str:
     """Return the name of `dtype` (a name, ``"floatX"``, a NumPy dtype or scalar type).
 
     Raises
@@ -78,7 +79,8 @@ class Autocaster:
 
     Examples
     --------
-    >>> Autocaster("float32", "float64").dtype_of(0.5), Autocaster("float32", "float64").dtype_of(0.1)
+    >>> import theano.tensor as T
+    >>> T.Autocaster("float32", "float64").dtype_of(0.5), T.Autocaster("float32", "float64").dtype_of(0.1)
     ('float32', 'float64')
     """
 
@@ -121,9 +123,9 @@ class autocast_float_as(AbstractContextManager[None]):
 
     Examples
     --------
-    >>> from theano_tensor import fvector
-    >>> with autocast_float_as("float32"):
-    ...     (fvector() + 1.1).dtype
+    >>> import theano.tensor as T
+    >>> with T.autocast_float_as("float32"):
+    ...     (T.fvector() + 1.1).dtype
     'float32'
     """
 

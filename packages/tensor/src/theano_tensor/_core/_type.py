@@ -18,6 +18,7 @@ from .._errors import Float64Error, NotNumericError
 from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
 from ._flags import float64_watch
 from ._type_values import arrays_equal, arrays_near, refuse_mask
+from ._typing import Array, DTypeLike
 
 if TYPE_CHECKING:
     from ._variable import Tensor, TensorConstant
@@ -87,7 +88,7 @@ class TensorType(ArrayInterface, Type):
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         pattern: Iterable[int | bool | None] | None = None,
         name: Any = None,
         sparse_grad: bool = False,
@@ -197,7 +198,7 @@ class TensorType(ArrayInterface, Type):
         """Return dtype and static shape, by which machines know a value of this type without asking it."""
         return ArraySpec(self.dtype, self.shape)
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `value` as an array of this type.
 
         Parameters
@@ -292,7 +293,7 @@ class TensorType(ArrayInterface, Type):
                     self._refusal(array, f"{kind} {axis} must have length {wanted}, got {got} (shape {shape})")
                 )
 
-    def _refusal(self, value: Any, reason: str) -> str:
+    def _refusal(self, value: object, reason: str) -> str:
         if isinstance(value, np.ndarray):
             what = f"an array of dtype {value.dtype} and shape {value.shape}"
         else:
@@ -312,7 +313,7 @@ class TensorType(ArrayInterface, Type):
             )
         return compose(f"{what} is not a value of type {self.describe()}: {reason}", mend=mend)
 
-    def is_valid_value(self, value: Any, strict: bool = True) -> bool:
+    def is_valid_value(self, value: object, strict: bool = True) -> bool:
         """Tell whether `value` is an array of exactly this type (with ``strict=False``: or convertible to it)."""
         try:
             self.filter(value, strict=strict)
@@ -325,7 +326,7 @@ class TensorType(ArrayInterface, Type):
         return np.zeros(shape, dtype=self.dtype)
 
     @staticmethod
-    def values_eq(a: Any, b: Any) -> bool:
+    def values_eq(a: Array, b: Array) -> bool:
         """Tell whether two arrays have the same dtype, shape and values; NaN equals NaN.
 
         Beside NaN, values need only be near, as `values_eq_approx` has it.
@@ -339,8 +340,8 @@ class TensorType(ArrayInterface, Type):
 
     @staticmethod
     def values_eq_approx(
-        a: Any,
-        b: Any,
+        a: Array,
+        b: Array,
         allow_remove_inf: bool = False,
         allow_remove_nan: bool = False,
         rtol: float | None = None,
@@ -357,7 +358,7 @@ class TensorType(ArrayInterface, Type):
         return arrays_near(a, b, rtol, atol, allow_remove_inf, allow_remove_nan)
 
     @staticmethod
-    def may_share_memory(a: Any, b: Any) -> bool:
+    def may_share_memory(a: object, b: object) -> bool:
         """Tell whether two arrays may use the same memory."""
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
 
@@ -376,7 +377,7 @@ class TensorType(ArrayInterface, Type):
         variable: Tensor = super().make_variable(name)
         return variable
 
-    def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
+    def make_constant(self, value: object, name: str | None = None) -> TensorConstant:
         """Return a constant of this type."""
         constant: TensorConstant = super().make_constant(value, name)
         return constant

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from theano_graph import compose, config
+
+from ._typing import Array
 
 #: dtype -> (relative, absolute) difference that rounding explains.
 TOLERANCES: dict[str, tuple[float, float]] = {
@@ -18,7 +18,7 @@ TOLERANCES: dict[str, tuple[float, float]] = {
 }
 
 
-def refuse_mask(value: Any) -> None:
+def refuse_mask(value: object) -> None:
     """Raise TypeError for a masked array, whose mask a conversion would drop without a word."""
     # Told by its attribute: naming numpy.ma.MaskedArray would import numpy.ma.
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray and hasattr(value, "mask"):
@@ -30,7 +30,7 @@ def refuse_mask(value: Any) -> None:
         )
 
 
-def arrays_equal(a: Any, b: Any) -> bool:
+def arrays_equal(a: Array, b: Array) -> bool:
     """Tell whether two arrays have the same shape and values; NaN equals NaN."""
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape:
@@ -42,8 +42,8 @@ def arrays_equal(a: Any, b: Any) -> bool:
 
 
 def arrays_near(
-    a: Any,
-    b: Any,
+    a: Array,
+    b: Array,
     rtol: float | None,
     atol: float | None,
     allow_remove_inf: bool = False,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable
+from theano_graph import Apply, Constant, Variable
 
 from .._protocols._operators import TensorOperators
 from ._type import TensorType
@@ -25,14 +25,16 @@ class Tensor(TensorOperators, Variable):
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> x = dmatrix("x")
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
     >>> (x + 1).type
     TensorType(float64, matrix)
     """
 
     __slots__ = ()
     type: TensorType
+    #: What makes it. To checkers its inputs are tensors, as they are but for ops that take something else to a tensor.
+    owner: Apply[Any, Tensor] | None
 
     def __str__(self) -> str:
         if self.name is not None:

@@ -9,6 +9,7 @@ from ._operations import call
 
 if TYPE_CHECKING:
     from .._core._type import StaticShape, TensorType
+    from .._core._typing import AxisLike, DTypeLike, ShapeLike, TensorLike
     from .._core._variable import Tensor
 
 
@@ -63,13 +64,13 @@ class OrderMethods:
         result: Tensor = call("transpose", self)
         return result
 
-    def transpose(self, *axes: Any) -> Tensor:
+    def transpose(self, *axes: AxisLike) -> Tensor:
         """Return the dimensions in the order `axes`, given one by one or as a sequence; reversed without `axes`."""
         order = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], Sequence)) else (axes or None)
         result: Tensor = call("transpose", self, order)
         return result
 
-    def dimshuffle(self, *pattern: Any) -> Tensor:
+    def dimshuffle(self, *pattern: int | str | Sequence[int | str]) -> Tensor:
         """Return a view with dimensions permuted, inserted (``"x"``) or, where broadcastable, dropped.
 
         Examples
@@ -80,7 +81,7 @@ class OrderMethods:
         result: Tensor = call("shuffled", self, order)
         return result
 
-    def reshape(self, shape: Any, ndim: int | None = None) -> Tensor:
+    def reshape(self, shape: ShapeLike, ndim: int | None = None) -> Tensor:
         """Return this tensor with another shape; one length may be -1. `shape` is one sequence or symbolic vector."""
         result: Tensor = call("reshape", self, shape, ndim=ndim)
         return result
@@ -94,7 +95,7 @@ class OrderMethods:
         """Return this tensor as a vector."""
         return self.flatten()
 
-    def squeeze(self, axis: Any = None) -> Tensor:
+    def squeeze(self, axis: AxisLike = None) -> Tensor:
         """Return this tensor without its broadcastable dimensions (or without those in `axis`)."""
         result: Tensor = call("squeeze", self, axis=axis)
         return result
@@ -117,7 +118,7 @@ class OrderMethods:
         result: Tensor = call("trace", self)
         return result
 
-    def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
+    def repeat(self, repeats: TensorLike, axis: int | None = None) -> Tensor:
         """Return each element, or each part along `axis`, repeated as often as `repeats` says.
 
         See :func:`theano_tensor.repeat` for all arguments.
@@ -141,7 +142,7 @@ class OrderMethods:
         result: Tensor = call("argsort", self, axis, kind, order)
         return result
 
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    def searchsorted(self, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> Tensor:
         """Return where elements of `v` have to be put into this sorted vector to keep it sorted.
 
         See :func:`theano_tensor.searchsorted` for all arguments.
@@ -155,7 +156,7 @@ class ElementMethods:
 
     __slots__ = ()
 
-    def astype(self, dtype: Any) -> Tensor:
+    def astype(self, dtype: DTypeLike) -> Tensor:
         """Return the elements converted to `dtype`."""
         result: Tensor = call("cast", self, dtype)
         return result
@@ -166,7 +167,7 @@ class ElementMethods:
         result.name = name
         return result
 
-    def clip(self, a_min: Any, a_max: Any) -> Tensor:
+    def clip(self, a_min: TensorLike, a_max: TensorLike) -> Tensor:
         """Return the elements limited to the range from `a_min` to `a_max`."""
         result: Tensor = call("clip", self, a_min, a_max)
         return result
@@ -176,17 +177,17 @@ class ElementMethods:
         result: Tensor = call("round", self, mode)
         return result
 
-    def fill(self, value: Any) -> Tensor:
+    def fill(self, value: TensorLike) -> Tensor:
         """Return a tensor of this shape filled with `value`."""
         result: Tensor = call("fill", self, value)
         return result
 
-    def zeros_like(self, dtype: Any = None) -> Tensor:
+    def zeros_like(self, dtype: DTypeLike | None = None) -> Tensor:
         """Return zeros of this shape."""
         result: Tensor = call("zeros_like", self, dtype=dtype)
         return result
 
-    def ones_like(self, dtype: Any = None) -> Tensor:
+    def ones_like(self, dtype: DTypeLike | None = None) -> Tensor:
         """Return ones of this shape."""
         result: Tensor = call("ones_like", self, dtype=dtype)
         return result
@@ -217,7 +218,7 @@ class ElementMethods:
         """
         return call("get_scalar_constant_value", self)
 
-    def transfer(self, target: Any) -> Tensor:
+    def transfer(self, target: object) -> Tensor:
         """Return this tensor on another device.
 
         See :func:`theano_tensor.transfer` for all arguments.
@@ -231,7 +232,13 @@ class ReductionMethods:
 
     __slots__ = ()
 
-    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
+    def sum(
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        acc_dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """Return the sum of all elements, or of those along `axis` (an int, or several).
 
         See :func:`theano_tensor.sum` for all arguments.
@@ -239,7 +246,13 @@ class ReductionMethods:
         result: Tensor = call("sum", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
         return result
 
-    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
+    def prod(
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        acc_dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """Return the product of all elements, or of those along `axis` (an int, or several).
 
         See :func:`theano_tensor.prod` for all arguments.
@@ -247,7 +260,13 @@ class ReductionMethods:
         result: Tensor = call("prod", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
         return result
 
-    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
+    def mean(
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        acc_dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """Return the mean of all elements, or of those along `axis` (an int, or several).
 
         See :func:`theano_tensor.mean` for all arguments.
@@ -255,7 +274,7 @@ class ReductionMethods:
         result: Tensor = call("mean", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
         return result
 
-    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
+    def var(self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
         """Return the variance of all elements, or of those along `axis`; divided by n - `ddof`.
 
         See :func:`theano_tensor.var` for all arguments.
@@ -263,7 +282,7 @@ class ReductionMethods:
         result: Tensor = call("var", self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
         return result
 
-    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
+    def std(self, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
         """Return the standard deviation of all elements, or of those along `axis`; divided by n - `ddof`.
 
         See :func:`theano_tensor.std` for all arguments.
@@ -271,7 +290,7 @@ class ReductionMethods:
         result: Tensor = call("std", self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
         return result
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def max(self, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
         """Return the largest of all elements, or of those along `axis` (an int, or several).
 
         See :func:`theano_tensor.max` for all arguments.
@@ -279,7 +298,7 @@ class ReductionMethods:
         result: Tensor = call("max", self, axis=axis, keepdims=keepdims)
         return result
 
-    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def min(self, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
         """Return the smallest of all elements, or of those along `axis` (an int, or several).
 
         See :func:`theano_tensor.min` for all arguments.
@@ -287,7 +306,7 @@ class ReductionMethods:
         result: Tensor = call("min", self, axis=axis, keepdims=keepdims)
         return result
 
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def argmax(self, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
         """Return the position of the largest element, of all of them or along `axis`.
 
         See :func:`theano_tensor.argmax` for all arguments.
@@ -295,7 +314,7 @@ class ReductionMethods:
         result: Tensor = call("argmax", self, axis=axis, keepdims=keepdims)
         return result
 
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def argmin(self, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
         """Return the position of the smallest element, of all of them or along `axis`.
 
         See :func:`theano_tensor.argmin` for all arguments.
@@ -303,7 +322,7 @@ class ReductionMethods:
         result: Tensor = call("argmin", self, axis=axis, keepdims=keepdims)
         return result
 
-    def ptp(self, axis: Any = None) -> Tensor:
+    def ptp(self, axis: AxisLike = None) -> Tensor:
         """Return the largest element less the smallest, of all of them or along `axis`.
 
         See :func:`theano_tensor.ptp` for all arguments.
@@ -311,7 +330,7 @@ class ReductionMethods:
         result: Tensor = call("ptp", self, axis=axis)
         return result
 
-    def any(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def any(self, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
         """Return whether one of all elements, or of those along `axis`, is true.
 
         See :func:`theano_tensor.any` for all arguments.
@@ -319,7 +338,7 @@ class ReductionMethods:
         result: Tensor = call("any", self, axis=axis, keepdims=keepdims)
         return result
 
-    def all(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def all(self, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
         """Return whether all elements, or all of those along `axis`, are true.
 
         See :func:`theano_tensor.all` for all arguments.
@@ -327,12 +346,12 @@ class ReductionMethods:
         result: Tensor = call("all", self, axis=axis, keepdims=keepdims)
         return result
 
-    def norm(self, L: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def norm(self, L: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
         """Return the L-norm along `axis`: ``sum(abs(x) ** L) ** (1 / L)``."""
         result: Tensor = call("norm", self, L, axis=axis, keepdims=keepdims)
         return result
 
-    def dot(self, other: Any) -> Tensor:
+    def dot(self, other: TensorLike) -> Tensor:
         """Return the product with another tensor: the last dimension of this one meets the last but one of the other.
 
         See :func:`theano_tensor.dot` for all arguments.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from theano_graph import compose
 
 from ._numpy_advice import full_name, refusal
 from ._operations import OPERATIONS, call
+
+if TYPE_CHECKING:
+    from .._core._typing import TensorLike
 
 #: Full name of a function of NumPy or SciPy -> its symbolic form, where the name alone does not say which it is.
 SYMBOLIC: dict[str, Callable[..., Any]] = {}
@@ -40,11 +43,11 @@ UFUNC_NAMES: dict[str, str] = {
 }
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: TensorLike) -> Any:
     return call("neq", x, 0)
 
 
-def _as_object(x: Any) -> Any:
+def _as_object(x: object) -> Any:
     """Return an array of objects; a variable is one object."""
     if isinstance(x, NumpyProtocols):
         box = np.empty((), dtype=object)
@@ -107,7 +110,7 @@ FUNCTION_NAMES: dict[str, str] = {
 }
 
 
-def _round(x: Any, decimals: int = 0) -> Any:
+def _round(x: TensorLike, decimals: int = 0) -> Any:
     if decimals:
         raise TypeError(
             compose(f"numpy.round to {decimals} decimals has no symbolic form", mend="scale: T.round(x * 100) / 100")
@@ -131,7 +134,7 @@ _PLAIN: dict[int, Callable[..., Any]] = {1: np.atleast_1d, 2: np.atleast_2d, 3: 
 def _like(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that makes an array like an array of one object, which a variable is to NumPy."""
 
-    def made(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def made(x: TensorLike, *args: Any, **kwargs: Any) -> Any:
         return make(_as_object(x), *args, **kwargs)
 
     return made

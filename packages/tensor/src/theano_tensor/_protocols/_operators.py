@@ -16,6 +16,7 @@ from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
 
 if TYPE_CHECKING:
+    from .._core._typing import AxisLike, IndexLike, TensorLike
     from .._core._variable import Tensor
 
 
@@ -51,7 +52,7 @@ def _binary(name: str, reflected: str) -> Callable[[Any, Any], Tensor]:
 
 
 def _reflected(name: str) -> Callable[[Any, Any], Tensor]:
-    def method(self: Any, other: Any) -> Tensor:
+    def method(self: Any, other: TensorLike) -> Tensor:
         result: Tensor = OPERATIONS[name](other, self)
         return result
 
@@ -104,10 +105,10 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
     __matmul__ = _binary("matmul", "__rmatmul__")
     __rmatmul__ = _reflected("matmul")
 
-    def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+    def __divmod__(self, other: TensorLike) -> tuple[Tensor, Tensor]:
         return call("int_div", self, other), call("mod", self, other)
 
-    def __getitem__(self, index: Any) -> Tensor:
+    def __getitem__(self, index: IndexLike) -> Tensor:
         result: Tensor = call("getitem", self, index)
         return result
 
@@ -120,7 +121,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
             )
         )
 
-    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
+    def take(self, indices: TensorLike, axis: AxisLike = None, mode: str = "raise") -> Tensor:
         """Return the elements with the numbers `indices`, along `axis` or of all of them as a vector.
 
         See :func:`theano_tensor.take` for all arguments.
@@ -143,7 +144,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         result: Tensor = call("nonzero_values", self)
         return result
 
-    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
+    def choose(self, choices: TensorLike, out: None = None, mode: str = "raise") -> Tensor:
         """Return for each number in this tensor the element of the choice with that number.
 
         See :func:`theano_tensor.choose` for all arguments.
@@ -151,7 +152,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         result: Tensor = call("choose", self, choices, out=out, mode=mode)
         return result
 
-    def compress(self, a: Any, axis: Any = None) -> Tensor:
+    def compress(self, a: TensorLike, axis: AxisLike = None) -> Tensor:
         """Return the parts of `a` along `axis` for which this vector is true.
 
         See :func:`theano_tensor.compress` for all arguments.

@@ -10,7 +10,7 @@ from ._op_from_graph import OpFromGraph
 
 
 @node_rewriter([OpFromGraph], name="inline_ofg_expansion")
-def inline_ofg_expansion(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+def inline_ofg_expansion(fgraph: FunctionGraph, node: Apply[OpFromGraph]) -> list[Variable] | None:
     """An op that was made with ``inline=True`` gives way to its graph."""
     return node.op.inlined(node.inputs) if node.op.inline else None
 

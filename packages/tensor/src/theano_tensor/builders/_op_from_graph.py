@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from theano_graph import Apply, Constant, Variable, clone_replace, compose, describe, graph_inputs
 from theano_linker_c import Function, SharedVariable
 
+from .._core._typing import TensorLike
 from .._graph_op import GraphOp
 from ._overrides import Override, as_overrides, is_disconnected_override
 
@@ -61,9 +62,10 @@ class OpFromGraph(GraphOp):
 
     Examples
     --------
-    >>> from theano_tensor import dscalars
-    >>> x, y, z = dscalars("x", "y", "z")
-    >>> op = OpFromGraph([x, y, z], [x + y * z])
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y, z = T.dscalars("x", "y", "z")
+    >>> op = theano.OpFromGraph([x, y, z], [x + y * z])
     >>> (op(x, y, z) + op(z, y, x)).eval({x: 1.0, y: 2.0, z: 3.0})
     array(12.)
     """
@@ -115,7 +117,7 @@ class OpFromGraph(GraphOp):
         """The function inside, compiled on first use."""
         return self.compiled()
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self]:
         """Apply to one variable for each input; shared variables come along by themselves.
 
         Raises
@@ -136,7 +138,7 @@ class OpFromGraph(GraphOp):
         converted = [self._converted(i, x) for i, x in enumerate(given)]
         return Apply(self, converted, [v.type.make_variable() for v in self.outputs])
 
-    def _converted(self, index: int, given: Any) -> Variable:
+    def _converted(self, index: int, given: TensorLike) -> Variable:
         inner = self.fgraph.inputs[index]
         try:
             converted: Variable = inner.type.narrow_variable(given)
@@ -151,7 +153,7 @@ class OpFromGraph(GraphOp):
         return converted
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Call the function inside."""
         for storage, value in zip(output_storage, self.runner()(list(inputs)), strict=True):

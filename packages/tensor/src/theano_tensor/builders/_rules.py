@@ -21,7 +21,7 @@ from theano_graph import (
 from theano_linker_c.program import call_form
 
 from ..gradient import DisconnectedType, NullType, Rop
-from ..gradient._grad import differentiate, known_gradient
+from ..gradient._accumulation._grad import differentiate, known_gradient
 from ._op_from_graph import OpFromGraph
 from ._overrides import Override, is_absent
 
@@ -50,8 +50,8 @@ class _Derivative:
 
 
 @pullback.register(OpFromGraph)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Found]:
-    op = cast(OpFromGraph, node.op)
+def _pullback(node: Apply[OpFromGraph], cotangents: list[Variable]) -> list[Found]:
+    op = node.op
     derivative = op.derivatives.get("pullback")
     if derivative is None:
         # Inside there are no test values; those of the result are computed by the op.
@@ -173,8 +173,8 @@ def _called(override: Any, lists: Sequence[list[Variable]], count: int | None, w
 
 
 @pushforward.register(OpFromGraph)
-def _pushforward(node: Apply, tangents: list[Found]) -> list[Found]:
-    op = cast(OpFromGraph, node.op)
+def _pushforward(node: Apply[OpFromGraph], tangents: list[Found]) -> list[Found]:
+    op = node.op
     given = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
     derivative = op.derivatives.get(given)
     if derivative is None:
@@ -211,12 +211,12 @@ def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
 
 
 @shape_rule.register(OpFromGraph)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[OpFromGraph], input_shapes: list[Any]) -> list[Any]:
     """Lengths as the graph computes them; rewriting then traces them back to the inputs."""
-    shapes: list[Any] = cast(OpFromGraph, node.op).inner_shapes(node.inputs)
+    shapes: list[Any] = node.op.inner_shapes(node.inputs)
     return shapes
 
 
 @call_form.register(OpFromGraph)
-def _call(node: Apply) -> Callable[[list[Any]], Sequence[Any]]:
-    return cast(OpFromGraph, node.op).runner()
+def _call(node: Apply[OpFromGraph]) -> Callable[[list[Any]], Sequence[Any]]:
+    return node.op.runner()

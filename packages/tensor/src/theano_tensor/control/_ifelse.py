@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from theano_graph import (
     Apply,
@@ -20,6 +20,7 @@ from theano_linker_c.program import Branch, lazy_form
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType, tensor_type
+from .._core._typing import TensorLike
 
 
 class IfElse(Op):
@@ -50,7 +51,7 @@ class IfElse(Op):
         self.name = name
         self.view_map = {k: [1 + k, 1 + n_outs + k] for k in range(n_outs)}
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self]:
         """Apply to a condition, the variables of the first group, and those of the second.
 
         Raises
@@ -83,7 +84,7 @@ class IfElse(Op):
         return Apply(self, [decides, *converted], [kind.make_variable() for kind in types])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Hand the chosen values on."""
         start = 1 if inputs[0] else 1 + self.n_outs
@@ -146,9 +147,10 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices, dscalar, lt
-    >>> a, (x, y) = dscalar("a"), dmatrices("x", "y")
-    >>> ifelse(lt(a, 0), x.mean(), y.mean()).ndim
+    >>> import theano.ifelse
+    >>> import theano.tensor as T
+    >>> a, (x, y) = T.dscalar("a"), T.dmatrices("x", "y")
+    >>> theano.ifelse.ifelse(T.lt(a, 0), x.mean(), y.mean()).ndim
     0
     """
     several = isinstance(then_branch, (list, tuple))
@@ -169,13 +171,13 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
 
 
 @lazy_form.register(IfElse)
-def _lazy(node: Apply) -> Branch:
+def _lazy(node: Apply[IfElse]) -> Branch:
     n = node.op.n_outs
     return Branch(0, tuple(range(1, 1 + n)), tuple(range(1 + n, 1 + 2 * n)))
 
 
 @pullback.register(IfElse)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[IfElse], cotangents: list[Variable]) -> list[Variable | None]:
     """What is chosen gets the cotangent, the other branch zeros; the condition decides nothing nearby."""
     condition, *branches = node.inputs
     n = node.op.n_outs
@@ -205,7 +207,7 @@ def _as_input(cotangent: Any, source: Any) -> Variable:
 
 
 @pushforward.register(IfElse)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[IfElse], tangents: list[Variable | None]) -> list[Variable | None]:
     condition, *branches = node.inputs
     n = node.op.n_outs
     given = tangents[1:]
@@ -223,7 +225,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(IfElse)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[IfElse], input_shapes: list[Any]) -> list[Any]:
     condition, n = node.inputs[0], node.op.n_outs
     first, second = input_shapes[1 : 1 + n], input_shapes[1 + n :]
     return [

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
 
 
-class Alloc(Op):
+class Alloc(TensorOp):
     """A new tensor of a given shape, filled with a value, which is broadcast to it.
 
     Inputs are the value and one integer scalar for each dimension.
@@ -26,7 +28,7 @@ class Alloc(Op):
 
     __props__ = ()
 
-    def make_node(self, value: Any, *lengths: Any) -> Apply:
+    def make_node(self, value: TensorLike, *lengths: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to a value and lengths; ShapeError if the value does not fit."""
         variable = as_tensor_variable(value)
         sizes = [as_length(n) for n in lengths]
@@ -49,7 +51,7 @@ class Alloc(Op):
         return Apply(self, [variable, *sizes], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate and fill; ValueError if a length is negative or the value does not fit."""
         value, *lengths = inputs
@@ -72,11 +74,11 @@ class Alloc(Op):
         array[...] = value
         output_storage[0][0] = array
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result depends on the value, not differentiably on the lengths."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Tell whether a constant serves better: not where each call would copy it, to write into it or return it."""
         return not any(
             client == "output" or (position == 0 and hasattr(client.op, "set_instead_of_inc"))
@@ -88,7 +90,7 @@ class Alloc(Op):
 
 
 @pullback.register(Alloc)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Alloc, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     value = node.inputs[0]
     g = as_tensor_variable(cotangents[0])
     extra = g.type.ndim - value.type.ndim
@@ -101,16 +103,16 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Alloc)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Alloc, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @shape_rule.register(Alloc)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Alloc, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[1:])]
 
 
-def alloc(value: Any, *shape: Any) -> Tensor:
+def alloc(value: TensorLike, *shape: ShapeLike) -> Tensor:
     """Return a tensor of a given shape, filled with `value`.
 
     Parameters
@@ -122,14 +124,15 @@ def alloc(value: Any, *shape: Any) -> Tensor:
 
     Examples
     --------
-    >>> alloc(0.0, 2, 3).type.shape
+    >>> import theano.tensor as T
+    >>> T.alloc(0.0, 2, 3).type.shape
     (2, 3)
     """
     result: Tensor = Alloc()(value, *shape)
     return result
 
 
-class AllocEmpty(Op):
+class AllocEmpty(TensorOp):
     """A new tensor of a given shape whose elements are whatever was in memory; inputs are the lengths.
 
     Parameters
@@ -142,7 +145,7 @@ class AllocEmpty(Op):
     def __init__(self, dtype: str) -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, *lengths: Any) -> Apply:
+    def make_node(self, *lengths: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
         sizes = [as_length(n) for n in lengths]
         output = tensor_type(self.dtype, static_lengths(sizes)).make_variable()
@@ -152,7 +155,7 @@ class AllocEmpty(Op):
         return Apply(self, sizes, [output])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate; ValueError if a length is negative."""
         shape = tuple(int(n) for n in inputs)
@@ -162,11 +165,11 @@ class AllocEmpty(Op):
             )
         output_storage[0][0] = np.empty(shape, dtype=self.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on anything."""
         return [[False] for _ in node.inputs]
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Never: a constant would be written over, or kept for no use."""
         return False
 
@@ -174,26 +177,26 @@ class AllocEmpty(Op):
         return f"AllocEmpty{{dtype={self.dtype!r}}}"
 
 
-def _always_near(a: Any, b: Any) -> bool:
+def _always_near(a: Array, b: Array) -> bool:
     return bool(a.shape == b.shape and a.dtype == b.dtype)
 
 
 @pullback.register(AllocEmpty)
-def _pullback_empty(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_empty(node: Apply[AllocEmpty, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [None] * len(node.inputs)
 
 
 @pushforward.register(AllocEmpty)
-def _pushforward_empty(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_empty(node: Apply[AllocEmpty, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @shape_rule.register(AllocEmpty)
-def _shape_empty(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_empty(node: Apply[AllocEmpty, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs)]
 
 
-def empty(shape: Any, dtype: Any = None) -> Tensor:
+def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor whose elements are not set; each of them must be written before it is read.
 
     Parameters
@@ -208,20 +211,20 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
     return result
 
 
-def empty_like(x: Any, dtype: Any = None) -> Tensor:
+def empty_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of the shape of `x`, and of its dtype or `dtype`, whose elements are not set."""
     variable = as_tensor_variable(x)
     return empty(lengths_of(variable), variable.type.dtype if dtype is None else dtype)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of the shape of `x`, and of its dtype or `dtype`, filled with a value."""
     variable = as_tensor_variable(x)
     name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
     return full(lengths_of(variable), fill_value, name)
 
 
-def broadcast_to(x: Any, shape: Any) -> Tensor:
+def broadcast_to(x: TensorLike, shape: ShapeLike) -> Tensor:
     """Return `x` repeated along its broadcastable dimensions, and new ones on the left, so that it has `shape`.
 
     Parameters
@@ -239,7 +242,7 @@ def broadcast_to(x: Any, shape: Any) -> Tensor:
     return alloc(x, *as_lengths(shape))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def full(shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of a given shape, filled with a value.
 
     Parameters
@@ -253,7 +256,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     return alloc(value, *as_lengths(shape))
 
 
-def zeros(shape: Any, dtype: Any = None) -> Tensor:
+def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return zeros.
 
     Parameters
@@ -264,7 +267,8 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> zeros((2, 3), dtype="int32").type.shape
+    >>> import theano.tensor as T
+    >>> T.zeros((2, 3), dtype="int32").type.shape
     (2, 3)
     """
     return alloc(
@@ -272,7 +276,7 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
     )
 
 
-def ones(shape: Any, dtype: Any = None) -> Tensor:
+def ones(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return ones; see :func:`zeros`."""
     return alloc(
         constant(1, dtype=canonical_dtype("floatX" if dtype is None else dtype, config.floatX)), *as_lengths(shape)

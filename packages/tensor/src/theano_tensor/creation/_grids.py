@@ -12,6 +12,7 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES, canonical_dtype
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast, dimshuffle, maximum
@@ -21,7 +22,9 @@ from ._alloc import alloc
 from ._ranges import arange
 
 
-def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
+def linspace(
+    start: TensorLike, stop: TensorLike, num: TensorLike = 50, endpoint: bool = True, dtype: DTypeLike | None = None
+) -> Tensor:
     """Return evenly spaced numbers from `start` to `stop`.
 
     Parameters
@@ -36,7 +39,8 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype:
 
     Examples
     --------
-    >>> linspace(0.0, 1.0, 3, dtype="float64").eval()
+    >>> import theano.tensor as T
+    >>> T.linspace(0.0, 1.0, 3, dtype="float64").eval()
     array([0. , 0.5, 1. ])
     """
     first, last = as_tensor_variable(start), as_tensor_variable(stop)
@@ -52,7 +56,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype:
     return cast(values, chosen if dtype is None else canonical_dtype(dtype, config.floatX))
 
 
-def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> list[Tensor]:
+def meshgrid(*vectors: TensorLike, indexing: str = "xy", sparse: bool = False) -> list[Tensor]:
     """Return the coordinates of the points of a grid.
 
     Parameters

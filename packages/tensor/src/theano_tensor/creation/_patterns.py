@@ -10,6 +10,7 @@ from theano_graph import compose, config, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import canonical_dtype
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import add, cast, dimshuffle, ge, switch
@@ -17,7 +18,7 @@ from ..shape import as_length, shape_i
 from ._ranges import arange
 
 
-def _triangle(n: Any, m: Any, k: Any) -> Tensor:
+def _triangle(n: TensorLike, m: TensorLike, k: TensorLike) -> Tensor:
     """Whether ``column <= row + k``, for n rows and m columns."""
     rows, columns = arange(as_length(n)), arange(as_length(m))
     diagonal = add(dimshuffle(rows, (0, "x")), as_length(k, "a diagonal"))
@@ -25,7 +26,7 @@ def _triangle(n: Any, m: Any, k: Any) -> Tensor:
     return result
 
 
-def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
+def tri(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix with ones at and below a diagonal, and zeros above.
 
     Parameters
@@ -39,7 +40,8 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> tri(2, 3).eval()
+    >>> import theano.tensor as T
+    >>> T.tri(2, 3).eval()
     array([[1., 0., 0.],
            [1., 1., 0.]])
     """
@@ -55,7 +57,7 @@ def _rows_and_columns(name: str, m: Any) -> tuple[Tensor, Any, Any]:
     return x, shape_i(x, x.type.ndim - 2), shape_i(x, x.type.ndim - 1)
 
 
-def tril(m: Any, k: Any = 0) -> Tensor:
+def tril(m: TensorLike, k: TensorLike = 0) -> Tensor:
     """Return the matrix (or stack of matrices) `m` with zeros above diagonal `k`.
 
     Raises
@@ -68,7 +70,7 @@ def tril(m: Any, k: Any = 0) -> Tensor:
     return result
 
 
-def triu(m: Any, k: Any = 0) -> Tensor:
+def triu(m: TensorLike, k: TensorLike = 0) -> Tensor:
     """Return the matrix (or stack of matrices) `m` with zeros below diagonal `k`; ShapeError for a vector."""
     x, rows, columns = _rows_and_columns("triu", m)
     below = as_length(k, "a diagonal") - 1
@@ -76,32 +78,32 @@ def triu(m: Any, k: Any = 0) -> Tensor:
     return result
 
 
-def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Tensor, Tensor]:
+def tril_indices(n: TensorLike, k: TensorLike = 0, m: TensorLike | None = None) -> tuple[Tensor, Tensor]:
     """Return the row and column numbers of the elements at and below diagonal `k` of an `n` by `m` matrix."""
     rows, columns = _triangle(n, n if m is None else m, k).nonzero()
     return rows, columns
 
 
-def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Tensor, Tensor]:
+def triu_indices(n: TensorLike, k: TensorLike = 0, m: TensorLike | None = None) -> tuple[Tensor, Tensor]:
     """Return the row and column numbers of the elements at and above diagonal `k` of an `n` by `m` matrix."""
     below = as_length(k, "a diagonal") - 1
     rows, columns = (~_triangle(n, n if m is None else m, below)).nonzero()
     return rows, columns
 
 
-def tril_indices_from(a: Any, k: Any = 0) -> tuple[Tensor, Tensor]:
+def tril_indices_from(a: TensorLike, k: TensorLike = 0) -> tuple[Tensor, Tensor]:
     """Return :func:`tril_indices` for the shape of the matrix `a`; ShapeError if it is none."""
     rows, columns = _matrix_lengths("tril_indices_from", a)
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(a: Any, k: Any = 0) -> tuple[Tensor, Tensor]:
+def triu_indices_from(a: TensorLike, k: TensorLike = 0) -> tuple[Tensor, Tensor]:
     """Return :func:`triu_indices` for the shape of the matrix `a`; ShapeError if it is none."""
     rows, columns = _matrix_lengths("triu_indices_from", a)
     return triu_indices(rows, k, columns)
 
 
-def _matrix_lengths(name: str, a: Any) -> tuple[Tensor, Tensor]:
+def _matrix_lengths(name: str, a: TensorLike) -> tuple[Tensor, Tensor]:
     x, rows, columns = _rows_and_columns(name, a)
     if x.type.ndim != 2:
         raise ShapeError(compose(f"{name} takes a matrix", where=[describe(x)]))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast, ceil, maximum
@@ -21,7 +23,7 @@ from ..gradient import derived_pushforward
 from ..shape import as_length, static_int
 
 
-class ARange(Op):
+class ARange(TensorOp):
     """The numbers from `start` up to, and without, `stop`, in steps of `step`.
 
     Parameters
@@ -35,7 +37,7 @@ class ARange(Op):
     def __init__(self, dtype: str) -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, start: Any, stop: Any, step: Any) -> Apply:
+    def make_node(self, start: TensorLike, stop: TensorLike, step: TensorLike) -> Apply[Self, Tensor]:
         """Apply to three scalars."""
         bounds = [as_tensor_variable(v) for v in (start, stop, step)]
         for v in bounds:
@@ -47,12 +49,12 @@ class ARange(Op):
         return Apply(self, bounds, [tensor_type(self.dtype, (length,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError for a step of zero."""
         output_storage[0][0] = _numbers(inputs, self.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """How many numbers there are is not differentiable; integers are not either."""
         continuous = self.dtype not in INTEGER_DTYPES
         return [[continuous], [False], [continuous]]
@@ -71,7 +73,7 @@ def _numbers(bounds: Sequence[Any], dtype: str) -> Any:
     return np.arange(start, stop, step, dtype=dtype)
 
 
-class Eye(Op):
+class Eye(TensorOp):
     """A matrix of zeros with ones on one diagonal; inputs are the numbers of rows and columns and the diagonal."""
 
     __props__ = ("dtype",)
@@ -79,26 +81,26 @@ class Eye(Op):
     def __init__(self, dtype: str | None = None) -> None:
         self.dtype = canonical_dtype("floatX" if dtype is None else dtype, config.floatX)
 
-    def make_node(self, n: Any, m: Any, k: Any) -> Apply:
+    def make_node(self, n: TensorLike, m: TensorLike, k: TensorLike) -> Apply[Self, Tensor]:
         """Apply to three integer scalars."""
         inputs = [as_length(v) for v in (n, m, k)]
         shape = [static_int(v) for v in inputs[:2]]
         return Apply(self, inputs, [tensor_type(self.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         n, m, k = (int(v) for v in inputs)
         output_storage[0][0] = np.eye(n, m, k, dtype=self.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on anything."""
         return [[False]] * 3
 
 
 @pullback.register(ARange)
-def _pullback_range(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_range(node: Apply[ARange, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Element i is ``start + i * step``."""
     start, _, step = node.inputs
     if node.op.dtype in INTEGER_DTYPES:
@@ -109,7 +111,7 @@ def _pullback_range(node: Apply, cotangents: list[Variable]) -> list[Variable | 
 
 
 @pullback.register(Eye)
-def _pullback_eye(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_eye(node: Apply[Eye, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [None, None, None]
 
 
@@ -117,7 +119,7 @@ pushforward.register(ARange, Eye)(derived_pushforward)
 
 
 @shape_rule.register(ARange)
-def _shape_range(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_range(node: Apply[ARange, Tensor], input_shapes: list[Any]) -> list[Any]:
     start, stop, step = node.inputs
     known = node.outputs[0].type.shape[0]
     if known is not None:
@@ -129,14 +131,16 @@ def _shape_range(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @shape_rule.register(Eye)
-def _shape_eye(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_eye(node: Apply[Eye, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[:2])]
 
 
 _RANGES: dict[str, ARange] = {}
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+def arange(
+    start: TensorLike, stop: TensorLike | None = None, step: TensorLike | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
     """Return a vector of evenly spaced numbers from `start` up to, and without, `stop`.
 
     Parameters
@@ -155,7 +159,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
 
     Examples
     --------
-    >>> arange(3).type.shape
+    >>> import theano.tensor as T
+    >>> T.arange(3).type.shape
     (3,)
     """
     # What is not given has no say in the dtype.
@@ -180,7 +185,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     return result
 
 
-def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
+def eye(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix of zeros with ones on one diagonal.
 
     Parameters
@@ -194,7 +199,8 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> eye(2).type.shape
+    >>> import theano.tensor as T
+    >>> T.eye(2).type.shape
     (2, 2)
     """
     result: Tensor = Eye(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
@@ -203,7 +209,7 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
     return result
 
 
-def identity_like(x: Any) -> Tensor:
+def identity_like(x: TensorLike) -> Tensor:
     """Return a matrix of the shape and dtype of `x` with ones on the main diagonal."""
     variable = as_tensor_variable(x)
     rows, columns = (variable.shape[i] for i in range(2))
@@ -211,11 +217,11 @@ def identity_like(x: Any) -> Tensor:
 
 
 @native_kernel.register(ARange)
-def _native_range(node: Apply) -> Kernel | None:
+def _native_range(node: Apply[ARange, Tensor]) -> Kernel | None:
     whole = all(v.type.dtype in ("int8", "int16", "int32", "int64") for v in map(as_tensor_variable, node.inputs))
     return ArrayRoutineKernel("arange", "int64") if whole and node.op.dtype == "int64" else None
 
 
 @native_kernel.register(Eye)
-def _native_eye(node: Apply) -> Kernel | None:
+def _native_eye(node: Apply[Eye, Tensor]) -> Kernel | None:
     return ArrayRoutineKernel("eye", node.op.dtype)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_linker_c import scalar
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._protocols._operators import operation
 from ._elemwise import Elemwise
@@ -19,33 +18,33 @@ _from_polar = Elemwise(scalar.complex_from_polar)
 
 
 @operation("real")
-def real(x: Any) -> Tensor:
+def real(x: TensorLike) -> Tensor:
     """Real part; `x` itself where it is not complex."""
     variable = as_tensor_variable(x)
     return _real(variable) if variable.type.dtype in COMPLEX_DTYPES else variable
 
 
 @operation("imag")
-def imag(x: Any) -> Tensor:
+def imag(x: TensorLike) -> Tensor:
     """Imaginary part; zeros where `x` is not complex."""
     variable = as_tensor_variable(x)
     return _imag(variable) if variable.type.dtype in COMPLEX_DTYPES else zeros_like(variable)
 
 
 @operation("conj")
-def conj(x: Any) -> Tensor:
+def conj(x: TensorLike) -> Tensor:
     """Complex conjugate; `x` itself where it is not complex."""
     variable = as_tensor_variable(x)
     return _conj(variable) if variable.type.dtype in COMPLEX_DTYPES else variable
 
 
 @operation("angle")
-def angle(a: Any) -> Tensor:
+def angle(a: TensorLike) -> Tensor:
     """Angle of complex numbers in the plane, from -pi to pi; 0 or pi for real ones."""
     return _angle(a)
 
 
-def complex(real: Any, imag: Any) -> Tensor:
+def complex(real: TensorLike, imag: TensorLike) -> Tensor:
     """Complex numbers with the given real and imaginary parts.
 
     Parameters
@@ -65,13 +64,13 @@ def complex(real: Any, imag: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import fvector
-    >>> complex(fvector("x"), fvector("y")).dtype
+    >>> import theano.tensor as T
+    >>> T.complex(T.fvector("x"), T.fvector("y")).dtype
     'complex64'
     """
     return _complex(real, imag)
 
 
-def complex_from_polar(abs: Any, angle: Any) -> Tensor:
+def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Tensor:
     """Complex numbers with the given lengths and angles; see :func:`complex`."""
     return _from_polar(abs, angle)

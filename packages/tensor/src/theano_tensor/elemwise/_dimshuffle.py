@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, TransposeKernel, native_kernel
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import call, operation
 
 
-class DimShuffle(Op):
+class DimShuffle(TensorOp):
     """Permute the dimensions of a tensor, insert dimensions of length 1, drop such dimensions.
 
     Parameters
@@ -93,7 +95,7 @@ class DimShuffle(Op):
         """Where dimensions are inserted, in the result."""
         return tuple(i for i, entry in enumerate(self.order) if entry == "x")
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to `x`; ShapeError if a dimension to drop may be longer than 1."""
         variable = as_tensor_variable(x)
         if variable.type.ndim != self.input_ndim:
@@ -118,7 +120,7 @@ class DimShuffle(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, tuple(lengths)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Return a view of the input."""
         (x,) = inputs
@@ -157,23 +159,23 @@ def _inverse(op: DimShuffle, value: Tensor) -> Tensor:
 
 
 @pullback.register(DimShuffle)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[DimShuffle, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [_inverse(node.op, as_tensor_variable(cotangents[0]))]
 
 
 @pushforward.register(DimShuffle)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[DimShuffle, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(DimShuffle)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[DimShuffle, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     return [tuple(1 if isinstance(entry, str) else shape[entry] for entry in node.op.order)]
 
 
 @native_kernel.register(DimShuffle)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[DimShuffle, Tensor]) -> Kernel | None:
     op = node.op
     if not op.inplace:
         return None
@@ -186,7 +188,7 @@ def _shuffle(ndim: int, order: tuple[int | str, ...]) -> DimShuffle:
 
 
 @operation("dimshuffle")
-def dimshuffle(x: Any, order: Sequence[int | str]) -> Tensor:
+def dimshuffle(x: TensorLike, order: Sequence[int | str]) -> Tensor:
     """Return a view of `x` with dimensions permuted, inserted (``"x"``) or dropped.
 
     Parameters
@@ -202,8 +204,8 @@ def dimshuffle(x: Any, order: Sequence[int | str]) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> dimshuffle(dvector("v"), ("x", 0)).broadcastable
+    >>> import theano.tensor as T
+    >>> T.dimshuffle(T.dvector("v"), ("x", 0)).broadcastable
     (True, False)
     """
     variable = as_tensor_variable(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, trans
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
 from .._core._type import TensorType, tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor, TensorConstant
 from .._errors import ShapeError
 from .._protocols._operators import call
@@ -49,11 +50,11 @@ class Elemwise(Op):
 
     Examples
     --------
-    >>> from theano_linker_c import scalar
-    >>> from theano_tensor import dmatrix, dvector
-    >>> str(Elemwise(scalar.add)(dmatrix("x"), dvector("v")).owner.op)
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> str(T.Elemwise(theano.scalar.add)(T.dmatrix("x"), T.dvector("v")).owner.op)
     'Elemwise{add,no_inplace}'
-    >>> Elemwise(scalar.add, {0: 1}).destroy_map
+    >>> T.Elemwise(theano.scalar.add, {0: 1}).destroy_map
     {0: [1]}
     """
 
@@ -65,7 +66,7 @@ class Elemwise(Op):
         scalar_op: ScalarOp,
         inplace_pattern: Mapping[int, int] | None = None,
         name: str | None = None,
-        nfunc_spec: Any = None,
+        nfunc_spec: object = None,
         openmp: bool | None = None,
     ) -> None:
         if not isinstance(scalar_op, ScalarOp):
@@ -105,7 +106,7 @@ class Elemwise(Op):
         # The kept hash holds for one process only, so a pickle builds the op anew.
         return type(self), (self.scalar_op, self.inplace_pattern, self.label, self.nfunc_spec, self.openmp)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
         Raises
@@ -130,7 +131,9 @@ class Elemwise(Op):
             _check_inplace(self, outputs[output], padded[overwritten])
         return Apply(self, padded, outputs)
 
-    def get_output_info(self, dim_shuffle: Any, *inputs: Any) -> tuple[list[str], list[tuple[bool, ...]], list[Tensor]]:
+    def get_output_info(
+        self, dim_shuffle: type[DimShuffle], *inputs: Any
+    ) -> tuple[list[str], list[tuple[bool, ...]], list[Tensor]]:
         """Return dtypes and broadcast patterns of the outputs, and the inputs with equal numbers of dimensions.
 
         Parameters
@@ -145,7 +148,7 @@ class Elemwise(Op):
         shape = broadcast_static(self.scalar_op, padded, given)
         return dtypes, [tuple(length == 1 for length in shape)] * len(dtypes), padded
 
-    def python_constant_folding(self, node: Apply) -> bool:
+    def python_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Say whether constants are folded without compiling C code: always, one element costs less than a compiler."""
         return True
 
@@ -166,7 +169,7 @@ class Elemwise(Op):
             kind = ComplexError if isinstance(error, ComplexError) else TypeError
             raise kind(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
 
-    def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor:
+    def __call__(self, *inputs: TensorLike, **kwargs: Any) -> Tensor:
         """Return the result on tensors (for scalar ops with several results: the list of them)."""
         if kwargs and type(self).make_node is Elemwise.make_node:
             unknown = kwargs.keys() - {"name", "return_list"}
@@ -176,7 +179,7 @@ class Elemwise(Op):
         return result
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy, after the check of lengths."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
@@ -257,7 +260,7 @@ def _check_inplace(op: Elemwise, output: Tensor, given: Tensor) -> None:
         )
 
 
-def _same_ndim(given: Sequence[Tensor], dim_shuffle: Any = DimShuffle) -> list[Tensor]:
+def _same_ndim(given: Sequence[Tensor], dim_shuffle: type[DimShuffle] = DimShuffle) -> list[Tensor]:
     """Insert dimensions of length 1 on the left where inputs have fewer dimensions than others."""
     ndims = [len(x.type.shape) for x in given]
     ndim = max(ndims, default=0)
@@ -309,7 +312,7 @@ def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
 
 
 @pullback.register(Elemwise)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Elemwise, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     if isinstance(node.op.scalar_op, Pow) and isinstance(cotangents[0], Tensor):
         known = _constant_power(node, cotangents[0])
         if known is not None:
@@ -346,7 +349,7 @@ def _cotangent(node: Apply, i: int, result: Tensor | str | None) -> Variable | N
 
 
 @pushforward.register(Elemwise)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Elemwise, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     ndim = node.outputs[0].type.ndim
     present = [as_tensor_variable(t) for t in tangents if t is not None]
     if not present:
@@ -403,7 +406,7 @@ def _broadcast_to_result(value: Tensor, like: Tensor) -> Tensor:
 
 
 @shape_rule.register(Elemwise)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Elemwise, Tensor], input_shapes: list[Any]) -> list[Any]:
     shape = []
     for axis, static in enumerate(node.outputs[0].type.shape):
         if static is not None:
@@ -415,7 +418,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @native_kernel.register(Elemwise)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[Elemwise, Tensor]) -> Kernel | None:
     if not node.inputs:
         return None
     op = node.op.scalar_op

@@ -6,7 +6,6 @@ Each is an :class:`Elemwise`: call it on tensors, numbers or arrays to get a ten
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from theano_graph import compose, config, describe
 from theano_linker_c import scalar
@@ -14,114 +13,115 @@ from theano_linker_c.scalar import ComplexError, ScalarOp
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 from .._protocols._operators import OPERATIONS, operation
 from ._elemwise import Elemwise
 
 
-def _function(op: ScalarOp, doc: str, *method_names: str) -> Elemwise:
-    function = Elemwise(op)
-    function.__doc__ = doc
-    for name in method_names:
-        OPERATIONS[name] = function
+def _function(name: str, op: ScalarOp) -> Elemwise:
+    """Return the function that applies an op to each element, described as the op is."""
+    function = OPERATIONS[name] = Elemwise(op)
+    function.__doc__ = type(op).__doc__
     return function
 
 
-add = _function(scalar.add, "Sum of two or more tensors.", "add")
-sub = _function(scalar.sub, "Difference of two tensors.", "sub")
-mul = _function(scalar.mul, "Product of two or more tensors, element by element.", "mul")
-true_div = _function(scalar.true_div, "Quotient; integers are divided as float64.", "true_div")
-int_div = _function(scalar.int_div, "Quotient rounded down, as ``//``.", "int_div")
-mod = _function(scalar.mod, "Remainder with the sign of the divisor, as ``%``.", "mod")
-pow = _function(scalar.pow, "First argument to the power of the second.", "pow")
-neg = _function(scalar.neg, "Negation.", "neg")
-abs_ = _function(scalar.abs, "Absolute value.", "abs_")
-sgn = _function(scalar.sgn, "Sign: -1, 0 or 1.", "sgn")
-inv = _function(scalar.reciprocal, "Reciprocal ``1 / x``.", "inv")
-sqr = _function(scalar.sqr, "Square.", "sqr")
-sqrt = _function(scalar.sqrt, "Square root; NaN below zero.", "sqrt")
-exp = _function(scalar.exp, "e to the power of each element.", "exp")
-exp2 = _function(scalar.exp2, "2 to the power of each element.", "exp2")
-expm1 = _function(scalar.expm1, "``exp(x) - 1``, accurate near zero.", "expm1")
-log = _function(scalar.log, "Natural logarithm.", "log")
-log1p = _function(scalar.log1p, "``log(1 + x)``, accurate near zero.", "log1p")
-log2 = _function(scalar.log2, "Logarithm to base 2.", "log2")
-log10 = _function(scalar.log10, "Logarithm to base 10.", "log10")
-sin = _function(scalar.sin, "Sine.", "sin")
-cos = _function(scalar.cos, "Cosine.", "cos")
-tan = _function(scalar.tan, "Tangent.", "tan")
-arcsin = _function(scalar.arcsin, "Inverse sine.", "arcsin")
-arccos = _function(scalar.arccos, "Inverse cosine.", "arccos")
-arctan = _function(scalar.arctan, "Inverse tangent.", "arctan")
-arctan2 = _function(
-    scalar.arctan2, "Angle of the point with ordinate the first and abscissa the second argument.", "arctan2"
-)
-sinh = _function(scalar.sinh, "Hyperbolic sine.", "sinh")
-cosh = _function(scalar.cosh, "Hyperbolic cosine.", "cosh")
-tanh = _function(scalar.tanh, "Hyperbolic tangent.", "tanh")
-arcsinh = _function(scalar.arcsinh, "Inverse hyperbolic sine.", "arcsinh")
-arccosh = _function(scalar.arccosh, "Inverse hyperbolic cosine.", "arccosh")
-arctanh = _function(scalar.arctanh, "Inverse hyperbolic tangent.", "arctanh")
-erf = _function(scalar.erf, "Error function.", "erf")
-erfc = _function(scalar.erfc, "Complementary error function.", "erfc")
-erfcx = _function(scalar.erfcx, "``exp(x**2) * erfc(x)``, without overflow.", "erfcx")
-erfinv = _function(scalar.erfinv, "Inverse of the error function, on (-1, 1).", "erfinv")
-erfcinv = _function(scalar.erfcinv, "Inverse of the complementary error function, on (0, 2).", "erfcinv")
-gamma = _function(scalar.gamma, "Gamma function.", "gamma")
-gammaln = _function(scalar.gammaln, "Logarithm of the absolute value of the gamma function.", "gammaln")
-psi = _function(scalar.psi, "Digamma function, the derivative of `gammaln`.", "psi")
-tri_gamma = _function(scalar.tri_gamma, "Trigamma function, the derivative of `psi`.")
-chi2sf = _function(scalar.chi2sf, "Chance that a chi-squared variable with `k` degrees of freedom exceeds `x`.")
-gammainc = _function(scalar.gammainc, "Regularised lower incomplete gamma function P(k, x).")
-gammaincc = _function(scalar.gammaincc, "Regularised upper incomplete gamma function Q(k, x).")
-gammal = _function(scalar.gammal, "Lower incomplete gamma function.")
-gammau = _function(scalar.gammau, "Upper incomplete gamma function.")
-betainc = _function(scalar.betainc, "Regularised incomplete beta function of a, b and x.")
-betaln = _function(scalar.betaln, "Logarithm of the absolute value of the beta function.")
-j0 = _function(scalar.j0, "Bessel function of the first kind of order 0.")
-j1 = _function(scalar.j1, "Bessel function of the first kind of order 1.")
-jv = _function(scalar.jv, "Bessel function of the first kind of real order: ``jv(order, x)``.")
-i0 = _function(scalar.i0, "Modified Bessel function of the first kind of order 0.")
-i1 = _function(scalar.i1, "Modified Bessel function of the first kind of order 1.")
-iv = _function(scalar.iv, "Modified Bessel function of the first kind of real order: ``iv(order, x)``.")
-log1mexp = _function(scalar.log1mexp, "``log(1 - exp(x))`` for negative x, accurate near zero and far from it.")
-logaddexp = _function(scalar.logaddexp, "``log(exp(x) + exp(y))``, without overflow.", "logaddexp")
-hypot = _function(scalar.hypot, "``sqrt(x**2 + y**2)``, without overflow.", "hypot")
-cbrt = _function(scalar.cbrt, "Cube root.", "cbrt")
-deg2rad = _function(scalar.deg2rad, "Degrees converted to radians.", "deg2rad")
-rad2deg = _function(scalar.rad2deg, "Radians converted to degrees.", "rad2deg")
-sigmoid = _function(scalar.sigmoid, "Logistic function ``1 / (1 + exp(-x))``, without overflow.", "sigmoid")
-softplus = _function(scalar.softplus, "``log(1 + exp(x))``, without overflow.", "softplus")
-ceil = _function(scalar.ceil, "Smallest whole number not below each element.", "ceil")
-floor = _function(scalar.floor, "Largest whole number not above each element.", "floor")
-trunc = _function(scalar.trunc, "Each element without its fraction.", "trunc")
-round_half_to_even = _function(
-    scalar.round_half_to_even, "Nearest whole number; halves go to the even one.", "round_half_to_even"
-)
-round_half_away_from_zero = _function(
-    scalar.round_half_away_from_zero, "Nearest whole number; halves go away from zero."
-)
-lt = _function(scalar.lt, "Whether the first is less than the second; bool.", "lt")
-le = _function(scalar.le, "Whether the first is at most the second; bool.", "le")
-gt = _function(scalar.gt, "Whether the first is greater than the second; bool.", "gt")
-ge = _function(scalar.ge, "Whether the first is at least the second; bool.", "ge")
-eq = _function(scalar.eq, "Whether two tensors are equal, element by element; bool.", "eq")
-neq = _function(scalar.neq, "Whether two tensors differ, element by element; bool.", "neq")
-isnan = _function(scalar.isnan, "Whether each element is NaN; bool.", "isnan")
-isinf = _function(scalar.isinf, "Whether each element is infinite; bool.", "isinf")
-and_ = _function(scalar.and_, "Bitwise and of integers; logical and of truth values.", "and_")
-or_ = _function(scalar.or_, "Bitwise or of integers; logical or of truth values.", "or_")
-xor = _function(scalar.xor, "Bitwise exclusive or of integers; whether two truth values differ.", "xor")
-invert = _function(scalar.invert, "Bitwise not of integers; logical not of truth values.", "invert")
-switch = _function(
-    scalar.switch, "The second argument where the first is not zero, elsewhere the third.", "switch", "where"
-)
-maximum = _function(scalar.maximum, "The larger of two tensors, element by element; NaN if either is.", "maximum")
-minimum = _function(scalar.minimum, "The smaller of two tensors, element by element; NaN if either is.", "minimum")
-clip = _function(scalar.clip, "Elements limited to the range between the second and the third argument.", "clip")
-second = _function(scalar.second, "The second argument, in the common shape of both.", "second", "fill")
-tensor_copy = _function(scalar.identity, "The tensor itself, as a new variable.", "tensor_copy")
+# Functions of scalar ops, written by tools/generate_names.py:
+#     abs_=abs inv=reciprocal tensor_copy=identity
+#     -angle -complex_from_polar -conj -gammainc_der -imag -inclosedrange -inopenrange -make_complex
+#     -mul_without_zeros -real -relu -softsign -ultra_fast_sigmoid
+# fmt: off
+# isort: off
+add = _function("add", scalar.add)
+mul = _function("mul", scalar.mul)
+sub = _function("sub", scalar.sub)
+neg = _function("neg", scalar.neg)
+abs_ = _function("abs_", scalar.abs)
+sgn = _function("sgn", scalar.sgn)
+sqr = _function("sqr", scalar.sqr)
+lt = _function("lt", scalar.lt)
+le = _function("le", scalar.le)
+gt = _function("gt", scalar.gt)
+ge = _function("ge", scalar.ge)
+eq = _function("eq", scalar.eq)
+neq = _function("neq", scalar.neq)
+isnan = _function("isnan", scalar.isnan)
+isinf = _function("isinf", scalar.isinf)
+log1mexp = _function("log1mexp", scalar.log1mexp)
+logaddexp = _function("logaddexp", scalar.logaddexp)
+hypot = _function("hypot", scalar.hypot)
+cbrt = _function("cbrt", scalar.cbrt)
+deg2rad = _function("deg2rad", scalar.deg2rad)
+rad2deg = _function("rad2deg", scalar.rad2deg)
+true_div = _function("true_div", scalar.true_div)
+inv = _function("inv", scalar.reciprocal)
+int_div = _function("int_div", scalar.int_div)
+mod = _function("mod", scalar.mod)
+exp = _function("exp", scalar.exp)
+exp2 = _function("exp2", scalar.exp2)
+expm1 = _function("expm1", scalar.expm1)
+log = _function("log", scalar.log)
+log2 = _function("log2", scalar.log2)
+log10 = _function("log10", scalar.log10)
+log1p = _function("log1p", scalar.log1p)
+sinh = _function("sinh", scalar.sinh)
+cosh = _function("cosh", scalar.cosh)
+tanh = _function("tanh", scalar.tanh)
+arcsinh = _function("arcsinh", scalar.arcsinh)
+arccosh = _function("arccosh", scalar.arccosh)
+arctanh = _function("arctanh", scalar.arctanh)
+and_ = _function("and_", scalar.and_)
+or_ = _function("or_", scalar.or_)
+xor = _function("xor", scalar.xor)
+invert = _function("invert", scalar.invert)
+sigmoid = _function("sigmoid", scalar.sigmoid)
+softplus = _function("softplus", scalar.softplus)
+pow = _function("pow", scalar.pow)
+sqrt = _function("sqrt", scalar.sqrt)
+floor = _function("floor", scalar.floor)
+ceil = _function("ceil", scalar.ceil)
+trunc = _function("trunc", scalar.trunc)
+round_half_to_even = _function("round_half_to_even", scalar.round_half_to_even)
+round_half_away_from_zero = _function("round_half_away_from_zero", scalar.round_half_away_from_zero)
+maximum = _function("maximum", scalar.maximum)
+minimum = _function("minimum", scalar.minimum)
+clip = _function("clip", scalar.clip)
+switch = _function("switch", scalar.switch)
+second = _function("second", scalar.second)
+tensor_copy = _function("tensor_copy", scalar.identity)
+sin = _function("sin", scalar.sin)
+cos = _function("cos", scalar.cos)
+tan = _function("tan", scalar.tan)
+arcsin = _function("arcsin", scalar.arcsin)
+arccos = _function("arccos", scalar.arccos)
+arctan = _function("arctan", scalar.arctan)
+arctan2 = _function("arctan2", scalar.arctan2)
+j0 = _function("j0", scalar.j0)
+j1 = _function("j1", scalar.j1)
+jv = _function("jv", scalar.jv)
+i0 = _function("i0", scalar.i0)
+i1 = _function("i1", scalar.i1)
+iv = _function("iv", scalar.iv)
+erf = _function("erf", scalar.erf)
+erfc = _function("erfc", scalar.erfc)
+erfcx = _function("erfcx", scalar.erfcx)
+erfinv = _function("erfinv", scalar.erfinv)
+erfcinv = _function("erfcinv", scalar.erfcinv)
+gamma = _function("gamma", scalar.gamma)
+gammaln = _function("gammaln", scalar.gammaln)
+psi = _function("psi", scalar.psi)
+tri_gamma = _function("tri_gamma", scalar.tri_gamma)
+gammainc = _function("gammainc", scalar.gammainc)
+gammaincc = _function("gammaincc", scalar.gammaincc)
+gammal = _function("gammal", scalar.gammal)
+gammau = _function("gammau", scalar.gammau)
+chi2sf = _function("chi2sf", scalar.chi2sf)
+betainc = _function("betainc", scalar.betainc)
+betaln = _function("betaln", scalar.betaln)
+# isort: on
+# fmt: on
+# End of the functions of scalar ops.
 
 # NumPy's and older names of the same functions.
 where = switch
@@ -134,10 +134,11 @@ bitwise_and = and_
 bitwise_or = or_
 bitwise_xor = xor
 bitwise_not = invert
+OPERATIONS.update(where=where, fill=fill)
 
 
 @operation("cast")
-def cast(x: Any, dtype: Any) -> Tensor:
+def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
     """Convert the elements to `dtype`.
 
     Parameters
@@ -158,8 +159,8 @@ def cast(x: Any, dtype: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> cast(dmatrix("x"), "int32").dtype
+    >>> import theano.tensor as T
+    >>> T.cast(T.dmatrix("x"), "int32").dtype
     'int32'
     """
     variable = as_tensor_variable(x)
@@ -189,7 +190,7 @@ _CASTS: dict[str, Elemwise] = {}
 
 
 @operation("round")
-def round(a: Any, mode: str | None = None) -> Tensor:
+def round(a: TensorLike, mode: str | None = None) -> Tensor:
     """Round to the nearest whole number, in the dtype of `a`.
 
     Parameters
@@ -210,13 +211,13 @@ def round(a: Any, mode: str | None = None) -> Tensor:
     raise ValueError(compose(f"round: unknown mode {mode!r}", mend="use 'half_away_from_zero' or 'half_to_even'"))
 
 
-def iround(a: Any, mode: str | None = None) -> Tensor:
+def iround(a: TensorLike, mode: str | None = None) -> Tensor:
     """Round to the nearest whole number, as int64; see :func:`round`."""
     return cast(round(a, mode), "int64")
 
 
 @operation("int_or_true_div")
-def int_or_true_div(x: Any, y: Any) -> Tensor:
+def int_or_true_div(x: TensorLike, y: TensorLike) -> Tensor:
     """Divide as the flag ``int_division`` says where both are integers, and truly otherwise.
 
     Raises
@@ -242,7 +243,7 @@ def int_or_true_div(x: Any, y: Any) -> Tensor:
 
 
 @operation("mod_check")
-def mod_check(x: Any, y: Any) -> Tensor:
+def mod_check(x: TensorLike, y: TensorLike) -> Tensor:
     """Remainder, as ``%``; ComplexError for complex numbers, which have none."""
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if {a.type.dtype, b.type.dtype} & COMPLEX_DTYPES:
@@ -254,25 +255,25 @@ def mod_check(x: Any, y: Any) -> Tensor:
 
 
 @operation("zeros_like")
-def zeros_like(x: Any, dtype: Any = None) -> Tensor:
+def zeros_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Zeros in the shape of `x`, of its dtype or of `dtype`."""
     return _filled_like(x, 0, dtype)
 
 
 @operation("ones_like")
-def ones_like(x: Any, dtype: Any = None) -> Tensor:
+def ones_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Ones in the shape of `x`, of its dtype or of `dtype`."""
     return _filled_like(x, 1, dtype)
 
 
-def _filled_like(x: Any, value: int, dtype: Any) -> Tensor:
+def _filled_like(x: TensorLike, value: int, dtype: DTypeLike | None) -> Tensor:
     variable = as_tensor_variable(x)
     name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
     result: Tensor = second(variable, constant(value, ndim=variable.type.ndim, dtype=name))
     return result
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Whether two tensors are equal within a tolerance, element by element, as ``numpy.isclose``.
 
     Parameters
@@ -286,8 +287,8 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> isclose(dvector("x"), 1.0).dtype
+    >>> import theano.tensor as T
+    >>> T.isclose(T.dvector("x"), 1.0).dtype
     'bool'
     """
     x, y = (cast(v, "float64") if v.type.dtype in DISCRETE_DTYPES else v for v in map(as_tensor_variable, (a, b)))
@@ -298,12 +299,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 @operation("divmod")
-def divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+def divmod(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
     """Return floor division and remainder, with Python's rule of signs: ``x == y * (x // y) + x % y``."""
     return int_div(x, y), mod(x, y)
 
 
-def sinc(x: Any) -> Tensor:
+def sinc(x: TensorLike) -> Tensor:
     """``sin(pi * x) / (pi * x)``, which is 1 at zero, as ``numpy.sinc``."""
     variable = as_tensor_variable(x)
     if variable.type.dtype in DISCRETE_DTYPES:

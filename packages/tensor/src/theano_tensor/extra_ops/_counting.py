@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
@@ -22,7 +24,7 @@ from ..reduce import sum_dtype
 from ..shape import as_length, shape_i
 
 
-class BinCount(Op):
+class BinCount(TensorOp):
     """How often each number occurs in a vector, or the sum of weights for each number.
 
     Inputs are the vector of numbers, the least length of the result and, if there are any, the weights.
@@ -38,7 +40,7 @@ class BinCount(Op):
     def __init__(self, assert_nonneg: bool = False) -> None:
         self.assert_nonneg = bool(assert_nonneg)
 
-    def make_node(self, x: Any, minlength: Any, *weights: Any) -> Apply:
+    def make_node(self, x: TensorLike, minlength: TensorLike, *weights: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a vector of integers, a length and perhaps weights."""
         numbers, least = as_tensor_variable(x), as_length(minlength)
         if numbers.type.ndim != 1:
@@ -58,7 +60,7 @@ class BinCount(Op):
         return Apply(self, [numbers, least, *given], [tensor_type(dtype, (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Count; ValueError (AssertionError) for negative numbers, ValueError for another number of weights."""
         x, least, *weights = inputs
@@ -82,13 +84,13 @@ class BinCount(Op):
         np.add.at(counts, numbers, weights[0])
         output_storage[0][0] = counts
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result depends differentiably on the weights only."""
         return [[i == 2] for i in range(len(node.inputs))]
 
 
 @pullback.register(BinCount)
-def _pullback_count(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_count(node: Apply[BinCount, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     weights = node.inputs[2:]
     if not weights:
         return [None, None]
@@ -98,18 +100,20 @@ def _pullback_count(node: Apply, cotangents: list[Variable]) -> list[Variable | 
 
 
 @pushforward.register(BinCount)
-def _pushforward_count(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_count(node: Apply[BinCount, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     t = tangents[2] if len(tangents) > 2 else None
     return [None if t is None else node.op(node.inputs[0], node.inputs[1], t)]
 
 
 @shape_rule.register(BinCount)
-def _shape_count(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_count(node: Apply[BinCount, Tensor], input_shapes: list[Any]) -> list[Any]:
     # The largest number is not known without reading them all.
     return [(None,)]
 
 
-def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False) -> Tensor:
+def bincount(
+    x: TensorLike, weights: TensorLike | None = None, minlength: TensorLike | None = None, assert_nonneg: bool = False
+) -> Tensor:
     """Count how often each number from 0 up to the largest occurs.
 
     Parameters
@@ -135,7 +139,8 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
 
     Examples
     --------
-    >>> bincount(constant([0, 1, 1, 3])).eval()
+    >>> import theano.tensor as T
+    >>> T.bincount(T.constant([0, 1, 1, 3])).eval()
     array([1, 2, 0, 1])
     """
     given = [] if weights is None else [weights]
@@ -148,7 +153,7 @@ class Bartlett(DiscreteOp):
 
     __props__ = ()
 
-    def make_node(self, M: Any) -> Apply:
+    def make_node(self, M: TensorLike) -> Apply[Self, Tensor]:
         """Apply to an integer scalar."""
         count = as_tensor_variable(M)
         if count.type.ndim:
@@ -164,18 +169,18 @@ class Bartlett(DiscreteOp):
         return Apply(self, [count], [tensor_type("float64", (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         output_storage[0][0] = np.bartlett(int(inputs[0]))
 
 
 @shape_rule.register(Bartlett)
-def _shape_bartlett(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_bartlett(node: Apply[Bartlett, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(maximum(cast(node.inputs[0], "int64"), 0),)]
 
 
-def bartlett(M: Any) -> Tensor:
+def bartlett(M: TensorLike) -> Tensor:
     """Return the Bartlett window, a triangle of height one whose first and last points are zero.
 
     Parameters
@@ -195,14 +200,15 @@ def bartlett(M: Any) -> Tensor:
 
     Examples
     --------
-    >>> bartlett(5).eval()
+    >>> import theano.tensor as T
+    >>> T.bartlett(5).eval()
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
     result: Tensor = Bartlett()(M)
     return result
 
 
-def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Tensor:
+def to_one_hot(y: TensorLike, nb_class: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix with a row for each number: zeros, and a one in the column of that number.
 
     Parameters
@@ -223,7 +229,8 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> to_one_hot(constant([2, 0]), 3, "int8").eval()
+    >>> import theano.tensor as T
+    >>> T.to_one_hot(T.constant([2, 0]), 3, "int8").eval()
     array([[0, 0, 1],
            [1, 0, 0]], dtype=int8)
     """

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
@@ -25,7 +27,7 @@ from ..shape import flatten, flip
 _WIDE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
-class Cumulative(Op):
+class Cumulative(TensorOp):
     """What has been accumulated up to each element along an axis: cumulative sum or product.
 
     Parameters
@@ -42,7 +44,7 @@ class Cumulative(Op):
             raise ValueError(compose(f"{mode!r} is no way to accumulate", mend='use "add" or "mul"'))
         self.axis, self.mode = int(axis), mode
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = as_tensor_variable(x)
         if not 0 <= self.axis < variable.type.ndim:
@@ -51,13 +53,13 @@ class Cumulative(Op):
         return Apply(self, [variable], [tensor_type(dtype, variable.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Accumulate with NumPy, narrow floats in a wide one."""
-        fold = np.cumsum if self.mode == "add" else np.cumprod
+        accumulate = np.cumsum if self.mode == "add" else np.cumprod
         dtype = node.outputs[0].type.dtype
         with np.errstate(over="ignore"):
-            total = fold(inputs[0], axis=self.axis, dtype=_WIDE.get(dtype, dtype))
+            total = accumulate(inputs[0], axis=self.axis, dtype=_WIDE.get(dtype, dtype))
             output_storage[0][0] = total.astype(dtype, copy=False)
 
     def __str__(self) -> str:
@@ -71,8 +73,8 @@ def _from_end(x: Tensor, axis: int) -> Tensor:
 
 
 @pullback.register(Cumulative)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    x, g, axis = cast(Tensor, node.inputs[0]), as_tensor_variable(cotangents[0]), node.op.axis
+def _pullback(node: Apply[Cumulative, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    x, g, axis = node.inputs[0], as_tensor_variable(cotangents[0]), node.op.axis
     if node.op.mode == "add":
         return [_from_end(g, axis)]
     if x.type.dtype in DISCRETE_DTYPES:
@@ -91,8 +93,8 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Cumulative)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    x, axis = cast(Tensor, node.inputs[0]), node.op.axis
+def _pushforward(node: Apply[Cumulative, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    x, axis = node.inputs[0], node.op.axis
     if tangents[0] is None:
         return [None]
     t = as_tensor_variable(tangents[0])
@@ -111,11 +113,11 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Cumulative)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Cumulative, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _accumulated(name: str, x: Any, axis: Any, mode: str) -> Tensor:
+def _accumulated(name: str, x: TensorLike, axis: AxisLike, mode: str) -> Tensor:
     variable = as_tensor_variable(x)
     if axis is None or (variable.type.ndim == 0 and axis in (0, -1)):
         variable, axis = flatten(variable), 0
@@ -124,7 +126,7 @@ def _accumulated(name: str, x: Any, axis: Any, mode: str) -> Tensor:
 
 
 @operation("cumsum")
-def cumsum(x: Any, axis: int | None = None) -> Tensor:
+def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
     """Cumulative sum along an axis.
 
     Parameters
@@ -146,21 +148,21 @@ def cumsum(x: Any, axis: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> cumsum(constant([1, 2, 3])).eval()
+    >>> import theano.tensor as T
+    >>> T.cumsum(T.constant([1, 2, 3])).eval()
     array([1, 3, 6])
     """
     return _accumulated("cumsum", x, axis, "add")
 
 
 @operation("cumprod")
-def cumprod(x: Any, axis: int | None = None) -> Tensor:
+def cumprod(x: TensorLike, axis: int | None = None) -> Tensor:
     """Cumulative product along an axis; see :func:`cumsum`. Its gradient is right where elements are zero, too."""
     return _accumulated("cumprod", x, axis, "mul")
 
 
 @operation("diff")
-def diff(x: Any, n: int = 1, axis: int = -1) -> Tensor:
+def diff(x: TensorLike, n: int = 1, axis: int = -1) -> Tensor:
     """Differences of neighbours along an axis, taken `n` times.
 
     Parameters
@@ -184,8 +186,8 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> diff(constant([1, 4, 9, 16]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.diff(T.constant([1, 4, 9, 16]), 2).eval()
     array([2, 2])
     """
     variable = as_tensor_variable(x)
@@ -205,8 +207,8 @@ _NATIVE = ("float32", "float64", "int64", "uint64")
 
 
 @native_kernel.register(Cumulative)
-def _native(node: Apply) -> Kernel | None:
-    dtype = cast(Tensor, node.inputs[0]).type.dtype
-    same = dtype == cast(Tensor, node.outputs[0]).type.dtype
+def _native(node: Apply[Cumulative, Tensor]) -> Kernel | None:
+    dtype = node.inputs[0].type.dtype
+    same = dtype == node.outputs[0].type.dtype
     task = "cumsum" if node.op.mode == "add" else "cumprod"
     return ArrayRoutineKernel(task, dtype, node.op.axis) if same and dtype in _NATIVE else None

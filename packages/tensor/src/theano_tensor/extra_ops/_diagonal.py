@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from .._protocols._operators import operation
@@ -24,7 +26,7 @@ from ..reduce import sum as sum_over
 from ..shape import as_length, lengths_of, moveaxis, shape_i
 
 
-class ExtractDiag(Op):
+class ExtractDiag(TensorOp):
     """The elements on a diagonal of two dimensions, which become the last dimension of the result.
 
     Parameters
@@ -42,7 +44,7 @@ class ExtractDiag(Op):
         if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
             raise ValueError(compose(f"a diagonal needs two different axes from 0 up, not {axis1} and {axis2}"))
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor that has both axes."""
         variable = as_tensor_variable(x)
         if max(self.axis1, self.axis2) >= variable.type.ndim:
@@ -61,7 +63,7 @@ class ExtractDiag(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, (*rest, length)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the diagonal."""
         output_storage[0][0] = np.diagonal(inputs[0], self.offset, self.axis1, self.axis2).copy()
@@ -74,7 +76,7 @@ def _on_diagonal(n: Any, offset: int) -> tuple[Any, ...]:
 
 
 @pullback.register(ExtractDiag)
-def _pullback_extract(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_extract(node: Apply[ExtractDiag, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, x, g = node.op, as_tensor_variable(node.inputs[0]), as_tensor_variable(cotangents[0])
     inner = moveaxis(x, (op.axis1, op.axis2), (-2, -1))
     index = _on_diagonal(shape_i(g, g.type.ndim - 1), op.offset)
@@ -83,12 +85,12 @@ def _pullback_extract(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 
 @pushforward.register(ExtractDiag)
-def _pushforward_extract(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_extract(node: Apply[ExtractDiag, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(ExtractDiag)
-def _shape_extract(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_extract(node: Apply[ExtractDiag, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (shape,) = node.op, input_shapes
     rest = [n for i, n in enumerate(shape) if i not in (op.axis1, op.axis2)]
     length = maximum(minimum(shape[op.axis1] + min(op.offset, 0), shape[op.axis2] - max(op.offset, 0)), 0)
@@ -96,7 +98,7 @@ def _shape_extract(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("diagonal")
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return a diagonal of two dimensions, as the last dimension of the result.
 
     Parameters
@@ -115,8 +117,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> diagonal(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.diagonal(T.dmatrix("x")).type
     TensorType(float64, vector)
     """
     x = as_tensor_variable(a)
@@ -134,7 +136,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 extract_diag = diagonal
 
 
-class AllocDiag(Op):
+class AllocDiag(TensorOp):
     """Matrices of zeros with the elements of the last dimension on a diagonal.
 
     Parameters
@@ -157,7 +159,7 @@ class AllocDiag(Op):
                 compose(f"AllocDiag: {axis1} and {axis2} are not two dimensions", mend="number them from 0 up")
             )
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a vector, or to a tensor of vectors in the last dimension."""
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
@@ -172,7 +174,7 @@ class AllocDiag(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate and write."""
         (x,) = inputs
@@ -190,23 +192,23 @@ class AllocDiag(Op):
 
 
 @pullback.register(AllocDiag)
-def _pullback_alloc(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_alloc(node: Apply[AllocDiag, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [diagonal(cotangents[0], node.op.offset, *node.op.places)]
 
 
 @pushforward.register(AllocDiag)
-def _pushforward_alloc(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_alloc(node: Apply[AllocDiag, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(AllocDiag)
-def _shape_alloc(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_alloc(node: Apply[AllocDiag, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     side = shape[-1] + abs(node.op.offset)
     return [node.op.spread(shape[:-1], side)]
 
 
-def diag(v: Any, k: int = 0) -> Tensor:
+def diag(v: TensorLike, k: int = 0) -> Tensor:
     """Return the matrix with the vector `v` on diagonal `k`, or diagonal `k` of the matrix `v`.
 
     Raises
@@ -216,8 +218,8 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> diag(dvector("v")).ndim
+    >>> import theano.tensor as T
+    >>> T.diag(T.dvector("v")).ndim
     2
     """
     x = as_tensor_variable(v)
@@ -230,7 +232,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
 
 @operation("trace")
-def trace(x: Any) -> Tensor:
+def trace(x: TensorLike) -> Tensor:
     """Return the sum of the main diagonal of a matrix; ShapeError if it is none."""
     matrix = as_tensor_variable(x)
     if matrix.type.ndim != 2:
@@ -238,12 +240,12 @@ def trace(x: Any) -> Tensor:
     return sum_over(diagonal(matrix))
 
 
-class FillDiagonal(Op):
+class FillDiagonal(TensorOp):
     """A copy of a tensor with one value on its main diagonal, where all numbers of an element are equal."""
 
     __props__ = ()
 
-    def make_node(self, a: Any, val: Any) -> Apply:
+    def make_node(self, a: TensorLike, val: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor of two dimensions at least and a scalar."""
         x, value = _with_value("fill_diagonal", a, val)
         if x.type.ndim < 2:
@@ -253,7 +255,7 @@ class FillDiagonal(Op):
         return Apply(self, [x, value], [x.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy and write; ValueError if there are more than two dimensions and lengths differ."""
         x, value = inputs
@@ -270,12 +272,12 @@ class FillDiagonal(Op):
         output_storage[0][0] = result
 
 
-class FillDiagonalOffset(Op):
+class FillDiagonalOffset(TensorOp):
     """A copy of a matrix with one value on a diagonal; inputs are matrix, value and the number of the diagonal."""
 
     __props__ = ()
 
-    def make_node(self, a: Any, val: Any, offset: Any) -> Apply:
+    def make_node(self, a: TensorLike, val: TensorLike, offset: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix and two scalars."""
         x, value = _with_value("fill_diagonal_offset", a, val)
         if x.type.ndim != 2:
@@ -283,7 +285,7 @@ class FillDiagonalOffset(Op):
         return Apply(self, [x, value, as_length(offset, "an offset")], [x.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy and write; a diagonal outside of the matrix has no elements."""
         x, value, offset = inputs[0], inputs[1], int(inputs[2])
@@ -292,12 +294,12 @@ class FillDiagonalOffset(Op):
         result[numbers + max(-offset, 0), numbers + max(offset, 0)] = value
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the number of the diagonal."""
         return [[True], [True], [False]]
 
 
-def _with_value(name: str, a: Any, val: Any) -> tuple[Tensor, Tensor]:
+def _with_value(name: str, a: TensorLike, val: TensorLike) -> tuple[Tensor, Tensor]:
     x, value = as_tensor_variable(a), as_tensor_variable(val)
     if value.type.ndim:
         raise TypeError(compose(f"{name}: the value is a scalar", where=[describe(value)]))
@@ -314,12 +316,12 @@ def _with_value(name: str, a: Any, val: Any) -> tuple[Tensor, Tensor]:
     return x, cast(value, x.type.dtype)
 
 
-def _value_gradient(value: Any, g: Tensor, on: Tensor) -> Tensor:
+def _value_gradient(value: Tensor, g: Tensor, on: Tensor) -> Tensor:
     total = sum_over(switch(on, g, np.zeros((), g.type.dtype)))
     return total if value.type.dtype in DISCRETE_DTYPES else cast(total, value.type.dtype)
 
 
-def _mask(x: Tensor, offset: Any) -> Tensor:
+def _mask(x: Tensor, offset: TensorLike) -> Tensor:
     """Where ``column - row == offset``; for more than two dimensions, where all numbers are equal."""
     orders: list[list[int | str]] = [[0 if j == i else "x" for j in range(x.type.ndim)] for i in range(x.type.ndim)]
     numbers = [dimshuffle(arange(n), order) for n, order in zip(lengths_of(x), orders, strict=True)]
@@ -330,21 +332,23 @@ def _mask(x: Tensor, offset: Any) -> Tensor:
 
 
 @pullback.register(FillDiagonal)
-def _pullback_fill(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_fill(node: Apply[FillDiagonal, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     g = as_tensor_variable(cotangents[0])
     on = _mask(as_tensor_variable(node.inputs[0]), 0)
     return [node.op(g, np.zeros((), g.type.dtype)), _value_gradient(node.inputs[1], g, on)]
 
 
 @pullback.register(FillDiagonalOffset)
-def _pullback_fill_offset(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_fill_offset(node: Apply[FillDiagonalOffset, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     g, offset = as_tensor_variable(cotangents[0]), node.inputs[2]
     on = _mask(as_tensor_variable(node.inputs[0]), offset)
     return [node.op(g, np.zeros((), g.type.dtype), offset), _value_gradient(node.inputs[1], g, on), None]
 
 
 @pushforward.register(FillDiagonal, FillDiagonalOffset)
-def _pushforward_fill(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_fill(
+    node: Apply[FillDiagonal | FillDiagonalOffset, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     (x, value, *rest), (dx, dv, *_) = node.inputs, tangents
     if dx is None and dv is None:
         return [None]
@@ -354,11 +358,11 @@ def _pushforward_fill(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @shape_rule.register(FillDiagonal, FillDiagonalOffset)
-def _shape_fill(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_fill(node: Apply[FillDiagonal | FillDiagonalOffset, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def fill_diagonal(a: Any, val: Any) -> Tensor:
+def fill_diagonal(a: TensorLike, val: TensorLike) -> Tensor:
     """Return a copy of `a` with `val` on its main diagonal.
 
     Parameters
@@ -377,8 +381,8 @@ def fill_diagonal(a: Any, val: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> fill_diagonal(constant([[1, 2], [3, 4]]), 9).eval()
+    >>> import theano.tensor as T
+    >>> T.fill_diagonal(T.constant([[1, 2], [3, 4]]), 9).eval()
     array([[9, 2],
            [3, 9]])
     """
@@ -386,7 +390,7 @@ def fill_diagonal(a: Any, val: Any) -> Tensor:
     return result
 
 
-def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Tensor:
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> Tensor:
     """Return a copy of the matrix `a` with `val` on diagonal `offset`: 0 the main one, positive above, negative below.
 
     See :func:`fill_diagonal`.
@@ -396,7 +400,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Tensor:
 
 
 @native_kernel.register(ExtractDiag)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[ExtractDiag, Tensor]) -> Kernel | None:
     x, op = as_tensor_variable(node.inputs[0]), node.op
     if x.type.ndim != 2:
         return None

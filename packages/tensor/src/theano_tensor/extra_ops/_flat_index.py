@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
@@ -25,7 +27,7 @@ def _check_order(name: str, order: str) -> str:
     return order
 
 
-def _integers(name: str, x: Any) -> Tensor:
+def _integers(name: str, x: TensorLike) -> Tensor:
     variable = as_tensor_variable(x)
     if variable.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
@@ -51,7 +53,7 @@ class UnravelIndex(DiscreteOp):
     def __init__(self, ndim: int, order: str = "C") -> None:
         self.ndim, self.order = int(ndim), _check_order("unravel_index", order)
 
-    def make_node(self, indices: Any, dims: Any) -> Apply:
+    def make_node(self, indices: TensorLike, dims: TensorLike) -> Apply[Self, Tensor]:
         """Apply to integers and a vector of lengths."""
         numbers, lengths = _integers("unravel_index", indices), _integers("unravel_index", dims)
         if lengths.type.ndim != 1 or lengths.type.shape[0] not in (None, self.ndim):
@@ -60,7 +62,7 @@ class UnravelIndex(DiscreteOp):
         return Apply(self, [numbers, lengths], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError for numbers out of range."""
         numbers, lengths = inputs
@@ -88,7 +90,7 @@ class RavelMultiIndex(DiscreteOp):
 
     __props__ = ("mode", "order")
 
-    def __init__(self, mode: Any = "raise", order: str = "C") -> None:
+    def __init__(self, mode: str | Sequence[str] = "raise", order: str = "C") -> None:
         for entry in mode if isinstance(mode, (tuple, list)) else (mode,):
             if entry not in ("raise", "wrap", "clip"):
                 raise ValueError(
@@ -97,7 +99,7 @@ class RavelMultiIndex(DiscreteOp):
         self.mode = tuple(mode) if isinstance(mode, (tuple, list)) else mode
         self.order = _check_order("ravel_multi_index", order)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors of integers that broadcast with each other, and the vector of lengths."""
         *numbers, lengths = [_integers("ravel_multi_index", x) for x in inputs]
         if lengths.type.ndim != 1 or lengths.type.shape[0] not in (None, len(numbers)) or not numbers:
@@ -112,7 +114,7 @@ class RavelMultiIndex(DiscreteOp):
         return Apply(self, [*padded, lengths], [tensor_type("int64", shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError for numbers out of range in mode "raise"."""
         *numbers, lengths = inputs
@@ -127,12 +129,12 @@ class RavelMultiIndex(DiscreteOp):
 
 
 @shape_rule.register(UnravelIndex)
-def _shape_unravel(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_unravel(node: Apply[UnravelIndex, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]] * len(node.outputs)
 
 
 @shape_rule.register(RavelMultiIndex)
-def _shape_ravel(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_ravel(node: Apply[RavelMultiIndex, Tensor], input_shapes: list[Any]) -> list[Any]:
     shapes, result = input_shapes[:-1], []
     for i in range(node.outputs[0].type.ndim):
         wide = [s[i] for s, v in zip(shapes, node.inputs, strict=False) if v.type.shape[i] != 1]
@@ -140,7 +142,9 @@ def _shape_ravel(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(result)]
 
 
-def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = None) -> tuple[Tensor, ...]:
+def unravel_index(
+    indices: TensorLike, dims: TensorLike, order: str = "C", ndim: int | None = None
+) -> tuple[Tensor, ...]:
     """Return the numbers along each dimension of elements given by their numbers in the flattened tensor.
 
     Parameters
@@ -167,7 +171,8 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
 
     Examples
     --------
-    >>> [int(i.eval()) for i in unravel_index(7, (3, 4))]
+    >>> import theano.tensor as T
+    >>> [int(i.eval()) for i in T.unravel_index(7, (3, 4))]
     [1, 3]
     """
     if not isinstance(dims, Variable):
@@ -189,7 +194,9 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
     return tuple(UnravelIndex(ndim, order)(indices, vector, return_list=True))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Tensor:
+def ravel_multi_index(
+    multi_index: Iterable[Any], dims: TensorLike, mode: str | Sequence[str] = "raise", order: str = "C"
+) -> Tensor:
     """Return the numbers in the flattened tensor of elements given by their numbers along each dimension.
 
     Parameters
@@ -217,7 +224,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
     Examples
     --------
-    >>> int(ravel_multi_index((1, 3), (3, 4)).eval())
+    >>> import theano.tensor as T
+    >>> int(T.ravel_multi_index((1, 3), (3, 4)).eval())
     7
     """
     vector = as_tensor_variable(dims) if isinstance(dims, Variable) else make_vector(*as_lengths(dims))
@@ -225,19 +233,19 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return result
 
 
-class CpuContiguous(Op):
+class CpuContiguous(TensorOp):
     """The input itself where it lies in C order without gaps, otherwise a copy that does."""
 
     __props__ = ()
     view_map = {0: [0]}
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor."""
         variable = as_tensor_variable(x)
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Return the input or a copy."""
         (x,) = inputs
@@ -245,17 +253,19 @@ class CpuContiguous(Op):
 
 
 @pullback.register(CpuContiguous)
-def _pullback_contiguous(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_contiguous(node: Apply[CpuContiguous, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [cotangents[0]]
 
 
 @pushforward.register(CpuContiguous)
-def _pushforward_contiguous(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_contiguous(
+    node: Apply[CpuContiguous, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     return [tangents[0]]
 
 
 @shape_rule.register(CpuContiguous)
-def _shape_contiguous(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_contiguous(node: Apply[CpuContiguous, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 

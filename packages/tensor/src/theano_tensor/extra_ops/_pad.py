@@ -9,6 +9,7 @@ import numpy as np
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..creation import arange, full
@@ -19,7 +20,7 @@ from ..shape import as_length, shape_i
 _MODES = ("constant", "edge", "wrap", "reflect", "symmetric")
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
+def pad(x: TensorLike, pad_width: TensorLike, mode: str = "constant", constant_values: TensorLike = 0) -> Tensor:
     """Make a tensor longer at both ends of each axis.
 
     Parameters
@@ -47,8 +48,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> pad(constant([1, 2, 3]), 2, "reflect").eval()
+    >>> import theano.tensor as T
+    >>> T.pad(T.constant([1, 2, 3]), 2, "reflect").eval()
     array([3, 2, 1, 2, 3, 2, 1])
     """
     variable = as_tensor_variable(x)
@@ -90,7 +91,7 @@ def _width(value: Any) -> Any:
     return as_length(value, "a width")
 
 
-def _sources(place: Tensor, n: Any, mode: str) -> Tensor:
+def _sources(place: Tensor, n: Tensor, mode: str) -> Tensor:
     """Return which element stands at each place, counted from the first element of the tensor."""
     if mode == "edge":
         return clip(place, 0, n - 1)

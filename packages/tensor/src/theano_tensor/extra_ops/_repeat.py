@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import CountError, DTypeError, ShapeError
@@ -32,7 +33,7 @@ class RepeatedNumbers(DiscreteOp):
 
     __props__ = ()
 
-    def make_node(self, repeats: Any) -> Apply:
+    def make_node(self, repeats: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a vector of integers."""
         vector = as_tensor_variable(repeats)
         if vector.type.ndim != 1:
@@ -42,7 +43,7 @@ class RepeatedNumbers(DiscreteOp):
         return Apply(self, [vector], [tensor_type("int64", (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Repeat with NumPy; ValueError for negative numbers."""
         (repeats,) = inputs
@@ -58,12 +59,12 @@ class RepeatedNumbers(DiscreteOp):
 
 
 @shape_rule.register(RepeatedNumbers)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[RepeatedNumbers, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(cast(sum_over(node.inputs[0]), "int64"),)]
 
 
 @operation("repeat")
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(x: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tensor:
     """Repeat elements along an axis.
 
     Parameters
@@ -87,8 +88,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> repeat(constant([1, 2]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.repeat(T.constant([1, 2]), 2).eval()
     array([1, 1, 2, 2])
     """
     variable, times = as_tensor_variable(x), as_tensor_variable(repeats)
@@ -122,7 +123,7 @@ def _repeat_all(x: Tensor, times: Tensor, axis: int) -> Tensor:
     return reshape(filled, [*lengths[:axis], lengths[axis] * times, *lengths[axis + 1 :]])
 
 
-def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
+def tile(x: TensorLike, reps: Any, ndim: int | None = None) -> Tensor:
     """Repeat a tensor side by side.
 
     Parameters
@@ -144,8 +145,8 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> tile(constant([1, 2]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.tile(T.constant([1, 2]), 2).eval()
     array([1, 2, 1, 2])
     """
     variable = as_tensor_variable(x)

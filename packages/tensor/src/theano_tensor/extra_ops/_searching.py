@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
@@ -38,7 +39,7 @@ class SearchsortedOp(DiscreteOp):
             raise ValueError(compose(f"searchsorted: {side!r} is no side", mend='use "left" or "right"'))
         self.side = side
 
-    def make_node(self, x: Any, v: Any, sorter: Any = None) -> Apply:
+    def make_node(self, x: TensorLike, v: TensorLike, sorter: TensorLike | None = None) -> Apply[Self, Tensor]:
         """Apply to a vector, values, and perhaps the numbers that sort the vector."""
         inputs = [as_tensor_variable(x), as_tensor_variable(v)]
         if sorter is not None:
@@ -55,7 +56,7 @@ class SearchsortedOp(DiscreteOp):
         return Apply(self, inputs, [tensor_type("int64", inputs[1].type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Search with NumPy."""
         x, v, *sorter = inputs
@@ -64,12 +65,12 @@ class SearchsortedOp(DiscreteOp):
 
 
 @shape_rule.register(SearchsortedOp)
-def _shape_search(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_search(node: Apply[SearchsortedOp, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
 
 
 @operation("searchsorted")
-def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> Tensor:
     """Find where elements would have to be inserted to keep a vector sorted.
 
     Parameters
@@ -97,7 +98,8 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
 
     Examples
     --------
-    >>> searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]).eval()
+    >>> import theano.tensor as T
+    >>> T.searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]).eval()
     array([0, 5, 1, 2])
     """
     result: Tensor = SearchsortedOp(side)(x, v, *([] if sorter is None else [sorter]))
@@ -131,7 +133,7 @@ class Unique(Op):
         self.return_index, self.return_inverse = bool(return_index), bool(return_inverse)
         self.return_counts, self.axis = bool(return_counts), axis
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = as_tensor_variable(x)
         axis = None if self.axis is None else one_axis("unique", self.axis, variable)
@@ -143,7 +145,7 @@ class Unique(Op):
         return Apply(self, [variable], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Find the distinct elements with NumPy."""
         numpy_unique: Any = np.unique  # its annotations want literal flags
@@ -154,13 +156,13 @@ class Unique(Op):
         for storage, numbers in zip(output_storage[1:], results[1:], strict=True):
             storage[0] = np.asarray(numbers, dtype="int64").reshape(-1)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Only the elements themselves depend differentiably on the tensor."""
         return [[True] + [False] * (len(node.outputs) - 1)]
 
 
 @pullback.register(Unique)
-def _pullback_unique(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_unique(node: Apply[Unique, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Each distinct element is the first of its kind."""
     x, g, axis = as_tensor_variable(node.inputs[0]), as_tensor_variable(cotangents[0]), node.op.axis
     first = Unique(return_index=True, axis=axis)(x)[1]
@@ -172,7 +174,7 @@ def _pullback_unique(node: Apply, cotangents: list[Variable]) -> list[Variable |
 
 
 @pushforward.register(Unique)
-def _pushforward_unique(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_unique(node: Apply[Unique, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     rest: list[Variable | None] = [None] * (len(node.outputs) - 1)
     if tangents[0] is None:
         return [None, *rest]
@@ -182,7 +184,7 @@ def _pushforward_unique(node: Apply, tangents: list[Variable | None]) -> list[Va
 
 
 @shape_rule.register(Unique)
-def _shape_unique(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_unique(node: Apply[Unique, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,), axis = input_shapes, node.op.axis
     # How many elements are distinct is not known without looking at them.
     if axis is None:
@@ -221,8 +223,8 @@ def unique(
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> unique(constant([3, 1, 3])).eval()
+    >>> import theano.tensor as T
+    >>> T.unique(T.constant([3, 1, 3])).eval()
     array([1, 3])
     """
     return Unique(return_index, return_inverse, return_counts, axis)(ar)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._ops import TensorOp
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast
@@ -20,7 +22,7 @@ from ._lazy import scipy_fft
 from ._norm import scaled
 
 
-class Fourier(Op):
+class Fourier(TensorOp):
     """Transform of complex numbers over axes, without a factor in either direction.
 
     Parameters
@@ -38,7 +40,7 @@ class Fourier(Op):
         if not self.axes or len(set(self.axes)) < len(self.axes) or min(self.axes) < 0:
             raise ValueError(compose(f"a transform needs different axes from 0 up, not {axes}"))
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor that has these axes; real numbers become complex."""
         variable = as_tensor_variable(x)
         if max(self.axes) >= variable.type.ndim:
@@ -49,7 +51,7 @@ class Fourier(Op):
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError for an axis without elements."""
         (x,) = inputs
@@ -63,22 +65,24 @@ class Fourier(Op):
 
 
 @pullback.register(Fourier)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Fourier, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     # The matrix of the transform is symmetric; that of the gradient is its conjugate.
     return [Fourier(node.op.axes, not node.op.inverse)(cotangents[0])]
 
 
 @pushforward.register(Fourier)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Fourier, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(Fourier)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Fourier, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _transform(name: str, a: Any, axes: Any, norm: str | None, *, inverse: bool) -> Tensor:
+def _transform(
+    name: str, a: TensorLike, axes: int | Sequence[int] | None, norm: str | None, *, inverse: bool
+) -> Tensor:
     x = as_tensor_variable(a)
     chosen = (axes,) if isinstance(axes, int) else tuple(range(x.type.ndim)) if axes is None else tuple(axes)
     places = [one_axis(name, axis, x) for axis in chosen]
@@ -86,7 +90,7 @@ def _transform(name: str, a: Any, axes: Any, norm: str | None, *, inverse: bool)
     return scaled(result, [shape_i(result, axis) for axis in places], norm, inverse=inverse)
 
 
-def fft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
+def fft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None = None) -> Tensor:
     """Return the Fourier transform over axes, as complex numbers.
 
     Parameters
@@ -112,13 +116,14 @@ def fft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> fft(constant([1.0, 0.0, 0.0, 0.0])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import fft
+    >>> fft.fft(T.constant([1.0, 0.0, 0.0, 0.0])).eval()
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     return _transform("fft", a, axes, norm, inverse=False)
 
 
-def ifft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
+def ifft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft`: divided by the number of elements for `norm` None, by its root for "ortho"."""
     return _transform("ifft", a, axes, norm, inverse=True)

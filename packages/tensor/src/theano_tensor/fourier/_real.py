@@ -7,15 +7,17 @@ determines the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
@@ -27,7 +29,7 @@ from ._norm import scaled
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
-def _real_tensor(name: str, x: Any, least: int, shape: str) -> Tensor:
+def _real_tensor(name: str, x: TensorLike, least: int, shape: str) -> Tensor:
     """Return `x` as float32 or float64 with enough dimensions."""
     variable = as_tensor_variable(x)
     if variable.type.dtype in COMPLEX_DTYPES:
@@ -47,12 +49,12 @@ def _real_tensor(name: str, x: Any, least: int, shape: str) -> Tensor:
     return cast(variable, "float32" if variable.type.dtype == "float16" else "float64")
 
 
-class RealFourier(Op):
+class RealFourier(TensorOp):
     """Transform of real numbers over all dimensions but the first, without a factor; see :func:`rfft`."""
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor with two dimensions at least."""
         variable = _real_tensor("rfft", x, 2, "(m, ..., n)")
         *front, n = variable.type.shape
@@ -60,7 +62,7 @@ class RealFourier(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, (*front, half, 2)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError where there is nothing to transform."""
         (x,) = inputs
@@ -72,12 +74,12 @@ class RealFourier(Op):
         output_storage[0][0] = found.view(x.dtype).reshape(*found.shape, 2)
 
 
-class InverseRealFourier(Op):
+class InverseRealFourier(TensorOp):
     """Inverse of :class:`RealFourier`, without a factor; inputs are the pairs and the length of the last dimension."""
 
     __props__ = ()
 
-    def make_node(self, y: Any, n: Any) -> Apply:
+    def make_node(self, y: TensorLike, n: TensorLike) -> Apply[Self, Tensor]:
         """Apply to pairs, with three dimensions at least, and an integer."""
         variable, length = _real_tensor("irfft", y, 3, "(m, ..., n//2+1, 2)"), as_length(n)
         if variable.type.shape[-1] not in (None, 2):
@@ -92,7 +94,7 @@ class InverseRealFourier(Op):
         return Apply(self, [variable, length], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError for lengths that do not fit."""
         y, n = inputs[0], int(inputs[1])
@@ -108,7 +110,7 @@ class InverseRealFourier(Op):
         lengths, axes = (*pairs.shape[1:-1], n), tuple(range(1, pairs.ndim))
         output_storage[0][0] = scipy_fft().irfftn(pairs, s=lengths, axes=axes, norm="forward")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the length."""
         return [[True], [False]]
 
@@ -124,40 +126,42 @@ def _times_kept(pairs: Tensor, n: Tensor, factor: float) -> Tensor:
 
 
 @pullback.register(RealFourier)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[RealFourier, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x = as_tensor_variable(node.inputs[0])
     n = shape_i(x, x.type.ndim - 1)
     return [InverseRealFourier()(_times_kept(as_tensor_variable(cotangents[0]), n, 0.5), n)]
 
 
 @pushforward.register(RealFourier)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[RealFourier, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @pullback.register(InverseRealFourier)
-def _pullback_inverse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_inverse(node: Apply[InverseRealFourier, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     pairs: Tensor = RealFourier()(cotangents[0])
     return [_times_kept(pairs, as_tensor_variable(node.inputs[1]), 2.0), None]
 
 
 @pushforward.register(InverseRealFourier)
-def _pushforward_inverse(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_inverse(
+    node: Apply[InverseRealFourier, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
 
 
 @shape_rule.register(RealFourier)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[RealFourier, Tensor], input_shapes: list[Any]) -> list[Any]:
     *front, n = input_shapes[0]
     return [(*front, n // 2 + 1, as_length(2))]
 
 
 @shape_rule.register(InverseRealFourier)
-def _shape_inverse(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_inverse(node: Apply[InverseRealFourier, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(*input_shapes[0][:-2], node.inputs[1])]
 
 
-def rfft(inp: Any, norm: str | None = None) -> Tensor:
+def rfft(inp: TensorLike, norm: str | None = None) -> Tensor:
     """Return the Fourier transform of real numbers over all dimensions but the first.
 
     Parameters
@@ -181,8 +185,9 @@ def rfft(inp: Any, norm: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> rfft(constant([[1.0, 1.0]])).eval().tolist()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import fft
+    >>> fft.rfft(T.constant([[1.0, 1.0]])).eval().tolist()
     [[[2.0, 0.0], [0.0, 0.0]]]
     """
     result: Tensor = RealFourier()(inp)
@@ -190,7 +195,7 @@ def rfft(inp: Any, norm: str | None = None) -> Tensor:
     return scaled(result, [shape_i(x, i) for i in range(1, x.type.ndim)], norm, inverse=False)
 
 
-def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Tensor:
+def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Tensor:
     """Return the inverse Fourier transform, with real results, over all dimensions but the first.
 
     Parameters
@@ -215,8 +220,9 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> irfft(rfft(constant([[1.0, 2.0, 3.0]])), is_odd=True).eval().round(6)
+    >>> import theano.tensor as T
+    >>> from theano.tensor import fft
+    >>> fft.irfft(fft.rfft(T.constant([[1.0, 2.0, 3.0]])), is_odd=True).eval().round(6)
     array([[1., 2., 3.]])
     """
     if is_odd not in (True, False):

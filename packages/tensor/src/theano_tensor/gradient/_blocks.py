@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from theano_graph import Apply, Op, Variable, compose, pullback, pushforward
 
-from ._arrays import zeros_for
-from ._types import DisconnectedType, grad_undefined
+from .._core._typing import TensorLike
+from ._rules._arrays import zeros_for
+from ._rules._types import DisconnectedType, grad_undefined
 
 VariableT = TypeVar("VariableT", bound=Variable)
 
@@ -23,7 +24,7 @@ class GradientGate(Op):
     __props__: ClassVar[tuple[str, ...] | None] = ()
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self]:
         """Apply the op to one variable.
 
         Raises
@@ -36,12 +37,12 @@ class GradientGate(Op):
         return Apply(self, [inputs[0]], [inputs[0].type()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pass the value on."""
         output_storage[0][0] = inputs[0]
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply[Self], shapes: Sequence[Any]) -> Sequence[Any]:
         """Return the shape of the input."""
         return list(shapes)
 
@@ -86,49 +87,49 @@ class GradScale(GradientGate):
 
 
 @pullback.register(DisconnectedGrad)
-def _pullback_disconnected(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_disconnected(node: Apply[DisconnectedGrad], cotangents: list[Variable]) -> list[Variable | None]:
     return [DisconnectedType()()]
 
 
 @pullback.register(ZeroGrad)
-def _pullback_zero(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_zero(node: Apply[ZeroGrad], cotangents: list[Variable]) -> list[Variable | None]:
     return [zeros_for(node.inputs[0])]
 
 
 @pullback.register(UndefinedGrad)
-def _pullback_undefined(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_undefined(node: Apply[UndefinedGrad], cotangents: list[Variable]) -> list[Variable | None]:
     return [grad_undefined(node.op, 0, node.inputs[0], "it was declared so with `undefined_grad`")]
 
 
 @pullback.register(GradClip)
-def _pullback_clip(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_clip(node: Apply[GradClip], cotangents: list[Variable]) -> list[Variable | None]:
     gradient: Any = cotangents[0]
     return [gradient.clip(node.op.lower, node.op.upper).astype(gradient.type.dtype)]
 
 
 @pullback.register(GradScale)
-def _pullback_scale(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_scale(node: Apply[GradScale], cotangents: list[Variable]) -> list[Variable | None]:
     gradient: Any = cotangents[0]
     return [(gradient * node.op.multiplier).astype(gradient.type.dtype)]
 
 
 @pushforward.register(DisconnectedGrad)
-def _pushforward_disconnected(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_disconnected(node: Apply[DisconnectedGrad], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @pushforward.register(ZeroGrad)
-def _pushforward_zero(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_zero(node: Apply[ZeroGrad], tangents: list[Variable | None]) -> list[Variable | None]:
     return [zeros_for(node.outputs[0])]
 
 
 @pushforward.register(UndefinedGrad)
-def _pushforward_undefined(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_undefined(node: Apply[UndefinedGrad], tangents: list[Variable | None]) -> list[Variable | None]:
     return list(_pullback_undefined(node, []))
 
 
 @pushforward.register(GradClip, GradScale)
-def _pushforward_same(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_same(node: Apply[GradClip | GradScale], tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]
 
 
@@ -193,9 +194,9 @@ def grad_clip(x: VariableT, lower_bound: float, upper_bound: float) -> VariableT
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x = tt.dscalar("x")
-    >>> gx = tt.grad(grad_clip(x, -1, 1) ** 2, x)
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> gx = T.grad(T.grad_clip(x, -1, 1) ** 2, x)
     """
     return _gate(GradClip(lower_bound, upper_bound), x)
 

@@ -1,17 +1,17 @@
 """Indexing: parts of tensors, and tensors with a part changed."""
 
 from . import _native as _native
-from ._advanced import (
-    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
-    AdvancedSubtensor as AdvancedSubtensor,
-    AdvancedSubtensor1 as AdvancedSubtensor1,
-)
-from ._advanced_inc import (
+from ._advanced._change import (
     AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
     AdvancedIncSubtensor as AdvancedIncSubtensor,
     AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
 )
-from ._advanced_rules import register_sparse_gradient as register_sparse_gradient
+from ._advanced._read import (
+    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
+    AdvancedSubtensor as AdvancedSubtensor,
+    AdvancedSubtensor1 as AdvancedSubtensor1,
+)
+from ._advanced._rules import register_sparse_gradient as register_sparse_gradient
 from ._choose import Choose as Choose, choose as choose
 from ._getitem import inc_subtensor as inc_subtensor, set_subtensor as set_subtensor, sparse_grad as sparse_grad
 from ._nonzero import (

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from .._protocols._operators import operation
@@ -26,7 +28,7 @@ from ._parts import sum_to
 from ._take import check_mode
 
 
-class Choose(Op):
+class Choose(TensorOp):
     """Elements of the choices, by number: ``result[i] = choices[a[i]][i]``, all broadcast against each other.
 
     Inputs are the numbers and the choices, with one number of dimensions.
@@ -43,7 +45,7 @@ class Choose(Op):
         check_mode("choose", mode)
         self.mode = mode
 
-    def make_node(self, a: Any, *choices: Any) -> Apply:
+    def make_node(self, a: TensorLike, *choices: TensorLike) -> Apply[Self, Tensor]:
         """Apply to numbers and choices; ShapeError if their shapes are known not to fit."""
         index, given = _numbers(a), [as_tensor_variable(c) for c in choices]
         if not given:
@@ -55,7 +57,7 @@ class Choose(Op):
         return Apply(self, inputs, [tensor_type(dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Choose; ValueError for a number out of range or shapes that do not fit."""
         index, *choices = inputs
@@ -77,7 +79,7 @@ class Choose(Op):
             np.copyto(result, choice, where=wanted == k)
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the numbers."""
         return [[i > 0] for i in range(len(node.inputs))]
 
@@ -85,7 +87,7 @@ class Choose(Op):
         return f"Choose{{{self.mode}}}"
 
 
-def _numbers(a: Any) -> Tensor:
+def _numbers(a: TensorLike) -> Tensor:
     """Return the numbers as a tensor; DTypeError if they are no integers."""
     index = as_tensor_variable(a)
     if index.type.dtype not in INTEGER_DTYPES and index.type.dtype != "bool":
@@ -104,7 +106,7 @@ def _padded(x: Tensor, ndim: int) -> Tensor:
 
 
 @pullback.register(Choose)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Choose, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     index, *choices = node.inputs
     g = as_tensor_variable(cotangents[0])
     number = as_tensor_variable(index)
@@ -117,7 +119,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Choose)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Choose, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     index, *choices = node.inputs
     if all(t is None for t in tangents[1:]):
         return [None]
@@ -126,7 +128,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Choose)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Choose, Tensor], input_shapes: list[Any]) -> list[Any]:
     static = node.outputs[0].type.shape
     result: list[Any] = []
     for axis, known in enumerate(static):
@@ -136,7 +138,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("choose")
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
+def choose(a: TensorLike, choices: TensorLike, out: None = None, mode: str = "raise") -> Tensor:
     """Return elements of `choices`, each from the one whose number stands in `a`.
 
     Parameters
@@ -164,7 +166,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
 
     Examples
     --------
-    >>> choose([0, 1], [[10, 20], [30, 40]]).type.shape
+    >>> import theano.tensor as T
+    >>> T.choose([0, 1], [[10, 20], [30, 40]]).type.shape
     (2,)
     """
     if out is not None:

@@ -8,12 +8,13 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import IndexLike, TensorLike
 from .._core._variable import Tensor
 from .._protocols._operators import operation
 from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
-from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
-from ._advanced_inc import change_of
+from ._advanced._change import change_of
+from ._advanced._read import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
 from ._layout import layout
 from ._parse import ParsedIndex, parse_index
 from ._subtensor import IncSubtensor, Subtensor
@@ -21,7 +22,7 @@ from .entries import Entries
 
 
 @operation("getitem")
-def getitem(x: Any, index: Any) -> Tensor:
+def getitem(x: TensorLike, index: IndexLike) -> Tensor:
     """Return ``x[index]`` for any index that NumPy takes; numbers, bounds, arrays and masks may be symbolic.
 
     Raises
@@ -65,7 +66,9 @@ def _length(variable: Tensor, entries: Entries) -> Tensor | None:
     return shape_i(owner.inputs[0], entries[0] % ndim) if -ndim <= entries[0] < ndim else None
 
 
-def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Tensor:
+def set_subtensor(
+    x: TensorLike, y: TensorLike, inplace: bool = False, tolerate_inplace_aliasing: bool = False
+) -> Tensor:
     """Return the indexed tensor with the part `x` replaced by `y`.
 
     Parameters
@@ -91,17 +94,17 @@ def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasi
 
     Examples
     --------
-    >>> from theano_tensor import ivector
-    >>> r = ivector("r")
-    >>> set_subtensor(r[10:], 5).type
+    >>> import theano.tensor as T
+    >>> r = T.ivector("r")
+    >>> T.set_subtensor(r[10:], 5).type
     TensorType(int32, vector)
     """
     return inc_subtensor(x, y, inplace, True, tolerate_inplace_aliasing)
 
 
 def inc_subtensor(
-    x: Any,
-    y: Any,
+    x: TensorLike,
+    y: TensorLike,
     inplace: bool = False,
     set_instead_of_inc: bool = False,
     tolerate_inplace_aliasing: bool = False,
@@ -136,9 +139,9 @@ def inc_subtensor(
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix, lvector
-    >>> table, rows = dmatrix("table"), lvector("rows")
-    >>> inc_subtensor(table[rows], 1.0).type
+    >>> import theano.tensor as T
+    >>> table, rows = T.dmatrix("table"), T.lvector("rows")
+    >>> T.inc_subtensor(table[rows], 1.0).type
     TensorType(float64, matrix)
     """
     variable = as_tensor_variable(x)
@@ -183,7 +186,7 @@ def _undo(order: Sequence[Any], inner: Tensor, outer: Tensor, part: Tensor) -> T
     return dimshuffle(full, back)
 
 
-def sparse_grad(var: Any) -> Tensor:
+def sparse_grad(var: TensorLike) -> Tensor:
     """Return ``x[ilist]`` anew, with a gradient with respect to `x` that is a sparse matrix.
 
     Parameters
@@ -204,8 +207,8 @@ def sparse_grad(var: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix, lvector
-    >>> sparse_grad(dmatrix("x")[lvector("i")]).owner.op.sparse_grad
+    >>> import theano.tensor as T
+    >>> T.sparse_grad(T.dmatrix("x")[T.lvector("i")]).owner.op.sparse_grad
     True
     """
     variable = as_tensor_variable(var)

@@ -17,8 +17,9 @@ from theano_linker_c.kernels import (
     native_kernel,
 )
 
-from ._advanced import AdvancedSubtensor
-from ._advanced_inc import AdvancedIncSubtensor
+from .._core._variable import Tensor
+from ._advanced._change import AdvancedIncSubtensor
+from ._advanced._read import AdvancedSubtensor
 from ._layout import broadcast_pattern, is_mask
 from ._subtensor import IncSubtensor, Subtensor
 from .entries import as_python
@@ -66,13 +67,13 @@ def _has_broadcasting_masks(node: Apply, first: int) -> bool:
 
 
 @native_kernel.register(Subtensor)
-def _view(node: Apply) -> Kernel | None:
+def _view(node: Apply[Subtensor, Tensor]) -> Kernel | None:
     dtypes, ndims = _types(node)
     return IndexViewKernel(_entries(node, 1), dtypes, ndims) if dtypes[0] in _COPIED else None
 
 
 @native_kernel.register(AdvancedSubtensor)
-def _read(node: Apply) -> Kernel | None:
+def _read(node: Apply[AdvancedSubtensor, Tensor]) -> Kernel | None:
     dtypes, ndims = _types(node)
     entries = _entries(node, 1)
     if dtypes[0] not in _COPIED or not any(isinstance(e, IndexArray) for e in entries):
@@ -83,7 +84,7 @@ def _read(node: Apply) -> Kernel | None:
 
 
 @native_kernel.register(IncSubtensor, AdvancedIncSubtensor)
-def _write(node: Apply) -> Kernel | None:
+def _write(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor]) -> Kernel | None:
     op, (dtypes, ndims) = node.op, _types(node)
     entries = _entries(node, 2)
     known = _COPIED if op.set_instead_of_inc else _ADDED

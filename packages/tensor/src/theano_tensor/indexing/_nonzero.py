@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
@@ -26,7 +27,7 @@ class Nonzero(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor with at least one dimension; ShapeError for a scalar."""
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
@@ -41,13 +42,13 @@ class Nonzero(Op):
         return Apply(self, [variable], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Find the elements."""
         for storage, found in zip(output_storage, np.nonzero(inputs[0]), strict=True):
             storage[0] = np.ascontiguousarray(found, dtype="int64")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Numbers do not depend differentiably on the elements."""
         return [[False] * len(node.outputs)]
 
@@ -56,23 +57,23 @@ class Nonzero(Op):
 
 
 @pullback.register(Nonzero)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Nonzero, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [None]
 
 
 @pushforward.register(Nonzero)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Nonzero, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None] * len(node.outputs)
 
 
 @shape_rule.register(Nonzero)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Nonzero, Tensor], input_shapes: list[Any]) -> list[Any]:
     count = sum_over(cast(neq(node.inputs[0], 0), "int64"))
     return [(count,)] * len(node.outputs)
 
 
 @operation("nonzero")
-def nonzero(a: Any, return_matrix: bool = False) -> Any:
+def nonzero(a: TensorLike, return_matrix: bool = False) -> Any:
     """Return the numbers of the elements that are not zero.
 
     Parameters
@@ -94,8 +95,8 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> len(nonzero(dmatrix("x")))
+    >>> import theano.tensor as T
+    >>> len(T.nonzero(T.dmatrix("x")))
     2
     """
     found = tuple(Nonzero()(as_tensor_variable(a), return_list=True))
@@ -103,7 +104,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
 
 
 @operation("flatnonzero")
-def flatnonzero(a: Any) -> Tensor:
+def flatnonzero(a: TensorLike) -> Tensor:
     """Return the numbers of the elements of the flattened tensor that are not zero.
 
     Parameters
@@ -118,8 +119,8 @@ def flatnonzero(a: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> flatnonzero(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.flatnonzero(T.dmatrix("x")).type
     TensorType(int64, vector)
     """
     variable = as_tensor_variable(a)
@@ -128,7 +129,7 @@ def flatnonzero(a: Any) -> Tensor:
 
 
 @operation("nonzero_values")
-def nonzero_values(a: Any) -> Tensor:
+def nonzero_values(a: TensorLike) -> Tensor:
     """Return the elements that are not zero, as a vector in row-major order.
 
     Parameters
@@ -138,8 +139,8 @@ def nonzero_values(a: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> nonzero_values(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.nonzero_values(T.dmatrix("x")).type
     TensorType(float64, vector)
     """
     variable = as_tensor_variable(a)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from theano_graph import Apply, compose, describe
 
 from .._core._convert import constant
 from .._core._type import StaticShape
+from .._core._typing import Array
 from .._core._variable import Tensor, TensorConstant
 from .._errors import PartError
 from ..elemwise import cast
@@ -58,7 +58,7 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
     return cast(part, x.type.dtype)
 
 
-def check_values(node: Apply, y: Any, shape: Sequence[int]) -> None:
+def check_values(node: Apply, y: Array, shape: Sequence[int]) -> None:
     """Check the value of a part: only dimensions that are known to have length 1 broadcast.
 
     Raises
@@ -92,7 +92,7 @@ def sum_to(value: Tensor, like: Tensor) -> Tensor:
     return sum_over(value, axis=broadcasted, keepdims=True) if broadcasted else value
 
 
-def out_of_range(error: IndexError, node: Apply, x: Any) -> IndexError:
+def out_of_range(error: IndexError, node: Apply, x: Array) -> IndexError:
     """Return an error of NumPy with the tensor that was indexed, and a mend."""
     text = str(error.args[0]) if error.args else str(error)
     if "To mend" in text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,16 +11,18 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
 from .._core._type import StaticShape, tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import IndexingError
 from ..elemwise import cast, maximum, minimum, switch
-from ..shape import as_length
+from ..shape import Integers, as_length, integers_in, known_integers
 from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to
 from .entries import Entries, as_entries, as_python, entries_text, fill_in, index_types, static_result
 
 
-class Subtensor(Op):
+class Subtensor(TensorOp):
     """A part of a tensor, as a view: ``x[entries]``.
 
     Parameters
@@ -41,7 +43,7 @@ class Subtensor(Op):
         """The index as Theano 1.0 has it: the type of a scalar where an input stands, numbers, and Python's slices."""
         return index_types(self.entries)
 
-    def make_node(self, x: Any, *numbers: Any) -> Apply:
+    def make_node(self, x: TensorLike, *numbers: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and the symbolic numbers of the index; IndexError if a number is out of a known range."""
         variable = as_tensor_variable(x)
         inputs = [as_length(n, "an index") for n in numbers]
@@ -49,7 +51,7 @@ class Subtensor(Op):
         return Apply(self, [variable, *inputs], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take the view; IndexError if a number is out of range."""
         x, *numbers = inputs
@@ -58,7 +60,7 @@ class Subtensor(Op):
         except IndexError as error:
             raise out_of_range(error, node, x) from error
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the index."""
         return index_pattern(node, 1)
 
@@ -66,7 +68,7 @@ class Subtensor(Op):
         return f"Subtensor{{{entries_text(self.entries)}}}"
 
 
-class IncSubtensor(Op):
+class IncSubtensor(TensorOp):
     """A copy of a tensor in which a part is incremented, or replaced.
 
     Parameters
@@ -102,7 +104,7 @@ class IncSubtensor(Op):
         """The index as Theano 1.0 has it; see :class:`Subtensor`."""
         return list(index_types(self.entries))
 
-    def make_node(self, x: Any, y: Any, *numbers: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike, *numbers: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor, the new part (broadcast to it) and the symbolic numbers of the index."""
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         inputs = [as_length(n, "an index") for n in numbers]
@@ -110,7 +112,7 @@ class IncSubtensor(Op):
         return Apply(self, [variable, part, *inputs], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy, then change the part; ValueError if the shapes do not fit."""
         x, y, *numbers = inputs
@@ -127,7 +129,7 @@ class IncSubtensor(Op):
             result[index] += y
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the index."""
         return index_pattern(node, 2)
 
@@ -152,8 +154,17 @@ def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> Static
         raise IndexError(compose(str(error), where=[describe(x)], mend="use an index below the length")) from error
 
 
+@known_integers.register(Subtensor)
+def _known_integers(op: Subtensor, node: Apply, depth: int) -> Integers | None:
+    found = integers_in(node.inputs[0], depth) if len(node.inputs) == len(op.entries) == 1 else None
+    if found is None:
+        return None
+    part = found[fill_in(op.entries, ())[0]]
+    return part if isinstance(part, list) else [part]
+
+
 @pullback.register(Subtensor)
-def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_part(node: Apply[Subtensor, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, *numbers = node.inputs
     g = as_tensor_variable(cotangents[0])
     zeros = x.zeros_like(dtype=g.type.dtype)
@@ -161,7 +172,7 @@ def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(IncSubtensor)
-def _pullback_increment(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_increment(node: Apply[IncSubtensor, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     _, y, *numbers = node.inputs
     g = as_tensor_variable(cotangents[0])
     part = Subtensor(node.op.entries)(g, *numbers)
@@ -172,12 +183,12 @@ def _pullback_increment(node: Apply, cotangents: list[Variable]) -> list[Variabl
 
 
 @pushforward.register(Subtensor)
-def _pushforward_part(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_part(node: Apply[Subtensor, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @pushforward.register(IncSubtensor)
-def _pushforward_increment(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_increment(node: Apply[IncSubtensor, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y, *numbers), (dx, dy, *_) = node.inputs, tangents
     if dx is None and dy is None:
         return [None]
@@ -195,12 +206,12 @@ def _overwriting(op: Op, given: int) -> Op | None:
 
 
 @shape_rule.register(IncSubtensor)
-def _shape_increment(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_increment(node: Apply[IncSubtensor, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @shape_rule.register(Subtensor)
-def _shape_part(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_part(node: Apply[Subtensor, Tensor], input_shapes: list[Any]) -> list[Any]:
     x_shape = input_shapes[0]
     index = as_python(node.op.entries, node.inputs[1:])
     static = list(node.outputs[0].type.shape)
@@ -222,7 +233,7 @@ def slice_length(length: Any, entry: slice) -> Any:
     forward = entry.step is None or (isinstance(entry.step, int) and entry.step > 0)
     backward = isinstance(entry.step, int) and entry.step < 0
 
-    def clipped(bound: Any, low: Any, high: Any, default: Any) -> Tensor:
+    def clipped(bound: TensorLike | None, low: TensorLike, high: TensorLike, default: TensorLike) -> Tensor:
         if bound is None:
             return as_tensor_variable(default)
         value = cast(as_tensor_variable(bound), "int64")

@@ -7,18 +7,19 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..elemwise import clip, mod, neq
 from ..shape import flatten, shape_i
-from ._advanced import as_index
+from ._advanced._read import as_index
 from ._getitem import getitem
 from ._nonzero import flatnonzero
 
 
 @operation("take")
-def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
+def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> Tensor:
     """Return elements, or slices along an axis, by their numbers.
 
     Parameters
@@ -48,8 +49,8 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> take(dmatrix("x"), [[0, 2], [1, 1]], axis=1).type.shape
+    >>> import theano.tensor as T
+    >>> T.take(T.dmatrix("x"), [[0, 2], [1, 1]], axis=1).type.shape
     (None, 2, 2)
     """
     variable, index = as_tensor_variable(a), as_index(indices)
@@ -72,7 +73,7 @@ def check_mode(name: str, mode: Any) -> None:
         raise ValueError(compose(f"{name}: {mode!r} is no mode", mend='use "raise", "clip" or "wrap"'))
 
 
-def _checked_axis(name: str, axis: Any, x: Tensor) -> int:
+def _checked_axis(name: str, axis: object, x: Tensor) -> int:
     if isinstance(axis, (bool, Tensor)) or not hasattr(axis, "__index__"):
         raise ShapeError(compose(f"{name}: {axis!r} is no axis", where=[describe(x)], mend="give an int or None"))
     number = int(axis.__index__())
@@ -88,7 +89,7 @@ def _checked_axis(name: str, axis: Any, x: Tensor) -> int:
 
 
 @operation("compress")
-def compress(condition: Any, x: Any, axis: int | None = None) -> Tensor:
+def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Tensor:
     """Return the slices of `x` along an axis where a condition is not zero.
 
     Parameters
@@ -106,8 +107,8 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> compress([0, 1], dmatrix("x"), axis=0).type
+    >>> import theano.tensor as T
+    >>> T.compress([0, 1], T.dmatrix("x"), axis=0).type
     TensorType(float64, matrix)
     """
     chosen = as_tensor_variable(condition)

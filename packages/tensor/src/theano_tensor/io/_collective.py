@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from theano_graph import Apply, Op, compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from ._lazy import mpi
 from ._messages import number
 from ._transport import started
@@ -23,7 +24,7 @@ class CollectiveOp(Op):
 
     tag: int
 
-    def make_node(self, data: Any) -> Apply:
+    def make_node(self, data: TensorLike) -> Apply[Self]:
         """Apply to an array, of one shape and dtype in all processes."""
         variable = as_tensor_variable(data)
         if variable.type.dtype in ("bool", "float16"):
@@ -36,7 +37,7 @@ class CollectiveOp(Op):
             )
         return Apply(self, [variable], [variable.type.make_variable()])
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self]) -> bool:
         """Never: the other processes wait."""
         return False
 
@@ -66,7 +67,7 @@ class MPIAllReduce(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Combine; ImportError without MPI."""
         data = np.ascontiguousarray(inputs[0]).reshape(np.shape(inputs[0]))
@@ -95,7 +96,7 @@ class MPIReduce(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Combine; ImportError without MPI."""
         data = np.ascontiguousarray(inputs[0]).reshape(np.shape(inputs[0]))
@@ -122,7 +123,7 @@ class MPIBroadcast(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy; ImportError without MPI."""
         result = np.array(inputs[0], order="C")
@@ -163,8 +164,9 @@ def allreduce(var: Any, operation: str = "sum", tag: int = 0) -> Any:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> allreduce(dvector("x")).type
+    >>> import theano.tensor as T
+    >>> from theano.tensor import io
+    >>> io.allreduce(T.dvector("x")).type
     TensorType(float64, vector)
     """
     return MPIAllReduce(operation, tag)(var)

@@ -18,19 +18,19 @@ Found = list[Variable | None]
 
 
 @pullback.register(MPIAllReduce)
-def _all(node: Apply, cotangents: list[Variable]) -> Found:
+def _all(node: Apply[MPIAllReduce], cotangents: list[Variable]) -> Found:
     op: MPIAllReduce = node.op
     return [op(cotangents[0])] if op.operation == "sum" else [_undefined(node)]
 
 
 @pullback.register(MPIReduce)
-def _one(node: Apply, cotangents: list[Variable]) -> Found:
+def _one(node: Apply[MPIReduce], cotangents: list[Variable]) -> Found:
     op: MPIReduce = node.op
     return [MPIBroadcast(op.root, op.tag)(cotangents[0])] if op.operation == "sum" else [_undefined(node)]
 
 
 @pullback.register(MPIBroadcast)
-def _copies(node: Apply, cotangents: list[Variable]) -> Found:
+def _copies(node: Apply[MPIBroadcast], cotangents: list[Variable]) -> Found:
     op: MPIBroadcast = node.op
     return [MPIReduce(op.root, "sum", op.tag)(cotangents[0])]
 
@@ -43,7 +43,7 @@ def _undefined(node: Apply) -> Variable:
 
 
 @pushforward.register(CollectiveOp)
-def _forward(node: Apply, tangents: Found) -> Found:
+def _forward(node: Apply[CollectiveOp], tangents: Found) -> Found:
     op = node.op
     if tangents[0] is None:
         return [None]
@@ -51,5 +51,5 @@ def _forward(node: Apply, tangents: Found) -> Found:
 
 
 @shape_rule.register(CollectiveOp)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[CollectiveOp], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
 from theano_graph import Apply, Generic, Variable, compose, describe, generic, shape_rule
 
 from .._core._type import TensorType
+from .._core._typing import DTypeLike
 from .._discrete import DiscreteOp
 
 Mode = Literal["c"] | None
@@ -45,7 +46,7 @@ class LoadFromDisk(DiscreteOp):
 
     __props__: ClassVar[tuple[str, ...] | None] = ("dtype", "broadcastable", "mmap_mode")
 
-    def __init__(self, dtype: Any, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> None:
+    def __init__(self, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> None:
         if mmap_mode not in (None, "c"):
             raise ValueError(
                 compose(
@@ -57,7 +58,7 @@ class LoadFromDisk(DiscreteOp):
         self.broadcastable = tuple(broadcastable)
         self.mmap_mode = cast(Mode, mmap_mode)
 
-    def make_node(self, path: Any) -> Apply:
+    def make_node(self, path: object) -> Apply[Self]:
         """Apply to a path: text, or a variable of type Generic; TypeError for anything else."""
         if isinstance(path, (str, os.PathLike)):
             path = generic.make_constant(os.fspath(path))
@@ -72,7 +73,7 @@ class LoadFromDisk(DiscreteOp):
         return Apply(self, [path], [TensorType(self.dtype, self.broadcastable).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the file; TypeError if it holds something else."""
         path = inputs[0]
@@ -89,7 +90,7 @@ class LoadFromDisk(DiscreteOp):
             )
         output_storage[0][0] = value
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self]) -> bool:
         """Never: the file may change."""
         return False
 
@@ -98,11 +99,11 @@ class LoadFromDisk(DiscreteOp):
 
 
 @shape_rule.register(LoadFromDisk)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[LoadFromDisk], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.outputs[0].type.shape)]
 
 
-def load(path: Any, dtype: Any, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> Any:
+def load(path: Any, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> Any:
     """Return the array that an NPY file will hold when a function runs.
 
     Parameters
@@ -129,8 +130,8 @@ def load(path: Any, dtype: Any, broadcastable: Sequence[Any], mmap_mode: str | N
 
     Examples
     --------
-    >>> from theano_graph import Generic
-    >>> load(Generic()("path"), "int64", (False,)).type
+    >>> import theano.tensor as T
+    >>> T.load(T.Generic()("path"), "int64", (False,)).type
     TensorType(int64, vector)
     """
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)

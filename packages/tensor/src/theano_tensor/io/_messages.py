@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from theano_graph import Apply, Variable, compose, describe, generic, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
+from .._core._typing import DTypeLike, TensorLike
 from .._discrete import DiscreteOp
 from ._lazy import mpi
 from ._transport import on_wire, started
@@ -75,13 +76,13 @@ class MPISend(MessageOp):
         self.dest = number(dest, "destination")
         self.tag = number(tag, "tag")
 
-    def make_node(self, data: Any) -> Apply:
+    def make_node(self, data: TensorLike) -> Apply[Self]:
         """Apply to an array."""
         variable = as_tensor_variable(data)
         return Apply(self, [variable], [generic.make_variable(), variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Start; ImportError without MPI."""
         data = np.asarray(inputs[0])
@@ -110,12 +111,12 @@ class MPISendWait(MessageOp):
     def __init__(self, tag: int) -> None:
         self.tag = number(tag, "tag")
 
-    def make_node(self, request: Variable, data: Variable) -> Apply:
+    def make_node(self, request: Variable, data: Variable) -> Apply[Self]:
         """Apply to the outputs of an `MPISend`."""
         return Apply(self, _request_and_array(self, request, data), [generic.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Wait."""
         inputs[0].Wait()
@@ -149,19 +150,19 @@ class MPIRecv(MessageOp):
     Non-differentiable.
     """
 
-    def __init__(self, source: int, tag: int, shape: Sequence[int], dtype: Any) -> None:
+    def __init__(self, source: int, tag: int, shape: Sequence[int], dtype: DTypeLike) -> None:
         self.source = number(source, "source")
         self.tag = number(tag, "tag")
         self.shape = tuple(number(n, "length") for n in shape)
         self.dtype = str(np.dtype(dtype))
 
-    def make_node(self) -> Apply:
+    def make_node(self) -> Apply[Self]:
         """Apply to nothing."""
         kind = TensorType(self.dtype, shape=self.shape)
         return Apply(self, [], [generic.make_variable(), kind.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Start; ImportError without MPI."""
         data = np.zeros(self.shape, self.dtype)
@@ -191,13 +192,13 @@ class MPIRecvWait(MessageOp):
     def __init__(self, tag: int) -> None:
         self.tag = number(tag, "tag")
 
-    def make_node(self, request: Variable, data: Variable) -> Apply:
+    def make_node(self, request: Variable, data: Variable) -> Apply[Self]:
         """Apply to the outputs of an `MPIRecv`."""
         given = _request_and_array(self, request, data)
         return Apply(self, given, [data.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Wait; ValueError if the array that came has another size."""
         request, data = inputs
@@ -272,15 +273,15 @@ def send(var: Any, dest: int, tag: int) -> Variable:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> send(dvector("x"), dest=1, tag=7).type
+    >>> import theano.tensor as T
+    >>> T.send(T.dvector("x"), dest=1, tag=7).type
     Generic
     """
     found: Variable = MPISendWait(tag)(*isend(var, dest, tag))
     return found
 
 
-def irecv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> list[Any]:
+def irecv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> list[Any]:
     """Start to receive an array, and go on.
 
     Parameters
@@ -300,7 +301,7 @@ def irecv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> list[Any]:
     return found
 
 
-def recv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> Any:
+def recv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> Any:
     """Receive an array.
 
     Parameters
@@ -327,27 +328,28 @@ def recv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> Any:
 
     Examples
     --------
-    >>> recv((2, 3), "float64", source=0, tag=7).type
+    >>> import theano.tensor as T
+    >>> T.recv((2, 3), "float64", source=0, tag=7).type
     TensorType(float64, (2, 3))
     """
     return MPIRecvWait(tag)(*irecv(shape, dtype, source, tag))
 
 
 @shape_rule.register(MPISend)
-def _sent_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _sent_shape(node: Apply[MPISend], input_shapes: list[Any]) -> list[Any]:
     return [None, input_shapes[0]]
 
 
 @shape_rule.register(MPIRecv)
-def _expected_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _expected_shape(node: Apply[MPIRecv], input_shapes: list[Any]) -> list[Any]:
     return [None, node.op.shape]
 
 
 @shape_rule.register(MPISendWait)
-def _no_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _no_shape(node: Apply[MPISendWait], input_shapes: list[Any]) -> list[Any]:
     return [None]
 
 
 @shape_rule.register(MPIRecvWait)
-def _received_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _received_shape(node: Apply[MPIRecvWait], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]

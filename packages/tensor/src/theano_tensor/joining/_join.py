@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,15 +12,27 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor, TensorConstant
 from .._errors import AxisError, RankError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import Elemwise, cast, eq, switch
-from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
+from ..shape import (
+    Integers,
+    MakeVector,
+    as_length,
+    integers_in,
+    known_integers,
+    make_vector,
+    shape_i,
+    shape_padaxis,
+    static_int,
+)
 
 
-class Join(Op):
+class Join(TensorOp):
     """Tensors one after the other along an axis; inputs are the axis and the tensors.
 
     Parameters
@@ -36,7 +48,7 @@ class Join(Op):
         if self.view != -1:
             self.view_map = {0: [1 + self.view]}
 
-    def make_node(self, axis: Any, *tensors: Any) -> Apply:
+    def make_node(self, axis: TensorLike, *tensors: TensorLike) -> Apply[Self, Tensor]:
         """Apply to an axis and tensors of one number of dimensions.
 
         Raises
@@ -74,7 +86,7 @@ class Join(Op):
         return Apply(self, [where, *parts], [tensor_type(dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Concatenate; ValueError if lengths differ."""
         axis, *parts = inputs
@@ -100,12 +112,23 @@ class Join(Op):
         if len(others) > 1:
             raise ValueError("lengths differ")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the axis."""
         return [[False]] + [[True]] * (len(node.inputs) - 1)
 
     def __str__(self) -> str:
         return "Join" if self.view == -1 else f"Join{{view={self.view}}}"
+
+
+@known_integers.register(Join)
+def _known_integers(op: Join, node: Apply, depth: int) -> Integers | None:
+    found: Integers = []
+    for part in node.inputs[1:]:
+        known = integers_in(part, depth)
+        if known is None:
+            return None
+        found += known
+    return found
 
 
 def _known_axis(axis: Variable) -> int | None:
@@ -147,7 +170,7 @@ class Split(Op):
         #: Parts are views.
         self.view_map = {i: [0] for i in range(self.len_splits)}
 
-    def make_node(self, x: Any, axis: Any, splits: Any) -> Apply:
+    def make_node(self, x: TensorLike, axis: TensorLike, splits: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor, an axis and a vector of lengths."""
         variable, where, vector = as_tensor_variable(x), as_length(axis, "an axis"), as_tensor_variable(splits)
         known = static_int(where)
@@ -178,7 +201,7 @@ class Split(Op):
         return Apply(self, [variable, where, vector], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Return views of the parts; ValueError if the lengths do not add up."""
         x, axis, lengths = inputs
@@ -193,7 +216,7 @@ class Split(Op):
         for storage, part in zip(output_storage, np.split(x, np.cumsum(lengths)[:-1], axis=int(axis)), strict=True):
             storage[0] = part
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The parts do not depend differentiably on axis and lengths."""
         return [[True] * self.len_splits, [False] * self.len_splits, [False] * self.len_splits]
 
@@ -202,7 +225,7 @@ class Split(Op):
 
 
 @pullback.register(Join)
-def _pullback_join(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_join(node: Apply[Join, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     axis, *parts = node.inputs
     if len(parts) == 1:
         return [None, cotangents[0]]
@@ -215,14 +238,14 @@ def _pullback_join(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(Split)
-def _pullback_split(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_split(node: Apply[Split, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     # A part that the cost does not depend on has no cotangent.
     parts = [g if isinstance(g, Tensor) else y.zeros_like() for g, y in zip(cotangents, node.outputs, strict=True)]
     return [Join()(node.inputs[1], *parts), None, None]
 
 
 @pushforward.register(Join)
-def _pushforward_join(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_join(node: Apply[Join, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     axis, *parts = node.inputs
     given = tangents[1:]
     if all(t is None for t in given):
@@ -231,7 +254,7 @@ def _pushforward_join(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @pushforward.register(Split)
-def _pushforward_split(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_split(node: Apply[Split, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None] * len(node.outputs)
     parts = node.op(tangents[0], *node.inputs[1:], return_list=True)
@@ -239,7 +262,7 @@ def _pushforward_split(node: Apply, tangents: list[Variable | None]) -> list[Var
 
 
 @shape_rule.register(Join)
-def _shape_join(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_join(node: Apply[Join, Tensor], input_shapes: list[Any]) -> list[Any]:
     parts = input_shapes[1:]
     ndim = node.outputs[0].type.ndim
     axis = 0 if ndim == 1 else static_int(node.inputs[0])
@@ -257,7 +280,7 @@ def _total(shapes: Sequence[Any], axis: int) -> Any:
 
 
 @shape_rule.register(Split)
-def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_split(node: Apply[Split, Tensor], input_shapes: list[Any]) -> list[Any]:
     x_shape = input_shapes[0]
     ndim = len(x_shape)
     axis = 0 if ndim == 1 else static_int(node.inputs[1])
@@ -268,7 +291,7 @@ def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(part if i == axis % ndim else n for i, n in enumerate(x_shape)) for part in parts]
 
 
-def join(axis: Any, *tensors: Any) -> Tensor:
+def join(axis: AxisLike, *tensors: TensorLike) -> Tensor:
     """Put tensors one after the other along an axis.
 
     Parameters
@@ -289,8 +312,8 @@ def join(axis: Any, *tensors: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices
-    >>> join(0, *dmatrices("x", "y")).ndim
+    >>> import theano.tensor as T
+    >>> T.join(0, *T.dmatrices("x", "y")).ndim
     2
     """
     if len(tensors) == 1:
@@ -299,7 +322,7 @@ def join(axis: Any, *tensors: Any) -> Tensor:
     return result
 
 
-def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> Tensor:
+def concatenate(tensor_list: Sequence[Any], axis: AxisLike = 0) -> Tensor:
     """Put a list of tensors one after the other along an axis; see :func:`join`.
 
     Raises
@@ -318,7 +341,7 @@ def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> Tensor:
 
 
 @operation("stack")
-def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
+def stack(tensors: TensorLike, *more: Any, axis: int = 0) -> Tensor:
     """Put tensors of one shape together along a new axis.
 
     Parameters
@@ -339,8 +362,8 @@ def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dscalars
-    >>> stack(dscalars("a", "b")).type.shape
+    >>> import theano.tensor as T
+    >>> T.stack(T.dscalars("a", "b")).type.shape
     (2,)
     """
     if isinstance(tensors, (list, tuple)):
@@ -363,14 +386,14 @@ def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
     return join(axis % (ndim + 1) if -ndim - 1 <= axis <= ndim else axis, *(shape_padaxis(v, axis) for v in variables))
 
 
-def stacklists(tensor_list: Any) -> Tensor:
+def stacklists(tensor_list: TensorLike) -> Tensor:
     """Stack nested lists of tensors so that the structure of the lists becomes leading dimensions."""
     if isinstance(tensor_list, (list, tuple)):
         return stack([stacklists(item) for item in tensor_list])
     return as_tensor_variable(tensor_list)
 
 
-def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0) -> Any:
+def split(x: TensorLike, splits_size: Any, n_splits: int, axis: AxisLike = 0) -> Any:
     """Take a tensor apart along an axis.
 
     Parameters

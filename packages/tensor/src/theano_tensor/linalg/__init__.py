@@ -4,32 +4,7 @@ Matrices are the last two dimensions of a tensor; the dimensions before are thos
 """
 
 from . import _native as _native, _numpy_names as _numpy_names, rewrites as rewrites
-from ._cholesky import (
-    Cholesky as Cholesky,
-    CholeskyGrad as CholeskyGrad,
-    cholesky as cholesky,
-    cholesky_solve as cholesky_solve,
-)
-from ._eigen import (
-    Eig as Eig,
-    Eigh as Eigh,
-    EighGrad as EighGrad,
-    Eigvalsh as Eigvalsh,
-    EigvalshGrad as EigvalshGrad,
-    eig as eig,
-    eigh as eigh,
-    eigvalsh as eigvalsh,
-)
-from ._exponential import Expm as Expm, ExpmGrad as ExpmGrad, expm as expm
-from ._hints import (
-    Hint as Hint,
-    HintsFeature as HintsFeature,
-    HintsOptimizer as HintsOptimizer,
-    hints as hints,
-    is_hint_node as is_hint_node,
-    psd as psd,
-)
-from ._inverse import (
+from ._equations._inverse import (
     Det as Det,
     MatrixInverse as MatrixInverse,
     MatrixPinv as MatrixPinv,
@@ -40,12 +15,44 @@ from ._inverse import (
     slogdet as slogdet,
     trace as trace,
 )
-from ._orthogonal import (
+from ._equations._solve import (
+    Solve as Solve,
+    solve as solve,
+    solve_lower_triangular as solve_lower_triangular,
+    solve_symmetric as solve_symmetric,
+    solve_upper_triangular as solve_upper_triangular,
+)
+from ._exponential import Expm as Expm, ExpmGrad as ExpmGrad, expm as expm
+from ._factors._cholesky import (
+    Cholesky as Cholesky,
+    CholeskyGrad as CholeskyGrad,
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+)
+from ._factors._eigen import (
+    Eig as Eig,
+    Eigh as Eigh,
+    EighGrad as EighGrad,
+    Eigvalsh as Eigvalsh,
+    EigvalshGrad as EigvalshGrad,
+    eig as eig,
+    eigh as eigh,
+    eigvalsh as eigvalsh,
+)
+from ._factors._orthogonal import (
     SVD as SVD,
     QRFull as QRFull,
     QRIncomplete as QRIncomplete,
     qr as qr,
     svd as svd,
+)
+from ._matrices._hints import (
+    Hint as Hint,
+    HintsFeature as HintsFeature,
+    HintsOptimizer as HintsOptimizer,
+    hints as hints,
+    is_hint_node as is_hint_node,
+    psd as psd,
 )
 from ._products import (
     kron as kron,
@@ -53,13 +60,6 @@ from ._products import (
     matrix_power as matrix_power,
     norm as norm,
     spectral_radius_bound as spectral_radius_bound,
-)
-from ._solve import (
-    Solve as Solve,
-    solve as solve,
-    solve_lower_triangular as solve_lower_triangular,
-    solve_symmetric as solve_symmetric,
-    solve_upper_triangular as solve_upper_triangular,
 )
 from ._tensors import (
     Lstsq as Lstsq,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..joining import concatenate
 from ..shape import shape_i
-from ._lazy import scipy_linalg
-from ._matrices import MatrixOp, adjoint, as_matrices, check_square, pulled_through
+from ._matrices._lazy import scipy_linalg
+from ._matrices._operands import MatrixOp, adjoint, as_matrices, check_square, pulled_through
 
 
 class Expm(MatrixOp):
@@ -25,21 +26,22 @@ class Expm(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> expm(constant([[0.0, 1.0], [0.0, 0.0]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.expm(T.constant([[0.0, 1.0], [0.0, 0.0]])).eval()
     array([[1., 1.],
            [0., 1.]])
     """
 
     __props__ = ()
 
-    def make_node(self, A: Any) -> Apply:
+    def make_node(self, A: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("expm", A, square=True)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy: scaling, squaring and a rational approximation; LinAlgError for a matrix that is not square."""
         check_square("expm", node, inputs[0])
@@ -54,13 +56,13 @@ class ExpmGrad(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, A: Any, gw: Any) -> Apply:
+    def make_node(self, A: TensorLike, gw: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix, and the gradient by its exponential."""
         matrix, g = (as_matrices("ExpmGrad", v, square=True) for v in (A, gw))
         return Apply(self, [matrix, g], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy."""
         x, g = inputs
@@ -71,7 +73,7 @@ class ExpmGrad(MatrixOp):
             result[place] = scipy_linalg().expm_frechet(a_h, g[place], compute_expm=False, check_finite=False)
         output_storage[0][0] = result
 
-    def expression(self, A: Any, gw: Any) -> Tensor:
+    def expression(self, A: Tensor, gw: Tensor) -> Tensor:
         """Return the same as a block of the exponential of a matrix twice as large, of which derivatives are known."""
         a_h, n = adjoint(A), shape_i(A, -1 % A.type.ndim)
         upper = concatenate([a_h, gw], axis=A.type.ndim - 1)
@@ -81,23 +83,23 @@ class ExpmGrad(MatrixOp):
 
 
 @pullback.register(Expm)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Expm, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [ExpmGrad()(node.inputs[0], cotangents[0])]
 
 
 @pushforward.register(Expm)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Expm, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else ExpmGrad()(adjoint(node.inputs[0]), tangents[0])]
 
 
 @pullback.register(ExpmGrad)
-def _pullback_grad(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_grad(node: Apply[ExpmGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     expression = node.op.expression(*map(as_tensor_variable, node.inputs))
     return pulled_through(expression, node.inputs, cotangents[0])
 
 
 @shape_rule.register(Expm, ExpmGrad)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Expm | ExpmGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, LapackKernel, native_kernel
 
 from .._core._variable import Tensor
-from ._cholesky import Cholesky, CholeskyGrad
-from ._eigen import Eigh
-from ._inverse import Det, MatrixInverse, SLogDet
-from ._orthogonal import SVD, QRFull, QRIncomplete
-from ._solve import Solve
+from ._equations._inverse import Det, MatrixInverse, SLogDet
+from ._equations._solve import Solve
+from ._factors._cholesky import Cholesky, CholeskyGrad
+from ._factors._eigen import Eigh
+from ._factors._orthogonal import SVD, QRFull, QRIncomplete
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
 
 
-def _dtype_of(node: Apply) -> str | None:
+def _dtype_of(node: Apply[Any, Tensor]) -> str | None:
     """Return the dtype of the matrices, or None where the runtime does not take them."""
-    x = cast(Tensor, node.inputs[0])
+    x = node.inputs[0]
     return x.type.dtype if x.type.ndim == 2 and x.type.dtype in _NATIVE_DTYPES else None
 
 
 @native_kernel.register(Cholesky)
-def _cholesky(node: Apply) -> Kernel | None:
+def _cholesky(node: Apply[Cholesky, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("cholesky", dtype, node.op.lower)
 
 
 @native_kernel.register(CholeskyGrad)
-def _cholesky_gradient(node: Apply) -> Kernel | None:
+def _cholesky_gradient(node: Apply[CholeskyGrad, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
-    same = all(v.type.dtype == dtype for v in cast("list[Tensor]", node.inputs))
+    same = all(v.type.dtype == dtype for v in node.inputs)
     return LapackKernel("factor_back", dtype) if dtype is not None and same and node.op.lower else None
 
 
 @native_kernel.register(Solve)
-def _solve(node: Apply) -> Kernel | None:
+def _solve(node: Apply[Solve, Tensor]) -> Kernel | None:
     dtype, op = _dtype_of(node), node.op
     if dtype is None or op.destroy_map:
         return None
@@ -51,37 +51,37 @@ def _solve(node: Apply) -> Kernel | None:
 
 
 @native_kernel.register(MatrixInverse)
-def _inverse(node: Apply) -> Kernel | None:
+def _inverse(node: Apply[MatrixInverse, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("inverse", dtype)
 
 
 @native_kernel.register(Det)
-def _det(node: Apply) -> Kernel | None:
+def _det(node: Apply[Det, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("det", dtype)
 
 
 @native_kernel.register(SLogDet)
-def _slogdet(node: Apply) -> Kernel | None:
+def _slogdet(node: Apply[SLogDet, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("slogdet", dtype)
 
 
 @native_kernel.register(Eigh)
-def _eigh(node: Apply) -> Kernel | None:
+def _eigh(node: Apply[Eigh, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("eigh", dtype, node.op.UPLO == "L")
 
 
 @native_kernel.register(SVD)
-def _svd(node: Apply) -> Kernel | None:
+def _svd(node: Apply[Any, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     flag = 0 if not node.op.compute_uv else 2 if node.op.full_matrices else 1
     return None if dtype is None else LapackKernel("svd", dtype, flag)
 
 
 @native_kernel.register(QRFull, QRIncomplete)
-def _qr(node: Apply) -> Kernel | None:
+def _qr(node: Apply[QRFull | QRIncomplete, Tensor]) -> Kernel | None:
     dtype, flag = _dtype_of(node), {"r": 0, "reduced": 1, "complete": 2}.get(node.op.mode)
     return None if dtype is None or flag is None else LapackKernel("qr", dtype, flag)

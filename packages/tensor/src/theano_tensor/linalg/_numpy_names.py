@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano_graph import compose
 
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._protocols._numpy_protocols import SYMBOLIC
 from .._protocols._operators import call
-from ._cholesky import cholesky
-from ._eigen import eig, eigh, eigvalsh
-from ._inverse import det, matrix_inverse, pinv, slogdet
-from ._orthogonal import qr, svd
+from ._equations._inverse import det, matrix_inverse, pinv, slogdet
+from ._equations._solve import solve
+from ._factors._cholesky import cholesky
+from ._factors._eigen import eig, eigh, eigvalsh
+from ._factors._orthogonal import qr, svd
 from ._products import matrix_dot, matrix_power, norm
-from ._solve import solve
 from ._tensors import lstsq, tensorinv, tensorsolve
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+def _norm(x: TensorLike, ord: float | str | None = None, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     if axis is None and not keepdims:
         return norm(x, ord)
     if isinstance(axis, Sequence) and len(axis) == 2 and ord not in (None, "fro"):
@@ -33,11 +34,11 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     return result
 
 
-def _eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
+def _eigvalsh(a: TensorLike, UPLO: str = "L") -> Tensor:
     return eigvalsh(a, lower=UPLO.upper() == "L")
 
 
-def _cholesky(a: Any, *, upper: bool = False) -> Tensor:
+def _cholesky(a: TensorLike, *, upper: bool = False) -> Tensor:
     factor: Tensor = cholesky(a)
     if not upper:
         return factor
@@ -48,10 +49,10 @@ def _multi_dot(arrays: Sequence[Any]) -> Tensor:
     return matrix_dot(*arrays)
 
 
-def _one(op: Any) -> Any:
+def _one(op: Callable[..., Any]) -> Any:
     """Return a function of one matrix: options that NumPy has and the op does not are refused."""
 
-    def function(a: Any) -> Any:
+    def function(a: TensorLike) -> Any:
         return op(a)
 
     return function

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import abs_, dimshuffle
 from ..linear import matmul
 from ..reduce import max as max_over, min as min_over, norm as vector_norm, sum as sum_over
 from ..shape import flatten, lengths_of, reshape
-from ._inverse import matrix_inverse, trace
-from ._matrices import as_matrices, unit_like
-from ._orthogonal import SVD
+from ._equations._inverse import matrix_inverse, trace
+from ._factors._orthogonal import SVD
+from ._matrices._operands import as_matrices, unit_like
 
 
-def matrix_dot(*args: Any) -> Tensor:
+def matrix_dot(*args: TensorLike) -> Tensor:
     """Return the product of matrices in the given order.
 
     Raises
@@ -29,8 +29,9 @@ def matrix_dot(*args: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices
-    >>> matrix_dot(*dmatrices("a", "b", "c")).ndim
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.matrix_dot(*T.dmatrices("a", "b", "c")).ndim
     2
     """
     if not args:
@@ -38,7 +39,7 @@ def matrix_dot(*args: Any) -> Tensor:
     return reduce(matmul, (as_tensor_variable(x) for x in args))
 
 
-def matrix_power(M: Any, n: int) -> Tensor:
+def matrix_power(M: TensorLike, n: int) -> Tensor:
     """Return a square matrix multiplied `n` times, by repeated squaring; a negative `n` means its inverse.
 
     Raises
@@ -50,8 +51,9 @@ def matrix_power(M: Any, n: int) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> matrix_power(constant([[1.0, 1.0], [0.0, 1.0]]), 5).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.matrix_power(T.constant([[1.0, 1.0], [0.0, 1.0]]), 5).eval()
     array([[1., 5.],
            [0., 1.]])
     """
@@ -76,7 +78,7 @@ def matrix_power(M: Any, n: int) -> Tensor:
 _INFINITE = {float("inf"): max_over, "inf": max_over, float("-inf"): min_over, "-inf": min_over}
 
 
-def norm(x: Any, ord: Any = None) -> Tensor:
+def norm(x: TensorLike, ord: float | str | None = None) -> Tensor:
     """Return a norm of a vector or of a matrix, as ``numpy.linalg.norm``.
 
     Parameters
@@ -96,8 +98,9 @@ def norm(x: Any, ord: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> norm(constant([3.0, 4.0])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.norm(T.constant([3.0, 4.0])).eval()
     array(5.)
     """
     variable = as_tensor_variable(x)
@@ -121,7 +124,7 @@ def norm(x: Any, ord: Any = None) -> Tensor:
     )
 
 
-def _matrix_norm(x: Tensor, ord: Any) -> Tensor | None:
+def _matrix_norm(x: Tensor, ord: float | str | None) -> Tensor | None:
     if ord == "fro":
         return vector_norm(flatten(x), 2)
     if ord in ("nuc", 2, -2):
@@ -133,7 +136,7 @@ def _matrix_norm(x: Tensor, ord: Any) -> Tensor | None:
     return None if pick is None else pick(sum_over(abs_(x), axis=1))
 
 
-def kron(a: Any, b: Any) -> Tensor:
+def kron(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the Kronecker product of two tensors, with ``a.ndim + b.ndim - 2`` dimensions.
 
     For two matrices it has the blocks ``a[i, j] * b``. It is the product of SciPy, not of NumPy, which gives other
@@ -146,8 +149,9 @@ def kron(a: Any, b: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> kron(constant([[1, 2]]), constant([[1, 1]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.kron(T.constant([[1, 2]]), T.constant([[1, 1]])).eval()
     array([[1, 1, 2, 2]])
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
@@ -170,7 +174,7 @@ def kron(a: Any, b: Any) -> Tensor:
     return reshape(dimshuffle(pairs, order), [lengths[0] * lengths[2], lengths[1] * lengths[3], *lengths[4:]])
 
 
-def spectral_radius_bound(X: Any, log2_exponent: int) -> Tensor:
+def spectral_radius_bound(X: TensorLike, log2_exponent: int) -> Tensor:
     """Return an upper bound of the largest eigenvalue of a symmetric matrix.
 
     The trace of the power ``2 ** log2_exponent`` of the matrix, and the root of it: Pan (1990), "Estimating the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,16 +12,17 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
 from ..gradient import grad_undefined
 from ..linear import matmul
 from ..shape import flatten, lengths_of, reshape
-from ._inverse import matrix_inverse, pinv
-from ._matrices import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
-from ._orthogonal import SVD
-from ._solve import solve
+from ._equations._inverse import matrix_inverse, pinv
+from ._equations._solve import solve
+from ._factors._orthogonal import SVD
+from ._matrices._operands import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
 
 
 class TensorInv(MatrixOp):
@@ -40,7 +41,7 @@ class TensorInv(MatrixOp):
             raise ValueError(compose(f"tensorinv: ind must be positive, not {ind}"))
         self.ind = int(ind)
 
-    def make_node(self, a: Any) -> Apply:
+    def make_node(self, a: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor with more than `ind` dimensions."""
         x = as_matrices("tensorinv", a, least=1)
         if x.type.ndim <= self.ind:
@@ -51,7 +52,7 @@ class TensorInv(MatrixOp):
         return Apply(self, [x], [tensor_type(x.type.dtype, shape[self.ind :] + shape[: self.ind]).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; LinAlgError for a tensor that is singular or not square."""
         try:
@@ -90,7 +91,7 @@ class TensorSolve(MatrixOp):
     def __init__(self, axes: Sequence[int] | None = None) -> None:
         self.axes = None if axes is None else tuple(int(axis) for axis in axes)
 
-    def make_node(self, a: Any, b: Any) -> Apply:
+    def make_node(self, a: TensorLike, b: TensorLike) -> Apply[Self, Tensor]:
         """Apply to two tensors, the first with more dimensions."""
         x, y = as_matrices("tensorsolve", a, least=1), as_matrices("tensorsolve", b, least=0)
         if x.type.ndim <= y.type.ndim:
@@ -107,7 +108,7 @@ class TensorSolve(MatrixOp):
         return [axis for axis in range(ndim) if axis not in last] + last
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; LinAlgError for a tensor that is singular or not square."""
         a, b = inputs
@@ -131,7 +132,7 @@ class Lstsq(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, a: Any, b: Any, rcond: Any) -> Apply:
+    def make_node(self, a: TensorLike, b: TensorLike, rcond: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix, a vector or matrix, and a number."""
         x, y = as_matrices("lstsq", a), as_matrices("lstsq", b, least=1)
         if x.type.ndim != 2 or y.type.ndim > 2:
@@ -150,7 +151,7 @@ class Lstsq(MatrixOp):
         return Apply(self, [x, y, as_tensor_variable(rcond)], [t.make_variable() for t in types])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; LinAlgError where it does not converge."""
         a, b, rcond = inputs
@@ -167,19 +168,19 @@ class Lstsq(MatrixOp):
         for storage, value, output in zip(output_storage, found, node.outputs, strict=True):
             storage[0] = np.asarray(value, dtype=output.type.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The rank is a step function; the number is a threshold."""
         return [[True, True, False, True], [True, True, False, False], [False] * 4]
 
 
 @pullback.register(TensorInv, TensorSolve)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[TensorInv | TensorSolve, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     expression = node.op.expression(*map(as_tensor_variable, node.inputs))
     return pulled_through(expression, node.inputs, cotangents[0])
 
 
 @pullback.register(Lstsq)
-def _pullback_lstsq(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_lstsq(node: Apply[Lstsq, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """The solution is ``pinv(a) @ b``, as long as the rank of a stays the same."""
     a, b = (as_tensor_variable(v) for v in node.inputs[:2])
     gx, residuals, gs = present(cotangents[0]), present(cotangents[1]), present(cotangents[3])
@@ -196,19 +197,19 @@ def _pullback_lstsq(node: Apply, cotangents: list[Variable]) -> list[Variable | 
 
 
 @shape_rule.register(TensorInv)
-def _shape_inv(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_inv(node: Apply[TensorInv, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,), ind = input_shapes, node.op.ind
     return [tuple(shape[ind:]) + tuple(shape[:ind])]
 
 
 @shape_rule.register(TensorSolve)
-def _shape_solve(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_solve(node: Apply[TensorSolve, Tensor], input_shapes: list[Any]) -> list[Any]:
     a, b = input_shapes
     return [tuple(a[i] for i in node.op.order(len(a))[len(b) :])]
 
 
 @shape_rule.register(Lstsq)
-def _shape_lstsq(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_lstsq(node: Apply[Lstsq, Tensor], input_shapes: list[Any]) -> list[Any]:
     (rows, columns), b, _ = input_shapes
     # There are residuals only of equations that are too many, and determine the solution.
     complete = and_(eq(node.outputs[2], columns), gt(rows, columns))
@@ -216,7 +217,7 @@ def _shape_lstsq(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(columns, *b[1:]), (residuals,), (), (cast(minimum(rows, columns), "int64"),)]
 
 
-def tensorinv(a: Any, ind: int = 2) -> Tensor:
+def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     """Return the inverse of a tensor with respect to ``tensordot(a, b, ind)``.
 
     Parameters
@@ -240,7 +241,7 @@ def tensorinv(a: Any, ind: int = 2) -> Tensor:
     return result
 
 
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Tensor:
+def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
     """Return the solution x of ``tensordot(a, x, x.ndim) == b``.
 
     Parameters
@@ -265,7 +266,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Tensor:
     return result
 
 
-def lstsq(a: Any, b: Any, rcond: Any = -1.0) -> list[Tensor]:
+def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike = -1.0) -> list[Tensor]:
     """Return the least-squares solution of ``a @ x == b``, residuals, rank and singular values of `a`.
 
     Parameters
@@ -277,8 +278,9 @@ def lstsq(a: Any, b: Any, rcond: Any = -1.0) -> list[Tensor]:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> lstsq(constant([[1.0], [1.0]]), constant([1.0, 3.0]))[0].eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.lstsq(T.constant([[1.0], [1.0]]), T.constant([1.0, 3.0]))[0].eval()
     array([2.])
     """
     found: list[Tensor] = Lstsq()(a, b, rcond)

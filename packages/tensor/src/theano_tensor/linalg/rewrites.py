@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -10,7 +10,7 @@ from theano_linker_c.modes import optdb
 from theano_optimize import Context, Fit, Phase
 
 from .._core._variable import Tensor
-from ..elemwise import DimShuffle, abs_, log
+from ..elemwise import DimShuffle, Elemwise, abs_, log
 from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot
 from ..reduce import Sum, prod, sum as sum_over
@@ -19,11 +19,11 @@ from ..rewrites._language import operands, sole_client
 from ..rewrites._registry import RULES, register_rules, rule, stabilizing
 from ..rewrites._terms import applied, built
 from ..shape import shape_i
-from ._cholesky import Cholesky, cholesky, cholesky_solve
-from ._hints import Hint, HintsOptimizer, hints_of
-from ._inverse import Det, MatrixInverse, SLogDet
-from ._matrices import transposed
-from ._solve import Solve
+from ._equations._inverse import Det, MatrixInverse, SLogDet
+from ._equations._solve import Solve
+from ._factors._cholesky import Cholesky, cholesky, cholesky_solve
+from ._matrices._hints import Hint, HintsOptimizer, hints_of
+from ._matrices._operands import as_matrices, transposed
 
 Found = list[Variable] | None
 _FIRST = len(RULES)
@@ -38,42 +38,48 @@ solved, solve, solve_symmetric = (
 )
 
 
-def _as_replacement(node: Apply, new: Variable) -> Found:
+def _as_replacement(node: Apply[Any, Tensor], new: Variable) -> Found:
     return [new] if node.outputs[0].type.is_super(new.type) else None
 
 
-def _untransposed(variable: Variable) -> Tensor | None:
+def _untransposed(variable: Tensor) -> Tensor | None:
     """Return x if the variable is the matrix ``x.T``."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle) or list(node.op.order) != [1, 0]:
         return None
-    return cast(Tensor, node.inputs[0])
+    return node.inputs[0]
 
 
-def _factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
-    """Return a lower factor l with ``l @ l.T`` equal to a matrix that is known to be positive definite."""
-    if hints_of(fgraph, variable).get("psd"):
-        return cast(Tensor, cholesky(variable))
+def _is_definite(fgraph: FunctionGraph, variable: Tensor) -> bool:
+    """Tell whether a matrix is hinted to be positive definite."""
+    return bool(hints_of(fgraph, variable).get("psd"))
+
+
+def _own_factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
+    """Return the lower factor l of a matrix that is computed as ``l @ l.T``."""
     node = variable.owner
     if node is None or not isinstance(node.op, Dot):
         return None
     left, right = node.inputs
-    # A product of a triangular factor with its own transpose.
     own = _untransposed(right) is left or _untransposed(left) is right
-    if own and _triangle(fgraph, left) == "lower_triangular":
-        return cast(Tensor, left)
-    return None
+    return left if own and _triangle(fgraph, left) == "lower_triangular" else None
 
 
-def _any_factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
+def _factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
+    """Return a lower factor l with ``l @ l.T`` equal to a matrix that is known to be positive definite."""
+    return cholesky(variable) if _is_definite(fgraph, variable) else _own_factor_of(fgraph, variable)
+
+
+def _any_factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
     """Return a triangular factor, lower or upper: also one that the graph computes anyway, and raises where none is."""
     for client, _ in fgraph.clients(variable) if variable in fgraph.variables else []:
         if isinstance(client, Apply) and isinstance(client.op, Cholesky) and client.op.on_error == "raise":
-            return cast(Tensor, client.outputs[0])
+            there: Tensor = client.outputs[0]
+            return there
     return _factor_of(fgraph, variable)
 
 
-def _triangle(fgraph: FunctionGraph, variable: Variable) -> str | None:
+def _triangle(fgraph: FunctionGraph, variable: Tensor) -> str | None:
     """Return which triangle of a matrix holds all that is not zero, where this is known."""
     other = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
     known = hints_of(fgraph, variable)
@@ -126,7 +132,7 @@ def is_vector(b: Tensor) -> bool:
     return b.type.ndim == 1
 
 
-def is_matrix_of_result_dtype(node: Apply, a: Tensor) -> bool:
+def is_matrix_of_result_dtype(node: Apply[Any, Tensor], a: Tensor) -> bool:
     """What is inverted is a matrix, of the dtype of the result."""
     return a.type.ndim == 2 and bool(a.type.dtype == node.outputs[0].type.dtype)
 
@@ -137,7 +143,7 @@ def tag_solve_triangular(a: Anything, b: Anything) -> Equations:
     return [(solved(a, b) >> triangular_solve(a, b)).when(is_general, is_triangular)]
 
 
-def is_general(node: Apply) -> bool:
+def is_general(node: Apply[Any, Tensor]) -> bool:
     """Nothing is said of the matrix, and nothing overwritten."""
     return node.op.A_structure == "general" and not node.op.destroy_map
 
@@ -160,11 +166,11 @@ def psd_solve_with_chol(a: Anything, b: Anything) -> Equations:
     return [(solved(a, b) >> solve_by_factor(factor(a), b)).when(has_factor)]
 
 
-def has_factor(fgraph: FunctionGraph, node: Apply, a: Tensor) -> bool:
+def has_factor(fgraph: FunctionGraph, node: Apply[Any, Tensor], a: Tensor) -> bool:
     """A factor of the matrix is known, of the dtype of the result."""
     if node.op.A_structure not in ("general", "symmetric") or a.type.ndim != 2 or node.op.destroy_map:
         return False
-    known = _factor_of(fgraph, a)
+    known = as_matrices("cholesky", a) if _is_definite(fgraph, a) else _own_factor_of(fgraph, a)
     return known is not None and bool(known.type.dtype == node.outputs[0].type.dtype)
 
 
@@ -193,9 +199,9 @@ def is_only_symmetric(fgraph: FunctionGraph, a: Tensor) -> bool:
 
 
 @rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN, key="local_det_chol")
-def determinant_by_factor(fgraph: FunctionGraph, node: Apply) -> Found:
+def determinant_by_factor(fgraph: FunctionGraph, node: Apply[Det, Tensor]) -> Found:
     """The determinant of a triangular matrix is the product of its diagonal; that of a factor's matrix, its square."""
-    x = cast(Tensor, node.inputs[0])
+    x = node.inputs[0]
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
         return _as_replacement(node, prod(diagonal(x, 0, ndim - 2, ndim - 1), axis=-1))
@@ -215,11 +221,11 @@ def _logarithm_of_size(fgraph: FunctionGraph, x: Tensor) -> Tensor | None:
 
 
 @stabilizing(scalar.log)
-def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_determinant(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(det(x))`` without the determinant, which overflows for large matrices; NaN for a negative one."""
     inner = node.inputs[0].owner
     if inner is not None and isinstance(inner.op, Det):
-        x = cast(Tensor, inner.inputs[0])
+        x = inner.inputs[0]
         if _triangle(fgraph, x) is None:
             known = _logarithm_of_size(fgraph, x)
             if known is not None:
@@ -230,14 +236,14 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
         return _as_replacement(node, size + log(sign))
     within = operands(node.inputs[0], scalar.abs)
     if within is not None and within[0].owner is not None and isinstance(within[0].owner.op, Det):
-        x = cast(Tensor, within[0].owner.inputs[0])
+        x = within[0].owner.inputs[0]
         size = _logarithm_of_size(fgraph, x)
         return _as_replacement(node, SLogDet()(x)[1] if size is None else size)
     return None
 
 
 @rule(Sum, phases=(Phase.CANONICALIZE,), tags=_RUN)
-def trace_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+def trace_of_product(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """``trace(a @ b) -> sum(a * b.T)``, where nothing else needs the product."""
     inner = node.inputs[0].owner
     if node.outputs[0].type.ndim or inner is None or not isinstance(inner.op, ExtractDiag) or inner.op.offset:
@@ -245,7 +251,7 @@ def trace_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     product = inner.inputs[0].owner
     if product is None or not isinstance(product.op, Dot) or sole_client(fgraph, inner.inputs[0]) is None:
         return None
-    a, b = cast("list[Tensor]", product.inputs)
+    a, b = product.inputs
     if a.type.ndim != 2 or b.type.ndim != 2 or sole_client(fgraph, node.inputs[0]) is None:
         return None
     rows, columns = a.type.shape[0], b.type.shape[1]

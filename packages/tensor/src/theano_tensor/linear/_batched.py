@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import call
@@ -20,12 +22,12 @@ from ..elemwise import conj, dimshuffle
 from ._dot import check_inner
 
 
-class BatchedDot(Op):
+class BatchedDot(TensorOp):
     """Product of each pair of matrices: of shapes (b, m, k) and (b, k, n), the result has shape (b, m, n)."""
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply[Self, Tensor]:
         """Apply to two stacks; ShapeError if they have other dimensions, or lengths are known and differ."""
         a, b = as_tensor_variable(x), as_tensor_variable(y)
         if a.type.ndim != 3 or b.type.ndim != 3:
@@ -43,7 +45,7 @@ class BatchedDot(Op):
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if lengths differ."""
         x, y = inputs
@@ -59,24 +61,24 @@ class BatchedDot(Op):
 
 
 @native_kernel.register(BatchedDot)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[BatchedDot, Tensor]) -> Kernel | None:
     """BLAS for each pair, where both operands have the dtype of the result and BLAS has that dtype."""
     dtypes = {v.type.dtype for v in (*node.inputs, *node.outputs)}
     return MatrixProductKernel("batched", dtypes.pop()) if dtypes in ({"float32"}, {"float64"}) else None
 
 
-def _transposed(x: Any) -> Tensor:
+def _transposed(x: TensorLike) -> Tensor:
     return dimshuffle(x, (0, 2, 1))
 
 
 @pullback.register(BatchedDot)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[BatchedDot, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y), g = map(conj, node.inputs), cotangents[0]
     return [stack_product(g, _transposed(y)), stack_product(_transposed(x), g)]
 
 
 @pushforward.register(BatchedDot)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[BatchedDot, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (dx, dy) = node.inputs, tangents
     terms = [stack_product(dx, y)] if dx is not None else []
     terms += [stack_product(x, dy)] if dy is not None else []
@@ -84,18 +86,18 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(BatchedDot)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[BatchedDot, Tensor], input_shapes: list[Any]) -> list[Any]:
     x, y = input_shapes
     return [(x[0], x[1], y[2])]
 
 
-def stack_product(x: Any, y: Any) -> Tensor:
+def stack_product(x: TensorLike, y: TensorLike) -> Tensor:
     """Return the :class:`BatchedDot` of two stacks of matrices."""
     result: Tensor = BatchedDot()(x, y)
     return result
 
 
-def batched_dot(a: Any, b: Any) -> Tensor:
+def batched_dot(a: TensorLike, b: TensorLike) -> Tensor:
     """Product of each pair of matrices (or vectors) along the first dimension of `a` and `b`.
 
     Parameters
@@ -115,8 +117,8 @@ def batched_dot(a: Any, b: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor3
-    >>> batched_dot(dtensor3("a"), dtensor3("b")).ndim
+    >>> import theano.tensor as T
+    >>> T.batched_dot(T.dtensor3("a"), T.dtensor3("b")).ndim
     3
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
@@ -126,7 +128,8 @@ def batched_dot(a: Any, b: Any) -> Tensor:
         )
     if max(x.type.ndim, y.type.ndim) > 3 and min(x.type.ndim, y.type.ndim) > 1:
         axes = [[x.type.ndim - 1], [max(1, y.type.ndim - 2)]]
-        return cast(Tensor, call("batched_tensordot", x, y, axes))
+        product: Tensor = call("batched_tensordot", x, y, axes)
+        return product
     check_inner("batched_dot", x, y, 0, 0)
     if x.type.ndim == 1:
         return dimshuffle(x, [0] + ["x"] * (y.type.ndim - 1)) * y

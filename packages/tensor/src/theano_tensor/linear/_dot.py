@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import RankError, ShapeError
 from ..elemwise import conj, dimshuffle
@@ -22,7 +24,7 @@ from ..shape import patternbroadcast
 BLAS_DTYPES = frozenset({"float32", "float64"})
 
 
-class Dot(Op):
+class Dot(TensorOp):
     """Product of two vectors or matrices: the last dimension of the first is summed with the first of the second.
 
     Gives a scalar, a vector or a matrix. No dimension broadcasts. Complex numbers are not conjugated.
@@ -30,7 +32,7 @@ class Dot(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors of one or two dimensions.
 
         Raises
@@ -55,7 +57,7 @@ class Dot(Op):
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y = inputs
@@ -89,7 +91,7 @@ def check_inner(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> No
 
 
 @pullback.register(Dot)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Dot, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, y = map(conj, node.inputs)
     g = as_tensor_variable(cotangents[0])
     match x.type.ndim, y.type.ndim:
@@ -106,7 +108,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Dot)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Dot, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (dx, dy) = node.inputs, tangents
     terms = [matrix_product(dx, y)] if dx is not None else []
     terms += [matrix_product(x, dy)] if dy is not None else []
@@ -114,13 +116,13 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Dot)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Dot, Tensor], input_shapes: list[Any]) -> list[Any]:
     x, y = input_shapes
     return [tuple(x[:-1]) + tuple(y[1:])]
 
 
 @native_kernel.register(Dot)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[Dot, Tensor]) -> Kernel | None:
     """BLAS, where both operands have the dtype of the result and BLAS has that dtype."""
     x, y = (v.type for v in node.inputs)
     dtype = node.outputs[0].type.dtype
@@ -137,19 +139,19 @@ def _native(node: Apply) -> Kernel | None:
             return MatrixProductKernel("gemm", dtype)
 
 
-def matrix_product(x: Any, y: Any) -> Tensor:
+def matrix_product(x: TensorLike, y: TensorLike) -> Tensor:
     """Return the :class:`Dot` of two vectors or matrices."""
     result: Tensor = Dot()(x, y)
     return result
 
 
-def outer(x: Any, y: Any) -> Tensor:
+def outer(x: TensorLike, y: TensorLike) -> Tensor:
     """Outer product of two vectors (tensors with more dimensions are flattened).
 
     Examples
     --------
-    >>> from theano_tensor import dvectors
-    >>> outer(*dvectors("x", "y")).ndim
+    >>> import theano.tensor as T
+    >>> T.outer(*T.dvectors("x", "y")).ndim
     2
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)

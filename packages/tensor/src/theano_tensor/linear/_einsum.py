@@ -9,6 +9,7 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import dimshuffle, mul
@@ -36,7 +37,7 @@ class _Term:
         return self.value.type.shape[self.letters.index(letter)]
 
 
-def einsum(subscripts: str, *operands: Any) -> Tensor:
+def einsum(subscripts: str, *operands: TensorLike) -> Tensor:
     """Sum products of elements, as ``numpy.einsum``.
 
     Parameters
@@ -64,8 +65,8 @@ def einsum(subscripts: str, *operands: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> einsum("ij,jk->ik", dmatrix("x"), dmatrix("y")).type
+    >>> import theano.tensor as T
+    >>> T.einsum("ij,jk->ik", T.dmatrix("x"), T.dmatrix("y")).type
     TensorType(float64, matrix)
     """
     if not isinstance(subscripts, str):

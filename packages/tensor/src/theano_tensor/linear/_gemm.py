@@ -6,7 +6,7 @@ Rewriting puts these ops in place of :class:`Dot` and of sums around it. They ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import conj, dimshuffle
@@ -120,9 +122,9 @@ def view_roots(variable: Variable) -> list[Variable]:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> x = dmatrix("x")
-    >>> view_roots(x.T[0])
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> T.blas.view_roots(x.T[0])
     [x]
     """
     return [v for v in walk([variable], _view_sources) if not _view_sources(v)]
@@ -175,7 +177,7 @@ def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_plac
     return target
 
 
-def _check_matrices(node: Apply, x: Any, y: Any) -> None:
+def _check_matrices(node: Apply, x: Array, y: Array) -> None:
     if x.shape[1] != y.shape[0]:
         raise ValueError(
             compose(
@@ -187,12 +189,12 @@ def _check_matrices(node: Apply, x: Any, y: Any) -> None:
         )
 
 
-class Dot22(Op):
+class Dot22(TensorOp):
     """Product of two matrices of one dtype, of floats or complex numbers: ``x y``."""
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply[Self, Tensor]:
         """Apply to matrices of shapes (m, k) and (k, n).
 
         Raises
@@ -208,7 +210,7 @@ class Dot22(Op):
         return Apply(self, [a, b], [tensor_type(a.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y = inputs
@@ -219,12 +221,12 @@ class Dot22(Op):
         return "Dot22"
 
 
-class Dot22Scalar(Op):
+class Dot22Scalar(TensorOp):
     """Product of two matrices and a number: ``a x y``."""
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any, a: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike, a: TensorLike) -> Apply[Self, Tensor]:
         """Apply to matrices of shapes (m, k) and (k, n), and a 0-d tensor; errors as for :class:`Dot22`."""
         left, right, alpha = _tensors("Dot22Scalar", (x, y, a), (2, 2, 0))
         check_inner("Dot22Scalar", left, right, 1, 0)
@@ -232,7 +234,7 @@ class Dot22Scalar(Op):
         return Apply(self, [left, right, alpha], [tensor_type(left.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y, alpha = inputs
@@ -246,7 +248,7 @@ class Dot22Scalar(Op):
         return "Dot22Scalar"
 
 
-class _Accumulation(Op):
+class _Accumulation(TensorOp):
     """Adds a product to its first input; with `inplace`, in the memory of that input."""
 
     __props__ = ("inplace",)
@@ -278,7 +280,7 @@ class Gemm(_Accumulation):
     #: The kinds of faults: the first arguments of what :meth:`make_node` raises.
     E_rank, E_scalar, E_z_uniq, E_mixed, E_float = RANK, SCALAR, UNIQUE, MIXED, FLOAT
 
-    def make_node(self, *operands: Any) -> Apply:
+    def make_node(self, *operands: Any) -> Apply[Self, Tensor]:
         """Apply to z, a, x, y, b: matrices of shapes (m, n), (m, k) and (k, n), and 0-d tensors a and b.
 
         Raises
@@ -299,7 +301,7 @@ class Gemm(_Accumulation):
         return Apply(self, inputs, [_result("Gemm", inputs[0], shape)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError if lengths do not fit."""
         z, a, x, y, b = inputs
@@ -320,14 +322,16 @@ class Gemv(_Accumulation):
         Whether the result is put into the memory of y.
     """
 
-    def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
+    def make_node(
+        self, y: TensorLike, alpha: TensorLike, A: TensorLike, x: TensorLike, beta: TensorLike
+    ) -> Apply[Self, Tensor]:
         """Apply to y of shape (m,), A of shape (m, n), x of shape (n,), and 0-d tensors; errors as for Gemm."""
         inputs = _tensors("Gemv", (y, alpha, A, x, beta), (1, 0, 2, 1, 0))
         check_inner("Gemv", inputs[2], inputs[3], 1, 0)
         return Apply(self, inputs, [_result("Gemv", inputs[0], inputs[2].type.shape[:1])])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError if lengths do not fit."""
         y, alpha, matrix, x, beta = inputs
@@ -363,14 +367,14 @@ class Ger(_Accumulation):
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{'destructive' if self.destructive else 'non-destructive'}}}"
 
-    def make_node(self, A: Any, alpha: Any, x: Any, y: Any) -> Apply:
+    def make_node(self, A: TensorLike, alpha: TensorLike, x: TensorLike, y: TensorLike) -> Apply[Self, Tensor]:
         """Apply to A of shape (m, n), a 0-d tensor, and vectors of lengths m and n; errors as for Gemm."""
         inputs = _tensors("Ger", (A, alpha, x, y), (2, 0, 1, 1))
         shape = inputs[2].type.shape + inputs[3].type.shape
         return Apply(self, inputs, [_result("Ger", inputs[0], shape)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError if lengths do not fit."""
         matrix, alpha, x, y = inputs
@@ -384,28 +388,28 @@ def _dot(a: Variable, b: Variable) -> Tensor:
 
 
 @pullback.register(Dot22)
-def _dot22_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _dot22_pullback(node: Apply[Dot22, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, y = map(conj, node.inputs)
     g = cotangents[0]
     return [_dot(g, y.T), _dot(x.T, g)]
 
 
 @pullback.register(Dot22Scalar)
-def _dot22_scalar_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _dot22_scalar_pullback(node: Apply[Dot22Scalar], cotangents: list[Variable]) -> list[Variable | None]:
     x, y, alpha = map(conj, node.inputs)
     g = cotangents[0]
     return [alpha * _dot(g, y.T), alpha * _dot(x.T, g), sum_over(g * _dot(x, y))]
 
 
 @pullback.register(Gemm)
-def _gemm_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _gemm_pullback(node: Apply[Gemm, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     z, a, x, y, b = map(conj, node.inputs)
     g = cotangents[0]
     return [b * g, sum_over(g * _dot(x, y)), a * _dot(g, y.T), a * _dot(x.T, g), sum_over(g * z)]
 
 
 @pullback.register(Gemv)
-def _gemv_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _gemv_pullback(node: Apply[Gemv, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     y, alpha, matrix, x, beta = map(conj, node.inputs)
     g = as_tensor_variable(cotangents[0])
     outer = dimshuffle(g, (0, "x")) * dimshuffle(x, ("x", 0))
@@ -413,7 +417,7 @@ def _gemv_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(Ger)
-def _ger_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _ger_pullback(node: Apply[Ger, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     _, alpha, x, y = map(conj, node.inputs)
     g = cotangents[0]
     return [g, _dot(x, _dot(g, y)), alpha * _dot(g, y), alpha * _dot(x, g)]
@@ -424,7 +428,7 @@ pushforward.register(Dot22, Dot22Scalar, Gemm, Gemv, Ger)(derived_pushforward)
 
 @shape_rule.register(Dot22)
 @shape_rule.register(Dot22Scalar)
-def _product_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _product_shape(node: Apply[Dot22 | Dot22Scalar], input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[0][0], input_shapes[1][1])]
 
 
@@ -441,17 +445,17 @@ def _product(kind: Literal["gemm", "gemv", "ger"], node: Apply) -> Kernel | None
 @native_kernel.register(Dot22)
 @native_kernel.register(Dot22Scalar)
 @native_kernel.register(Gemm)
-def _native_gemm(node: Apply) -> Kernel | None:
+def _native_gemm(node: Apply[Dot22 | Dot22Scalar | Gemm]) -> Kernel | None:
     return _product("gemm", node)
 
 
 @native_kernel.register(Gemv)
-def _native_gemv(node: Apply) -> Kernel | None:
+def _native_gemv(node: Apply[Gemv, Tensor]) -> Kernel | None:
     return _product("gemv", node)
 
 
 @native_kernel.register(Ger)
-def _native_ger(node: Apply) -> Kernel | None:
+def _native_ger(node: Apply[Ger, Tensor]) -> Kernel | None:
     return _product("ger", node)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
@@ -18,7 +20,7 @@ from ._dot import check_inner, matrix_product
 
 
 @operation("matmul")
-def matmul(x: Any, y: Any) -> Tensor:
+def matmul(x: TensorLike, y: TensorLike) -> Tensor:
     """Matrix product ``x @ y``, with the rules of ``numpy.matmul``.
 
     Parameters
@@ -40,8 +42,8 @@ def matmul(x: Any, y: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor3, dmatrix
-    >>> matmul(dtensor3("x"), dmatrix("y")).ndim
+    >>> import theano.tensor as T
+    >>> T.matmul(T.dtensor3("x"), T.dmatrix("y")).ndim
     3
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
@@ -95,14 +97,14 @@ def _stack_of(x: Tensor) -> Tensor:
     return x.type.clone(shape=x.type.shape[:-2]).make_variable()
 
 
-def _product(lengths: Any) -> Any:
+def _product(lengths: Sequence[Any]) -> Any:
     total: Any = 1
     for n in lengths:
         total = n if isinstance(total, int) else total * n
     return total
 
 
-def inner(x: Any, y: Any) -> Tensor:
+def inner(x: TensorLike, y: TensorLike) -> Tensor:
     """Sum of products over the last dimensions of both, as ``numpy.inner``; a product if one is a scalar.
 
     Raises
@@ -123,7 +125,7 @@ def inner(x: Any, y: Any) -> Tensor:
     return product if b.type.ndim <= 2 else reshape(product, lengths)
 
 
-def vdot(x: Any, y: Any) -> Tensor:
+def vdot(x: TensorLike, y: TensorLike) -> Tensor:
     """Sum of products of all elements, those of `x` conjugated, as ``numpy.vdot``."""
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     a, b = (v if v.type.ndim == 1 else flatten(v) for v in (a, b))

@@ -10,6 +10,7 @@ import numpy as np
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
@@ -20,7 +21,7 @@ from ._dot import check_inner, matrix_product
 
 
 @operation("dot")
-def dot(a: Any, b: Any) -> Tensor:
+def dot(a: TensorLike, b: TensorLike) -> Tensor:
     """Dot product, with the rules of ``numpy.dot``.
 
     Inner product of vectors, matrix product, and for more dimensions the sum over the last axis of `a` and the
@@ -42,8 +43,8 @@ def dot(a: Any, b: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix, dvector
-    >>> dot(dmatrix("x"), dvector("w")).type
+    >>> import theano.tensor as T
+    >>> T.dot(T.dmatrix("x"), T.dvector("w")).type
     TensorType(float64, vector)
     """
     for own, name, other in ((a, "__dot__", b), (b, "__rdot__", a)):
@@ -59,7 +60,7 @@ def dot(a: Any, b: Any) -> Tensor:
     return matrix_product(x, y)
 
 
-def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
+def _pairs(a: Tensor, b: Tensor, axes: AxisLike) -> tuple[list[int], list[int]]:
     if isinstance(axes, np.ndarray | np.integer):
         axes = axes.tolist()
     if isinstance(axes, int):
@@ -106,7 +107,7 @@ def _checked_lengths(name: str, x: Tensor, y: Tensor, left: Sequence[int], right
     return specify_shape(y, [sizes[unknown[j]] if j in unknown else None for j in range(y.type.ndim)])
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike = 2) -> Tensor:
     """Sum of products over chosen axes.
 
     Parameters
@@ -127,8 +128,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor3, dmatrix
-    >>> tensordot(dtensor3("a"), dmatrix("b"), axes=[[1], [0]]).ndim
+    >>> import theano.tensor as T
+    >>> T.tensordot(T.dtensor3("a"), T.dmatrix("b"), axes=[[1], [0]]).ndim
     3
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
@@ -144,7 +145,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 
 
 @operation("batched_tensordot")
-def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
+def batched_tensordot(x: TensorLike, y: TensorLike, axes: AxisLike = 2) -> Tensor:
     """:func:`tensordot` of each pair along the first dimension of `x` and `y`.
 
     Parameters

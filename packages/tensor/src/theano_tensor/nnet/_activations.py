@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_linker_c import scalar
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import Elemwise, clip, expm1, minimum, sigmoid as sigmoid, softplus as softplus, switch
 
 _rectified = Elemwise(scalar.relu)
 
 
-def relu(x: Any, alpha: Any = 0) -> Tensor:
+def relu(x: TensorLike, alpha: TensorLike = 0) -> Tensor:
     """Rectified linear activation: ``x`` above zero, ``alpha * x`` below; the derivative at zero is their mean.
 
     Parameters
@@ -25,8 +24,8 @@ def relu(x: Any, alpha: Any = 0) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> relu(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.nnet.relu(T.dmatrix("x")).type
     TensorType(float64, matrix)
     """
     variable = as_tensor_variable(x)
@@ -40,7 +39,7 @@ def relu(x: Any, alpha: Any = 0) -> Tensor:
     return slanted
 
 
-def elu(x: Any, alpha: Any = 1) -> Tensor:
+def elu(x: TensorLike, alpha: TensorLike = 1) -> Tensor:
     """Exponential linear activation: ``x`` above zero, ``alpha * (exp(x) - 1)`` below.
 
     References
@@ -52,7 +51,7 @@ def elu(x: Any, alpha: Any = 1) -> Tensor:
     return switch(variable > 0, variable, alpha * expm1(minimum(variable, 0)))
 
 
-def selu(x: Any) -> Tensor:
+def selu(x: TensorLike) -> Tensor:
     """Scaled exponential linear activation.
 
     References
@@ -66,7 +65,7 @@ softsign = Elemwise(scalar.softsign)
 softsign.__doc__ = "``x / (1 + abs(x))``."
 
 
-def hard_sigmoid(x: Any) -> Tensor:
+def hard_sigmoid(x: TensorLike) -> Tensor:
     """Piecewise linear approximation of the sigmoid: ``0.2 * x + 0.5`` between 0 and 1, which it reaches exactly."""
     variable = as_tensor_variable(x)
     slope, shift = (as_tensor_variable(v).astype((variable * 0.5).dtype) for v in (0.2, 0.5))

@@ -78,8 +78,8 @@ class Alignments:
 
     def _ends(self) -> Any:
         """Return zeros for states in which an alignment may end, minus infinity for others."""
-        place, last = np.arange(self.states.shape[1]), 2 * self.counts[:, None]
-        return np.where((place == last) | (place == last - 1), 0.0, -np.inf)
+        position, last = np.arange(self.states.shape[1]), 2 * self.counts[:, None]
+        return np.where((position == last) | (position == last - 1), 0.0, -np.inf)
 
 
 def _merged(sums: Any, skips: Any) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
@@ -17,7 +16,7 @@ from ..shape import shape_i
 from ._softmax import LogSoftmax, Softmax, with_bias
 
 
-def binary_crossentropy(output: Any, target: Any) -> Tensor:
+def binary_crossentropy(output: TensorLike, target: TensorLike) -> Tensor:
     """Cross-entropy of probabilities with targets between 0 and 1, element by element.
 
     ``-(target * log(output) + (1 - target) * log(1 - output))``. Where `output` is a sigmoid, compiled functions
@@ -30,15 +29,15 @@ def binary_crossentropy(output: Any, target: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvectors
-    >>> binary_crossentropy(*dvectors("o", "t")).type
+    >>> import theano.tensor as T
+    >>> T.nnet.binary_crossentropy(*T.dvectors("o", "t")).type
     TensorType(float64, vector)
     """
     o, t = as_tensor_variable(output), as_tensor_variable(target)
     return -(t * log(o) + (1 - t) * log1p(-o))
 
 
-def sigmoid_binary_crossentropy(output: Any, target: Any) -> Tensor:
+def sigmoid_binary_crossentropy(output: TensorLike, target: TensorLike) -> Tensor:
     """Cross-entropy of ``sigmoid(output)`` with targets between 0 and 1, element by element.
 
     Finite for all finite `output`, in every mode.
@@ -49,14 +48,15 @@ def sigmoid_binary_crossentropy(output: Any, target: Any) -> Tensor:
 
     Examples
     --------
-    >>> float(sigmoid_binary_crossentropy(1000.0, 0.0).eval())
+    >>> import theano.tensor as T
+    >>> float(T.nnet.sigmoid_binary_crossentropy(1000.0, 0.0).eval())
     1000.0
     """
     x, t = as_tensor_variable(output), as_tensor_variable(target)
     return softplus(-abs_(x)) + x * (cast(x > 0, x.type.dtype) - t)
 
 
-def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Tensor:
+def categorical_crossentropy(coding_dist: TensorLike, true_dist: TensorLike) -> Tensor:
     """Cross-entropy between distributions, for each row.
 
     Where `coding_dist` is a softmax, compiled functions compute it from the scores, so that it stays finite.
@@ -80,7 +80,8 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Tensor:
 
     Examples
     --------
-    >>> categorical_crossentropy([[0.5, 0.5], [0.25, 0.75]], [0, 0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.categorical_crossentropy([[0.5, 0.5], [0.25, 0.75]], [0, 0]).eval()
     array([0.69314718, 1.38629436])
     """
     coded, true = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
@@ -102,7 +103,7 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Tensor:
     )
 
 
-def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Tensor:
+def crossentropy_categorical_1hot(coding_dist: TensorLike, true_one_of_n: TensorLike) -> Tensor:
     """Negative logarithm of the probability of one class for each row: ``-log(coding_dist[i, true_one_of_n[i]])``.
 
     Parameters
@@ -119,13 +120,14 @@ def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Tenso
 
     Examples
     --------
-    >>> crossentropy_categorical_1hot([[0.5, 0.5], [0.0, 1.0]], [0, 1]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.crossentropy_categorical_1hot([[0.5, 0.5], [0.0, 1.0]], [0, 1]).eval()
     array([ 0.69314718, -0.        ])
     """
     return -log(_of_classes("crossentropy_categorical_1hot", coding_dist, true_one_of_n))
 
 
-def _of_classes(name: str, rows: Any, classes: Any) -> Tensor:
+def _of_classes(name: str, rows: TensorLike, classes: TensorLike) -> Tensor:
     """Return the element of each row of a matrix that a vector of integers names."""
     values, y = as_tensor_variable(rows), as_tensor_variable(classes)
     if values.type.ndim != 2 or y.type.ndim != 1:
@@ -148,7 +150,7 @@ def _of_classes(name: str, rows: Any, classes: Any) -> Tensor:
     return result
 
 
-def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[Tensor]:
+def crossentropy_softmax_argmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_idx: TensorLike) -> list[Tensor]:
     """Loss, probabilities and the best class of each row of scores, of which one class is right.
 
     Stable in every mode, with its gradient: the loss is computed from the scores.
@@ -174,7 +176,8 @@ def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> li
 
     Examples
     --------
-    >>> losses, _, best = crossentropy_softmax_argmax_1hot_with_bias([[0.0, 1000.0]], [0.0, 0.0], [0])
+    >>> import theano.tensor as T
+    >>> losses, _, best = T.nnet.crossentropy_softmax_argmax_1hot_with_bias([[0.0, 1000.0]], [0.0, 0.0], [0])
     >>> losses.eval(), best.eval()
     (array([1000.]), array([1]))
     """
@@ -182,30 +185,31 @@ def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> li
     return _of_scores(name, with_bias(name, x, b), y_idx)
 
 
-def _of_scores(name: str, scores: Tensor, y_idx: Any) -> list[Tensor]:
+def _of_scores(name: str, scores: Tensor, y_idx: TensorLike) -> list[Tensor]:
     loss = -_of_classes(name, LogSoftmax()(scores), y_idx)
     return [loss, Softmax()(scores), argmax(scores, axis=1)]
 
 
-def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[Tensor]:
+def crossentropy_softmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_idx: TensorLike) -> list[Tensor]:
     """Return the first two results of :func:`crossentropy_softmax_argmax_1hot_with_bias`: loss and softmax."""
     name = "crossentropy_softmax_1hot_with_bias"
     return _of_scores(name, with_bias(name, x, b), y_idx)[:2]
 
 
-def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> list[Tensor]:
+def crossentropy_softmax_1hot(x: TensorLike, y_idx: TensorLike) -> list[Tensor]:
     """Return loss and softmax of rows of scores; see :func:`crossentropy_softmax_argmax_1hot_with_bias`."""
     return _of_scores("crossentropy_softmax_1hot", as_tensor_variable(x), y_idx)[:2]
 
 
-def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[Tensor]:
-    """Loss, softmax, the largest probability of each row and its place.
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_idx: TensorLike) -> list[Tensor]:
+    """Loss, softmax, the largest probability of each row and its position.
 
     Parameters and errors are those of :func:`crossentropy_softmax_argmax_1hot_with_bias`.
 
     Examples
     --------
-    >>> results = crossentropy_softmax_max_and_argmax_1hot_with_bias([[0.0, 0.0]], [0.0, 0.0], [1])
+    >>> import theano.tensor as T
+    >>> results = T.nnet.crossentropy_softmax_max_and_argmax_1hot_with_bias([[0.0, 0.0]], [0.0, 0.0], [1])
     >>> [r.eval().tolist() for r in results]
     [[0.6931471805599453], [[0.5, 0.5]], [0.5], [0]]
     """
@@ -213,11 +217,11 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: An
     return _with_largest(name, with_bias(name, x, b), y_idx)
 
 
-def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any) -> list[Tensor]:
+def crossentropy_softmax_max_and_argmax_1hot(x: TensorLike, y_idx: TensorLike) -> list[Tensor]:
     """Do as :func:`crossentropy_softmax_max_and_argmax_1hot_with_bias` does, without a bias."""
     return _with_largest("crossentropy_softmax_max_and_argmax_1hot", as_tensor_variable(x), y_idx)
 
 
-def _with_largest(name: str, scores: Tensor, y_idx: Any) -> list[Tensor]:
+def _with_largest(name: str, scores: Tensor, y_idx: TensorLike) -> list[Tensor]:
     loss, probabilities, best = _of_scores(name, scores, y_idx)
     return [loss, probabilities, largest(probabilities, axis=1), best]

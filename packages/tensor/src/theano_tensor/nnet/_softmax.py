@@ -7,14 +7,16 @@ else looks at the graph, and these run in fused loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._ops import TensorOp
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import add, cast, exp, log
@@ -23,7 +25,7 @@ from ..shape import shape_padaxis, shape_padleft
 from ._quotients import share_divided
 
 
-class AlongAxis(Op):
+class AlongAxis(TensorOp):
     """Base of ops on the lines of a tensor along one axis, whose results have its shape.
 
     Parameters
@@ -39,7 +41,7 @@ class AlongAxis(Op):
         self.axis = -1 if axis is None else int(axis)
         self._takes_rows = axis is None
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; integers become floats.
 
         Raises
@@ -81,7 +83,7 @@ class AlongAxis(Op):
         return type(self).__name__ if self.axis == -1 else f"{type(self).__name__}{{axis={self.axis}}}"
 
 
-def _shifted(x: Any, axis: int) -> Any:
+def _shifted(x: Array, axis: int) -> Any:
     return x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
 
 
@@ -90,13 +92,13 @@ class Softmax(AlongAxis):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> Softmax()(constant([[0.0, 0.0]])).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.Softmax()(T.constant([[0.0, 0.0]])).eval()
     array([[0.5, 0.5]])
     """
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
@@ -115,13 +117,13 @@ class LogSoftmax(AlongAxis):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> LogSoftmax()(constant([[0.0, -1000.0]])).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.LogSoftmax()(T.constant([[0.0, -1000.0]])).eval()
     array([[    0., -1000.]])
     """
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
@@ -137,8 +139,8 @@ class LogSoftmax(AlongAxis):
 
 def _largest(x: Tensor, axis: int) -> Tensor:
     """Return the largest elements along an axis, of length 1 then; minus infinity where there are none."""
-    place = axis % x.type.ndim
-    return shape_padaxis(Supremum((place,))(x), place)
+    position = axis % x.type.ndim
+    return shape_padaxis(Supremum((position,))(x), position)
 
 
 def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -152,7 +154,7 @@ def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 @shape_rule.register(AlongAxis)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[AlongAxis, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
@@ -162,7 +164,7 @@ def _softmax_gradient(p: Tensor, g: Tensor, axis: int) -> Tensor:
 
 
 @pullback.register(Softmax)
-def _pullback_softmax(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_softmax(node: Apply[Softmax, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     p, g = as_tensor_variable(node.outputs[0]), as_tensor_variable(cotangents[0])
     axis = node.op.axis
     # Logarithms of p leave cotangents h / p; there p must not be divided by, for it may have vanished.
@@ -174,7 +176,7 @@ def _pullback_softmax(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 
 @pushforward.register(Softmax)
-def _pushforward_softmax(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_softmax(node: Apply[Softmax, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     p, t = as_tensor_variable(node.outputs[0]), as_tensor_variable(tangents[0])
@@ -182,20 +184,20 @@ def _pushforward_softmax(node: Apply, tangents: list[Variable | None]) -> list[V
 
 
 @pullback.register(LogSoftmax)
-def _pullback_log(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_log(node: Apply[LogSoftmax, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     axis, g = node.op.axis, as_tensor_variable(cotangents[0])
     return [g - Softmax(axis)(node.inputs[0]) * sum_over(g, axis=axis, keepdims=True)]
 
 
 @pushforward.register(LogSoftmax)
-def _pushforward_log(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_log(node: Apply[LogSoftmax, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     axis, t = node.op.axis, as_tensor_variable(tangents[0])
     return [t - sum_over(Softmax(axis)(node.inputs[0]) * t, axis=axis, keepdims=True)]
 
 
-def _as_rows(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
+def _as_rows(name: str, x: TensorLike, axis: int | None) -> tuple[Tensor, int]:
     variable = as_tensor_variable(x)
     if axis is not None:
         return variable, axis
@@ -210,7 +212,7 @@ def _as_rows(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
     return (variable if variable.type.ndim == 2 else shape_padleft(variable)), -1
 
 
-def softmax(x: Any, axis: int | None = None) -> Tensor:
+def softmax(x: TensorLike, axis: int | None = None) -> Tensor:
     """Exponentials divided by their sum, for each row.
 
     The largest element of a row is taken out before, so nothing overflows. The gradient is right also behind a
@@ -237,8 +239,8 @@ def softmax(x: Any, axis: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> softmax(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.nnet.softmax(T.dmatrix("x")).type
     TensorType(float64, matrix)
     """
     rows, along = _as_rows("softmax", x, axis)
@@ -246,14 +248,15 @@ def softmax(x: Any, axis: int | None = None) -> Tensor:
     return result
 
 
-def logsoftmax(x: Any, axis: int | None = None) -> Tensor:
+def logsoftmax(x: TensorLike, axis: int | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, right also where a result is too small for its exponential.
 
     Parameters, results and errors are those of :func:`softmax`.
 
     Examples
     --------
-    >>> logsoftmax([0.0, -1000.0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.logsoftmax([0.0, -1000.0]).eval()
     array([[    0., -1000.]])
     """
     rows, along = _as_rows("logsoftmax", x, axis)
@@ -261,7 +264,7 @@ def logsoftmax(x: Any, axis: int | None = None) -> Tensor:
     return result
 
 
-def softmax_with_bias(x: Any, b: Any) -> Tensor:
+def softmax_with_bias(x: TensorLike, b: TensorLike) -> Tensor:
     """Softmax of the rows of a matrix to each of which a vector has been added.
 
     Parameters
@@ -278,13 +281,14 @@ def softmax_with_bias(x: Any, b: Any) -> Tensor:
 
     Examples
     --------
-    >>> softmax_with_bias([[1.0, 2.0]], [1.0, 0.0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.softmax_with_bias([[1.0, 2.0]], [1.0, 0.0]).eval()
     array([[0.5, 0.5]])
     """
     return softmax(with_bias("softmax_with_bias", x, b))
 
 
-def with_bias(name: str, x: Any, b: Any) -> Tensor:
+def with_bias(name: str, x: TensorLike, b: TensorLike) -> Tensor:
     """Return the sum of a matrix and a vector for each row; ShapeError for other numbers of dimensions."""
     scores, bias = as_tensor_variable(x), as_tensor_variable(b)
     if scores.type.ndim != 2 or bias.type.ndim != 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from theano_optimize import InplaceRewriter, Phase
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, dimshuffle, zeros_like
@@ -72,7 +73,7 @@ class _BlockOp(Op):
 
 
 def _typed(op: Op, operands: list[Tensor], floats: Sequence[int]) -> Apply:
-    """Return a node whose operands at some places have the dtype of the result."""
+    """Return a node whose operands at some positions have the dtype of the result."""
     dtype = upcast(*(operands[i].type.dtype for i in floats))
     if dtype in COMPLEX_DTYPES:
         raise DTypeError(
@@ -87,13 +88,16 @@ class SparseBlockGemv(_BlockOp):
 
     Examples
     --------
+    >>> from theano.tensor.nnet import blocksparse
     >>> import numpy as np
     >>> W = np.arange(8.0).reshape(2, 2, 1, 2)
-    >>> SparseBlockGemv()(np.zeros((1, 1, 2)), W, [[[10.0]]], [[1]], [[0]]).eval()
+    >>> blocksparse.SparseBlockGemv()(np.zeros((1, 1, 2)), W, [[[10.0]]], [[1]], [[0]]).eval()
     array([[[40., 50.]]])
     """
 
-    def make_node(self, o: Any, W: Any, h: Any, inputIdx: Any, outputIdx: Any) -> Apply:
+    def make_node(
+        self, o: TensorLike, W: TensorLike, h: TensorLike, inputIdx: TensorLike, outputIdx: TensorLike
+    ) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
         Parameters
@@ -116,7 +120,7 @@ class SparseBlockGemv(_BlockOp):
         return _typed(self, self._operands(ndims, (o, W, h, inputIdx, outputIdx)), (0, 1, 2))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute block by block with NumPy; ValueError or IndexError if shapes or numbers do not fit."""
         o, W, h, first, second = inputs
@@ -130,7 +134,7 @@ class SparseBlockGemv(_BlockOp):
             raise self._refuse(error, node, inputs) from None
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on numbers of blocks."""
         return [[True], [True], [True], [False], [False]]
 
@@ -144,12 +148,22 @@ class SparseBlockOuter(_BlockOp):
 
     Examples
     --------
+    >>> from theano.tensor.nnet import blocksparse
     >>> import numpy as np
-    >>> SparseBlockOuter()(np.zeros((1, 2, 1, 2)), [[[10.0]]], [[[1.0, 2.0]]], [[0]], [[1]], 0.5).eval()[0, 1]
+    >>> outer, blocks = blocksparse.SparseBlockOuter(), np.zeros((1, 2, 1, 2))
+    >>> outer(blocks, [[[10.0]]], [[[1.0, 2.0]]], [[0]], [[1]], 0.5).eval()[0, 1]
     array([[ 5., 10.]])
     """
 
-    def make_node(self, o: Any, x: Any, y: Any, xIdx: Any, yIdx: Any, alpha: Any = None) -> Apply:
+    def make_node(
+        self,
+        o: TensorLike,
+        x: TensorLike,
+        y: TensorLike,
+        xIdx: TensorLike,
+        yIdx: TensorLike,
+        alpha: TensorLike | None = None,
+    ) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
         Parameters
@@ -174,7 +188,7 @@ class SparseBlockOuter(_BlockOp):
         return _typed(self, self._operands(ndims, (target, x, y, xIdx, yIdx, factor)), (0, 1, 2, 5))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute block by block with NumPy; ValueError or IndexError if shapes or numbers do not fit."""
         o, x, y, first, second, alpha = inputs
@@ -188,7 +202,7 @@ class SparseBlockOuter(_BlockOp):
             raise self._refuse(error, node, inputs) from None
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on numbers of blocks."""
         return [[True], [True], [True], [False], [False], [True]]
 
@@ -197,7 +211,7 @@ _TURNED = (1, 0, 3, 2)
 
 
 @pullback.register(SparseBlockGemv)
-def _pullback_gemv(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_gemv(node: Apply[SparseBlockGemv, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (_, W, h, first, second), (g,) = node.inputs, cotangents
     by_matrices = SparseBlockOuter()(zeros_like(W), h, g, first, second)
     by_vectors = SparseBlockGemv()(zeros_like(h), dimshuffle(W, _TURNED), g, second, first)
@@ -205,7 +219,7 @@ def _pullback_gemv(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(SparseBlockOuter)
-def _pullback_outer(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_outer(node: Apply[SparseBlockOuter, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (_, x, y, first, second, alpha), (g,) = node.inputs, cotangents
     by_x = SparseBlockGemv()(zeros_like(x), dimshuffle(g, _TURNED), y, second, first)
     by_y = SparseBlockGemv()(zeros_like(y), g, x, first, second)
@@ -235,7 +249,9 @@ optdb.register(
 )
 
 
-def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Tensor:
+def sparse_block_dot(
+    W: TensorLike, h: TensorLike, inputIdx: TensorLike, b: TensorLike, outputIdx: TensorLike
+) -> Tensor:
     """Some blocks of a product of a matrix, given in blocks, with a vector of which only some blocks are not zero.
 
     Parameters
@@ -264,9 +280,10 @@ def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> T
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> import numpy as np
     >>> W, b = np.arange(8.0).reshape(2, 2, 1, 2), np.ones((2, 2))
-    >>> sparse_block_dot(W, [[10.0]], [1], b, [0]).eval()
+    >>> T.nnet.sparse_block_dot(W, [[10.0]], [1], b, [0]).eval()
     array([[[41., 51.]]])
     """
     vectors, first, second = (as_tensor_variable(v) for v in (h, inputIdx, outputIdx))

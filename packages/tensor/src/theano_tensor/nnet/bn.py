@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast, dimshuffle, sqrt
@@ -21,7 +22,9 @@ MIN_EPSILON = 1e-5
 _CHANNELS = 2
 
 
-def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem") -> Tensor:
+def batch_normalization(
+    inputs: TensorLike, gamma: TensorLike, beta: TensorLike, mean: TensorLike, std: TensorLike, mode: str = "low_mem"
+) -> Tensor:
     """Normalize activations with a given mean and standard deviation: ``(inputs - mean) * (gamma / std) + beta``.
 
     Parameters
@@ -40,7 +43,8 @@ def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any,
 
     Examples
     --------
-    >>> batch_normalization([1.0, 3.0], 2.0, 0.5, 2.0, 1.0).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.batch_normalization([1.0, 3.0], 2.0, 0.5, 2.0, 1.0).eval()
     array([-1.5,  2.5])
     """
     if mode not in ("low_mem", "high_mem"):
@@ -111,14 +115,14 @@ def _in_layout(value: Tensor, axes: Sequence[int], skipped: bool) -> Tensor:
 
 
 def batch_normalization_train(
-    inputs: Any,
-    gamma: Any,
-    beta: Any,
-    axes: Any = "per-activation",
-    epsilon: Any = 1e-4,
-    running_average_factor: Any = 0.1,
-    running_mean: Any = None,
-    running_var: Any = None,
+    inputs: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    axes: str | AxisLike = "per-activation",
+    epsilon: TensorLike = 1e-4,
+    running_average_factor: TensorLike = 0.1,
+    running_mean: TensorLike | None = None,
+    running_var: TensorLike | None = None,
 ) -> tuple[Tensor, ...]:
     """Normalize a mini-batch with its own mean and variance.
 
@@ -153,7 +157,8 @@ def batch_normalization_train(
 
     Examples
     --------
-    >>> out, mean, invstd = batch_normalization_train([[1.0], [3.0]], [1.0], [0.0])
+    >>> import theano.tensor as T
+    >>> out, mean, invstd = T.nnet.batch_normalization_train([[1.0], [3.0]], [1.0], [0.0])
     >>> mean.eval()
     array([2.])
     """
@@ -166,7 +171,7 @@ def batch_normalization_train(
             compose(f"{name}: one of running_mean and running_var is missing", mend="give both of them, or none")
         )
     given = {"gamma": gamma, "beta": beta}
-    if running_mean is not None:
+    if running_mean is not None and running_var is not None:
         given |= {"running_mean": running_mean, "running_var": running_var}
     (scale, shift, *running), skipped = _parameters(name, x, over, given)
     mean = mean_over(x, axis=over, keepdims=True)
@@ -185,7 +190,7 @@ def _moved(
     axes: Sequence[int],
     running: Sequence[Tensor],
     batch: tuple[Tensor, Tensor],
-    factor: Any,
+    factor: TensorLike,
     skipped: bool,
 ) -> list[Tensor]:
     """Return the new running averages, in the layout of the old ones."""
@@ -201,7 +206,13 @@ def _moved(
 
 
 def batch_normalization_test(
-    inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: Any = "per-activation", epsilon: Any = 1e-4
+    inputs: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    mean: TensorLike,
+    var: TensorLike,
+    axes: str | AxisLike = "per-activation",
+    epsilon: TensorLike = 1e-4,
 ) -> Tensor:
     """Normalize with a given mean and variance: ``(inputs - mean) * gamma / sqrt(var + epsilon) + beta``.
 
@@ -223,7 +234,8 @@ def batch_normalization_test(
 
     Examples
     --------
-    >>> batch_normalization_test([[1.0], [3.0]], [2.0], [0.0], [1.0], [4.0]).eval().round(3)
+    >>> import theano.tensor as T
+    >>> T.nnet.batch_normalization_test([[1.0], [3.0]], [2.0], [0.0], [1.0], [4.0]).eval().round(3)
     array([[0.],
            [2.]])
     """

@@ -1,9 +1,9 @@
-"""Connectionist temporal classification: a loss for labels whose places in a sequence are not known."""
+"""Connectionist temporal classification: a loss for labels whose positions in a sequence are not known."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from theano_optimize import Phase, node_rewriter
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import dimshuffle
@@ -42,10 +43,10 @@ class ConnectionistTemporalClassification(Op):
 
     __props__ = ("compute_grad",)
 
-    def __init__(self, compute_grad: bool = True, openmp: Any = None) -> None:
+    def __init__(self, compute_grad: bool = True, openmp: object = None) -> None:
         self.compute_grad = bool(compute_grad)
 
-    def make_node(self, activations: Any, labels: Any, input_lengths: Any) -> Apply:
+    def make_node(self, activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) -> Apply[Self, Tensor]:
         """Apply to scores (time, batch, symbols), labels (batch, any) and numbers of time steps (batch,).
 
         Raises
@@ -77,7 +78,7 @@ class ConnectionistTemporalClassification(Op):
         return Apply(self, list(inputs), list(outputs))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sum over alignments with NumPy; ValueError if shapes, labels or lengths do not fit."""
         scores, labels, lengths = inputs
@@ -96,13 +97,13 @@ class ConnectionistTemporalClassification(Op):
         for storage, output, result in zip(output_storage, node.outputs, results, strict=True):
             storage[0] = np.asarray(result, dtype=output.type.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on labels and lengths."""
         count = len(node.outputs)
         return [[True] * count, [False] * count, [False] * count]
 
 
-def _check(node: Apply, scores: Any, labels: Any, lengths: Any) -> None:
+def _check(node: Apply, scores: Array, labels: Array, lengths: Array) -> None:
     steps, batch, symbols = scores.shape
     problem = None
     if labels.shape[0] != batch or lengths.shape[0] != batch:
@@ -118,7 +119,9 @@ def _check(node: Apply, scores: Any, labels: Any, lengths: Any) -> None:
 
 
 @pullback.register(ConnectionistTemporalClassification)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(
+    node: Apply[ConnectionistTemporalClassification, Tensor], cotangents: list[Variable]
+) -> list[Variable | None]:
     x = node.inputs[0]
     if len(cotangents) == 2 and isinstance(cotangents[1], Tensor):
         return [grad_not_implemented(node.op, 0, x, _TWICE), None, None]
@@ -133,7 +136,9 @@ def _gradient(node: Apply) -> Tensor:
 
 
 @pushforward.register(ConnectionistTemporalClassification)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(
+    node: Apply[ConnectionistTemporalClassification, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     rest: list[Variable | None] = (
         [grad_not_implemented(node.op, 0, node.inputs[0], _TWICE)] if (node.op.compute_grad) else []
     )
@@ -143,13 +148,15 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(ConnectionistTemporalClassification)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[ConnectionistTemporalClassification, Tensor], input_shapes: list[Any]) -> list[Any]:
     shape = input_shapes[0]
     return [(shape[1],), shape][: len(node.outputs)]
 
 
 @node_rewriter([ConnectionistTemporalClassification], phase=Phase.CANONICALIZE)
-def local_ctc_no_grad(fgraph: FunctionGraph, node: Apply) -> list[Variable] | dict[Variable, Variable] | None:
+def local_ctc_no_grad(
+    fgraph: FunctionGraph, node: Apply[ConnectionistTemporalClassification, Tensor]
+) -> list[Variable] | dict[Variable, Variable] | None:
     """Where nobody uses the gradient, it is not computed."""
     if not node.op.compute_grad or fgraph.has_clients(node.outputs[1]):
         return None
@@ -162,8 +169,8 @@ _databases["canonicalize"].register(
 )
 
 
-def ctc(activations: Any, labels: Any, input_lengths: Any) -> Tensor:
-    """Loss of sequences of scores for labels whose places are not known: minus the logarithm of their probability.
+def ctc(activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) -> Tensor:
+    """Loss of sequences of scores for labels whose positions are not known: minus the logarithm of their probability.
 
     At each time step one symbol is emitted, with the probabilities of a softmax of the scores. Symbols that repeat
     count once, and blanks, symbol 0, are left out then.
@@ -191,8 +198,9 @@ def ctc(activations: Any, labels: Any, input_lengths: Any) -> Tensor:
 
     Examples
     --------
+    >>> from theano.tensor.nnet import ctc as nnet_ctc
     >>> import numpy as np
-    >>> ctc(np.zeros((2, 1, 2)), [[1]], [2]).eval().round(4)
+    >>> nnet_ctc.ctc(np.zeros((2, 1, 2)), [[1]], [2]).eval().round(4)
     array([0.2877])
     """
     result: Tensor = ConnectionistTemporalClassification()(activations, labels, input_lengths)[0]

@@ -8,6 +8,7 @@ from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
@@ -23,16 +24,16 @@ _NDIM = {"W1": 2, "b1": 1, "W2": 3, "b2": 2}
 
 
 def h_softmax(
-    x: Any,
+    x: TensorLike,
     batch_size: Any,
     n_outputs: Any,
     n_classes: Any,
     n_outputs_per_class: Any,
-    W1: Any,
-    b1: Any,
-    W2: Any,
-    b2: Any,
-    target: Any = None,
+    W1: TensorLike,
+    b1: TensorLike,
+    W2: TensorLike,
+    b2: TensorLike,
+    target: TensorLike | None = None,
 ) -> Tensor:
     """Softmax over many outputs in two levels.
 
@@ -60,7 +61,7 @@ def h_softmax(
     Raises
     ------
     ShapeError
-        If a parameter has a wrong number of dimensions, or there are too few places for the outputs.
+        If a parameter has a wrong number of dimensions, or there are too few classes for the outputs.
     DTypeError
         If targets are no integers.
 
@@ -70,9 +71,10 @@ def h_softmax(
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> import numpy as np
     >>> W1, b1, W2, b2 = np.zeros((3, 2)), np.zeros(2), np.zeros((2, 3, 2)), np.zeros((2, 2))
-    >>> h_softmax(np.ones((1, 3)), 1, 4, 2, 2, W1, b1, W2, b2).eval()
+    >>> T.nnet.h_softmax(np.ones((1, 3)), 1, 4, 2, 2, W1, b1, W2, b2).eval()
     array([[0.25, 0.25, 0.25, 0.25]])
     """
     features, *weights = (as_tensor_variable(v) for v in (x, W1, b1, W2, b2))
@@ -109,7 +111,7 @@ def _of_targets(
     classes: Tensor,
     w2: Tensor,
     b2: Tensor,
-    target: Any,
+    target: TensorLike,
     batch_size: Any,
     per_class: Any,
 ) -> Tensor:

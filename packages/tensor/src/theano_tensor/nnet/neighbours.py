@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_graph import TheanoError, compose, describe
 
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..creation import arange
@@ -24,7 +23,9 @@ class WindowError(TheanoError, TypeError, ValueError, AssertionError):
     """Windows that do not fit the images."""
 
 
-def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> Tensor:
+def images2neibs(
+    ten4: TensorLike, neib_shape: TensorLike, neib_step: TensorLike | None = None, mode: str = "valid"
+) -> Tensor:
     """Slide a window over images, and make each neighbourhood a row of a matrix.
 
     Parameters
@@ -57,8 +58,9 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
 
     Examples
     --------
+    >>> from theano.tensor.nnet import neighbours
     >>> import numpy as np
-    >>> images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
+    >>> neighbours.images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
     array([[0., 1., 4., 5.],
            [2., 3., 6., 7.]])
     """
@@ -79,13 +81,13 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     step = window if neib_step is None else _pair("neib_step", neib_step)
     if mode in ("full", "half"):
         images = _surrounded(images, window, mode)
-    first, second = (_places(images, axis, window[axis - 2], step[axis - 2], mode) for axis in (2, 3))
+    first, second = (_positions(images, axis, window[axis - 2], step[axis - 2], mode) for axis in (2, 3))
     patches = images[:, :, dimshuffle(first, [0, "x", 1, "x"]), dimshuffle(second, ["x", 0, "x", 1])]
     a, b, rows, columns, height, width = lengths_of(patches)
     return reshape(patches, (a * b * rows * columns, height * width))
 
 
-def _pair(name: str, value: Any) -> list[Tensor]:
+def _pair(name: str, value: TensorLike) -> list[Tensor]:
     """Return two lengths."""
     lengths = as_lengths(value, 2) if not isinstance(value, int) else [value]
     if len(lengths) != 2:
@@ -106,7 +108,7 @@ def _tiles(images: Tensor, window: list[Tensor]) -> Tensor:
     return reshape(dimshuffle(blocks, [0, 1, 2, 4, 3, 5]), (a * b * down * right, height * width))
 
 
-def _counts(rows: Any, columns: Any, window: list[Tensor]) -> list[Tensor]:
+def _counts(rows: TensorLike, columns: TensorLike, window: list[Tensor]) -> list[Tensor]:
     """Return how many windows there are along the rows and columns that they cover."""
     return [
         _checked(
@@ -124,7 +126,7 @@ def _surrounded(images: Tensor, window: list[Tensor], mode: str) -> Tensor:
     return pad(images, [(0, 0), (0, 0), *((w, w) for w in widths)])
 
 
-def _places(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) -> Tensor:
+def _positions(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) -> Tensor:
     """Return the numbers of rows (or columns) of each window, one window a row."""
     length = shape_i(images, axis)
     offsets = arange(size)
@@ -153,7 +155,7 @@ def _checked(value: Tensor, condition: Tensor, message: str) -> Tensor:
     return result
 
 
-def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> Tensor:
+def neibs2images(neibs: TensorLike, neib_shape: TensorLike, original_shape: TensorLike, mode: str = "valid") -> Tensor:
     """Put images together again of what :func:`images2neibs` has made of them with its default step.
 
     Parameters
@@ -181,9 +183,11 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
 
     Examples
     --------
+    >>> from theano.tensor.nnet import neighbours
     >>> import numpy as np
     >>> images = np.arange(8.0).reshape(1, 1, 2, 4)
-    >>> bool((neibs2images(images2neibs(images, (2, 2)), (2, 2), images.shape).eval() == images).all())
+    >>> rows = neighbours.images2neibs(images, (2, 2))
+    >>> bool((neighbours.neibs2images(rows, (2, 2), images.shape).eval() == images).all())
     True
     """
     patches = as_tensor_variable(neibs)

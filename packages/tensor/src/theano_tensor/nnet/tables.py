@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..creation import full
@@ -19,7 +18,7 @@ from ..shape import shape_i
 __all__ = ["confusion_matrix", "prepend_0_to_each_row", "prepend_1_to_each_row", "prepend_scalar_to_each_row"]
 
 
-def confusion_matrix(actual: Any, pred: Any) -> list[Tensor]:
+def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[Tensor]:
     """Count how often each class was predicted as each other one.
 
     Parameters
@@ -40,7 +39,8 @@ def confusion_matrix(actual: Any, pred: Any) -> list[Tensor]:
 
     Examples
     --------
-    >>> table, classes = confusion_matrix([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2])
+    >>> import theano.tensor as T
+    >>> table, classes = T.nnet.confusion_matrix([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2])
     >>> table.eval()
     array([[2, 0, 0],
            [0, 0, 1],
@@ -60,7 +60,7 @@ def confusion_matrix(actual: Any, pred: Any) -> list[Tensor]:
     return [dot(hits[0].T, hits[1]), classes]
 
 
-def prepend_scalar_to_each_row(val: Any, m: Any) -> Tensor:
+def prepend_scalar_to_each_row(val: TensorLike, m: TensorLike) -> Tensor:
     """Return a matrix with a number in front of each row.
 
     Parameters
@@ -77,7 +77,8 @@ def prepend_scalar_to_each_row(val: Any, m: Any) -> Tensor:
 
     Examples
     --------
-    >>> prepend_scalar_to_each_row(1.0, [[2.0], [3.0]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.prepend_scalar_to_each_row(1.0, [[2.0], [3.0]]).eval()
     array([[1., 2.],
            [1., 3.]])
     """
@@ -95,11 +96,11 @@ def prepend_scalar_to_each_row(val: Any, m: Any) -> Tensor:
     return result
 
 
-def prepend_1_to_each_row(m: Any) -> Tensor:
+def prepend_1_to_each_row(m: TensorLike) -> Tensor:
     """Return a matrix with a 1 in front of each row: the input of a layer whose weights include biases."""
     return prepend_scalar_to_each_row(1, m)
 
 
-def prepend_0_to_each_row(m: Any) -> Tensor:
+def prepend_0_to_each_row(m: TensorLike) -> Tensor:
     """Return a matrix with a 0 in front of each row."""
     return prepend_scalar_to_each_row(0, m)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from theano_linker_c.scalar import upcast
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES, canonical_dtype
 from .._core._type import tensor_type
+from .._core._typing import DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ._draws import choice_helper, multinomial_helper, permutation_helper, random_integers_helper
@@ -21,23 +23,31 @@ from ._size import size_vector
 Drawn = list[Any]
 
 
-def _float_dtype(dtype: Any, *params: Tensor) -> str:
+def _float_dtype(dtype: DTypeLike | None, *params: Tensor) -> str:
     """Return the dtype of a draw: the one that is asked for, or that of the parameters, at least floatX."""
     if dtype is None:
         return upcast(config.floatX, *(p.type.dtype for p in params))
     return canonical_dtype(dtype, config.floatX)
 
 
-def _draw(fn: Any, name: str, state: Any, size: Any, ndim: Any, dtype: str, *params: Tensor) -> Drawn:
+def _draw(
+    fn: str | Callable[..., Any],
+    name: str,
+    state: Variable,
+    size: ShapeLike | None,
+    ndim: int | None,
+    dtype: str,
+    *params: Tensor,
+) -> Drawn:
     vector, shape = size_vector(name, size, ndim, params, checked=True)
     return _apply(RandomFunction(fn, tensor_type(dtype, shape)), state, vector, *params)
 
 
-def _apply(op: RandomFunction, state: Any, size: Any, *params: Any) -> Drawn:
+def _apply(op: RandomFunction, state: Variable, size: ShapeLike | None, *params: Tensor) -> Drawn:
     return list(op.make_node(state, size, *params).outputs)
 
 
-def _integers(name: str, what: str, value: Any) -> Tensor:
+def _integers(name: str, what: str, value: TensorLike) -> Tensor:
     variable = as_tensor_variable(value)
     if variable.type.dtype not in DISCRETE_DTYPES:
         raise DTypeError(
@@ -51,7 +61,12 @@ def _integers(name: str, what: str, value: Any) -> Tensor:
 
 
 def uniform(
-    random_state: Any, size: Any = None, low: Any = 0.0, high: Any = 1.0, ndim: int | None = None, dtype: Any = None
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    low: TensorLike = 0.0,
+    high: TensorLike = 1.0,
+    ndim: int | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Drawn:
     """Draw from the uniform distribution over ``[low, high[``.
 
@@ -79,9 +94,10 @@ def uniform(
 
     Examples
     --------
+    >>> import theano
+    >>> from theano.tensor import raw_random
     >>> import numpy
-    >>> from theano_linker_c import shared
-    >>> after, draw = uniform(shared(numpy.random.RandomState(1)), (2,))
+    >>> after, draw = raw_random.uniform(theano.shared(numpy.random.RandomState(1)), (2,))
     >>> draw.eval().round(4)
     array([0.417 , 0.7203])
     """
@@ -90,7 +106,12 @@ def uniform(
 
 
 def normal(
-    random_state: Any, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None, dtype: Any = None
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    avg: TensorLike = 0.0,
+    std: TensorLike = 1.0,
+    ndim: int | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Drawn:
     """Draw from the normal distribution with mean `avg` and standard deviation `std`; see :func:`uniform`."""
     params = as_tensor_variable(avg), as_tensor_variable(std)
@@ -98,13 +119,13 @@ def normal(
 
 
 def binomial(
-    random_state: Any,
-    size: Any = None,
-    n: Any = 1,
-    p: Any = 0.5,
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    n: TensorLike = 1,
+    p: TensorLike = 0.5,
     ndim: int | None = None,
-    dtype: Any = "int64",
-    prob: Any = None,
+    dtype: DTypeLike = "int64",
+    prob: TensorLike | None = None,
 ) -> Drawn:
     """Draw how many of `n` trials succeed with probability `p` (also called `prob`); see :func:`uniform`."""
     params = _integers("binomial", "the number of trials", n), as_tensor_variable(p if prob is None else prob)
@@ -115,7 +136,11 @@ def binomial(
 
 
 def poisson(
-    random_state: Any, size: Any = None, lam: Any = None, ndim: int | None = None, dtype: Any = "int64"
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    lam: TensorLike | None = None,
+    ndim: int | None = None,
+    dtype: DTypeLike = "int64",
 ) -> Drawn:
     """Draw from the Poisson distribution with mean `lam`, 1 by default; see :func:`uniform`."""
     mean = as_tensor_variable(1.0 if lam is None else lam)
@@ -127,7 +152,12 @@ def poisson(
 
 
 def random_integers(
-    random_state: Any, size: Any = None, low: Any = 0, high: Any = 1, ndim: int | None = None, dtype: Any = "int64"
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    low: TensorLike = 0,
+    high: TensorLike = 1,
+    ndim: int | None = None,
+    dtype: DTypeLike = "int64",
 ) -> Drawn:
     """Draw integers from `low` to `high`, both of them included; see :func:`uniform`."""
     name = "random_integers"
@@ -136,13 +166,13 @@ def random_integers(
 
 
 def choice(
-    random_state: Any,
-    size: Any = None,
-    a: Any = 2,
-    replace: Any = True,
-    p: Any = None,
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    a: TensorLike = 2,
+    replace: TensorLike = True,
+    p: TensorLike | None = None,
     ndim: int | None = None,
-    dtype: Any = "int64",
+    dtype: DTypeLike = "int64",
 ) -> Drawn:
     """Draw from the integers below a scalar `a`, or from the elements of a vector.
 
@@ -179,7 +209,7 @@ def choice(
     elif pool.type.dtype not in DISCRETE_DTYPES and kind in DISCRETE_DTYPES:
         kind = pool.type.dtype
     params = [pool, as_tensor_variable(np.bool_(replace) if isinstance(replace, bool) else replace)]
-    if not _is_nothing(p):
+    if p is not None and not _is_nothing(p):
         params.append(as_tensor_variable(p))
         if params[-1].type.ndim != 1:
             raise ShapeError(compose("choice: `p` is a vector", where=[describe(params[-1])], mend="flatten it"))
@@ -195,7 +225,11 @@ def _is_nothing(p: Any) -> bool:
 
 
 def permutation(
-    random_state: Any, size: Any = None, n: Any = 1, ndim: int | None = None, dtype: Any = "int64"
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    n: TensorLike = 1,
+    ndim: int | None = None,
+    dtype: DTypeLike = "int64",
 ) -> Drawn:
     """Draw permutations of the integers below `n`, as many as `size` has positions.
 
@@ -240,13 +274,13 @@ def permutation(
 
 
 def multinomial(
-    random_state: Any,
-    size: Any = None,
-    n: Any = 1,
-    pvals: Any = (0.5, 0.5),
+    random_state: Variable,
+    size: ShapeLike | None = None,
+    n: TensorLike = 1,
+    pvals: TensorLike = (0.5, 0.5),
     ndim: int | None = None,
-    dtype: Any = "int64",
-    p_vals: Any = None,
+    dtype: DTypeLike = "int64",
+    p_vals: TensorLike | None = None,
 ) -> Drawn:
     """Draw how often each of several categories comes up in `n` trials, as many times as `size` has positions.
 

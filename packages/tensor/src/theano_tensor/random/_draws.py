@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, compose
 
+from .._core._typing import Array
 from ..shape import shape_i
 from ._function import ADDED_LENGTHS
 
@@ -17,7 +18,7 @@ Shape = tuple[int, ...] | None
 _SLACK = 1e-5
 
 
-def random_integers_helper(random_state: Any, low: Any, high: Any, size: Shape) -> Any:
+def random_integers_helper(random_state: Any, low: Array, high: Array, size: Shape) -> Any:
     """Draw integers from `low` to `high`, both of them included; the bounds may be arrays.
 
     Parameters
@@ -53,7 +54,7 @@ def random_integers_helper(random_state: Any, low: Any, high: Any, size: Shape) 
     return random_state.randint(first.astype("int64"), last.astype("int64") + 1, size=size, dtype=np.int64)
 
 
-def permutation_helper(random_state: Any, n: Any, size: Shape) -> Any:
+def permutation_helper(random_state: Any, n: Array, size: Shape) -> Any:
     """Draw permutations of the integers from 0 up to, and without, `n`: one for each position in `size`.
 
     Returns
@@ -78,7 +79,7 @@ def permutation_helper(random_state: Any, n: Any, size: Shape) -> Any:
     return found
 
 
-def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Shape) -> Any:
+def multinomial_helper(random_state: Any, n: Array, pvals: Array, size: Shape) -> Any:
     """Draw counts of categories in `n` trials; `n` and the leading dimensions of `pvals` broadcast to `size`.
 
     Parameters
@@ -111,14 +112,14 @@ def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Shape) -> An
     return found
 
 
-def _chances(pvals: Any) -> Any:
+def _chances(pvals: Array) -> Any:
     """Return probabilities as float64, without the excess over 1 that rounding explains."""
     chances = np.asarray(pvals, dtype="float64")
     total = chances.sum(axis=-1, keepdims=True)
     return np.where((total > 1) & (total < 1 + _SLACK), chances / np.where(total > 0, total, 1), chances)
 
 
-def choice_helper(random_state: Any, a: Any, replace: Any, *rest: Any) -> Any:
+def choice_helper(random_state: Any, a: Array, replace: Array, *rest: Array) -> Any:
     """Draw from the integers below `a`, or from a vector; `rest` holds the probabilities, if any, and the size."""
     *chances, size = rest
     pool = np.asarray(a)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import TensorType
+from .._core._typing import ShapeLike, TensorLike
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast
 from ..gradient import grad_undefined
@@ -46,8 +48,9 @@ class RandomFunction(Op):
 
     Examples
     --------
-    >>> from theano_tensor import TensorType
-    >>> str(RandomFunction("uniform", TensorType("float64", (None,))))
+    >>> import theano.tensor as T
+    >>> from theano.tensor import raw_random
+    >>> str(raw_random.RandomFunction("uniform", T.TensorType("float64", (None,))))
     'RandomFunction{uniform}'
     """
 
@@ -79,7 +82,7 @@ class RandomFunction(Op):
     def __str__(self) -> str:
         return f"RandomFunction{{{self.name}}}"
 
-    def make_node(self, r: Any, size: Any, *args: Any) -> Apply:
+    def make_node(self, r: object, size: ShapeLike | None, *args: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a state, a size and parameters.
 
         Raises
@@ -102,7 +105,7 @@ class RandomFunction(Op):
         draw = RandomVariable(self.outtype)
         return Apply(self, [r, vector, *params], [r.type.make_variable(), draw])
 
-    def _size(self, size: Any) -> Variable:
+    def _size(self, size: ShapeLike | None) -> Variable:
         empty = size is None or (isinstance(size, (tuple, list)) and not size)
         vector = as_tensor_variable(np.zeros(0, "int64") if empty else size)
         if vector.type.ndim != 1:
@@ -121,7 +124,7 @@ class RandomFunction(Op):
         return cast(vector, "int64")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Draw with NumPy."""
         state, size, *args = inputs
@@ -154,19 +157,19 @@ class RandomFunction(Op):
                 converted = np.where(reached, np.nextafter(high, low), converted).astype(dtype)
         return converted
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The draw depends on the parameters, not differentiably on state and size."""
         return [[False, False], [False, False], *([False, True] for _ in node.inputs[2:])]
 
 
 @pullback.register(RandomFunction)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[RandomFunction], cotangents: list[Variable]) -> list[Variable | None]:
     why = "how numbers that were drawn depend on the parameters is not defined"
     return [None, None, *(grad_undefined(node.op, i, v, why) for i, v in enumerate(node.inputs[2:], 2))]
 
 
 @pushforward.register(RandomFunction)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[RandomFunction], tangents: list[Variable | None]) -> list[Variable | None]:
     moved = [i for i, tangent in enumerate(tangents) if i >= 2 and tangent is not None]
     if not moved:
         return [None, None]
@@ -175,7 +178,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(RandomFunction)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[RandomFunction], input_shapes: list[Any]) -> list[Any]:
     """The size says it, or else the parameters do; distributions that add a dimension know how long it is."""
     op, size = node.op, node.inputs[1]
     added = ADDED_LENGTHS.get(op.fn) if not isinstance(op.fn, str) else None

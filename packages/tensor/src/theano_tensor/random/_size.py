@@ -11,6 +11,7 @@ from theano_graph import Constant, Variable, compose, describe
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._typing import ShapeLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast
@@ -20,7 +21,7 @@ StaticShape = tuple[int | None, ...]
 
 
 def size_vector(
-    name: str, size: Any, ndim: int | None, params: Sequence[Tensor], checked: bool = False
+    name: str, size: ShapeLike | None, ndim: int | None, params: Sequence[Tensor], checked: bool = False
 ) -> tuple[Any, StaticShape]:
     """Return the size of a draw as a vector of int64, and the static shape of the result.
 
@@ -115,7 +116,7 @@ def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor], checked: b
     return tuple(lengths)
 
 
-def _entries(name: str, size: Any) -> Sequence[Any]:
+def _entries(name: str, size: ShapeLike) -> Sequence[Any]:
     if isinstance(size, np.ndarray) and size.ndim == 1:
         return list(size)
     if isinstance(size, (tuple, list)):

@@ -40,7 +40,7 @@ class _StateType(SingletonType, Generic[_State]):
 
     _values: type[_State]
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> _State:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> _State:
         """Return `value` itself if it is a generator.
 
         Raises
@@ -62,19 +62,19 @@ class _StateType(SingletonType, Generic[_State]):
     def _hint(self) -> str:
         return "numpy.random.RandomState(seed)"
 
-    def is_valid_value(self, value: Any) -> bool:
+    def is_valid_value(self, value: object) -> bool:
         """Tell whether `value` is a generator of this kind."""
         return isinstance(value, self._values)
 
-    def values_eq(self, a: Any, b: Any) -> bool:
+    def values_eq(self, a: object, b: object) -> bool:
         """Tell whether two generators will draw the same numbers."""
         return _same(state_contents(a), state_contents(b))
 
-    def values_eq_approx(self, a: Any, b: Any) -> bool:
+    def values_eq_approx(self, a: object, b: object) -> bool:
         """Tell the same as :meth:`values_eq`: states are not nearly equal."""
         return self.values_eq(a, b)
 
-    def may_share_memory(self, a: Any, b: Any) -> bool:
+    def may_share_memory(self, a: object, b: object) -> bool:
         """Tell whether drawing from one generator moves the other."""
         mine = isinstance(a, self._values) and isinstance(b, self._values)
         return mine and _bits(a) is _bits(b)
@@ -92,10 +92,11 @@ class RandomStateType(_StateType[np.random.RandomState]):
 
     Examples
     --------
+    >>> from theano.tensor import raw_random
     >>> import numpy
-    >>> random_state_type.is_valid_value(numpy.random.RandomState(1))
+    >>> raw_random.random_state_type.is_valid_value(numpy.random.RandomState(1))
     True
-    >>> RandomStateType() == random_state_type
+    >>> raw_random.RandomStateType() == raw_random.random_state_type
     True
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class SharedStreams(RandomStreamsBase):
         for (variable, _), state in zip(self.state_updates, states, strict=True):
             variable.set_value(state, borrow=True)
 
-    def gen(self, op: Any, *args: Any, **kwargs: Any) -> RandomVariable:
+    def gen(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> RandomVariable:
         """Draw by an op or function of one's own, from a new state of this object.
 
         Parameters
@@ -83,7 +83,7 @@ class SharedStreams(RandomStreamsBase):
         self.state_updates.append(variable.update)
         return variable
 
-    def _split(self, op: Any, results: Any) -> tuple[Any, Variable]:
+    def _split(self, op: Callable[..., Any], results: Any) -> tuple[Any, Variable]:
         found = list(results) if isinstance(results, (tuple, list)) else [results]
         states = [v for v in found if isinstance(v, Variable) and v.type == self._kind]
         draws = [v for v in found if isinstance(v, Variable) and v.type != self._kind]
@@ -139,9 +139,10 @@ class RandomStreams(SharedStreams):
 
     Examples
     --------
-    >>> from theano_linker_c import function
+    >>> import theano
+    >>> from theano.tensor.shared_randomstreams import RandomStreams
     >>> streams = RandomStreams(seed=123)
-    >>> f = function([], streams.uniform(size=(1,)))
+    >>> f = theano.function([], streams.uniform(size=(1,)))
     >>> f().round(4), f().round(4)
     (array([0.728]), array([0.5904]))
     """

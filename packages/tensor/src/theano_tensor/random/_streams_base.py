@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..shape import lengths_of
@@ -24,65 +26,94 @@ class RandomStreamsBase(ABC):
     """
 
     @abstractmethod
-    def gen(self, op: Any, *args: Any, **kwargs: Any) -> Any:
+    def gen(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return the draw of ``op(state, *args, **kwargs)`` from a new state of this object."""
 
     def uniform(
-        self, size: Any = (), low: Any = 0.0, high: Any = 1.0, ndim: int | None = None, dtype: Any = None
+        self,
+        size: ShapeLike | None = (),
+        low: TensorLike = 0.0,
+        high: TensorLike = 1.0,
+        ndim: int | None = None,
+        dtype: DTypeLike | None = None,
     ) -> RandomVariable:
         """Draw from the uniform distribution over ``[low, high[``."""
         return self._gen(draws.uniform, size, low, high, ndim=ndim, dtype=dtype)
 
     def normal(
-        self, size: Any = (), avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None, dtype: Any = None
+        self,
+        size: ShapeLike | None = (),
+        avg: TensorLike = 0.0,
+        std: TensorLike = 1.0,
+        ndim: int | None = None,
+        dtype: DTypeLike | None = None,
     ) -> RandomVariable:
         """Draw from the normal distribution with mean `avg` and standard deviation `std`."""
         return self._gen(draws.normal, size, avg, std, ndim=ndim, dtype=dtype)
 
     def binomial(
-        self, size: Any = (), n: Any = 1, p: Any = 0.5, ndim: int | None = None, dtype: Any = "int64", prob: Any = None
+        self,
+        size: ShapeLike | None = (),
+        n: TensorLike = 1,
+        p: TensorLike = 0.5,
+        ndim: int | None = None,
+        dtype: DTypeLike = "int64",
+        prob: TensorLike | None = None,
     ) -> RandomVariable:
         """Draw how many of `n` trials succeed with probability `p` (also called `prob`)."""
         return self._gen(draws.binomial, size, n, p if prob is None else prob, ndim=ndim, dtype=dtype)
 
     def random_integers(
-        self, size: Any = (), low: Any = 0, high: Any = 1, ndim: int | None = None, dtype: Any = "int64"
+        self,
+        size: ShapeLike | None = (),
+        low: TensorLike = 0,
+        high: TensorLike = 1,
+        ndim: int | None = None,
+        dtype: DTypeLike = "int64",
     ) -> RandomVariable:
         """Draw integers from `low` to `high`, both of them included; the bounds may be tensors."""
         return self._gen(draws.random_integers, size, low, high, ndim=ndim, dtype=dtype)
 
     def choice(
         self,
-        size: Any = (),
-        a: Any = 2,
-        replace: Any = True,
-        p: Any = None,
+        size: ShapeLike | None = (),
+        a: TensorLike = 2,
+        replace: TensorLike = True,
+        p: TensorLike | None = None,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
     ) -> RandomVariable:
         """Draw from the integers below a scalar `a` or from a vector, with probabilities `p`."""
         return self._gen(draws.choice, size, a, replace, p, ndim=ndim, dtype=dtype)
 
-    def poisson(self, size: Any = (), lam: Any = None, ndim: int | None = None, dtype: Any = "int64") -> RandomVariable:
+    def poisson(
+        self,
+        size: ShapeLike | None = (),
+        lam: TensorLike | None = None,
+        ndim: int | None = None,
+        dtype: DTypeLike = "int64",
+    ) -> RandomVariable:
         """Draw from the Poisson distribution with mean `lam`, 1 by default."""
         return self._gen(draws.poisson, size, lam, ndim=ndim, dtype=dtype)
 
-    def permutation(self, size: Any = (), n: Any = 1, ndim: int | None = None, dtype: Any = "int64") -> RandomVariable:
+    def permutation(
+        self, size: ShapeLike | None = (), n: TensorLike = 1, ndim: int | None = None, dtype: DTypeLike = "int64"
+    ) -> RandomVariable:
         """Draw permutations of the integers below `n`: ``size=(p, q)`` gives a draw of shape ``(p, q, n)``."""
         return self._gen(draws.permutation, size, n, ndim=ndim, dtype=dtype)
 
     def multinomial(
         self,
-        size: Any = (),
-        n: Any = 1,
-        pvals: Any = (0.5, 0.5),
+        size: ShapeLike | None = (),
+        n: TensorLike = 1,
+        pvals: TensorLike = (0.5, 0.5),
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
     ) -> RandomVariable:
         """Draw counts of categories in `n` trials: ``size=(p, q)`` gives a draw of shape ``(p, q, len(pvals))``."""
         return self._gen(draws.multinomial, size, n, pvals, ndim=ndim, dtype=dtype)
 
-    def shuffle_row_elements(self, input: Any) -> RandomVariable:
+    def shuffle_row_elements(self, input: TensorLike) -> RandomVariable:
         """Return `input` with the elements of every row (along the last dimension) in random order.
 
         Parameters
@@ -113,12 +144,12 @@ class RandomStreamsBase(ABC):
         shuffled.permutation = permutation
         return shuffled
 
-    def _gen(self, op: Any, *args: Any, **kwargs: Any) -> RandomVariable:
+    def _gen(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> RandomVariable:
         variable: RandomVariable = self.gen(op, *args, **kwargs)
         return variable
 
 
-def permute_row_elements(x: Any, permutation: Any) -> Tensor:
+def permute_row_elements(x: TensorLike, permutation: TensorLike) -> Tensor:
     """Return `x` with the elements of each row (along the last dimension) in the order that a permutation gives.
 
     Parameters

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 from .._protocols._operators import operation
@@ -21,20 +23,20 @@ from ._functions import max as largest
 from ._reduce import keep_dims
 
 
-class ArgExtremum(Op):
+class ArgExtremum(TensorOp):
     """Base of `ArgMax` and `ArgMin`: index of the first extremum over axes, counted in the flattened axes."""
 
     __props__ = ("axis",)
     label: str
 
-    def __init__(self, axis: Any = None) -> None:
+    def __init__(self, axis: AxisLike = None) -> None:
         self.axis = as_axes(axis)
 
     def axes(self, ndim: int) -> tuple[int, ...]:
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; the result is int64."""
         variable = as_tensor_variable(x)
         if variable.type.dtype in COMPLEX_DTYPES:
@@ -48,7 +50,7 @@ class ArgExtremum(Op):
         return Apply(op, [variable], [tensor_type("int64", shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         (x,) = inputs
@@ -88,38 +90,38 @@ class ArgMin(ArgExtremum):
 
 
 @pullback.register(ArgExtremum)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[ArgExtremum, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """A position is constant almost everywhere."""
     return [node.inputs[0].zeros_like(dtype=None if "float" in node.inputs[0].dtype else config.floatX)]
 
 
 @pushforward.register(ArgExtremum)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[ArgExtremum, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @native_kernel.register(ArgExtremum)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[ArgExtremum, Tensor]) -> Kernel | None:
     (x,) = node.inputs
     largest = isinstance(node.op, ArgMax)
     return ArgmaxKernel(x.type.dtype, x.type.ndim, node.op.axes(x.type.ndim), largest)
 
 
 @shape_rule.register(ArgExtremum)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[ArgExtremum, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     gone = set(node.op.axes(len(shape)))
     return [tuple(length for i, length in enumerate(shape) if i not in gone)]
 
 
-def _apply(op: ArgExtremum, x: Any, axis: Any, keepdims: bool) -> Tensor:
+def _apply(op: ArgExtremum, x: TensorLike, axis: AxisLike, keepdims: bool) -> Tensor:
     variable = as_tensor_variable(x)
     result: Tensor = op(variable)
     return keep_dims(variable, result, axis) if keepdims else result
 
 
 @operation("argmax")
-def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Index of the first largest element over an axis, int64; over the flattened tensor if `axis` is None.
 
     Parameters
@@ -131,19 +133,19 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> argmax(dmatrix("x"), axis=1).type
+    >>> import theano.tensor as T
+    >>> T.argmax(T.dmatrix("x"), axis=1).type
     TensorType(int64, vector)
     """
     return _apply(ArgMax(axis), x, axis, keepdims)
 
 
 @operation("argmin")
-def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def argmin(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Index of the first smallest element over an axis; see :func:`argmax`."""
     return _apply(ArgMin(axis), x, axis, keepdims)
 
 
-def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+def max_and_argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Return the largest element over an axis and its index; see :func:`max` and :func:`argmax`."""
     return largest(x, axis=axis, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)

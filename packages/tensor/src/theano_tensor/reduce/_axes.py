@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from theano_graph import Constant, compose, describe
 from theano_linker_c.scalar import upcast
 
+from .._core._typing import AxisLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 
 Axes = tuple[int, ...]
 
 
-def as_axes(axis: Any) -> Axes | None:
+def as_axes(axis: AxisLike) -> Axes | None:
     """Return `axis` (None, an int, a constant, or several of these) as a tuple, or None for all axes."""
     if isinstance(axis, Constant):
         axis = axis.data
@@ -29,7 +29,7 @@ def as_axes(axis: Any) -> Axes | None:
     raise TypeError(compose(f"{axis!r} is no axis", mend="use None (all axes), a number, or a tuple of numbers"))
 
 
-def _as_int(axis: Any) -> int:
+def _as_int(axis: object) -> int:
     if (not isinstance(axis, bool) and isinstance(axis, (int, np.integer))) or (
         isinstance(axis, np.ndarray) and axis.ndim == 0 and axis.dtype.kind in "iu"
     ):

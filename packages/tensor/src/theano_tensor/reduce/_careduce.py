@@ -12,6 +12,7 @@ from theano_linker_c.scalar import ScalarOp, ScalarTypeError
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import canonical_dtype
+from .._core._typing import Array, AxisLike, DTypeLike
 from .._core._variable import Tensor
 from .._protocols._operators import call
 from ..elemwise import conj, eq, switch
@@ -64,15 +65,15 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
 
     Examples
     --------
-    >>> from theano_linker_c import scalar
-    >>> from theano_tensor import imatrix
-    >>> CAReduce(scalar.xor, axis=0)(imatrix("x")).type
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.CAReduce(theano.scalar.xor, axis=0)(T.imatrix("x")).type
     TensorType(int32, vector)
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("scalar_op", "axis")
 
-    def __init__(self, scalar_op: ScalarOp, axis: Any = None) -> None:
+    def __init__(self, scalar_op: ScalarOp, axis: AxisLike = None) -> None:
         super().__init__(axis)
         if not isinstance(scalar_op, ScalarOp) or scalar_op.nin not in (-1, 2) or scalar_op.nout != 1:
             raise TypeError(
@@ -105,7 +106,7 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
             )
         return found
 
-    def reduce_array(self, x: Any) -> Any:
+    def reduce_array(self, x: Array) -> Any:
         """Reduce with NumPy: by its own reduction where there is one, else element by element along the axes."""
         axes, accumulator = self.axes(x.ndim), self.accumulator(x.dtype.name)
         ufunc = _UFUNCS.get(self.combine.name)
@@ -118,7 +119,7 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
             return ufunc.reduce(values, axis=axes)
         return ufunc.reduce(values, axis=axes, initial=np.array(self.identity).astype(accumulator)[()])
 
-    def _reduce_rows(self, x: Any, axes: tuple[int, ...], dtype: str) -> Any:
+    def _reduce_rows(self, x: Array, axes: tuple[int, ...], dtype: str) -> Any:
         kept = [i for i in range(x.ndim) if i not in axes]
         rows = x.transpose([*axes, *kept]).reshape([-1, *(x.shape[i] for i in kept)])
         if not len(rows):
@@ -148,15 +149,21 @@ class CAReduceDtype(CAReduce):
 
     Examples
     --------
-    >>> from theano_linker_c import scalar
-    >>> from theano_tensor import imatrix
-    >>> CAReduceDtype(scalar.add)(imatrix("x")).dtype
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.CAReduceDtype(theano.scalar.add)(T.imatrix("x")).dtype
     'int64'
     """
 
     __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
 
-    def __init__(self, scalar_op: ScalarOp, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+    def __init__(
+        self,
+        scalar_op: ScalarOp,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        acc_dtype: DTypeLike | None = None,
+    ) -> None:
         super().__init__(scalar_op, axis)
         self.dtype = None if dtype is None else canonical_dtype(dtype, config.floatX)
         self.acc_dtype = None if acc_dtype is None else canonical_dtype(acc_dtype, config.floatX)
@@ -192,8 +199,8 @@ class ProdWithoutZeros(Prod):
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> ProdWithoutZeros()(dvector("x")).ndim
+    >>> import theano.tensor as T
+    >>> T.ProdWithoutZeros()(T.dvector("x")).ndim
     0
     """
 
@@ -201,7 +208,9 @@ class ProdWithoutZeros(Prod):
     label = "prod_without_zeros"
     __props__ = ("axis", "dtype", "acc_dtype")
 
-    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+    def __init__(
+        self, axis: AxisLike = None, dtype: DTypeLike | None = None, acc_dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(axis, dtype, acc_dtype)
 
     def resolved(self, x: Tensor) -> Reduce:
@@ -212,13 +221,13 @@ class ProdWithoutZeros(Prod):
     def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> ProdWithoutZeros:
         return ProdWithoutZeros(axis, dtype, accumulator)
 
-    def reduce_array(self, x: Any) -> Any:
+    def reduce_array(self, x: Array) -> Any:
         """Multiply with ones in place of zeros."""
         return super().reduce_array(np.where(x == 0, np.ones((), x.dtype), x))
 
 
 @pullback.register(ProdWithoutZeros)
-def _pullback_without_zeros(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_without_zeros(node: Apply[ProdWithoutZeros, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Divide the product by the element; a zero has no part in it."""
     (x,) = node.inputs
     g = restore(as_tensor_variable(cotangents[0]), node)
@@ -227,7 +236,7 @@ def _pullback_without_zeros(node: Apply, cotangents: list[Variable]) -> list[Var
 
 
 @pullback.register(CAReduce)
-def _pullback_careduce(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_careduce(node: Apply[CAReduce, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Follow the reduction with a name that does the same; of others nothing is known but the op."""
     (x,) = node.inputs
     named = {"add": "sum", "mul": "prod", "maximum": "max", "minimum": "min"}.get(node.op.combine.name)

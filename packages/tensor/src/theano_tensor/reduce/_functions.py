@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_graph import compose, config, describe
 from theano_linker_c.scalar import part_dtype
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._typing import AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._protocols._operators import operation
 from ..elemwise import (
@@ -33,7 +32,7 @@ from ._axes import as_axes, normal_axes
 from ._reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims, refuse_narrow_accumulator
 
 
-def _reduce(op: Reduce, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+def _reduce(op: Reduce, x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:
     # Rewriting and gradients may narrow what a program asks for.
     if isinstance(op, AccumulatingReduce):
         refuse_narrow_accumulator(op.label, x, op.acc_dtype)
@@ -42,7 +41,13 @@ def _reduce(op: Reduce, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
 
 
 @operation("sum")
-def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
+def sum(
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+) -> Tensor:
     """Sum of the elements over axes.
 
     Parameters
@@ -68,8 +73,8 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc
 
     Examples
     --------
-    >>> from theano_tensor import fmatrix
-    >>> sum(fmatrix("x"), axis=0).type
+    >>> import theano.tensor as T
+    >>> T.sum(T.fmatrix("x"), axis=0).type
     TensorType(float32, vector)
     """
     variable = as_tensor_variable(x)
@@ -78,11 +83,11 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc
 
 @operation("prod")
 def prod(
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
     keepdims: bool = False,
-    acc_dtype: Any = None,
+    acc_dtype: DTypeLike | None = None,
     no_zeros_in_input: bool = False,
 ) -> Tensor:
     """Product of the elements over axes.
@@ -97,8 +102,8 @@ def prod(
 
     Examples
     --------
-    >>> from theano_tensor import ivector
-    >>> prod(ivector("x")).dtype
+    >>> import theano.tensor as T
+    >>> T.prod(T.ivector("x")).dtype
     'int64'
     """
     variable = as_tensor_variable(x)
@@ -106,7 +111,7 @@ def prod(
 
 
 @operation("max")
-def max(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def max(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Largest element over axes; NaN if there is one.
 
     Parameters
@@ -123,8 +128,8 @@ def max(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> max(dmatrix("x"), axis=1).ndim
+    >>> import theano.tensor as T
+    >>> T.max(T.dmatrix("x"), axis=1).ndim
     1
     """
     variable = as_tensor_variable(x)
@@ -132,27 +137,27 @@ def max(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 @operation("min")
-def min(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def min(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Smallest element over axes; NaN if there is one. See :func:`max`."""
     variable = as_tensor_variable(x)
     return _reduce(Min(axis), variable, axis, keepdims)
 
 
 @operation("all")
-def all(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def all(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Whether all elements over axes are true (nonzero); true where there is none."""
     variable = as_tensor_variable(x)
     return _reduce(All(axis), variable, axis, keepdims)
 
 
 @operation("any")
-def any(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def any(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Whether any element over axes is true (nonzero); false where there is none."""
     variable = as_tensor_variable(x)
     return _reduce(Any_(axis), variable, axis, keepdims)
 
 
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+def allclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Whether all elements of two tensors are equal within a tolerance, as ``numpy.allclose``.
 
     Parameters
@@ -165,14 +170,14 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> allclose(dvector("x"), [1.0, 2.0]).dtype
+    >>> import theano.tensor as T
+    >>> T.allclose(T.dvector("x"), [1.0, 2.0]).dtype
     'bool'
     """
     return all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
-def _count(x: Tensor, axis: Any, dtype: str) -> Tensor:
+def _count(x: Tensor, axis: AxisLike, dtype: str) -> Tensor:
     axes = normal_axes("mean", as_axes(axis), x)
     lengths = [shape_i(x, i) for i in (range(x.type.ndim) if axes is None else axes)]
     total: Tensor = mul(*lengths) if len(lengths) > 1 else lengths[0] if lengths else as_tensor_variable(1)
@@ -180,7 +185,13 @@ def _count(x: Tensor, axis: Any, dtype: str) -> Tensor:
 
 
 @operation("mean")
-def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
+def mean(
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+) -> Tensor:
     """Mean of the elements over axes.
 
     Parameters
@@ -202,8 +213,8 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 
     Examples
     --------
-    >>> from theano_tensor import fvector, ivector
-    >>> mean(fvector("x")).dtype, mean(ivector("i")).dtype
+    >>> import theano.tensor as T
+    >>> T.mean(T.fvector("x")).dtype, T.mean(T.ivector("i")).dtype
     ('float32', 'float64')
     """
     variable = as_tensor_variable(x)
@@ -219,7 +230,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 
 
 @operation("var")
-def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
+def var(x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
     """Variance over axes, from the squared distances to the mean; real for complex numbers too.
 
     Parameters
@@ -235,8 +246,8 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> var(dmatrix("x"), axis=0).ndim
+    >>> import theano.tensor as T
+    >>> T.var(T.dmatrix("x"), axis=0).ndim
     1
     """
     if not isinstance(ddof, int):
@@ -259,7 +270,7 @@ def _size_squared(x: Tensor) -> Tensor:
 
 
 @operation("std")
-def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
+def std(x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
     """Standard deviation over axes: the square root of :func:`var`."""
     variable = as_tensor_variable(x)
     narrow = variable.type.dtype == "float16"
@@ -269,13 +280,13 @@ def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
 
 
 @operation("ptp")
-def ptp(x: Any, axis: Any = None) -> Tensor:
+def ptp(x: TensorLike, axis: AxisLike = None) -> Tensor:
     """Range of the elements over an axis: largest minus smallest."""
     return max(x, axis=axis) - min(x, axis=axis)
 
 
 @operation("norm")
-def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def norm(x: TensorLike, L: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """L-norm over axes: ``sum(abs(x) ** L) ** (1 / L)``.
 
     The number of nonzero elements for 0, the largest size for inf.
@@ -298,7 +309,7 @@ def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     return total ** (cast(1, total.dtype) / order)
 
 
-def _order_of(L: Any, dtype: str) -> Tensor:
+def _order_of(L: TensorLike, dtype: str) -> Tensor:
     """Return the order of a norm in the dtype of the elements, so that it does not change that of the result."""
     order = as_tensor_variable(L)
     if order.type.ndim or order.type.dtype in COMPLEX_DTYPES:
@@ -306,7 +317,7 @@ def _order_of(L: Any, dtype: str) -> Tensor:
     return cast(order, "float64" if dtype in DISCRETE_DTYPES else dtype)
 
 
-def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def logsumexp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials over axes, right for elements of any size.
 
     The largest element is taken out first; where it is infinite, it is the result.
@@ -319,8 +330,8 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> logsumexp(dvector("x")).ndim
+    >>> import theano.tensor as T
+    >>> T.logsumexp(T.dvector("x")).ndim
     0
     """
     variable = as_tensor_variable(x)

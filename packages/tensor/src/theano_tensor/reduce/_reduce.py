@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import Array, AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 
 
-class Reduce(Op):
+class Reduce(TensorOp):
     """Base of reductions of `axis` by `combine`.
 
     Parameters
@@ -41,7 +43,7 @@ class Reduce(Op):
     identity: ClassVar[float | int | None] = None
     label: ClassVar[str]
 
-    def __init__(self, axis: Any = None) -> None:
+    def __init__(self, axis: AxisLike = None) -> None:
         self.axis = as_axes(axis)
 
     @property
@@ -53,7 +55,7 @@ class Reduce(Op):
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
-    def needs_no_native_form(self, node: Apply) -> bool:
+    def needs_no_native_form(self, node: Apply[Self, Tensor]) -> bool:
         """Tell whether the linker that runs native code only takes a node: over no axes, nothing is reduced."""
         return not self.axes(node.inputs[0].type.ndim)
 
@@ -82,7 +84,7 @@ class Reduce(Op):
         """Convert the input where the reduction needs another dtype."""
         return x
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if an axis does not exist."""
         variable = self.prepare(as_tensor_variable(x))
         op = self.resolved(variable)
@@ -91,13 +93,13 @@ class Reduce(Op):
         return Apply(op, [variable], [tensor_type(op.result_dtype(variable.type.dtype), tuple(shape)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
             output_storage[0][0] = np.array(self.reduce_array(inputs[0]), dtype=node.outputs[0].type.dtype)
 
-    def reduce_array(self, x: Any) -> Any:
+    def reduce_array(self, x: Array) -> Any:
         """Reduction the elements of an array, in the dtype of the accumulator or the result."""
         axes = self.axes(x.ndim)
         return self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(dtype_name(x.dtype))) if axes else x
@@ -140,7 +142,9 @@ class AccumulatingReduce(Reduce):
     __props__: ClassVar[tuple[str, ...]] = ("axis", "dtype", "acc_dtype")
     identity: ClassVar[float | int | None]
 
-    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+    def __init__(
+        self, axis: AxisLike = None, dtype: DTypeLike | None = None, acc_dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(axis)
         self.dtype = None if dtype is None else canonical_dtype(dtype, config.floatX)
         self.acc_dtype = None if acc_dtype is None else canonical_dtype(acc_dtype, config.floatX)
@@ -207,7 +211,11 @@ class Prod(AccumulatingReduce):
     label = "prod"
 
     def __init__(
-        self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, no_zeros_in_input: bool = False
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        acc_dtype: DTypeLike | None = None,
+        no_zeros_in_input: bool = False,
     ) -> None:
         super().__init__(axis, dtype, acc_dtype)
         self.no_zeros_in_input = bool(no_zeros_in_input)
@@ -242,7 +250,7 @@ class Supremum(Max):
 
     identity = float("-inf")
 
-    def reduce_array(self, x: Any) -> Any:
+    def reduce_array(self, x: Array) -> Any:
         """Reduction with a start, so that nothing has a largest element too."""
         return np.maximum.reduce(x, axis=self.axes(x.ndim), initial=-np.inf) if x.ndim else x
 
@@ -301,13 +309,13 @@ def scaled(x: Tensor, part: Tensor) -> Tensor:
 
 
 @pullback.register(Sum)
-def _pullback_sum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_sum(node: Apply[Sum, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
     return [scaled(x, second(x, restore(as_tensor_variable(cotangents[0]), node)))]
 
 
 @pullback.register(Prod)
-def _pullback_prod(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_prod(node: Apply[Prod, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
     return [scaled(x, restore(as_tensor_variable(cotangents[0]), node) * conj(_others(node)))]
 
@@ -326,7 +334,7 @@ def _others(node: Apply) -> Tensor:
 
 
 @pullback.register(Max, Min)
-def _pullback_extremum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_extremum(node: Apply[Max | Min, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Each element that equals the extremum gets the whole cotangent."""
     (x,) = node.inputs
     g = restore(as_tensor_variable(cotangents[0]), node)
@@ -334,13 +342,13 @@ def _pullback_extremum(node: Apply, cotangents: list[Variable]) -> list[Variable
 
 
 @pullback.register(LogicalReduce)
-def _pullback_logical(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_logical(node: Apply[LogicalReduce, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
     return [x.zeros_like(dtype=config.floatX)]
 
 
 @pushforward.register(Sum)
-def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_sum(node: Apply[Sum, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     dtype = node.outputs[0].type.dtype
     if tangents[0] is None or dtype in DISCRETE_DTYPES:
         return [None]
@@ -348,7 +356,7 @@ def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Varia
 
 
 @pushforward.register(Prod)
-def _pushforward_prod(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_prod(node: Apply[Prod, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     dtype = node.outputs[0].type.dtype
     if tangents[0] is None or dtype in DISCRETE_DTYPES:
         return [None]
@@ -356,12 +364,12 @@ def _pushforward_prod(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @pushforward.register(LogicalReduce)
-def _pushforward_logical(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_logical(node: Apply[LogicalReduce, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @pushforward.register(Max, Min)
-def _pushforward_extremum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_extremum(node: Apply[Max | Min, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None or node.outputs[0].type.dtype in DISCRETE_DTYPES:
         return [None]
     (x,) = node.inputs
@@ -369,14 +377,14 @@ def _pushforward_extremum(node: Apply, tangents: list[Variable | None]) -> list[
 
 
 @shape_rule.register(Reduce)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Reduce, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     gone = set(node.op.axes(len(shape)))
     return [tuple(length for i, length in enumerate(shape) if i not in gone)]
 
 
 @native_kernel.register(Reduce)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[Reduce, Tensor]) -> Kernel | None:
     op, (x,), (y,) = node.op, node.inputs, node.outputs
     axes = op.axes(x.type.ndim)
     if not axes:
@@ -392,7 +400,7 @@ def _native(node: Apply) -> Kernel | None:
     )
 
 
-def keep_dims(x: Tensor, y: Tensor, axis: Any) -> Tensor:
+def keep_dims(x: Tensor, y: Tensor, axis: AxisLike) -> Tensor:
     """Return the reduction `y` of `x` with its reduced axes back, of length 1."""
     axes = normal_axes("keepdims", as_axes(axis), x)
     gone = set(range(x.type.ndim) if axes is None else axes)

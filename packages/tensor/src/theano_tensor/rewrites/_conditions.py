@@ -6,15 +6,16 @@ from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 
+from .._core._variable import Tensor
 from ._language import FLOATS, is_float
 
 
-def gives_floats(fgraph: FunctionGraph, node: Apply) -> bool:
+def gives_floats(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """The result is real and floating-point."""
     return getattr(node.outputs[0].type, "dtype", None) in FLOATS
 
 
-def has_sign(a: Any) -> bool:
+def has_sign(a: Tensor) -> bool:
     """The tensor `a` holds no truth values."""
     return bool(a.type.dtype != "bool")
 
@@ -24,12 +25,12 @@ def is_no_float(a: Variable) -> bool:
     return not is_float(a)
 
 
-def is_as_precise(node: Apply, x: Any) -> bool:
+def is_as_precise(node: Apply[Any, Tensor], x: Tensor) -> bool:
     """The tensor `x` has the dtype of the result."""
     return bool(x.type.dtype == node.outputs[0].type.dtype)
 
 
-def gives_truth(node: Apply) -> bool:
+def gives_truth(node: Apply[Any, Tensor]) -> bool:
     """The result holds truth values."""
     return bool(node.outputs[0].type.dtype == "bool")
 

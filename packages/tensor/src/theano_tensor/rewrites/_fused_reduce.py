@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
+from .._core._variable import Tensor
 from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 
 
-def is_fusible_reduction(node: Apply) -> bool:
+def is_fusible_reduction(node: Apply[Any, Tensor]) -> bool:
     """Tell whether a node is a reduction that a :class:`FusedReduce` can compute besides others."""
     op = node.op
     if not isinstance(op, Reduce) or not op.axes(node.inputs[0].type.ndim):
@@ -51,7 +53,7 @@ class FusedReduce(Op):
         """How many results are kept element by element."""
         return self.scalar_op.nout - len(self.reductions)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors with one number of dimensions.
 
         Raises
@@ -73,12 +75,12 @@ class FusedReduce(Op):
             outputs.append(tensor_type(reduction.result_dtype(dtype), left).make_variable())
         return Apply(self, variables, outputs)
 
-    def element_dtypes(self, node: Apply) -> tuple[str, ...]:
+    def element_dtypes(self, node: Apply[Self, Tensor]) -> tuple[str, ...]:
         """Return the dtypes of all results of the scalar op."""
         return self.scalar_op.result_dtypes(*(x.type.dtype for x in node.inputs))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
@@ -99,8 +101,8 @@ class FusedReduce(Op):
 
 
 @native_kernel.register(FusedReduce)
-def _native(node: Apply) -> Kernel | None:
-    op = cast(FusedReduce, node.op)
+def _native(node: Apply[FusedReduce, Tensor]) -> Kernel | None:
+    op = node.op
     dtypes, ndim = op.element_dtypes(node), node.inputs[0].type.ndim
     reduced = zip(op.reductions, dtypes[op.n_kept :], node.outputs[op.n_kept :], strict=True)
     return ReductionKernel(
@@ -120,8 +122,8 @@ pullback.declare_absent(FusedReduce, "it is made when functions are compiled, af
 
 
 @shape_rule.register(FusedReduce)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    op = cast(FusedReduce, node.op)
+def _shape(node: Apply[FusedReduce, Tensor], input_shapes: list[Any]) -> list[Any]:
+    op = node.op
     ndim = node.inputs[0].type.ndim
     pairs = list(zip(input_shapes, node.inputs, strict=True))
     full = tuple(next((s[axis] for s, x in pairs if x.type.shape[axis] != 1), 1) for axis in range(ndim))

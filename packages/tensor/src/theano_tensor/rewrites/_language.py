@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import constant
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise
 
@@ -32,7 +33,7 @@ _LIFTED: dict[ScalarOp, Elemwise] = {}
 
 def call(op: ScalarOp, *inputs: Tensor) -> Tensor:
     """Apply a scalar op with one result to tensors."""
-    return cast(Tensor, lift(op).make_node(*inputs).outputs[0])
+    return lift(op).make_node(*inputs).outputs[0]
 
 
 def operands(variable: Variable, *ops: ScalarOp) -> list[Tensor] | None:
@@ -68,7 +69,7 @@ def number(variable: Variable) -> Any:
         variable = node.inputs[0]
 
 
-def scalar_constant(value: Any, dtype: str, ndim: int) -> Tensor:
+def scalar_constant(value: TensorLike, dtype: str, ndim: int) -> Tensor:
     """Return a constant with `ndim` dimensions of length 1."""
     return constant(np.full((1,) * ndim, value, dtype=dtype))
 
@@ -84,7 +85,7 @@ def can_replace(old: Variable, new: Variable) -> bool:
     return old.type.is_super(new.type) and pattern == getattr(new.type, "broadcastable", None)
 
 
-def fitted(node: Apply, new: Tensor, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
+def fitted(node: Apply[Any, Tensor], new: Tensor, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
     """Return `new` as the replacement for the only output of an elementwise node, or None if it cannot be made to fit.
 
     Parameters
@@ -102,8 +103,8 @@ def fitted(node: Apply, new: Tensor, donors: Sequence[Variable] | None = None) -
     if new.type.ndim != old.ndim:
         return None
     for donor in node.inputs if donors is None else donors:
-        if getattr(donor.type, "ndim", None) == old.ndim:
-            filled = call(scalar.second, cast(Tensor, donor), new)
+        if isinstance(donor, Tensor) and donor.type.ndim == old.ndim:
+            filled = call(scalar.second, donor, new)
             if can_replace(node.outputs[0], filled):
                 return [filled]
     return None
@@ -125,7 +126,14 @@ def negated(variable: Variable) -> Tensor | None:
     return inner[0] if inner is not None and is_float(inner[0]) else None
 
 
-def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
+def maker(variable: Tensor) -> Apply[Any, Tensor]:
+    """Return the node that makes a variable which is known to be made by one."""
+    node = variable.owner
+    assert node is not None
+    return node
+
+
+def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply[Any, Tensor] | None:
     """Return the node that is the only user of `variable`, or None."""
     return fgraph.sole_client(variable)
 
@@ -144,8 +152,10 @@ def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> Tensor:
     for node, _ in clients[:MAX_CLIENTS]:
         if isinstance(node, Apply) and node.op == op and len(node.inputs) == len(inputs):
             if all(map(_is_same, node.inputs, inputs)):
-                return cast(Tensor, node.outputs[0])
-    return cast(Tensor, op.make_node(*inputs).outputs[0])
+                there: Tensor = node.outputs[0]
+                return there
+    made: Tensor = op.make_node(*inputs).outputs[0]
+    return made
 
 
 def _is_same(a: Variable, b: Variable) -> bool:

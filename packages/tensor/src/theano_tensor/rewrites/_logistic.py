@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import field
-from typing import cast
 
-from theano_graph import Apply, Variable, record
+from theano_graph import record
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
-from ._language import call, is_float, kind_of, number, operands
+from ._language import call, is_float, kind_of, maker, number, operands
 from ._products import Product
 
 #: Terms of a sum that are looked at to see whether two arguments are opposite.
@@ -76,7 +75,7 @@ def _terms(variable: Tensor, weight: float) -> list[tuple[Tensor, float]] | None
     return None
 
 
-def one_plus(variable: Variable) -> Tensor | None:
+def one_plus(variable: Tensor) -> Tensor | None:
     """Return x if `variable` is ``1 + x``."""
     inputs = operands(variable, scalar.add)
     if inputs is None or len(inputs) != 2:
@@ -87,7 +86,7 @@ def one_plus(variable: Variable) -> Tensor | None:
     return None
 
 
-def one_minus(variable: Variable) -> Tensor | None:
+def one_minus(variable: Tensor) -> Tensor | None:
     """Return x if `variable` is ``1 - x``, also written ``1 + -x``."""
     inputs = operands(variable, scalar.sub)
     if inputs is not None and number(inputs[0]) == 1:
@@ -106,24 +105,22 @@ _ATOMS = frozenset(type(op) for op in (scalar.sigmoid, scalar.exp, scalar.add, s
 _BETWEEN = frozenset(type(op) for op in (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, scalar.sqr))
 
 
-def may_be_logistic(variables: Iterable[Variable], depth: int = 1) -> bool:
+def may_be_logistic(variables: Iterable[Tensor], depth: int = 1) -> bool:
     """Tell whether one of some variables may have logistic factors: False for most, at little cost."""
     for variable in variables:
         kind = kind_of(variable)
-        if kind in _ATOMS or (
-            kind in _BETWEEN and (not depth or may_be_logistic(cast(Apply, variable.owner).inputs, depth - 1))
-        ):
+        if kind in _ATOMS or (kind in _BETWEEN and (not depth or may_be_logistic(maker(variable).inputs, depth - 1))):
             return True
     return False
 
 
-def logistic_atom(variable: Variable) -> Atom | None:
+def logistic_atom(variable: Tensor) -> Atom | None:
     """Return what `variable` is as a product of sigmoids of a floating-point argument, or None."""
     atom = _atom(variable)
     return atom if atom is not None and atom[0].type.dtype == getattr(variable.type, "dtype", None) else None
 
 
-def _atom(variable: Variable) -> Atom | None:
+def _atom(variable: Tensor) -> Atom | None:
     if kind_of(variable) not in _ATOMS:
         return None
     inner = operands(variable, scalar.sigmoid)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, record
+from theano_graph import Apply, FunctionGraph, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
-from ._language import FLOATS, call, cast_to, kind_of, number, scalar_constant, sole_client
+from ._language import FLOATS, call, cast_to, kind_of, maker, number, scalar_constant, sole_client
 
 #: No product with more factors is taken apart: the work for one node stays bounded.
 MAX_FACTORS = 48
@@ -35,13 +35,13 @@ _ENTERED = (_PRODUCTS, _PRODUCTS | {_SQUARE})
 _LIMITS = MappingProxyType({dtype: (float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)) for dtype in FLOATS})
 
 
-def is_product(variable: Variable) -> bool:
+def is_product(variable: Tensor) -> bool:
     """Tell whether a variable is made by a multiplication, a division, a reciprocal or a change of sign."""
     node = variable.owner
     return node is not None and isinstance(node.op, Elemwise) and type(node.op.scalar_op) in _PRODUCTS
 
 
-def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
+def is_inside_product(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """Tell whether the only user of a product is a product of the same dtype: the better place to look at both."""
     output = node.outputs[0]
     client = sole_client(fgraph, output)
@@ -130,16 +130,16 @@ def _power(variable: Tensor, power: int) -> Tensor:
     return result
 
 
-def whole_power(variable: Variable) -> int | None:
+def whole_power(variable: Tensor) -> int | None:
     """Return the exponent of a power of a float of the same dtype, if it is a small whole number other than 0."""
     node = variable.owner
     if node is None or not isinstance(node.op, Elemwise) or type(node.op.scalar_op) is not _POWER:
         return None
-    base, by = cast("list[Tensor]", node.inputs)
+    base, by = node.inputs
     value = number(by)
     if not isinstance(value, (int, float)) or not 0 < abs(value) <= MAX_POWER or value != int(value):
         return None
-    return int(value) if base.type.dtype in FLOATS and base.type.dtype == cast(Tensor, variable).type.dtype else None
+    return int(value) if base.type.dtype in FLOATS and base.type.dtype == variable.type.dtype else None
 
 
 def _multiplications(exponent: int) -> int:
@@ -177,11 +177,11 @@ def flatten_product(root: Tensor, *, squares: bool = False, fgraph: FunctionGrap
             and fgraph.sole_client(variable) is not None
         ):
             product.nodes += _multiplications(exponent) * abs(power)
-            stack.append((cast(Tensor, cast(Apply, node).inputs[0]), exponent * power))
+            stack.append((maker(variable).inputs[0], exponent * power))
         elif kind in entered or (variable is root and kind is _SQUARE and dtype in FLOATS):
             shown = variable is root or fgraph is None or fgraph.sole_client(variable) is not None
             if shown and variable.type.dtype == dtype:
-                stack.extend(_parts(product, cast(Apply, node), kind, power))
+                stack.extend(_parts(product, maker(variable), kind, power))
             else:
                 product.multiply(variable, power)
         else:
@@ -202,10 +202,10 @@ def shared_product(fgraph: FunctionGraph, root: Tensor) -> Product:
     It is not to be changed: :meth:`Product.copy` is.
     """
     key = ("product", root)
-    found = fgraph.derived.get(key)
+    found: Product | None = fgraph.derived.get(key)
     if found is None:
         found = fgraph.derived[key] = flatten_product(root)
-    return cast(Product, found)
+    return found
 
 
 def _absorb(product: Product, value: Any, power: int, dtype: str) -> bool:
@@ -223,9 +223,11 @@ def _absorb(product: Product, value: Any, power: int, dtype: str) -> bool:
     return True
 
 
-def _parts(product: Product, node: Apply, kind: type[ScalarOp] | None, power: int) -> list[tuple[Tensor, int]]:
+def _parts(
+    product: Product, node: Apply[Any, Tensor], kind: type[ScalarOp] | None, power: int
+) -> list[tuple[Tensor, int]]:
     """Return what the product that a node makes consists of, the last factor first, with powers."""
-    inputs = cast("list[Tensor]", node.inputs)
+    inputs = node.inputs
     if kind is _MUL:
         product.nodes += (len(inputs) - 1) * abs(power)
         return [(v, power) for v in reversed(inputs)]

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
-from theano_graph import Op, record
+from theano_graph import Apply, FunctionGraph, Op, record
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness, NodeRewriter, Phase, RewriteDatabase, constant_folding, node_rewriter
 
+from ..elemwise import Elemwise
 from ._language import lift
 
 #: Levels of rewriting that contain FAST_RUN's rules.
 _RUN_TAGS = ("fast_run", "o3", "o4", "unsafe")
 
 Tracked = ScalarOp | Op | type[Op]
+OpT = TypeVar("OpT", bound=Op)
+
+
+class RuleNames(TypedDict, total=False):
+    """How far a rule looks and what it is called; see :func:`rule`."""
+
+    reach: int
+    key: str | None
+    names: Iterable[str]
+
+
+class RuleOptions(RuleNames, total=False):
+    """Where a rule is registered as well."""
+
+    phases: Sequence[Phase]
+    exactness: Exactness
+    tags: Iterable[str]
+    reference: str | None
 
 
 @record
@@ -32,6 +51,19 @@ class Entry:
 RULES: list[Entry] = []
 
 
+# A function of nodes of one class of ops is checked to take these; one of several classes, to take nodes.
+@overload
+def rule(
+    track: type[OpT], /, **options: Unpack[RuleOptions]
+) -> Callable[[Callable[[FunctionGraph, Apply[OpT]], object]], NodeRewriter]: ...
+@overload
+def rule(
+    *tracks: ScalarOp | Elemwise, **options: Unpack[RuleOptions]
+) -> Callable[[Callable[[FunctionGraph, Apply[Elemwise]], object]], NodeRewriter]: ...
+@overload
+def rule(
+    *tracks: Tracked, **options: Unpack[RuleOptions]
+) -> Callable[[Callable[[FunctionGraph, Apply], object]], NodeRewriter]: ...
 def rule(
     *tracks: Tracked,
     phases: Sequence[Phase] = (Phase.CANONICALIZE,),
@@ -69,6 +101,14 @@ def rule(
     return decorate
 
 
+@overload
+def stabilizing(
+    *tracks: ScalarOp | Elemwise, **options: Unpack[RuleNames]
+) -> Callable[[Callable[[FunctionGraph, Apply[Elemwise]], object]], NodeRewriter]: ...
+@overload
+def stabilizing(
+    *tracks: Tracked, **options: Unpack[RuleNames]
+) -> Callable[[Callable[[FunctionGraph, Apply], object]], NodeRewriter]: ...
 def stabilizing(
     *tracks: Tracked, reach: int = 1, key: str | None = None, names: Iterable[str] = ()
 ) -> Callable[..., NodeRewriter]:

@@ -13,6 +13,7 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Context, Fit, Language, Operation, OpPattern
 
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import Dot
@@ -30,7 +31,7 @@ class TensorLanguage(Language):
     def read(self, variable: Variable) -> Any:
         return number(variable)
 
-    def literal(self, value: Any, node: Apply) -> Variable:
+    def literal(self, value: TensorLike, node: Apply[Any, Tensor]) -> Variable:
         output = node.outputs[0].type
         return scalar_constant(value, output.dtype, output.ndim)
 
@@ -38,7 +39,7 @@ class TensorLanguage(Language):
         made = op.make_node(*inputs).outputs[0] if isinstance(op, Elemwise) else op(*inputs)
         return cast(Variable, made)
 
-    def fitted(self, node: Apply, new: Variable, fit: Fit) -> list[Variable] | None:
+    def fitted(self, node: Apply[Any, Tensor], new: Variable, fit: Fit) -> list[Variable] | None:
         if fit is Fit.EXACT:
             return [new] if can_replace(node.outputs[0], new) else None
         if fit is not Fit.CONVERTED:

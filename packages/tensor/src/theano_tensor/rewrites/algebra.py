@@ -6,7 +6,7 @@ operations.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from theano_linker_c import scalar
 from theano_optimize import Context, Phase
 
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, has_sign, is_no_float
@@ -31,8 +32,8 @@ _ABS, _POW = scalar.Abs(), scalar.Pow()
 BOTH = (Phase.CANONICALIZE, Phase.STABILIZE)
 
 
-def _inputs(node: Apply) -> list[Tensor]:
-    return cast("list[Tensor]", node.inputs)
+def _inputs(node: Apply[Any, Tensor]) -> list[Tensor]:
+    return node.inputs
 
 
 @equations(scalar.add, reach=0, key="local_add_specialize", tags=ONLY_RUN)
@@ -121,7 +122,7 @@ def sign_in_product(a: Anything, x: Real, y: Real) -> Equations:
     names=("local_neg_to_mul", "local_inv_canon"),
     tags=ONLY_RUN,
 )
-def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
+def factors_gathered(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``x**3 / x**2 -> x``: the normal form, where it is shorter.
 
     As everywhere in the language, ``x * y / y`` is x also where y is zero, and ``x / x`` is 1.
@@ -149,7 +150,7 @@ def _leaves(root: Variable, fgraph: FunctionGraph) -> list[Variable]:
 
 
 @rule(scalar.add, scalar.sub, reach=2)
-def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | Found:
+def constants_in_sum(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> dict[Variable, Variable] | Found:
     """``(x + 1) + 2 -> x + 3``, also with differences, where nothing else uses the inner sum.
 
     Constants that are added further up go into the same sum, one after the other: a chain of them is one replacement.
@@ -159,7 +160,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Varia
         return None
     y, total, y_sign = found
     top, dtype = node, node.outputs[0].type.dtype
-    # Other rules move signs, step by step; what is constant altogether is left to folding.
+    # Other rules move signs, step by step; what is constant altogether is left to constant folding.
     while y_sign > 0 and number(y) is None:
         client = sole_client(fgraph, top.outputs[0])
         if client is None or client.outputs[0].type.dtype != dtype or not operands(client.outputs[0], scalar.add):
@@ -177,7 +178,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Varia
     return fitted(node, _sum_of(*found, dtype))
 
 
-def _joined_constants(fgraph: FunctionGraph, node: Apply) -> tuple[Tensor, Any, int] | None:
+def _joined_constants(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> tuple[Tensor, Any, int] | None:
     """Return y, the constant and the sign of y where a node is ``(y + c) + d``, with any signs."""
     for x in _inputs(node):
         beside = _constant_beside(node, x)
@@ -193,7 +194,7 @@ def _joined_constants(fgraph: FunctionGraph, node: Apply) -> tuple[Tensor, Any, 
     return None
 
 
-def _constant_beside(node: Apply, x: Variable) -> tuple[int, Any] | None:
+def _constant_beside(node: Apply[Any, Tensor], x: Variable) -> tuple[int, Any] | None:
     """Return the sign of `x`, and the other term, where a node adds a number to it, or takes one from the other."""
     output = node.outputs[0]
     if not is_float(output) or len(node.inputs) != 2 or operands(output, scalar.add, scalar.sub) is None:
@@ -206,7 +207,7 @@ def _constant_beside(node: Apply, x: Variable) -> tuple[int, Any] | None:
     return (1, sign * value) if x is a else (sign, value)
 
 
-def _sum_of(y: Tensor, total: Any, y_sign: int, dtype: str) -> Tensor:
+def _sum_of(y: Tensor, total: TensorLike, y_sign: int, dtype: str) -> Tensor:
     constant = scalar_constant(total, dtype, y.type.ndim)
     return call(scalar.add, y, constant) if y_sign > 0 else call(scalar.sub, constant, y)
 
@@ -249,7 +250,7 @@ def minus_one_in_product(a: Anything) -> Equations:
     ]
 
 
-def gives_no_complex_numbers(node: Apply) -> bool:
+def gives_no_complex_numbers(node: Apply[Any, Tensor]) -> bool:
     """The result holds no complex numbers."""
     return node.outputs[0].type.dtype not in COMPLEX_DTYPES
 

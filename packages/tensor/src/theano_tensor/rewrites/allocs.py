@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +40,12 @@ ONLY_RUN = ("fast_run",)
 allocated, empty = applied("alloc", Alloc), applied("empty", AllocEmpty)
 
 
-def _alloc(variable: Variable) -> Apply | None:
+def _alloc(variable: Tensor) -> Apply[Any, Tensor] | None:
     node = variable.owner
     return node if node is not None and isinstance(node.op, Alloc) else None
 
 
-def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
+def _is_length(length: Tensor, x: Tensor, axis: int) -> bool:
     owner = length.owner
     if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
         return True
@@ -56,17 +56,17 @@ def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
     if view is None or not isinstance(view.op, DimShuffle):
         return False
     source = view.op.order[axis]
-    return isinstance(source, int) and _is_length(length, cast(Tensor, view.inputs[0]), source)
+    return isinstance(source, int) and _is_length(length, view.inputs[0], source)
 
 
-def _padded(value: Variable, ndim: int) -> Tensor:
-    x = cast(Tensor, value)
+def _padded(value: Tensor, ndim: int) -> Tensor:
+    x = value
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
 
 
-def are_own_lengths(fgraph: FunctionGraph, node: Apply) -> bool:
+def are_own_lengths(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """The lengths are those of the value."""
-    value, lengths = cast(Tensor, node.inputs[0]), node.inputs[1:]
+    value, lengths = node.inputs[0], node.inputs[1:]
     return value.type.ndim == len(lengths) and all(_is_length(n, value, axis) for axis, n in enumerate(lengths))
 
 
@@ -79,11 +79,11 @@ def alloc_of_own_shape(a: Anything) -> Equations:
 @rule(
     Elemwise, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_elemwise_alloc", names=("local_alloc_optimization",)
 )
-def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(alloc(value, shape), y) -> f(value, y)`` where y is known to have that shape."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.inputs) < 2:
         return None
-    inputs = cast("list[Tensor]", list(node.inputs))
+    inputs = list(node.inputs)
     changed = False
     for i, x in enumerate(inputs):
         made = _alloc(x)
@@ -92,10 +92,10 @@ def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         trial = [*inputs[:i], _padded(made.inputs[0], x.type.ndim), *inputs[i + 1 :]]
         if all(map(can_replace, node.outputs, node.op.make_node(*trial).outputs)):
             inputs, changed = trial, True
-    return cast("list[Variable]", node.op.make_node(*inputs).outputs) if changed else None
+    return list(node.op.make_node(*inputs).outputs) if changed else None
 
 
-def _has_shape(made: Apply, x: Tensor, y: Tensor) -> bool:
+def _has_shape(made: Apply[Any, Tensor], x: Tensor, y: Tensor) -> bool:
     """Tell whether y is known, or by the user's leave assumed, to have the shape of the alloc `made`, giving x."""
     if y.type.broadcastable != x.type.broadcastable:
         return False
@@ -105,9 +105,9 @@ def _has_shape(made: Apply, x: Tensor, y: Tensor) -> bool:
 
 
 @rule(AdvancedIncSubtensor1, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), names=("local_useless_inc_subtensor_alloc",))
-def filled_rows(fgraph: FunctionGraph, node: Apply) -> Found:
+def filled_rows(fgraph: FunctionGraph, node: Apply[AdvancedIncSubtensor1, Tensor]) -> Found:
     """``inc_subtensor(x[rows], alloc(value, shape)) -> inc_subtensor(x[rows], value)`` where the shape fits."""
-    x, y, rows = cast("list[Tensor]", node.inputs)
+    x, y, rows = node.inputs
     made = _alloc(y)
     if made is None or y.type.ndim != x.type.ndim:
         return None
@@ -118,13 +118,13 @@ def filled_rows(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-def _is_length_of(length: Variable, x: Tensor, axis: int) -> bool:
+def _is_length_of(length: Tensor, x: Tensor, axis: int) -> bool:
     """Tell whether a variable is known to be the length of a dimension of a tensor, or of one that an `Alloc` made."""
     made = _alloc(x)
     return _is_length(length, x, axis) or (made is not None and _is_same_length(made.inputs[1 + axis], length))
 
 
-def _is_same_length(a: Variable, b: Variable) -> bool:
+def _is_same_length(a: Tensor, b: Tensor) -> bool:
     one, other = a.owner, b.owner
     return a is b or (
         one is not None
@@ -136,11 +136,11 @@ def _is_same_length(a: Variable, b: Variable) -> bool:
 
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_alloc_unary")
-def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(alloc(value, shape)) -> alloc(f(value), shape)``: f is computed once for each element of the value."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.outputs) != 1:
         return None
-    large = [v for v in node.inputs if not is_broadcast(cast(Tensor, v))]
+    large = [v for v in node.inputs if not is_broadcast(v)]
     made = _alloc(large[0]) if len(large) == 1 else None
     if made is None or sole_client(fgraph, large[0]) is None:
         return None
@@ -151,12 +151,12 @@ def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Sum, Prod, tags=ONLY_RUN, key="local_sum_alloc", names=("local_sum_prod_alloc", "local_opt_alloc"))
-def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def reduction_of_alloc(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -> Found:
     """The sum of equal numbers is one of them times their count, their product is its power."""
     made = _alloc(node.inputs[0])
     if made is None:
         return None
-    value = cast(Tensor, made.inputs[0])
+    value = made.inputs[0]
     output = node.outputs[0]
     if not is_broadcast(value) or not is_regular(value) or is_float(value) != is_float(output):
         return None
@@ -170,7 +170,7 @@ def fill_as_alloc(like: Anything, a: Anything) -> Equations:
     return [(fill(like, a) >> allocated_like(like, a)).when(is_needed_no_more)]
 
 
-def is_needed_no_more(fgraph: FunctionGraph, node: Apply, like: Tensor) -> bool:
+def is_needed_no_more(fgraph: FunctionGraph, node: Apply[Any, Tensor], like: Tensor) -> bool:
     """The tensor `like` then goes, or no loop has the result for an operand."""
     if like.type.ndim == 0 or like.type.broadcastable != node.outputs[0].type.broadcastable:
         return False
@@ -184,17 +184,17 @@ def allocated_like(context: Context, like: Tensor, a: Tensor) -> Tensor:
     return alloc(a, *(shape_i(like, axis) for axis in range(like.type.ndim)))
 
 
-def _is_operand(fgraph: FunctionGraph, variable: Variable) -> bool:
+def _is_operand(fgraph: FunctionGraph, variable: Tensor) -> bool:
     """Tell whether something that may become part of a loop, which needs no filled tensor, uses a variable."""
     users = [client.op for client, _ in fgraph.clients(variable) if isinstance(client, Apply)]
     return any(isinstance(op, (Elemwise, Reduce, DimShuffle)) for op in users)
 
 
 @rule(DimShuffle, tags=ONLY_RUN, key="local_alloc_dimshuffle", names=("local_dimshuffle_alloc",))
-def view_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def view_of_alloc(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """``dimshuffle(alloc(number, n, m)) -> alloc(number, ...)`` with the lengths in their new order."""
     made = _alloc(node.inputs[0])
-    if made is None or not is_broadcast(cast(Tensor, made.inputs[0])):
+    if made is None or not is_broadcast(made.inputs[0]):
         return None
     lengths = made.inputs[1:]
     one = scalar_constant(1, "int64", 0)
@@ -233,7 +233,7 @@ def is_of_no_dimensions(a: Tensor) -> bool:
     return not a.type.ndim
 
 
-def is_filled_with_zeros(variable: Variable) -> bool:
+def is_filled_with_zeros(variable: Tensor) -> bool:
     """Tell whether a tensor is made by filling with zeros."""
     made = _alloc(variable)
     fill = operands(variable, scalar.second)

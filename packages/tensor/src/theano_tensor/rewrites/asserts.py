@@ -6,6 +6,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_optimize import Fit
 
 from .._assert import CheckAndRaise
+from .._core._variable import Tensor
 from ._equations import Anything, Equations, equations
 from ._language import number
 from ._registry import rule
@@ -16,7 +17,7 @@ check = applied("check", CheckAndRaise)
 
 
 @rule(CheckAndRaise, reach=0, key="local_remove_useless_assert")
-def assert_of_truth(fgraph: FunctionGraph, node: Apply) -> Found:
+def assert_of_truth(fgraph: FunctionGraph, node: Apply[CheckAndRaise, Tensor]) -> Found:
     """Conditions that are constant and true, and those given twice, need no check; without conditions none is left."""
     value, *conditions = node.inputs
     kept = list(dict.fromkeys(c for c in conditions if not number(c)))

@@ -6,7 +6,7 @@ All rules of this module are steps of one database, ``BlasOpt``, whose parts mod
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
@@ -22,7 +22,7 @@ from theano_optimize import (
 
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._variable import Tensor
-from ..elemwise import DimShuffle, dimshuffle
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import (
     Dot,
     Dot22,
@@ -36,23 +36,23 @@ from ..linear import (
     matrix_product,
     view_roots,
 )
-from ._language import call, can_replace, cast_to, is_broadcast, lift, number, sole_client
+from ._language import call, can_replace, cast_to, is_broadcast, lift, maker, number, sole_client
 from .blas_sums import DTYPES, GemmOptimizer, is_read_elementwise, transposed, without_dimensions
 
 Found = list[Variable] | None
 _TAGS = ("fast_run", "o3", "o4", "unsafe")
 
 
-def _inputs(node: Apply) -> list[Tensor]:
-    return cast("list[Tensor]", node.inputs)
+def _inputs(node: Apply[Any, Tensor]) -> list[Tensor]:
+    return node.inputs
 
 
-def _fitting(node: Apply, new: Tensor) -> Found:
+def _fitting(node: Apply[Any, Tensor], new: Tensor) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
 @node_rewriter([Dot], name="local_dot_to_dot22", phase=Phase.BLAS, tags=("fast_run", "dot22"))
-def dot_to_dot22(fgraph: FunctionGraph, node: Apply) -> Found:
+def dot_to_dot22(fgraph: FunctionGraph, node: Apply[Dot, Tensor]) -> Found:
     """``Dot`` of two matrices of one dtype that BLAS has becomes ``Dot22``."""
     x, y = _inputs(node)
     if (
@@ -62,11 +62,11 @@ def dot_to_dot22(fgraph: FunctionGraph, node: Apply) -> Found:
         or x.type.dtype not in (*DTYPES, *COMPLEX_DTYPES)
     ):
         return None
-    return _fitting(node, cast(Tensor, dot22(x, y)))
+    return _fitting(node, dot22(x, y))
 
 
 @node_rewriter([lift(scalar.mul)], name="local_dot22_to_dot22scalar", phase=Phase.BLAS)
-def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply) -> Found:
+def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``a * Dot22(x, y)`` becomes ``Dot22Scalar(x, y, a)``, unless elementwise operations go on with it."""
     factors = _inputs(node)
     products = [v for v in factors if v.owner is not None and isinstance(v.owner.op, Dot22)]
@@ -79,8 +79,8 @@ def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply) -> Found:
     for v in numbers:
         own = cast_to(without_dimensions(v), products[0].type.dtype)
         alpha = own if alpha is None else call(scalar.mul, alpha, own)
-    x, y = cast(Apply, products[0].owner).inputs
-    return _fitting(node, cast(Tensor, dot22_scalar(x, y, alpha)))
+    x, y = maker(products[0]).inputs
+    return _fitting(node, dot22_scalar(x, y, alpha))
 
 
 def _has_length_one(v: Tensor, axis: int) -> bool:
@@ -94,21 +94,21 @@ def _without(v: Tensor, axis: int) -> Tensor:
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].type.ndim == 1:
         order = list(node.op.order)
         if order[axis] == "x" and order[kept] == 0:
-            return cast(Tensor, node.inputs[0])
+            return node.inputs[0]
     return dimshuffle(v, (kept,))
 
 
 @node_rewriter([Gemm], name="local_gemm_to_ger", phase=Phase.BLAS)
-def gemm_to_ger(fgraph: FunctionGraph, node: Apply) -> Found:
+def gemm_to_ger(fgraph: FunctionGraph, node: Apply[Gemm, Tensor]) -> Found:
     """``z + a x y`` for a column x and a row y: an update of rank 1."""
     z, a, x, y, b = _inputs(node)
     if number(b) != 1 or not (_has_length_one(x, 1) and _has_length_one(y, 0)):
         return None
-    return _fitting(node, cast(Tensor, ger(z, a, _without(x, 1), _without(y, 0))))
+    return _fitting(node, ger(z, a, _without(x, 1), _without(y, 0)))
 
 
 @node_rewriter([Gemm], name="local_gemm_to_gemv", phase=Phase.BLAS)
-def gemm_to_gemv(fgraph: FunctionGraph, node: Apply) -> Found:
+def gemm_to_gemv(fgraph: FunctionGraph, node: Apply[Gemm, Tensor]) -> Found:
     """``b z + a x y`` where the result is one column, or one row."""
     z, a, x, y, b = _inputs(node)
     if _has_length_one(y, 1) and _has_length_one(z, 1):
@@ -121,7 +121,7 @@ def gemm_to_gemv(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @node_rewriter([Dot22], name="local_dot22_to_ger_or_gemv", phase=Phase.BLAS)
-def dot22_with_vectors(fgraph: FunctionGraph, node: Apply) -> Found:
+def dot22_with_vectors(fgraph: FunctionGraph, node: Apply[Dot22, Tensor]) -> Found:
     """A column times a row is elementwise; a product that is one column or one row is that of a vector."""
     x, y = _inputs(node)
     if _has_length_one(x, 1) and _has_length_one(y, 0):
@@ -133,7 +133,7 @@ def dot22_with_vectors(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _inplace_forms(node: Apply) -> Iterator[Op]:
+def _inplace_forms(node: Apply[Any, Tensor]) -> Iterator[Op]:
     """Yield the form of a node that uses the memory of what the product is added to."""
     z, _, *factors = node.inputs[:4]
     roots = view_roots(z)

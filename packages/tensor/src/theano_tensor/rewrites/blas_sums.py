@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from time import perf_counter
-from typing import cast
+from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, origin_from, record
+from theano_graph import Apply, FunctionGraph, origin_from, record
 from theano_linker_c import scalar
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
@@ -27,7 +27,7 @@ from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import Dot, Dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace
 from ..reduce import Reduce
-from ._language import call, can_replace, cast_to, number, operands, scalar_constant, sole_client
+from ._language import call, can_replace, cast_to, maker, number, operands, scalar_constant, sole_client
 
 #: No sum with more terms is taken apart: the work for one node stays bounded.
 MAX_TERMS = 48
@@ -73,7 +73,7 @@ def without_dimensions(v: Tensor) -> Tensor:
         return constant(np.asarray(value, dtype=v.type.dtype))
     node = v.owner
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].type.ndim == 0:
-        return cast(Tensor, node.inputs[0])
+        return node.inputs[0]
     return dimshuffle(v, ())
 
 
@@ -137,7 +137,7 @@ def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
         if parts is None:
             found.terms.append(term)
             continue
-        found.nodes.add(cast(Apply, v.owner))
+        found.nodes.add(maker(v))
         stack.extend(reversed(parts))
         if len(stack) + len(found.terms) > MAX_TERMS:
             found.complete = False
@@ -145,7 +145,7 @@ def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
     return found
 
 
-def _product_of(fgraph: FunctionGraph, term: Term, root: Tensor) -> Apply | None:
+def _product_of(fgraph: FunctionGraph, term: Term, root: Tensor) -> Apply[Any, Tensor] | None:
     """Return the node of a product that BLAS can add to something and that nothing else uses."""
     v = term.array
     node = v.owner
@@ -188,7 +188,8 @@ def _add_up(terms: Sequence[Term]) -> Tensor:
             total = call(scalar.neg, part) if minus else part
         else:
             total = call(scalar.sub if minus else scalar.add, total, part)
-    return cast(Tensor, total)
+    assert total is not None
+    return total
 
 
 def _one(dtype: str) -> Tensor:
@@ -197,19 +198,19 @@ def _one(dtype: str) -> Tensor:
 
 def _accumulated(z: Tensor, term: Term, beta: Tensor) -> Tensor:
     """Return ``beta z + term`` for a term that is a product."""
-    a, b = cast("list[Tensor]", cast(Apply, term.array.owner).inputs)
+    a, b = maker(term.array).inputs
     if term.array.type.ndim == 2:
-        return cast(Tensor, gemm_no_inplace(z, term.factor(), a, b, beta))
+        return gemm_no_inplace(z, term.factor(), a, b, beta)
     if a.type.ndim == 1:
         a, b = transposed(b), a
-    return cast(Tensor, gemv_no_inplace(z, term.factor(), a, b, beta))
+    return gemv_no_inplace(z, term.factor(), a, b, beta)
 
 
 def transposed(matrix: Tensor) -> Tensor:
     """Return the transpose; of a transpose, what it was made of."""
     node = matrix.owner
     if node is not None and isinstance(node.op, DimShuffle) and list(node.op.order) == [1, 0]:
-        return cast(Tensor, node.inputs[0])
+        return node.inputs[0]
     return dimshuffle(matrix, (1, 0))
 
 
@@ -218,12 +219,12 @@ def _multiplied(term: Term) -> Tensor:
     if term.coefficient == 1.0 and not term.scalars:
         return term.array
     if term.array.type.ndim == 2:
-        a, b = cast(Apply, term.array.owner).inputs
-        return cast(Tensor, dot22_scalar(a, b, term.factor()))
+        a, b = maker(term.array).inputs
+        return dot22_scalar(a, b, term.factor())
     return _add_up([term])
 
 
-def is_read_elementwise(fgraph: FunctionGraph, variable: Variable) -> bool:
+def is_read_elementwise(fgraph: FunctionGraph, variable: Tensor) -> bool:
     """Tell whether elementwise operations or reductions go on with a variable."""
     return any(
         isinstance(client, Apply) and isinstance(client.op, (Elemwise, Reduce))
@@ -236,7 +237,8 @@ class GemmOptimizer(GraphRewriter):
 
     Examples
     --------
-    >>> GemmOptimizer().name
+    >>> import theano.tensor as T
+    >>> T.blas.GemmOptimizer().name
     'gemm_optimizer'
     """
 
@@ -277,14 +279,14 @@ class GemmOptimizer(GraphRewriter):
     def _has_products(self, fgraph: FunctionGraph) -> bool:
         return any(isinstance(node.op, (Dot, Dot22)) for node in fgraph.apply_nodes)
 
-    def _is_root(self, node: Apply) -> bool:
+    def _is_root(self, node: Apply[Any, Tensor]) -> bool:
         if not isinstance(node.op, Elemwise) or len(node.outputs) != 1:
             return False
         type_ = node.outputs[0].type
         return type_.dtype in DTYPES and type_.ndim in (1, 2) and not all(type_.broadcastable)
 
-    def _rewrite(self, fgraph: FunctionGraph, node: Apply, found: Sum) -> bool:
-        root = cast(Tensor, node.outputs[0])
+    def _rewrite(self, fgraph: FunctionGraph, node: Apply[Any, Tensor], found: Sum) -> bool:
+        root = node.outputs[0]
         products = [term for term in found.terms if _product_of(fgraph, term, root) is not None]
         goes_on = is_read_elementwise(fgraph, root)
         if not products or (goes_on and len(products) == 1):

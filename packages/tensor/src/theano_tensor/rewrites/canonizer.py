@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from theano_optimize import Exactness, NodeRewriter
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, kind_of, lift, number, scalar_constant, sole_client
@@ -44,10 +45,10 @@ class AlgebraicCanonizer(NodeRewriter):
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> from math import prod
-    >>> from theano_tensor import dvectors, inv, mul, true_div
-    >>> x, y = dvectors("x", "y")
-    >>> canonizer = AlgebraicCanonizer(mul, true_div, inv, lambda n, d: prod(n) / prod(d))
+    >>> x, y = T.dvectors("x", "y")
+    >>> canonizer = T.opt.AlgebraicCanonizer(T.mul, T.true_div, T.inv, lambda n, d: prod(n) / prod(d))
     >>> canonizer.simplify(*canonizer.get_num_denum(x * y / x))
     ([y], [])
     """
@@ -87,7 +88,8 @@ class AlgebraicCanonizer(NodeRewriter):
         kind = kind_of(variable)
         if kind is None or kind not in self._kinds:
             return None
-        node = cast(Apply, variable.owner)
+        node = variable.owner
+        assert node is not None
         dtype = getattr(variable.type, "dtype", None)
         if any(getattr(v.type, "dtype", None) != dtype and self.get_constant(v) is None for v in node.inputs):
             return None
@@ -213,7 +215,7 @@ class AlgebraicCanonizer(NodeRewriter):
             return list(orig_num), list(orig_denum)
         return [_constant(value, out_type), *num], denum
 
-    def transform(self, fgraph: FunctionGraph, node: Apply) -> Found:
+    def transform(self, fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
         """Replace a sum or product by one of fewer terms; the work is done at its root."""
         output = node.outputs[0]
         client = sole_client(fgraph, output)
@@ -269,7 +271,7 @@ def _is_sound(value: Any, parts: Sequence[Any], dtype: str | None) -> bool:
     return bool(finite and np.isfinite(array).all() and (array.all() or not nonzero))
 
 
-def _constant(value: Any, type_: Any) -> Tensor:
+def _constant(value: TensorLike, type_: Any) -> Tensor:
     return constant(np.asarray(value, dtype=type_.dtype)) if isinstance(type_, TensorType) else constant(value)
 
 
@@ -322,7 +324,7 @@ mul_canonizer.add_simplifier(quotients_by_own_size)
 
 
 @rule(scalar.add, scalar.sub, reach=4, exactness=Exactness.STABILIZING, key="local_add_canonizer", tags=ONLY_RUN)
-def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
+def terms_cancelled(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x + y - x -> y``, and constants of a sum in one; terms are otherwise left as they are."""
     output = node.outputs[0]
     client = sole_client(fgraph, output)
@@ -332,7 +334,7 @@ def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     if not add_canonizer.may_simplify(num, denum):
         return None
     num, denum = add_canonizer.widened(num, output.type), add_canonizer.widened(denum, output.type)
-    leaves = cast("list[Variable]", [*num, *denum])
+    leaves: list[Variable] = [*num, *denum]
     before = len(leaves)
     num, denum = add_canonizer.simplify(num, denum, output.type)
     if len(num) + len(denum) >= before:
@@ -361,9 +363,9 @@ def _signed_sum(num: Sequence[Tensor], denum: Sequence[Tensor]) -> Tensor:
     names=("local_mul_canonizer",),
     tags=ONLY_RUN,
 )
-def quotient_by_own_size(fgraph: FunctionGraph, node: Apply) -> Found:
+def quotient_by_own_size(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x / abs(x) -> sgn(x)``, also with further factors; it is 0 at 0. Truth values have no sign."""
-    above, below = cast("list[Tensor]", node.inputs)
+    above, below = node.inputs
     if above.type.dtype == "bool" or not any(kind_of(v) is _ABS for v in (below, *_factors(below))):
         return None
     inner = mul_canonizer.get_num_denum(node.outputs[0], lambda v: sole_client(fgraph, v) is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -18,14 +18,14 @@ from ..linear import BatchedDot, Dot
 from ..reduce import Reduce
 from ..shape import Reshape
 from ..sorting import TopK
-from ._language import can_replace, lift, number, operands
+from ._language import can_replace, lift, maker, number, operands
 from ._registry import rule
 
 Found = list[Variable] | None
 
 
 @rule(IfElse, key="cond_constant", reach=0)
-def choice_by_a_constant(fgraph: FunctionGraph, node: Apply) -> Found:
+def choice_by_a_constant(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     """A constant condition leaves one branch."""
     condition, *branches = node.inputs
     if not isinstance(condition, Constant):
@@ -35,7 +35,7 @@ def choice_by_a_constant(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IfElse, key="cond_remove_identical", reach=0)
-def choice_between_equals(fgraph: FunctionGraph, node: Apply) -> Found:
+def choice_between_equals(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     """What is the same in both branches needs no choice."""
     condition, *branches = node.inputs
     n = node.op.n_outs
@@ -50,7 +50,7 @@ def choice_between_equals(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IfElse, key="cond_same_condition", phases=(Phase.CANONICALIZE,))
-def choice_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> Found:
+def choice_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     """A choice by the same condition, inside of a branch, is known there."""
     condition, *branches = node.inputs
     n = node.op.n_outs
@@ -61,7 +61,7 @@ def choice_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IfElse, key="cond_unused_outputs")
-def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply[IfElse]) -> list[Variable | None] | None:
     """What nobody uses is not computed in either branch."""
     condition, *branches = node.inputs
     n = node.op.n_outs
@@ -74,7 +74,7 @@ def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply) -> list[Va
 
 
 @rule(TopK, key="local_useless_topk")
-def selection_without_unused_output(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+def selection_without_unused_output(fgraph: FunctionGraph, node: Apply[TopK, Tensor]) -> list[Variable | None] | None:
     """The largest elements are not taken where only their numbers are used, and the other way round."""
     op = node.op
     used = [fgraph.has_clients(output) for output in node.outputs]
@@ -90,7 +90,7 @@ WORK = (Elemwise, DimShuffle, Reduce, Dot, BatchedDot, Reshape, Subtensor, IncSu
 
 
 @rule(IfElse, tags=("fast_run",), key="ifelse_lift_single_if_through_acceptable_ops")
-def work_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+def work_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> dict[Variable, Variable] | None:
     """``f(ifelse(c, a, 0), y) -> ifelse(c, f(a, y), f(0, y))``: what is done to zeros need not be done.
 
     Gradients of choices are such expressions: zero for the branch that is not taken. What its gradient needs is
@@ -109,7 +109,7 @@ def work_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
     return found or None
 
 
-def _inside(node: Apply) -> Variable | None:
+def _inside(node: Apply[Any, Tensor]) -> Variable | None:
     if len(node.outputs) != 1 or node.op.destroy_map:
         return None
     choices = [v.owner if v.owner is not None and isinstance(v.owner.op, IfElse) else None for v in node.inputs]
@@ -126,31 +126,32 @@ def _inside(node: Apply) -> Variable | None:
     return new if can_replace(node.outputs[0], new) else None
 
 
-def _applied(node: Apply, inputs: list[Variable]) -> Variable:
+def _applied(node: Apply[Any, Tensor], inputs: list[Tensor]) -> Tensor:
     """Return what the op of a node makes of other inputs; zeros are left out of sums."""
     if node.op == lift(scalar.add):
         kept = [v for v in inputs if _constant_of(v) != 0]
         if len(kept) == 1 and can_replace(node.outputs[0], kept[0]):
             return kept[0]
         if len(kept) > 1:
-            total = cast(Variable, node.op.make_node(*kept).outputs[0])
+            total: Tensor = node.op.make_node(*kept).outputs[0]
             if can_replace(node.outputs[0], total):
                 return total
-    return cast(Variable, node.op.make_node(*inputs).outputs[0])
+    made: Tensor = node.op.make_node(*inputs).outputs[0]
+    return made
 
 
-def _branches(variable: Variable) -> tuple[Variable, Variable]:
-    owner = cast(Apply, variable.owner)
+def _branches(variable: Tensor) -> tuple[Tensor, Tensor]:
+    owner = maker(variable)
     k = variable.index or 0
     return owner.inputs[1 + k], owner.inputs[1 + owner.op.n_outs + k]
 
 
-def _is_constant(variable: Variable) -> bool:
+def _is_constant(variable: Tensor) -> bool:
     """Tell whether the value is known now."""
     return isinstance(variable, Constant) or _constant_of(variable) is not None
 
 
-def _constant_of(variable: Variable) -> Any:
+def _constant_of(variable: Tensor) -> Any:
     """Return the number that all elements are known to be, or None."""
     owner = variable.owner
     if owner is not None and isinstance(owner.op, (Dot, BatchedDot)):
@@ -159,10 +160,10 @@ def _constant_of(variable: Variable) -> Any:
     return _filling(variable)
 
 
-def _filling(variable: Variable) -> Any:
+def _filling(variable: Tensor) -> Any:
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         variable = variable.owner.inputs[0]
-    fill = operands(cast(Tensor, variable), scalar.second)
+    fill = operands(variable, scalar.second)
     if fill is not None:
         return number(fill[1])
     owner = variable.owner
@@ -172,7 +173,7 @@ def _filling(variable: Variable) -> Any:
     return number(value)
 
 
-def _seen_through(variable: Variable, condition: Variable, value: bool) -> Variable:
+def _seen_through(variable: Tensor, condition: Tensor, value: bool) -> Variable:
     owner = variable.owner
     if owner is None or not isinstance(owner.op, IfElse) or owner.inputs[0] is not condition:
         return variable
@@ -181,6 +182,6 @@ def _seen_through(variable: Variable, condition: Variable, value: bool) -> Varia
     return inner
 
 
-def _fitting(node: Apply, found: list[Variable]) -> Found:
+def _fitting(node: Apply[Any, Tensor], found: list[Variable]) -> Found:
     """Return replacements that have the types of the outputs, or none."""
     return found if all(o.type.is_super(v.type) for o, v in zip(node.outputs, found, strict=True)) else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable
@@ -30,17 +28,17 @@ _CAST: type[ScalarOp] = type(scalar.cast("float64"))
 
 
 @rule(Elemwise, key="local_cast_cast")
-def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
+def useless_cast(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``cast(x, its dtype) -> x``; of two casts the inner one goes if it loses nothing."""
     if not is_cast(node.op):
         return None
-    x = cast(Tensor, node.inputs[0])
+    x = node.inputs[0]
     dtype = node.outputs[0].type.dtype
     if x.type.dtype == dtype:
         return [x]
     inner = x.owner
     if inner is not None and is_cast(inner.op):
-        source = cast(Tensor, inner.inputs[0])
+        source = inner.inputs[0]
         if np.can_cast(source.type.dtype, x.type.dtype, "safe"):
             return [cast_to(source, dtype)]
     return None

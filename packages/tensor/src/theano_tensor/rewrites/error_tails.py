@@ -12,6 +12,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._conditions import gives_floats
 from ._equations import Equations, Real, stabilizing_equations
 from ._language import call, fitted, is_float, number, operands
@@ -82,7 +83,7 @@ def is_not_limited(x: Tensor) -> bool:
 
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, reach=6, key="local_grad_log_erfc_neg")
-def bell_over_complement(fgraph: FunctionGraph, node: Apply) -> Found:
+def bell_over_complement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(-x**2) / erfc(x) -> 1 / erfcx(x)``, in products; the gradient of ``log(erfc(x))`` has it."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):

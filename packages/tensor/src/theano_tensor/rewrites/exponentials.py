@@ -6,13 +6,11 @@ is above 1. Over an empty axis the maximum counts as minus infinity, and the sum
 
 from __future__ import annotations
 
-from typing import cast
-
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
-from ..elemwise import DimShuffle
+from ..elemwise import DimShuffle, Elemwise
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant
 from ._products import Product, flatten_product, is_inside_product, shared_product
@@ -24,7 +22,7 @@ _EXP = type(scalar.exp)
 MAX_TERMS = 8
 
 
-def sum_of_exp(variable: Variable) -> tuple[Tensor, Sum] | None:
+def sum_of_exp(variable: Tensor) -> tuple[Tensor, Sum] | None:
     """Return x and the op if `variable` is a sum of ``exp(x)``."""
     node = variable.owner
     if node is None or not isinstance(node.op, Sum):
@@ -35,7 +33,7 @@ def sum_of_exp(variable: Variable) -> tuple[Tensor, Sum] | None:
     return inner[0], node.op
 
 
-def behind_view(variable: Variable) -> tuple[Variable, DimShuffle | None]:
+def behind_view(variable: Tensor) -> tuple[Tensor, DimShuffle | None]:
     """Return what a dimshuffle that drops nothing is a view of, and its op."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle) or node.op.drop:
@@ -62,7 +60,7 @@ def shifted(fgraph: FunctionGraph, x: Tensor, op: Sum) -> tuple[Tensor, Tensor]:
     reach=3,
     key="local_log_sum_exp",
 )
-def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(sum(exp(x))) -> m + log(sum(exp(x - m)))`` with m the maximum of x, also with the summed axes kept."""
     argument, view = behind_view(node.inputs[0])
     found = sum_of_exp(argument)
@@ -71,7 +69,7 @@ def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     x, op = found
     largest, exponentials = shifted(fgraph, x, op)
     result = call(scalar.add, largest, call(scalar.log, remade(fgraph, op, exponentials)))
-    return fitted(node, result if view is None else cast(Tensor, view(result)))
+    return fitted(node, result if view is None else view(result))
 
 
 def is_shifted(x: Tensor) -> bool:
@@ -88,15 +86,15 @@ def is_shifted(x: Tensor) -> bool:
     return False
 
 
-def _behind_all_views(variable: Variable) -> Variable:
+def _behind_all_views(variable: Tensor) -> Tensor:
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         variable = variable.owner.inputs[0]
     return variable
 
 
-def _terms(x: Variable) -> list[tuple[Variable, int]]:
+def _terms(x: Tensor) -> list[tuple[Tensor, int]]:
     """Return the terms that x is the sum of, with their signs: sums, differences and signs are taken apart a little."""
-    found: list[tuple[Variable, int]] = []
+    found: list[tuple[Tensor, int]] = []
     pending = [(x, 1)]
     while pending and len(found) + len(pending) < MAX_TERMS:
         variable, sign = pending.pop()
@@ -116,7 +114,7 @@ def _terms(x: Variable) -> list[tuple[Variable, int]]:
     scalar.reciprocal,
     reach=5,
 )
-def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(x) / sum(exp(x)) -> exp(x - m) / sum(exp(x - m))``: a softmax, or the gradient of ``log(sum(exp(x)))``."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
@@ -151,7 +149,7 @@ def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
 def _without_sum(fgraph: FunctionGraph, factor: Tensor, power: int, x: Tensor) -> Product | None:
     """Return ``factor ** power * exp(x)`` in shifted exponentials, if the sum of ``exp(x)`` is a divisor in it once."""
     below, view = behind_view(factor)
-    inside = flatten_product(cast(Tensor, below))
+    inside = flatten_product(below)
     for candidate, p in inside.factors.items():
         found = sum_of_exp(candidate)
         if found is None or found[0] is not x or p * power != -1:
@@ -166,6 +164,6 @@ def _without_sum(fgraph: FunctionGraph, factor: Tensor, power: int, x: Tensor) -
         whole.multiply(total if view is None else remade(fgraph, view, total), -1)
         if inside.factors or inside.coefficient != 1.0:
             rest = inside.build(factor.type.dtype, candidate.type.ndim)
-            whole.multiply(rest if view is None else cast(Tensor, view(rest)), power)
+            whole.multiply(rest if view is None else view(rest), power)
         return whole
     return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Fit
@@ -33,7 +31,7 @@ def fill_like_fill(a: Anything, b: Anything, like: Anything) -> Equations:
 
 
 @rule(Elemwise, key="local_fill_cut", tags=ONLY_RUN)
-def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(second(like, value), y) -> f(value, y)`` where y has the shape of the result anyway."""
     op = node.op
     if op.scalar_op == scalar.second:
@@ -41,7 +39,7 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     fills = [operands(v, scalar.second) for v in node.inputs]
     if not any(fills):
         return None
-    inputs = cast("list[Tensor]", list(node.inputs))
+    inputs = list(node.inputs)
     changed = False
     for i, own in enumerate(fills):
         if own is None:
@@ -50,11 +48,11 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         new = op.make_node(*trial)
         if all(map(can_replace, node.outputs, new.outputs)):
             inputs, changed = trial, True
-    return cast("list[Variable]", op.make_node(*inputs).outputs) if changed else None
+    return list(op.make_node(*inputs).outputs) if changed else None
 
 
 @rule(Elemwise, key="local_fill_sink", tags=ONLY_RUN)
-def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(second(a, b), second(c, d), e) -> second(a, second(c, f(b, d, e)))``, where f is then computed less often."""
     op = node.op
     if type(op) is not Elemwise or op.scalar_op == scalar.second or op.inplace_pattern or len(node.outputs) != 1:
@@ -62,7 +60,7 @@ def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     fills = [operands(v, scalar.second) for v in node.inputs]
     if not any(fills):
         return None
-    inputs = cast("list[Tensor]", node.inputs)
+    inputs = node.inputs
     new: Tensor = op.make_node(*(v if own is None else own[1] for v, own in zip(inputs, fills, strict=True))).outputs[0]
     if sum(new.type.broadcastable) <= sum(node.outputs[0].type.broadcastable):
         return None
@@ -78,7 +76,7 @@ def fill_with_itself(a: Anything) -> Equations:
     return [fill(a, a) >> a]
 
 
-def is_filled_with(variable: Variable, value: float) -> bool:
+def is_filled_with(variable: Tensor, value: float) -> bool:
     """Tell whether all elements of a tensor are known to be `value`."""
     inner = operands(variable, scalar.second)
     return bool(number(variable if inner is None else inner[1]) == value)
@@ -87,4 +85,4 @@ def is_filled_with(variable: Variable, value: float) -> bool:
 def filled_like(like: Tensor, value: float) -> Tensor:
     """Return a tensor of the shape and dtype of `like` that is filled with a number."""
     number_ = scalar_constant(value, like.type.dtype, like.type.ndim)
-    return cast(Tensor, lift(scalar.second).make_node(like, number_).outputs[0])
+    return lift(scalar.second).make_node(like, number_).outputs[0]

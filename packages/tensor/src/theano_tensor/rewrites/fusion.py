@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, toposort
 from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarProgram
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ..reduce import Reduce
 from ._clusters import Cluster, clusters
@@ -157,7 +158,7 @@ class FuseReductions(GraphRewriter):
                 profile.count(self.name)
         return profile
 
-    def _fuse(self, fgraph: FunctionGraph, node: Apply) -> bool:
+    def _fuse(self, fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
         (x,) = node.inputs
         producer = x.owner
         if producer is None or not node.op.axes(x.type.ndim):
@@ -171,11 +172,11 @@ class FuseReductions(GraphRewriter):
             new = FusedReduce(element, [node.op]).make_node(*inputs).outputs[0]
         if not can_replace(node.outputs[0], new):
             return False
-        fgraph.replace(node.outputs[0], cast(Variable, new), reason=self.name)
+        fgraph.replace(node.outputs[0], new, reason=self.name)
         return True
 
 
-def _covers(inputs: Sequence[Any], x: Any) -> bool:
+def _covers(inputs: Sequence[Any], x: Tensor) -> bool:
     """Tell whether the inputs that are left, constants taken out, still have the whole shape."""
     patterns = [v.type.broadcastable for v in inputs]
     return all(b == all(p[axis] for p in patterns) for axis, b in enumerate(x.type.broadcastable))

@@ -8,6 +8,7 @@ from theano_graph import Apply, FunctionGraph, Variable, origin_from
 from theano_linker_c import scalar
 from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
 
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._groups import MAX_OPERANDS
 from ._language import lift, sole_client
@@ -17,7 +18,7 @@ from .fusion import FuseElementwise, FuseMultiOutput, FuseReductions
 TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
 
 
-def joined_with_first(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+def joined_with_first(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> list[Variable] | None:
     """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside."""
     inner = node.inputs[0].owner
     if inner is None or not _joins(fgraph, inner, node, len(inner.inputs)):
@@ -26,7 +27,7 @@ def joined_with_first(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return [new] if new.type.exact == node.outputs[0].type.exact else None
 
 
-def _joins(fgraph: FunctionGraph, inner: Apply, node: Apply, terms: int) -> bool:
+def _joins(fgraph: FunctionGraph, inner: Apply[Any, Tensor], node: Apply[Any, Tensor], terms: int) -> bool:
     """Tell whether a sum of so many terms can become part of the one that a node adds to it."""
     return (
         inner.op == node.op
@@ -38,7 +39,7 @@ def _joins(fgraph: FunctionGraph, inner: Apply, node: Apply, terms: int) -> bool
 
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
-def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> Any:
+def sums_and_products_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Any:
     """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside.
 
     Only first terms are looked into, so that terms are added in the order in which they were before. From the innermost
@@ -62,7 +63,7 @@ def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> Any:
 
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
-def long_sums_and_products_cut(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+def long_sums_and_products_cut(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> list[Variable] | None:
     """``add(x1, ..., xn) -> add(add(x1, ..., xk), ..., xn)`` where one kernel would have too many operands.
 
     The terms are added in the order in which they were before, so that no result is rounded differently.

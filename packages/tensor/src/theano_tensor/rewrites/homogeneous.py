@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable, record
 from theano_linker_c import scalar
@@ -41,11 +41,11 @@ class Scaled:
 
 
 @stabilizing(Sum, reach=2, key="local_shift_exponentials", names=("local_softmax_shift",))
-def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+def exponentials_shifted(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> dict[Variable, Variable] | None:
     """``exp(x) -> exp(x - m)`` with m the maximum along summed axes, where it cancels in all that is made of it."""
     e = node.inputs[0]
     inner = operands(e, scalar.exp)
-    if inner is None or not is_float(e) or inner[0].type.dtype != cast(Tensor, e).type.dtype:
+    if inner is None or not is_float(e) or inner[0].type.dtype != e.type.dtype:
         return None
     (x,) = inner
     if is_shifted(x) or node.outputs[0].type.dtype != x.type.dtype:
@@ -69,9 +69,9 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
     return changes
 
 
-def _corrected(log: Apply, scaled: Scaled, largest: Tensor, varying: list[int]) -> Tensor:
+def _corrected(log: Apply[Any, Tensor], scaled: Scaled, largest: Tensor, varying: list[int]) -> Tensor:
     """Return the logarithm of something with a degree, made right; `varying` are the dimensions of `largest` to use."""
-    argument = cast(Tensor, log.inputs[0])
+    argument = log.inputs[0]
     order: list[int | str] = ["x"] * argument.type.ndim
     for axis, place in zip(varying, scaled.places, strict=True):
         order[place] = axis
@@ -121,14 +121,14 @@ def _logarithms(fgraph: FunctionGraph, total: Apply, start: Scaled) -> list[tupl
     return found if all(scaled.is_safe or log.inputs[0] is e for log, scaled in found) else None
 
 
-def _users(fgraph: FunctionGraph, variable: Variable) -> list[Apply]:
+def _users(fgraph: FunctionGraph, variable: Tensor) -> list[Apply]:
     return list(dict.fromkeys(client for client, _ in fgraph.clients(variable) if isinstance(client, Apply)))
 
 
 _LOG = Elemwise(scalar.log)
 
 
-def _result(node: Apply, known: dict[Variable, Scaled]) -> Scaled | None:
+def _result(node: Apply[Any, Tensor], known: dict[Variable, Scaled]) -> Scaled | None:
     """Return the degree of the result of a node, or None if it has none."""
     op = node.op
     if not any(v in known for v in node.inputs) or isinstance(op, (ShapeI, ShapeOf)):
@@ -152,8 +152,8 @@ def _viewed(op: DimShuffle, given: Scaled) -> Scaled | None:
     return Scaled(given.degree, tuple(where[place] for place in given.places), given.is_safe)
 
 
-def _summed(node: Apply, given: Scaled) -> Scaled | None:
-    ndim = cast(Tensor, node.inputs[0]).type.ndim
+def _summed(node: Apply[Any, Tensor], given: Scaled) -> Scaled | None:
+    ndim = node.inputs[0].type.ndim
     gone = node.op.axes(ndim)
     if any(place in gone for place in given.places) or not is_float(node.outputs[0]):
         return None
@@ -161,7 +161,7 @@ def _summed(node: Apply, given: Scaled) -> Scaled | None:
     return Scaled(given.degree, tuple(kept.index(place) for place in given.places), given.is_safe)
 
 
-def _degree(node: Apply, known: dict[Variable, Scaled]) -> float | None:
+def _degree(node: Apply[Any, Tensor], known: dict[Variable, Scaled]) -> float | None:
     degrees = [known[v].degree if v in known else 0.0 for v in node.inputs]
     op = node.op.scalar_op
     if op == scalar.mul:

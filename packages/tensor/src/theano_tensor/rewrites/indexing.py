@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..indexing.entries import Entries, as_python, from_python, known_number
 from ..linear import Dot
 from ..shape import MakeVector, ShapeI, SpecifyShape, shape_i
 from ._known_lengths import known_lengths
-from ._language import call, can_replace, cast_to, lift, operands, scalar_constant, sole_client
+from ._language import call, can_replace, cast_to, lift, maker, operands, scalar_constant, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -38,7 +38,7 @@ def unless_out_of_range(function: Callable[[FunctionGraph, Apply], Found]) -> Ca
     """Leave a node alone where the new form shows that an index cannot fit: that is for the call to say."""
 
     @wraps(function)
-    def careful(fgraph: FunctionGraph, node: Apply) -> Found:
+    def careful(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
         try:
             return function(fgraph, node)
         except (IndexError, ShapeError):
@@ -47,20 +47,20 @@ def unless_out_of_range(function: Callable[[FunctionGraph, Apply], Found]) -> Ca
     return careful
 
 
-def index_of(node: Apply, first: int = 1) -> tuple[Any, ...]:
+def index_of(node: Apply[Any, Tensor], first: int = 1) -> tuple[Any, ...]:
     """Return the index of a node with variables in it."""
     return as_python(node.op.entries, node.inputs[first:])
 
 
-def part_of(x: Variable, index: Sequence[Any]) -> Tensor:
+def part_of(x: Tensor, index: Sequence[Any]) -> Tensor:
     """Return ``x[index]`` for a basic index with variables in it."""
     items = list(index)
     while items and items[-1] == FULL:
         items.pop()
     if not items:
-        return cast(Tensor, x)
+        return x
     entries, inputs = from_python(items)
-    return cast(Tensor, Subtensor(entries)(x, *inputs))
+    return Subtensor(entries)(x, *inputs)
 
 
 def is_static(item: Any) -> bool:
@@ -73,20 +73,20 @@ def _numbers(item: slice) -> tuple[int | None, int | None, int | None]:
     return known_number(item.start), known_number(item.stop), known_number(item.step)
 
 
-def _is_whole(item: Any, x: Variable, axis: int) -> bool:
+def _is_whole(item: Any, x: Tensor, axis: int) -> bool:
     """Tell whether a part of an index takes all of an axis, in its order."""
     if not isinstance(item, slice):
         return False
     start, stop, step = _numbers(item)
     if step not in (None, 1):
         return False
-    length = cast(Tensor, x).type.shape[axis]
+    length = x.type.shape[axis]
     if length is not None and is_static(item):
         return range(length)[slice(start, stop, step)] == range(length)
     return start in (None, 0) and (stop is None or _is_length(item.stop, x, axis))
 
 
-def _is_length(bound: Any, x: Variable, axis: int) -> bool:
+def _is_length(bound: Any, x: Tensor, axis: int) -> bool:
     owner = bound.owner if isinstance(bound, Variable) else None
     return owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x
 
@@ -98,7 +98,7 @@ def _is_length(bound: Any, x: Variable, axis: int) -> bool:
     names=("local_useless_slice",),
 )
 @unless_out_of_range
-def whole_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def whole_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``x[0:n] -> x`` for a dimension of length n, and slices that take all of a dimension become ``:``."""
     x, index = node.inputs[0], index_of(node)
     new = [FULL if _is_whole(item, x, axis) else item for axis, item in enumerate(index)]
@@ -109,13 +109,13 @@ def whole_part(fgraph: FunctionGraph, node: Apply) -> Found:
     return _if_it_fits(node, part_of(x, new))
 
 
-def _if_it_fits(node: Apply, new: Variable) -> Found:
+def _if_it_fits(node: Apply[Any, Tensor], new: Tensor) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
 @rule(Subtensor, phases=BOTH, key="local_subtensor_merge")
 @unless_out_of_range
-def part_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_of_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``x[a:][b:] -> x[a+b:]``, where that is known to be the same for tensors of all lengths."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Subtensor):
@@ -124,7 +124,7 @@ def part_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
     merged: list[Any] = []
     for axis, item in enumerate(index_of(inner)):
         if isinstance(item, slice) and outer:
-            found = _merged(item, outer.pop(0), cast(Tensor, x).type.shape[axis])
+            found = _merged(item, outer.pop(0), x.type.shape[axis])
             if found is None:
                 return None
             merged.append(found)
@@ -187,7 +187,7 @@ def _mirrored(bound: Any) -> Any:
     known = known_number(bound)
     if isinstance(known, int):
         return -1 - known
-    count = cast_to(cast(Tensor, bound), "int64")
+    count = cast_to(bound, "int64")
     return call(scalar.sub, scalar_constant(-1, "int64", 0), count)
 
 
@@ -208,7 +208,7 @@ LOOK_UP = 32
 
 @rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_lift")
 @unless_out_of_range
-def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_before_elementwise(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``f(x)[i] -> f(x[i])`` where nothing else uses f(x); other arguments of f must have length 1 where i takes parts.
 
     This runs after stabilisation, whose patterns it would hide. A part that another one will come down to waits for
@@ -223,12 +223,12 @@ def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     if large is None or _another_comes(fgraph, node):
         return None
     one = [0 if not isinstance(item, slice) else FULL for item in index]
-    inputs = cast("list[Tensor]", inner.inputs)
+    inputs = inner.inputs
     new = inner.op.make_node(*(part_of(v, index if v is large else one) for v in inputs))
     return _if_it_fits(node, new.outputs[0])
 
 
-def _large_input(node: Apply, index: Sequence[Any]) -> Variable | None:
+def _large_input(node: Apply[Any, Tensor], index: Sequence[Any]) -> Variable | None:
     """Return the input of an elementwise node that alone has more than one element where an index takes a part.
 
     It must have the length of the output there. Elsewhere all inputs stay as they are, so that lengths are checked.
@@ -236,13 +236,13 @@ def _large_input(node: Apply, index: Sequence[Any]) -> Variable | None:
     if type(node.op) is not Elemwise or len(node.outputs) != 1:
         return None
     touched = [axis for axis, item in enumerate(index) if item != FULL]
-    large = [v for v in cast("list[Tensor]", node.inputs) if not all(v.type.broadcastable[d] for d in touched)]
-    whole = cast(Tensor, node.outputs[0]).type.broadcastable
+    large = [v for v in node.inputs if not all(v.type.broadcastable[d] for d in touched)]
+    whole = node.outputs[0].type.broadcastable
     fits = len(large) == 1 and all(large[0].type.broadcastable[d] == whole[d] for d in touched)
     return large[0] if fits else None
 
 
-def _another_comes(fgraph: FunctionGraph, node: Apply) -> bool:
+def _another_comes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """Tell whether a part further up can pass all that lies between. Looks up a bounded number of nodes."""
     variable = node.outputs[0]
     passed: list[tuple[Apply, Variable]] = []
@@ -264,13 +264,13 @@ def _another_comes(fgraph: FunctionGraph, node: Apply) -> bool:
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_of_alloc")
 @unless_out_of_range
-def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``alloc(value, n, m)[i:] -> alloc(value, n - i, m)``."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Alloc):
         return None
-    value, *lengths = cast("list[Tensor]", inner.inputs)
-    whole = cast(Tensor, node.inputs[0]).type.shape
+    value, *lengths = inner.inputs
+    whole = node.inputs[0].type.shape
     extra = len(lengths) - value.type.ndim
     kept: list[Any] = []
     taken: list[Any] = []
@@ -290,7 +290,7 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(Subtensor, key="local_subtensor_make_vector")
 @unless_out_of_range
-def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
+def element_of_vector(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``make_vector(a, b, c)[1] -> b``, and parts of such vectors are vectors of fewer scalars."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, MakeVector) or len(node.op.entries) != 1:
@@ -301,19 +301,19 @@ def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
     dtype = inner.op.dtype
     if isinstance(item, slice):
         return _if_it_fits(node, MakeVector(dtype)(*inner.inputs[slice(*_numbers(item))]))
-    chosen = cast(Tensor, inner.inputs[known_number(item)])
+    chosen = inner.inputs[known_number(item)]
     return _if_it_fits(node, chosen.astype(dtype))
 
 
 @rule(Subtensor, phases=BOTH, tags=ONLY_RUN, key="local_subtensor_of_dot")
 @unless_out_of_range
-def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_of_product(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``dot(A, B)[i, j] -> dot(A[i], B[:, j])`` where nothing else uses the product."""
     whole = node.inputs[0]
     inner = whole.owner
     if inner is None or not isinstance(inner.op, Dot) or sole_client(fgraph, whole) is not node:
         return None
-    a, b = cast("list[Tensor]", inner.inputs)
+    a, b = inner.inputs
     if a.type.ndim not in (1, 2) or b.type.ndim not in (1, 2):
         return None
     index = [*index_of(node), FULL, FULL]
@@ -323,16 +323,16 @@ def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return _if_it_fits(node, Dot()(part_of(a, left), part_of(b, [FULL, *right] if right else [])))
 
 
-def same_index(read: Apply, write: Apply) -> bool:
+def same_index(read: Apply[Any, Tensor], write: Apply[Any, Tensor]) -> bool:
     """Tell whether one node reads the very part that another writes."""
     mine, theirs = read.inputs[1:], write.inputs[2:]
     same = len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
-    return same and cast(Entries, read.op.entries) == cast(Entries, write.op.entries)
+    return same and bool(read.op.entries == write.op.entries)
 
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_inc_subtensor")
 @unless_out_of_range
-def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_that_was_written(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``set_subtensor(x[i], y)[i] -> y``, and ``inc_subtensor(x[i], y)[i] -> x[i] + y``.
 
     A number could be out of range, which y alone would not tell. Where a length could differ, y is filled into the
@@ -342,7 +342,7 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
     if write is None or not isinstance(write.op, IncSubtensor) or not same_index(node, write):
         return None
     x, y = write.inputs[:2]
-    part, y = node.op(x, *node.inputs[1:]), cast(Tensor, y)
+    part, y = node.op(x, *node.inputs[1:]), y
     if y.type.ndim < part.type.ndim:
         y = y.dimshuffle(["x"] * (part.type.ndim - y.type.ndim) + list(range(y.type.ndim)))
     if not write.op.set_instead_of_inc:
@@ -352,14 +352,14 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
     return _if_it_fits(node, y if _known_to_fit(node, y) else call(scalar.second, part, y))
 
 
-def _known_to_fit(node: Apply, y: Variable) -> bool:
-    shape = cast(Tensor, node.outputs[0]).type.shape
-    return None not in shape and shape == cast(Tensor, y).type.shape
+def _known_to_fit(node: Apply[Any, Tensor], y: Tensor) -> bool:
+    shape = node.outputs[0].type.shape
+    return None not in shape and shape == y.type.shape
 
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_set_to_inc_subtensor")
 @unless_out_of_range
-def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+def set_of_sum(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> Found:
     """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)``.
 
     Not for arrays of numbers, in which duplicates would add up.
@@ -379,13 +379,13 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor")
 @unless_out_of_range
-def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
+def whole_written(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> Found:
     """A tensor that is replaced or incremented as a whole needs no index.
 
     Where a new value of the whole is not known to have its shape, lengths are compared when the graph runs. Its rows
     may be in the opposite order.
     """
-    x, y = cast("list[Tensor]", node.inputs[:2])
+    x, y = node.inputs[:2]
     index = index_of(node, 2)
     flips = [item if item == BACKWARDS else FULL for item in index]
     is_set = node.op.set_instead_of_inc
@@ -420,19 +420,19 @@ def _equally_long(fgraph: FunctionGraph, x: Tensor, y: Tensor) -> bool:
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor_alloc")
 @unless_out_of_range
-def filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def filled_part(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> Found:
     """``inc_subtensor(x[i], alloc(value, n)) -> inc_subtensor(x[i], value)`` where the lengths are known to fit."""
     x, y, *inputs = node.inputs
     owner = y.owner
     if owner is None or not isinstance(owner.op, Alloc):
         return None
     part = Subtensor(node.op.entries)(x, *inputs)
-    if None in part.type.shape or part.type.shape != cast(Tensor, y).type.shape:
+    if None in part.type.shape or part.type.shape != y.type.shape:
         return None
     return _if_it_fits(node, node.op(x, owner.inputs[0], *inputs))
 
 
-def is_zeros(variable: Variable) -> bool:
+def is_zeros(variable: Tensor) -> bool:
     """Tell whether all elements of a tensor are known to be 0."""
     owner = variable.owner
     value: Variable | None = variable
@@ -445,13 +445,13 @@ def is_zeros(variable: Variable) -> bool:
     return isinstance(data, np.ndarray) and not data.any()
 
 
-def shape_source(variable: Variable) -> Variable:
+def shape_source(variable: Tensor) -> Tensor:
     """Return a variable of the same shape, as near to the inputs as can be seen at a glance."""
     while (owner := variable.owner) is not None:
         if isinstance(owner.op, (IncSubtensor, AdvancedIncSubtensor)) or owner.op == lift(scalar.second):
             variable = owner.inputs[0]
         elif isinstance(owner.op, (Alloc, SpecifyShape)) and _is_shape_of(owner.inputs[1:]):
-            variable = owner.inputs[1].owner.inputs[0]
+            variable = maker(owner.inputs[1]).inputs[0]
         elif (
             type(owner.op) is Elemwise
             and len(large := [v for v in owner.inputs if has_all_dimensions(v, variable)]) == 1
@@ -462,34 +462,36 @@ def shape_source(variable: Variable) -> Variable:
     return variable
 
 
-def has_all_dimensions(operand: Variable, result: Variable) -> bool:
+def has_all_dimensions(operand: Tensor, result: Tensor) -> bool:
     """Tell whether an operand of an elementwise op has all dimensions of the result."""
     pattern = getattr(result.type, "broadcastable", ())
     return bool(getattr(operand.type, "broadcastable", None) == pattern and not all(pattern))
 
 
-def _is_shape_of(lengths: Sequence[Variable]) -> bool:
+def _is_shape_of(lengths: Sequence[Tensor]) -> bool:
     owners = [n.owner for n in lengths]
     first = owners[0] if owners else None
-    if first is None or not isinstance(first.op, ShapeI) or cast(Any, first.inputs[0].type).ndim != len(lengths):
+    if first is None or not isinstance(first.op, ShapeI) or first.inputs[0].type.ndim != len(lengths):
         return False
     return all(o is not None and o.op == ShapeI(i) and o.inputs[0] is first.inputs[0] for i, o in enumerate(owners))
 
 
-def same_shape(a: Variable, b: Variable) -> bool:
+def same_shape(a: Tensor, b: Tensor) -> bool:
     """Tell whether two tensors are known to have one shape, so that none of them is needed to check the other."""
     static = getattr(a.type, "shape", (None,))
     return shape_source(a) is shape_source(b) or (None not in static and static == getattr(b.type, "shape", None))
 
 
-def _adds(node: Apply | None) -> bool:
+def _adds(node: Apply[Any, Tensor] | None) -> bool:
     """Tell whether a node adds to a part, once for each time that an element is indexed."""
     if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)):
         return False
     return not node.op.set_instead_of_inc and not getattr(node.op, "ignore_duplicates", False)
 
 
-def _increments(fgraph: FunctionGraph, node: Apply, total: Variable) -> Iterator[tuple[int, Apply]]:
+def _increments(
+    fgraph: FunctionGraph, node: Apply[Any, Tensor], total: Tensor
+) -> Iterator[tuple[int, Apply[Any, Tensor]]]:
     """Yield the terms of a sum that are increments used nowhere else."""
     for i, term in enumerate(node.inputs):
         owner = term.owner
@@ -498,7 +500,7 @@ def _increments(fgraph: FunctionGraph, node: Apply, total: Variable) -> Iterator
 
 
 @rule(scalar.add, tags=ONLY_RUN, key="local_IncSubtensor_serialize")
-def sum_of_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_of_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``inc(a, b, i) + inc(c, d, j) -> inc(inc(a + c, b, i), d, j)``, without those of a and c that are zeros."""
     total = node.outputs[0]
     found = dict(_increments(fgraph, node, total))
@@ -517,7 +519,7 @@ def sum_of_increments(fgraph: FunctionGraph, node: Apply) -> Found:
     return _if_it_fits(node, tip)
 
 
-def _chain(fgraph: FunctionGraph, last: Apply) -> tuple[list[Apply], Variable]:
+def _chain(fgraph: FunctionGraph, last: Apply[Any, Tensor]) -> tuple[list[Apply[Any, Tensor]], Tensor]:
     """Return the increments that follow each other up to `last`, in order, and what the first one increments."""
     chain = [last]
     while True:
@@ -529,7 +531,7 @@ def _chain(fgraph: FunctionGraph, last: Apply) -> tuple[list[Apply], Variable]:
 
 
 @rule(scalar.sub, tags=ONLY_RUN)
-def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+def difference_with_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x - inc(zeros, y, i) -> inc(x, -y, i)``, for several increments too: no tensor of the size of x is made."""
     x, term = node.inputs
     inner = term.owner
@@ -540,12 +542,12 @@ def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     tip = x
     for part in chain:
-        tip = part.op(tip, call(scalar.neg, cast(Tensor, part.inputs[1])), *part.inputs[2:])
+        tip = part.op(tip, call(scalar.neg, part.inputs[1]), *part.inputs[2:])
     return _if_it_fits(node, tip)
 
 
 @rule(scalar.mul, scalar.neg, tags=ONLY_RUN)
-def scaled_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+def scaled_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``c * inc(zeros, y, i) -> inc(zeros, c * y, i)`` for finite numbers c, for several increments too."""
     found = dict(_increments(fgraph, node, node.outputs[0]))
     if len(found) != 1:
@@ -557,35 +559,34 @@ def scaled_increments(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     for part in chain:
         y, *index = part.inputs[1:]
-        ndim = cast(Tensor, y).type.ndim
-        factors = [cast(Tensor, v).dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
+        ndim = y.type.ndim
+        factors = [v.dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
         scaled = node.op.make_node(*factors[:place], y, *factors[place:]).outputs[0]
         tip = part.op(tip, scaled, *index)
     return _if_it_fits(node, tip)
 
 
-def _bare(variable: Variable) -> Variable:
-    constant = cast(Any, variable)
-    return cast(Variable, constant.dimshuffle([])) if constant.type.ndim else variable
+def _bare(variable: Tensor) -> Tensor:
+    return variable.dimshuffle([]) if variable.type.ndim else variable
 
 
-def _needs(variable: Variable, ndim: int) -> bool:
-    return cast(Tensor, variable).type.ndim != ndim
+def _needs(variable: Tensor, ndim: int) -> bool:
+    return variable.type.ndim != ndim
 
 
-def _is_finite_number(variable: Variable) -> bool:
+def _is_finite_number(variable: Tensor) -> bool:
     data = getattr(variable, "data", None)
     return isinstance(data, np.ndarray) and data.size == 1 and bool(np.isfinite(data).all())
 
 
 @rule(AdvancedSubtensor, tags=(*ONLY_RUN, "local_useless_subtensor"))
-def all_rows_in_order(fgraph: FunctionGraph, node: Apply) -> Found:
+def all_rows_in_order(fgraph: FunctionGraph, node: Apply[AdvancedSubtensor, Tensor]) -> Found:
     """``x[[0, 1, ..., n - 1]] -> x`` for a dimension of known length n."""
     x, *inputs = node.inputs
     if len(inputs) != 1 or node.op.entries[-1] == Slice() or not _takes_one_axis(node.op.entries):
         return None
     axis = len(node.op.entries) - 1
-    data, length = getattr(inputs[0], "data", None), cast(Tensor, x).type.shape[axis]
+    data, length = getattr(inputs[0], "data", None), x.type.shape[axis]
     if not isinstance(data, np.ndarray) or data.dtype == np.bool_ or data.ndim != 1 or length is None:
         return None
     return [x] if np.array_equal(data, np.arange(length)) and can_replace(node.outputs[0], x) else None

@@ -33,8 +33,8 @@ class InplaceElemwiseOptimizer(InplaceRewriter):
 
     Examples
     --------
-    >>> from theano_tensor.elemwise import Elemwise
-    >>> InplaceElemwiseOptimizer(Elemwise).name
+    >>> import theano.tensor as T
+    >>> T.opt.InplaceElemwiseOptimizer(T.Elemwise).name
     'inplace_elemwise_optimizer'
     """
 

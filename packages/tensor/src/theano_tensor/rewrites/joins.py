@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import cast
+from typing import Any, cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -27,7 +27,7 @@ MAX_PARTS = 8
 _CHECKED = Assert("split: the lengths of the parts do not add up to that of the tensor")
 
 
-def _one(node: Apply, new: Variable) -> Found:
+def _one(node: Apply[Any, Tensor], new: Variable) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -38,12 +38,12 @@ def join_of_one(axis: Anything, a: Anything) -> Equations:
 
 
 @rule(Join, reach=0, key="local_join_empty")
-def empty_parts_left_out(fgraph: FunctionGraph, node: Apply) -> Found:
+def empty_parts_left_out(fgraph: FunctionGraph, node: Apply[Join, Tensor]) -> Found:
     """Parts that have no element along the axis are left out, as long as one is left."""
     axis = static_int(node.inputs[0])
     if axis is None:
         return None
-    parts = cast("list[Tensor]", node.inputs[1:])
+    parts = node.inputs[1:]
     kept = [p for p in parts if p.type.shape[axis] != 0]
     # The other lengths of an empty part are checked when it runs, unless they are known.
     gone = [p for p in parts if p.type.shape[axis] == 0]
@@ -55,7 +55,7 @@ def empty_parts_left_out(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Join, reach=1, key="local_join_make_vector")
-def vectors_of_scalars_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+def vectors_of_scalars_joined(fgraph: FunctionGraph, node: Apply[Join, Tensor]) -> Found:
     """``join(0, make_vector(a, b), make_vector(c)) -> make_vector(a, b, c)`` for neighbours among the parts."""
     if node.outputs[0].type.ndim != 1:
         return None
@@ -73,9 +73,9 @@ def vectors_of_scalars_joined(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Split, tags=("fast_run",), reach=0, key="local_useless_split")
-def split_in_one(fgraph: FunctionGraph, node: Apply) -> Found:
+def split_in_one(fgraph: FunctionGraph, node: Apply[Split, Tensor]) -> Found:
     """A tensor taken apart into one part is that part, if that has the length that is given."""
-    x, axis, lengths = cast("list[Tensor]", node.inputs)
+    x, axis, lengths = node.inputs
     place = static_int(axis)
     if node.op.len_splits != 1 or place is None:
         return None
@@ -86,7 +86,7 @@ def split_in_one(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Sum, Prod, Max, Min, key="local_reduce_join")
-def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Found:
+def reduction_of_join(fgraph: FunctionGraph, node: Apply[Sum | Prod | Max | Min, Tensor]) -> Found:
     """``max(stack([x, y]), axis=0) -> maximum(x, y)``, where all parts have length 1 along the axis."""
     x = node.inputs[0]
     inner = x.owner
@@ -95,13 +95,13 @@ def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     if isinstance(inner.op, MakeVector):
         axis: int | None = 0
-        parts = cast("list[Tensor]", inner.inputs)
+        parts = inner.inputs
     elif isinstance(inner.op, Join):
         axis = static_int(inner.inputs[0])
-        parts = cast("list[Tensor]", inner.inputs[1:])
+        parts = inner.inputs[1:]
     else:
         return None
-    if axis is None or not 1 <= len(parts) <= MAX_PARTS or op.axes(cast(Tensor, x).type.ndim) != (axis,):
+    if axis is None or not 1 <= len(parts) <= MAX_PARTS or op.axes(x.type.ndim) != (axis,):
         return None
     if isinstance(inner.op, Join):
         if any(p.type.shape[axis] != 1 or p.type.broadcastable != parts[0].type.broadcastable for p in parts):

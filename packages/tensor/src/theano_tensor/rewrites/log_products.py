@@ -7,14 +7,13 @@ user has built before, divides by the quotient and multiplies with the exponenti
 from __future__ import annotations
 
 import math
-from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
 from .._core._variable import Tensor
-from ..elemwise import dimshuffle
+from ..elemwise import Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from ..reduce import Sum
 from ._language import call, can_replace, cast_to, fitted, is_float, operands, scalar_constant
@@ -31,7 +30,7 @@ MAX_SUMMANDS = 8
 _EXP = type(scalar.exp)
 
 
-def is_positive_and_steep(variable: Variable) -> bool:
+def is_positive_and_steep(variable: Tensor) -> bool:
     """Tell whether a variable is positive by its form, and may vanish or overflow where its logarithm does not."""
     if not is_float(variable):
         return False
@@ -45,9 +44,9 @@ def _has_steep_factor(product: Product) -> bool:
 
 
 @stabilizing(scalar.log, reach=5, key="local_log_product", names=("local_log_softmax",))
-def log_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_product(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(a * exp(x) / sum(exp(x))) -> log(a) + x - log(sum(exp(x)))``, where factors are positive by form."""
-    (argument,) = cast("list[Tensor]", node.inputs)
+    (argument,) = node.inputs
     if not is_float(argument) or not is_product(argument) or logistic_atom(argument) is not None:
         return None
     product = flatten_product(argument)
@@ -112,7 +111,7 @@ def _log_of_half_complement(product: Product) -> Tensor | None:
 
 
 @stabilizing(scalar.log, reach=5, key="local_log_of_part")
-def log_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(p[i]) -> log(p)[i]`` where p is a product that has a stable logarithm: the entry of a softmax, say."""
     (part,) = node.inputs
     inner = part.owner
@@ -121,12 +120,12 @@ def log_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
     p = inner.inputs[0]
     if not is_float(p) or not is_product(p) or not _has_steep_factor(flatten_product(p)):
         return None
-    new: Variable = inner.op.make_node(call(scalar.log, cast(Tensor, p)), *inner.inputs[1:]).outputs[0]
+    new: Variable = inner.op.make_node(call(scalar.log, p), *inner.inputs[1:]).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.neg, scalar.reciprocal, reach=6, key="local_steep_quotients")
-def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
+def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``g / (e / s) * e -> g * s`` for exponentials and what they sum to, also where something else uses ``e / s``."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
@@ -172,7 +171,7 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
     node = variable.owner
     if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)) or node.op.set_instead_of_inc:
         return None
-    zeros, y, *index = cast("list[Tensor]", node.inputs)
+    zeros, y, *index = node.inputs
     if not is_zeros(zeros) or not is_float(y) or not is_product(y):
         return None
     product = flatten_product(y)
@@ -180,7 +179,7 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
         part = factor.owner
         if power != -1 or part is None or not isinstance(part.op, (Subtensor, AdvancedSubtensor)):
             continue
-        p, *same = cast("list[Tensor]", part.inputs)
+        p, *same = part.inputs
         if part.op.entries != node.op.entries or any(a is not b for a, b in zip(same, index, strict=True)):
             continue
         divisor = flatten_product(p)
@@ -188,18 +187,18 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
             continue
         product.multiply(factor, 1)
         built = product.build(y.type.dtype, y.type.ndim)
-        return cast(Tensor, node.op(zeros, built, *index)), divisor
+        return node.op(zeros, built, *index), divisor
     return None
 
 
-def _leaves(root: Variable) -> list[tuple[Tensor, int]]:
+def _leaves(root: Tensor) -> list[tuple[Tensor, int]]:
     """Return what a product is made of in the end, with the sign of its power, before anything cancels."""
     found: list[tuple[Tensor, int]] = []
-    stack = [(cast(Tensor, root), 1)]
+    stack = [(root, 1)]
     dtype = stack[0][0].type.dtype
     while stack:
         variable, sign = stack.pop()
-        inputs = cast("list[Tensor]", [] if variable.owner is None else variable.owner.inputs)
+        inputs = [] if variable.owner is None else variable.owner.inputs
         if variable.type.dtype != dtype or not is_product(variable):
             found.append((variable, sign))
         elif operands(variable, scalar.true_div) is not None:
@@ -212,7 +211,7 @@ def _leaves(root: Variable) -> list[tuple[Tensor, int]]:
 
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.neg, reach=6, key="local_exp_multiplied_out")
-def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
+def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``(a / exp(x) + b) * exp(x) -> a + b * exp(x)``, however the quotient is written."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
@@ -255,8 +254,8 @@ def _signed_terms(variable: Tensor) -> list[tuple[Tensor, int]] | None:
     return found if len(found) > 1 else None
 
 
-def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, int]], root: Variable) -> Tensor | None:
-    tensor = cast(Tensor, root)
+def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, int]], root: Tensor) -> Tensor | None:
+    tensor = root
     found = []
     for part, (_, sign) in zip(parts, terms, strict=True):
         whole = Product(part.coefficient * rest.coefficient, dict(part.factors))
@@ -276,12 +275,12 @@ def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, 
     key="local_sum_div_sum_of_exp",
     names=("local_sum_div_dimshuffle",),
 )
-def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """``sum(a / sum(exp(x)), axis) -> sum(a, axis) / sum(exp(x))``: the divisor meets the exponential outside.
 
     Not where an exponential is in a itself: it belongs to the divisor.
     """
-    (x,) = cast("list[Tensor]", node.inputs)
+    (x,) = node.inputs
     axes = node.op.axes(x.type.ndim)
     if not axes or not is_float(x) or not is_float(node.outputs[0]) or not is_product(x):
         return None
@@ -298,6 +297,6 @@ def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
         if inner.type.broadcastable != x.type.broadcastable:
             return None
         kept = [axis for axis in range(x.type.ndim) if axis not in axes]
-        new = call(scalar.true_div, cast(Tensor, node.op(inner)), dimshuffle(factor, kept))
+        new = call(scalar.true_div, node.op(inner), dimshuffle(factor, kept))
         return [new] if can_replace(node.outputs[0], new) else None
     return None

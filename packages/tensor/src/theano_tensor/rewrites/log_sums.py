@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._language import call, fitted, is_float, number, operands, scalar_constant
 from ._logistic import logistic_atom
 from ._products import is_inside_product, shared_product
@@ -21,12 +21,12 @@ MAX_SUMMANDS = 16
 _EXP = type(scalar.exp)
 
 
-def exponents(variable: Variable) -> list[Tensor] | None:
+def exponents(variable: Tensor) -> list[Tensor] | None:
     """Return a, b, ... if `variable` is ``exp(a) + exp(b) + ...``; a positive number counts as an exponential."""
     if not is_float(variable) or operands(variable, scalar.add) is None or logistic_atom(variable) is not None:
         return None
     found: list[Tensor] = []
-    stack = [cast(Tensor, variable)]
+    stack = [variable]
     dtype = stack[0].type.dtype
     numbers = 0
     while stack:
@@ -59,7 +59,7 @@ def log_of_sum(terms: list[Tensor]) -> Tensor:
     key="local_log_add",
     names=("local_log_add_exp",),
 )
-def log_of_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(exp(x) + exp(y)) -> logaddexp(x, y)``, for any number of terms."""
     terms = exponents(node.inputs[0])
     return None if terms is None else fitted(node, log_of_sum(terms))
@@ -73,7 +73,7 @@ def log_of_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
     key="local_exp_over_added_exps",
     names=("local_exp_over_1_plus_exp",),
 )
-def exp_over_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
+def exp_over_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)``; of more terms, ``exp(x - log(exp(x) + exp(y) + ...))``."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Fit
@@ -25,11 +23,11 @@ ONLY_RUN = ("fast_run",)
 
 
 @rule(Dot, tags=ONLY_RUN, key="local_0_dot_x")
-def product_with_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
+def product_with_zeros(fgraph: FunctionGraph, node: Apply[Dot, Tensor]) -> Found:
     """``dot(zeros, x) -> zeros``, whatever x is; lengths that do not fit are still noticed."""
     if not any(is_filled_with_zeros(v) for v in node.inputs):
         return None
-    a, b = cast("list[Tensor]", node.inputs)
+    a, b = node.inputs
     lengths = [shape_i(a, axis) for axis in range(a.type.ndim - 1)]
     if b.type.ndim > 1:
         lengths += [shape_i(b, axis) for axis in range(b.type.ndim) if axis != b.type.ndim - 2]

@@ -7,7 +7,7 @@ becomes exponentials and sums, which all other rules know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -57,7 +57,7 @@ def _early(
 
 
 @_early(losses, lift(scalar.log), key="crossentropy_to_crossentropy_with_softmax_with_bias", reach=3)
-def log_of_chosen_share(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_chosen_share(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
     """``log(softmax(x)[index]) -> logsoftmax(x)[index]``: the loss of :func:`crossentropy_categorical_1hot`."""
     chosen = node.inputs[0].owner
     if chosen is None or not isinstance(chosen.op, (Subtensor, AdvancedSubtensor)):
@@ -69,18 +69,18 @@ def log_of_chosen_share(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, chosen.op(logarithms, *chosen.inputs[1:]))
 
 
-def _scores_of_logarithms(variable: Variable) -> Tensor | None:
+def _scores_of_logarithms(variable: Tensor) -> Tensor | None:
     """Return x if a variable is the log-softmax of the rows of a matrix x."""
     inside = operands(variable, scalar.log)
     node, kind = (variable.owner, LogSoftmax) if inside is None else (inside[0].owner, Softmax)
     if node is None or not isinstance(node.op, kind) or node.op.axis not in (-1, 1):
         return None
-    scores = cast(Tensor, node.inputs[0])
+    scores = node.inputs[0]
     return scores if scores.type.ndim == 2 else None
 
 
 @_early(losses, AdvancedSubtensor, key="local_advanced_indexing_crossentropy_onehot", reach=3)
-def chosen_logarithm_of_share(fgraph: FunctionGraph, node: Apply) -> Found:
+def chosen_logarithm_of_share(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
     """``logsoftmax(x)[rows, classes] -> x[rows, classes] - logsumexp(x, axis=1)[rows]``, with no matrix in between.
 
     The largest of a row, which the logarithm of the sum has in it, is subtracted first: near it no digits are lost.
@@ -88,7 +88,7 @@ def chosen_logarithm_of_share(fgraph: FunctionGraph, node: Apply) -> Found:
     if node.op.entries != _PAIRS:
         return None
     scores = _scores_of_logarithms(node.inputs[0])
-    _, rows, classes = cast("list[Tensor]", node.inputs)
+    _, rows, classes = node.inputs
     if scores is None or any(v.type.ndim != 1 or v.type.dtype == "bool" for v in (rows, classes)):
         return None
     stop = _counted(rows)
@@ -101,19 +101,19 @@ def _counted(index: Tensor) -> Tensor | None:
     node = index.owner
     if node is None or not isinstance(node.op, ARange):
         return None
-    start, stop, step = cast("list[Tensor]", node.inputs)
+    start, stop, step = node.inputs
     return stop if number(start) == 0 and number(step) == 1 else None
 
 
 @_early(softmax_written_out, Softmax, LogSoftmax, key="local_softmax_written_out", reach=0)
-def softmax_as_exponentials(fgraph: FunctionGraph, node: Apply) -> Found:
+def softmax_as_exponentials(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
     """Softmax and its logarithm as exponentials and sums, which run in fused loops."""
     result = node.op.written_out(node.inputs[0])
     return [result] if node.outputs[0].type.is_super(result.type) else None
 
 
 @rule(Sum, key="local_advanced_indexing_crossentropy_onehot_grad", reach=2)
-def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """Sum over the rows of zeros in which single elements were incremented: a vector, with no matrix in between."""
     placed = node.inputs[0].owner
     if placed is None or node.op.axis != (1,) or not isinstance(placed.op, AdvancedIncSubtensor):
@@ -121,7 +121,7 @@ def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     op, (base, part, *index) = placed.op, placed.inputs
     if op.entries != _PAIRS or op.set_instead_of_inc or op.ignore_duplicates or not is_zeros(base):
         return None
-    rows, columns = cast("list[Tensor]", index)
+    rows, columns = index
     if any(v.type.ndim != 1 or v.type.dtype == "bool" for v in (rows, columns)) or base.type.ndim != 2:
         return None
     vector = zeros((shape_i(base, 0),), dtype=base.type.dtype)
@@ -137,7 +137,7 @@ def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     reach=2,
     key="local_placed_elements_added",
 )
-def placed_elements_added(fgraph: FunctionGraph, node: Apply) -> Found:
+def placed_elements_added(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``zeros.with(increment) - x -> (-x).with(increment)``: no zeros, and no second matrix."""
     for k, variable in enumerate(node.inputs):
         placed = variable.owner
@@ -148,7 +148,7 @@ def placed_elements_added(fgraph: FunctionGraph, node: Apply) -> Found:
         if placed.op.__class__ is AdvancedIncSubtensor and placed.op.ignore_duplicates:
             continue
         others = [v for i, v in enumerate(node.inputs) if i != k]
-        part = cast(Tensor, placed.inputs[1])
+        part = placed.inputs[1]
         base = others[0] if len(others) == 1 else lift(scalar.add)(*others)
         if node.op.scalar_op == scalar.sub:
             base, part = (lift(scalar.neg)(base), part) if k == 0 else (base, lift(scalar.neg)(part))

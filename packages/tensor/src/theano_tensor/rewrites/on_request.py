@@ -6,7 +6,7 @@ An index that does not fit, rows that are given twice and numbers outside of the
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -50,24 +50,24 @@ def part_as_it_was_written(a: Anything, b: Anything) -> Equations:
     return [(part(written(a, b, ...), ...) >> wide(b)).when(is_part_that_was_set, has_dimensions_of_result)]
 
 
-def is_part_that_was_set(node: Apply) -> bool:
+def is_part_that_was_set(node: Apply[Any, Tensor]) -> bool:
     """The part that is read is the one that was set."""
     write = node.inputs[0].owner
     return write is not None and same_index(node, write) and write.op.set_instead_of_inc
 
 
-def has_dimensions_of_result(node: Apply, b: Tensor) -> bool:
+def has_dimensions_of_result(node: Apply[Any, Tensor], b: Tensor) -> bool:
     """The tensor `b` has the dimensions of the result."""
     return bool(b.type.broadcastable == node.outputs[0].type.broadcastable)
 
 
 @rule(AdvancedSubtensor1, tags=("local_adv_sub1_adv_inc_sub1",), key="local_adv_sub1_adv_inc_sub1")
-def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply) -> Found:
+def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply[AdvancedSubtensor1, Tensor]) -> Found:
     """``set_subtensor(x[i], y)[i] -> y`` for numbers i of rows; an assertion says that all fit."""
     write = node.inputs[0].owner
     if write is None or not isinstance(write.op, AdvancedIncSubtensor1) or not write.op.set_instead_of_inc:
         return None
-    x, y, rows = cast("list[Tensor]", write.inputs)
+    x, y, rows = write.inputs
     if rows is not node.inputs[1] or y.type.broadcastable != node.outputs[0].type.broadcastable:
         return None
     count = shape_i(x, 0)
@@ -85,14 +85,16 @@ def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply) -> Found:
     key="local_useless_inc_subtensor_alloc_on_request",
     names=("local_useless_inc_subtensor_alloc",),
 )
-def value_for_filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def value_for_filled_part(
+    fgraph: FunctionGraph, node: Apply[IncSubtensor | AdvancedIncSubtensor | AdvancedIncSubtensor1, Tensor]
+) -> Found:
     """``inc_subtensor(x[i], alloc(value, n)) -> inc_subtensor(x[i], value)``; assertions compare lengths."""
     x, y, *inputs = node.inputs
     owner = y.owner
     if owner is None or not isinstance(owner.op, Alloc):
         return None
     part = _read(node)(x, *inputs)
-    extra = part.type.ndim - cast(Tensor, y).type.ndim
+    extra = part.type.ndim - y.type.ndim
     if extra < 0:
         return None
     own = computed_shape(fgraph, known_lengths(fgraph), part)
@@ -101,7 +103,7 @@ def value_for_filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
         known = None if own is None else own[axis]
         if not _is_same(known, wanted) and not part.type.broadcastable[axis]:
             checks.append(eq(shape_i(part, axis), wanted))
-    value = cast(Tensor, owner.inputs[0])
+    value = owner.inputs[0]
     if checks:
         value = Assert("the value has not the shape of the part that it changes")(value, reduce(and_, checks))
     padded = dimshuffle(value, ["x"] * (part.type.ndim - value.type.ndim) + list(range(value.type.ndim)))
@@ -109,7 +111,7 @@ def value_for_filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-def _read(node: Apply) -> Any:
+def _read(node: Apply[Any, Tensor]) -> Any:
     """Return the op that reads the part which a node changes."""
     if isinstance(node.op, IncSubtensor):
         return Subtensor(node.op.entries)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ._language import (
     cast_to,
     is_broadcast,
     is_float,
+    maker,
     number,
     operands,
     scalar_constant,
@@ -46,7 +47,7 @@ reduction, total, product, largest, smallest, all_true, any_true = map(
 ONLY_RUN = ("fast_run",)
 
 
-def _as_type(node: Apply, new: Tensor) -> Found:
+def _as_type(node: Apply[Any, Tensor], new: Tensor) -> Found:
     new = cast_to(new, node.outputs[0].type.dtype)
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -89,9 +90,9 @@ def is_no_zero(c: Tensor) -> bool:
     return bool(number(c) != 0)
 
 
-def has_dtype_of_argument(node: Apply, x: Tensor) -> bool:
+def has_dtype_of_argument(node: Apply[Any, Tensor], x: Tensor) -> bool:
     """The tensor `x` has the dtype of what is reduced."""
-    return x.type.dtype == cast(Tensor, node.inputs[0]).type.dtype
+    return x.type.dtype == node.inputs[0].type.dtype
 
 
 def is_regular(c: Tensor) -> bool:
@@ -103,7 +104,7 @@ def is_regular(c: Tensor) -> bool:
     return not _will_be_folded(c) if value is None else bool(np.isfinite(value))
 
 
-def _will_be_folded(c: Variable) -> bool:
+def _will_be_folded(c: Tensor) -> bool:
     """Tell whether an expression is made of constants alone, as far as a few nodes show."""
     pending, steps = [c], 0
     while pending and steps < MAX_STEPS:
@@ -137,13 +138,13 @@ def sum_of_sum(a: Anything) -> Equations:
     ]
 
 
-def is_same_reduction(node: Apply) -> bool:
+def is_same_reduction(node: Apply[Any, Tensor]) -> bool:
     """The reductions are of one kind."""
     inner = node.inputs[0].owner
     return inner is not None and type(inner.op) is type(node.op) and type(node.op) in _MERGED
 
 
-def is_same_in_any_order(node: Apply, a: Tensor) -> bool:
+def is_same_in_any_order(node: Apply[Any, Tensor], a: Tensor) -> bool:
     """The order of the elements does not matter."""
     return not isinstance(node.op, AccumulatingReduce) or _same_whatever_the_order(node, a)
 
@@ -151,25 +152,27 @@ def is_same_in_any_order(node: Apply, a: Tensor) -> bool:
 @built("reduced_at_once")
 def reduced_at_once(context: Context, a: Tensor) -> Tensor:
     """Return a reduction over the axes of both."""
-    node, inner = context.node, cast(Apply, context.node.inputs[0].owner)
+    node, inner = context.node, maker(context.node.inputs[0])
     gone = set(inner.op.axes(a.type.ndim))
     kept = [axis for axis in range(a.type.ndim) if axis not in gone]
     gone |= {kept[axis] for axis in node.op.axes(len(kept))}
-    return cast(Tensor, _with_axes(node.op, sorted(gone))(a))
+    return _with_axes(node.op, sorted(gone))(a)
 
 
-def _same_whatever_the_order(node: Apply, source: Tensor) -> bool:
+def _same_whatever_the_order(node: Apply[Any, Tensor], source: Tensor) -> bool:
     """Tell whether sums or products may be put together: of one float dtype, or of integers that wrap around."""
     result = node.outputs[0].type.dtype
     if is_float(source):
         return isinstance(node.op, Sum) and source.type.dtype == result
-    inner = cast(Apply, node.inputs[0].owner)
+    inner = maker(node.inputs[0])
     names = {node.inputs[0].type.dtype, result, node.op.acc_dtype or result, inner.op.acc_dtype or result}
     return source.type.dtype in DISCRETE_DTYPES and names == {result} and result in DISCRETE_DTYPES
 
 
 @rule(Sum, Prod, Max, Min, All, Any_, reach=0, key="local_reduce_broadcastable")
-def reduction_over_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
+def reduction_over_single_elements(
+    fgraph: FunctionGraph, node: Apply[Sum | Prod | Max | Min | All | Any_, Tensor]
+) -> Found:
     """Dimensions of length 1 need no reduction, they are dropped."""
     (x,) = node.inputs
     op = node.op
@@ -186,14 +189,14 @@ def reduction_over_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_type(node, dropped)
 
 
-def _with_axes(op: Reduce, axes: list[int]) -> Any:
+def _with_axes(op: Reduce, axes: list[int]) -> Reduce:
     if isinstance(op, AccumulatingReduce):
         return type(op)(axes, op.dtype, op.acc_dtype)
     return type(op)(axes)
 
 
 @rule(Sum, Prod, key="local_sum_fill", names=("local_sum_alloc", "local_sum_prod_alloc"))
-def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_of_fill(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -> Found:
     """The sum of equal numbers is one of them times their count, their product is its power."""
     (x,) = node.inputs
     inner = operands(x, scalar.second)
@@ -212,11 +215,11 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(output, new) else None
 
 
-def filled_reduced(node: Apply, value: Tensor, lengths: Sequence[Any]) -> Tensor:
+def filled_reduced(node: Apply[Any, Tensor], value: Tensor, lengths: Sequence[Tensor]) -> Tensor:
     """Return the sum or product of a tensor of some lengths that is filled with a number, over the axes of `node`."""
     dtype = node.outputs[0].type.dtype
     gone = set(node.op.axes(len(lengths)))
-    counted = [cast(Tensor, lengths[axis]) for axis in sorted(gone) if number(lengths[axis]) != 1]
+    counted = [lengths[axis] for axis in sorted(gone) if number(lengths[axis]) != 1]
     count = (
         call(scalar.mul, *counted) if len(counted) > 1 else counted[0] if counted else scalar_constant(1, "int64", 0)
     )
@@ -238,7 +241,7 @@ def truth_of_fill(like: Anything, k: Number) -> Equations:
     return [equation.when(gives_one_number) for equation in known]
 
 
-def gives_one_number(node: Apply) -> bool:
+def gives_one_number(node: Apply[Any, Tensor]) -> bool:
     """The result has no dimensions."""
     return not node.outputs[0].type.ndim
 
@@ -264,7 +267,7 @@ def reduction_of_permuted(a: Anything) -> Equations:
     ]
 
 
-def drops_nothing(node: Apply) -> bool:
+def drops_nothing(node: Apply[Any, Tensor]) -> bool:
     """The view drops no dimensions."""
     inner = node.inputs[0].owner
     return inner is not None and not inner.op.drop
@@ -275,12 +278,12 @@ def reduced_to_one(context: Context, a: Tensor) -> Tensor:
     """Return a reduction over all axes."""
     if a.type.ndim == 0:
         return a
-    return cast(Tensor, _with_axes(context.node.op, list(range(a.type.ndim)))(a))
+    return _with_axes(context.node.op, list(range(a.type.ndim)))(a)
 
 
-def has_no_axes(fgraph: FunctionGraph, node: Apply) -> bool:
+def has_no_axes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """There are no axes."""
-    return not node.op.axes(cast(Tensor, node.inputs[0]).type.ndim)
+    return not node.op.axes(node.inputs[0].type.ndim)
 
 
 @equations(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",), guard=has_no_axes)
@@ -298,7 +301,7 @@ def extremum_of_negative(x: Real) -> Equations:
     ]
 
 
-def is_plain_extremum(node: Apply) -> bool:
+def is_plain_extremum(node: Apply[Any, Tensor]) -> bool:
     """The reduction is `Max` or `Min` itself."""
     return type(node.op) in (Max, Min)
 
@@ -307,7 +310,7 @@ def is_plain_extremum(node: Apply) -> bool:
 def opposite_extremum(context: Context, x: Tensor) -> Tensor:
     """Return the minimum for the maximum, and the other way round."""
     op = context.node.op
-    return cast(Tensor, (Min if type(op) is Max else Max)(op.axis)(x))
+    return (Min if type(op) is Max else Max)(op.axis)(x)
 
 
 @equations(
@@ -325,9 +328,9 @@ def sum_of_quotients(x: Real, b: Anything) -> Equations:
     return [(total(x / b) >> total(x) / without_axes(b)).when(has_dtype_of_argument, is_constant_along_axes).alone()]
 
 
-def is_constant_along_axes(node: Apply, x: Tensor, b: Tensor) -> bool:
+def is_constant_along_axes(node: Apply[Any, Tensor], x: Tensor, b: Tensor) -> bool:
     """The divisor is regular, and does not change along the axes that are summed."""
-    whole = cast(Tensor, node.inputs[0]).type
+    whole = node.inputs[0].type
     axes = node.op.axes(whole.ndim)
     if not axes or x.type.broadcastable != whole.broadcastable or not _is_regular_divisor(b):
         return False

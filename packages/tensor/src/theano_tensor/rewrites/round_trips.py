@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -55,18 +55,18 @@ def number_there_and_back(a: Anything) -> Equations:
     ]
 
 
-def has_type_of_result(node: Apply, a: Variable) -> bool:
+def has_type_of_result(node: Apply[Any, Tensor], a: Variable) -> bool:
     """The variable `a` has the type of the result."""
     return bool(a.type == node.outputs[0].type)
 
 
 @rule(Subtensor, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_subtensor_remove_broadcastable_index")
-def only_element_of_dimension(fgraph: FunctionGraph, node: Apply) -> Found:
+def only_element_of_dimension(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``x[:, 0] -> dimshuffle(x, 0)`` where the second dimension has length 1.
 
     After stabilisation, whose patterns the view would hide: it moves between a logarithm and the exponential below.
     """
-    x = cast(Tensor, node.inputs[0])
+    x = node.inputs[0]
     dropped = []
     for axis, item in enumerate(index_of(node)):
         if isinstance(item, slice):
@@ -89,7 +89,7 @@ def view_of(x: Tensor, order: list[int | str]) -> Tensor:
 
 
 @rule(AdvancedSubtensor1, tags=ONLY_RUN, key="local_rows_of_make_vector", names=("local_subtensor_make_vector",))
-def elements_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
+def elements_of_vector(fgraph: FunctionGraph, node: Apply[AdvancedSubtensor1, Tensor]) -> Found:
     """``make_vector(a, b, c)[[0, 2]] -> make_vector(a, c)``."""
     made = node.inputs[0].owner
     places = getattr(node.inputs[1], "data", None)
@@ -103,7 +103,7 @@ def elements_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Alloc, tags=ONLY_RUN, phases=BOTH, key="local_merge_alloc")
-def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def alloc_of_alloc(fgraph: FunctionGraph, node: Apply[Alloc, Tensor]) -> Found:
     """``alloc(alloc(x, 1, m), n, m) -> alloc(x, n, m)``; lengths that may differ are compared when the graph runs."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Alloc):
@@ -115,7 +115,7 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
         if own is not wanted and number(own) != 1:
             if number(own) is not None and number(own) == number(wanted):
                 continue
-            same = call(scalar.eq, cast(Tensor, own), cast(Tensor, wanted))
+            same = call(scalar.eq, own, wanted)
             lengths[axis] = assert_op(wanted, same)
     new = alloc(inner.inputs[0], *lengths)
     return [new] if can_replace(node.outputs[0], new) else None
@@ -127,7 +127,7 @@ def reshape_of_view(a: Anything, shape: Anything) -> Equations:
     return [(reshape(view(a), shape) >> reshape(a, shape)).when(keeps_order)]
 
 
-def keeps_order(node: Apply, a: Tensor) -> bool:
+def keeps_order(node: Apply[Any, Tensor], a: Tensor) -> bool:
     """The elements stay in order."""
     inner = node.inputs[0].owner
     order = [] if inner is None else inner.op.order
@@ -136,7 +136,7 @@ def keeps_order(node: Apply, a: Tensor) -> bool:
 
 
 @rule(Reshape, tags=("local_reshape_to_dimshuffle",), key="local_reshape_to_dimshuffle")
-def reshape_around_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
+def reshape_around_single_elements(fgraph: FunctionGraph, node: Apply[Reshape, Tensor]) -> Found:
     """``reshape(x, (1, n)) -> dimshuffle(reshape(x, (n,)), 'x', 0)``: where it is asked for, as it gains nothing."""
     x, vector = node.inputs
     ndim = node.outputs[0].type.ndim
@@ -162,9 +162,9 @@ def _entries(vector: Any, ndim: int) -> list[Any] | None:
 
 
 @rule(Reshape, tags=ONLY_RUN, phases=BOTH, reach=2, key="local_useless_tile")
-def reshape_to_known_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
+def reshape_to_known_lengths(fgraph: FunctionGraph, node: Apply[Reshape, Tensor]) -> Found:
     """``reshape(x, (1, n, m)) -> dimshuffle(x, 'x', 0, 1)`` where n and m are known to be the lengths of x."""
-    x, vector = cast("list[Tensor]", node.inputs)
+    x, vector = node.inputs
     lengths = _entries(vector, node.op.ndim)
     if lengths is None:
         return None
@@ -214,12 +214,12 @@ def increment_by_zeros(a: Anything, b: Anything) -> Equations:
     ]
 
 
-def is_increment(node: Apply) -> bool:
+def is_increment(node: Apply[Any, Tensor]) -> bool:
     """What is written is added."""
     return not node.op.set_instead_of_inc
 
 
-def are_zeros(b: Variable) -> bool:
+def are_zeros(b: Tensor) -> bool:
     """The tensor `b` is filled with zeros."""
     return is_filled_with_zeros(b)
 
@@ -236,12 +236,12 @@ def part_set_to_what_it_is(a: Anything, b: Anything) -> Equations:
     return [(written(a, b, ...) >> a).when(is_replacement, are_zeros, is_made_of_zeros)]
 
 
-def is_replacement(node: Apply) -> bool:
+def is_replacement(node: Apply[Any, Tensor]) -> bool:
     """What is written replaces what stands there."""
     return bool(node.op.set_instead_of_inc)
 
 
-def is_made_of_zeros(a: Variable) -> bool:
+def is_made_of_zeros(a: Tensor) -> bool:
     """The tensor `a` is filled with zeros."""
     return is_filled_with_zeros(a)
 
@@ -270,11 +270,11 @@ def are_different_rows(rows: Any) -> bool:
 @built("incremented_rows")
 def incremented_rows(context: Context, a: Tensor, b: Tensor, rows: Tensor) -> Tensor:
     """Return a tensor with rows incremented."""
-    return cast(Tensor, AdvancedIncSubtensor1(context.node.op.inplace)(a, b, rows))
+    return AdvancedIncSubtensor1(context.node.op.inplace)(a, b, rows)
 
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.CANONICALIZE,), reach=0, key="local_useless_composite")
-def results_nobody_uses(fgraph: FunctionGraph, node: Apply) -> Found:
+def results_nobody_uses(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """A composite of several results computes those that are used."""
     if len(node.outputs) < 2 or not isinstance(node.op.scalar_op, Composite) or node.op.inplace_pattern:
         return None
@@ -290,7 +290,7 @@ def results_nobody_uses(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Sum, tags=ONLY_RUN, phases=BOTH, reach=3, key="local_sumsqr2dot")
-def sum_of_squared_outer_product(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_of_squared_outer_product(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """``sum(sqr(w[None] * g[:, None]), axes 1 and 2) -> dot(sqr(g), sum(sqr(w), axis 0))`` for matrices."""
     squares = operands(node.inputs[0], scalar.sqr)
     if squares is None or sole_client(fgraph, node.inputs[0]) is None or tuple(node.op.axes(3)) != (1, 2):
@@ -302,7 +302,7 @@ def sum_of_squared_outer_product(fgraph: FunctionGraph, node: Apply) -> Found:
     for factor in factors:
         if factor.owner is None or not isinstance(factor.owner.op, DimShuffle):
             return None
-        found[tuple(factor.owner.op.order)] = cast(Tensor, factor.owner.inputs[0])
+        found[tuple(factor.owner.op.order)] = factor.owner.inputs[0]
     w, g = found.get(("x", 0, 1)), found.get((0, "x", 1))
     dtype = node.outputs[0].type.dtype
     if w is None or g is None or w.type.dtype != dtype or g.type.dtype != dtype or "float" not in dtype:

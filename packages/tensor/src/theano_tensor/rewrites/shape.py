@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, call_with_graph, compose, config, describe, shape_rule
 from theano_optimize import Fit, Phase, RewriteWarning
 
-from .._core._convert import constant
+from .._core._convert import as_tensor_variable, constant
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
@@ -33,7 +34,7 @@ ONLY_RUN = ("fast_run",)
     key="local_dimshuffle_merge",
     names=("local_dimshuffle_lift", "local_useless_dimshuffle", "local_dimshuffle_no_inplace_at_canonicalize"),
 )
-def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+def views_joined(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """Two dimshuffles are one, and one that changes nothing is none."""
     (x,) = node.inputs
     order: list[int | str] = list(node.op.order)
@@ -45,7 +46,7 @@ def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(ShapeOf, tags=ONLY_RUN, reach=0, key="local_shape_to_shape_i")
-def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
+def shape_as_lengths(fgraph: FunctionGraph, node: Apply[ShapeOf]) -> Found:
     """``shape(x)`` as a vector of the lengths of its dimensions."""
     (x,) = node.inputs
     if not isinstance(x.type, TensorType):
@@ -59,11 +60,12 @@ def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
     tags=(*ONLY_RUN, "local_shape_to_shape_i"),
     key="local_track_shape_i",
 )
-def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
+def length_from_inputs(fgraph: FunctionGraph, node: Apply[ShapeI]) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
     if not isinstance(node.inputs[0].type, TensorType):
         return None
-    x, i = cast(Tensor, node.inputs[0]), node.op.i
+    x: Tensor = node.inputs[0]
+    i = node.op.i
     known = x.type.shape[i]
     if known is not None:
         return [_length(known)]
@@ -108,9 +110,9 @@ def _input_shape(fgraph: FunctionGraph, table: KnownLengths, v: Variable) -> Any
     return None if known is None else tuple(table.length(fgraph, v, i) for i in range(len(known)))
 
 
-def _length(value: Any) -> Variable:
+def _length(value: TensorLike) -> Variable:
     if isinstance(value, Variable):
-        return cast(Variable, cast(Any, value).astype("int64"))
+        return as_tensor_variable(value).astype("int64")
     return constant(np.asarray(value, dtype="int64"))
 
 

@@ -21,6 +21,7 @@ from theano_graph import (
 from theano_optimize import GraphRewriter, RewriteProfile
 
 from .._core._convert import constant
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..shape import shape_i
@@ -57,10 +58,10 @@ class ShapeFeature(Feature):
 
     Examples
     --------
-    >>> from theano_graph import FunctionGraph
-    >>> from theano_tensor import dmatrix, tanh
-    >>> x = dmatrix("x")
-    >>> graph = FunctionGraph([x], [tanh(x).T], features=[ShapeFeature()], clone=False)
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> graph = theano.FunctionGraph([x], [T.tanh(x).T], features=[T.opt.ShapeFeature()], clone=False)
     >>> graph.shape_feature.get_shape(graph.outputs[0], 0)
     Shape_i{1}.0
     """
@@ -205,7 +206,7 @@ class ShapeFeature(Feature):
             a if b.owner is not None and b.owner.inputs[0] is other_r else b for a, b in zip(own, other, strict=True)
         )
 
-    def unpack(self, s_i: Any, var: Variable) -> Variable:
+    def unpack(self, s_i: TensorLike, var: Variable) -> Variable:
         """Return a length as a scalar variable of dtype int64.
 
         Raises
@@ -227,7 +228,7 @@ class ShapeFeature(Feature):
         )
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Variable, b: Variable) -> bool:
     if a is b:
         return True
     first, second = getattr(a, "data", None), getattr(b, "data", None)
@@ -238,7 +239,7 @@ def _equal(a: Any, b: Any) -> bool:
     return bool(a.owner.op == b.owner.op and all(x is y for x, y in zip(a.owner.inputs, b.owner.inputs, strict=False)))
 
 
-def known_shape_i(var: Any, i: int, fgraph: FunctionGraph | None = None) -> Variable:
+def known_shape_i(var: Variable, i: int, fgraph: FunctionGraph | None = None) -> Variable:
     """Length of one dimension, in terms of the inputs of a graph that knows shapes.
 
     Parameters

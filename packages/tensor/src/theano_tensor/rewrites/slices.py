@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import eq, int_div, lt, maximum, minimum, switch
 
@@ -16,7 +17,7 @@ def _bounds(part: slice, length: Any) -> tuple[Tensor, Tensor, Tensor]:
     n = as_tensor_variable(length)
     lower, upper = switch(backwards, -1, 0), switch(backwards, n - 1, n)
 
-    def clamped(bound: Any) -> Tensor:
+    def clamped(bound: TensorLike) -> Tensor:
         value = as_tensor_variable(bound)
         return switch(lt(value, 0), maximum(value + n, lower), minimum(value, upper))
 
@@ -51,7 +52,8 @@ def merge_two_slices(slice1: slice, len1: Any, slice2: Any, len2: Any) -> Any:
 
     Examples
     --------
-    >>> merged = merge_two_slices(slice(2, None), 10, slice(0, 3), 8)
+    >>> import theano.tensor as T
+    >>> merged = T.opt.merge_two_slices(slice(2, None), 10, slice(0, 3), 8)
     >>> [int(part.eval()) for part in (merged.start, merged.stop, merged.step)]
     [2, 5, 1]
     """

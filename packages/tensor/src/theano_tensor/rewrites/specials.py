@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, reduce
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -10,6 +11,7 @@ from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 from theano_optimize import Context, Exactness, Phase
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._conditions import gives_floats
 from ._equations import Anything, Equations, Number, Real, equations
 from ._language import call, fitted, kind_of, number, operands, sole_client
@@ -49,7 +51,7 @@ def is_not_negative(k: float) -> bool:
     return k >= 0
 
 
-def has_factors_of_result_dtype(node: Apply) -> bool:
+def has_factors_of_result_dtype(node: Apply[Any, Tensor]) -> bool:
     """The factors have the dtype of the result."""
     dtype = node.outputs[0].type.dtype
     factors = [
@@ -113,7 +115,7 @@ def _power(dtype: str, exponent: int) -> ScalarOp:
     reach=5,
     key="local_greedy_distributor",
 )
-def sum_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``(a / x + b / y) * x * y -> a * y + b * x``: where divisions cancel and fewer operations are left."""
     root = node.outputs[0]
     if root.type.dtype not in ("float32", "float64") or is_inside_product(fgraph, node):

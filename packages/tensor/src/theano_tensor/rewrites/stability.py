@@ -7,11 +7,14 @@ at 0 or 1: infinity times zero.
 
 from __future__ import annotations
 
+from typing import Any
+
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Context
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._conditions import gives_floats, is_as_precise
 from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
 from ._language import call, cast_to, fitted, is_float, operands, sole_client
@@ -62,12 +65,12 @@ def log_of_one_plus(x: Real, n: Whole) -> Equations:
     ]
 
 
-def is_of_integers(node: Apply) -> bool:
+def is_of_integers(node: Apply[Any, Tensor]) -> bool:
     """The argument holds integers."""
     return "int" in node.inputs[0].type.dtype
 
 
-def is_not_logistic(node: Apply) -> bool:
+def is_not_logistic(node: Apply[Any, Tensor]) -> bool:
     """The argument is no product of sigmoids."""
     return logistic_atom(node.inputs[0]) is None
 
@@ -115,7 +118,7 @@ def one_minus_sigmoid(x: Real) -> Equations:
     key="local_logistic_factors",
     names=("local_sigm_times_exp", "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"),
 )
-def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
+def logistic_factors(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """Products of sigmoids, ``exp`` and ``1 + exp`` in short form, and sums multiplied out where factors then cancel.
 
     ``1 / (1 + exp(-x)) -> sigmoid(x)``; ``exp(x) / (1 + exp(x)) -> sigmoid(x)``; and for the gradient of a
@@ -164,7 +167,7 @@ def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> Tensor | N
     scalar.sub,
     reach=5,
 )
-def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+def logistic_terms_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``a * s - a * s * s -> a * s * (1 - s)`` for a sigmoid s, with ``1 - s`` as the sigmoid of the opposite argument.
 
     Likewise ``a * s + a * (1 - s) -> a``. The gradient of ``exp(x) / (1 + exp(x))`` has such terms, which would cancel.

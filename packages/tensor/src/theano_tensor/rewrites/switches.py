@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from theano_graph import Apply
 from theano_linker_c import scalar
 from theano_optimize import Exactness
@@ -56,7 +58,7 @@ def switches_on_one_condition(a: Anything, b: Anything, c: Anything, d: Anything
     return [equation.when(are_two, has_branch_of_numbers).alone() for equation in merged]
 
 
-def are_two(node: Apply) -> bool:
+def are_two(node: Apply[Any, Tensor]) -> bool:
     """The two choices are not the same."""
     return node.inputs[0] is not node.inputs[1]
 

@@ -195,8 +195,9 @@ def is_inverse_pair(outer: Any, inner: Any, pair: tuple[ScalarOp, ScalarOp]) -> 
 
     Examples
     --------
-    >>> from theano_linker_c import scalar
-    >>> is_inverse_pair(scalar.log, scalar.exp, (scalar.exp, scalar.log))
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.opt.is_inverse_pair(theano.scalar.log, theano.scalar.exp, (theano.scalar.exp, theano.scalar.log))
     True
     """
     given = tuple(getattr(op, "scalar_op", op) for op in (outer, inner))

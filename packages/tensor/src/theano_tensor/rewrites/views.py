@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_optimize import Fit
@@ -19,12 +19,13 @@ from ._registry import rule
 from ._terms import applied
 
 Found = list[Variable] | None
-reshape = applied("reshape", Reshape)
+#: Two, since the shapes before and after may be of other lengths.
+reshape, reshape_before = applied("reshape", Reshape), applied("reshape", Reshape)
 #: Not in FAST_COMPILE: a wrong shape in between would no longer be noticed.
 ONLY_RUN = ("fast_run",)
 
 
-def _elementwise_below(fgraph: FunctionGraph, node: Apply) -> Apply | None:
+def _elementwise_below(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Apply[Any, Tensor] | None:
     """Return the elementwise node that makes the input, if it has one result that only `node` uses."""
     x = node.inputs[0]
     inner = x.owner
@@ -33,10 +34,10 @@ def _elementwise_below(fgraph: FunctionGraph, node: Apply) -> Apply | None:
     return inner if inner.inputs and sole_client(fgraph, x) is not None else None
 
 
-def _lifted(node: Apply, inner: Apply, view: Callable[[Tensor], Tensor]) -> Found:
+def _lifted(node: Apply[Any, Tensor], inner: Apply[Any, Tensor], view: Callable[[Tensor], Tensor]) -> Found:
     """Return the elementwise op of `inner` applied to views of its inputs; numbers need none."""
     ndim = node.outputs[0].type.ndim
-    inputs = [_number(v, ndim) if is_broadcast(v) else view(v) for v in cast("list[Tensor]", inner.inputs)]
+    inputs = [_number(v, ndim) if is_broadcast(v) else view(v) for v in inner.inputs]
     new: Variable = inner.op.make_node(*inputs).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -49,7 +50,7 @@ def _number(variable: Tensor, ndim: int) -> Tensor:
 
 
 @rule(DimShuffle, key="local_dimshuffle_lift")
-def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def view_before_elementwise(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """``dimshuffle(f(x, y)) -> f(dimshuffle(x), dimshuffle(y))`` where nothing else uses ``f(x, y)``.
 
     A permutation moves only where it meets another one: products of matrices take transposed factors as they are,
@@ -60,7 +61,7 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     shuffle = node.op.shuffle
     if list(shuffle) != sorted(shuffle):
-        rest = [v for v in inner.inputs if not is_broadcast(cast(Tensor, v))]
+        rest = [v for v in inner.inputs if not is_broadcast(v)]
         if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in rest):
             return None
     return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
@@ -69,19 +70,19 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
 @equations(Reshape, tags=ONLY_RUN, key="local_reshape_chain", names=("reshape_chain",), fit=Fit.EXACT)
 def reshapes_joined(a: Anything, shape: Anything, other: Anything) -> Equations:
     """The last of two reshapes counts."""
-    return [reshape(reshape(a, other), shape) >> reshape(a, shape)]
+    return [reshape(reshape_before(a, other), shape) >> reshape(a, shape)]
 
 
 @rule(Reshape, tags=ONLY_RUN, key="local_reshape_lift", names=("local_flatten_lift",))
-def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply[Reshape, Tensor]) -> Found:
     """``reshape(f(x), shape) -> f(reshape(x, shape))``; other arguments of f must be single numbers."""
     inner = _elementwise_below(fgraph, node)
     if inner is None:
         return None
-    large = [v for v in inner.inputs if not is_broadcast(cast(Tensor, v))]
+    large = [v for v in inner.inputs if not is_broadcast(v)]
     if len(large) != 1 or large[0].type.broadcastable != inner.outputs[0].type.broadcastable:
         return None
-    return _lifted(node, inner, lambda v: cast(Tensor, node.op(v, node.inputs[1])))
+    return _lifted(node, inner, lambda v: node.op(v, node.inputs[1]))
 
 
 @equations(Reshape, key="local_useless_reshape", fit=Fit.EXACT)
@@ -90,7 +91,7 @@ def reshape_to_own_shape(a: Anything, shape: Anything) -> Equations:
     return [(reshape(a, shape) >> a).when(is_own_shape)]
 
 
-def is_own_shape(a: Tensor, shape: Tensor, node: Apply) -> bool:
+def is_own_shape(a: Tensor, shape: Tensor, node: Apply[Any, Tensor]) -> bool:
     """The lengths in `shape` are those of `a`."""
     if a.type.ndim != node.op.ndim or not can_replace(node.outputs[0], a):
         return False
@@ -117,12 +118,12 @@ def _is_length_of(length: Any, x: Tensor, axis: int) -> bool:
 
 
 @rule(Rebroadcast, key="local_useless_rebroadcast")
-def useless_rebroadcast(fgraph: FunctionGraph, node: Apply) -> Found:
+def useless_rebroadcast(fgraph: FunctionGraph, node: Apply[Rebroadcast]) -> Found:
     """A claim about dimensions that the type makes already is dropped; others are kept."""
     return _without_effect(node)
 
 
-def _without_effect(node: Apply) -> Found:
+def _without_effect(node: Apply[Any, Tensor]) -> Found:
     x = node.inputs[0]
     pattern = getattr(x.type, "broadcastable", None)
     if pattern is None:
@@ -134,7 +135,7 @@ def _without_effect(node: Apply) -> Found:
 
 
 @rule(Rebroadcast, tags=ONLY_RUN, key="local_rebroadcast_lift")
-def rebroadcast_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def rebroadcast_before_elementwise(fgraph: FunctionGraph, node: Apply[Rebroadcast]) -> Found:
     """``rebroadcast(f(x)) -> f(rebroadcast(x))`` for f of one argument, and two rebroadcasts are one."""
     joined = _joined_with_below(node)
     inner = _elementwise_below(fgraph, node)
@@ -143,7 +144,7 @@ def rebroadcast_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     return _through(node, inner)
 
 
-def _joined_with_below(node: Apply) -> Found:
+def _joined_with_below(node: Apply[Any, Tensor]) -> Found:
     x = node.inputs[0]
     if x.owner is None or not isinstance(x.owner.op, Rebroadcast):
         return None
@@ -153,7 +154,7 @@ def _joined_with_below(node: Apply) -> Found:
     return [Rebroadcast(*{**below, **above}.items())(x.owner.inputs[0])]
 
 
-def _through(node: Apply, inner: Apply) -> Found:
+def _through(node: Apply[Any, Tensor], inner: Apply[Any, Tensor]) -> Found:
     new: Variable = inner.op.make_node(node.op(inner.inputs[0])).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -163,9 +164,9 @@ def rebroadcast_simplified(variable: Variable) -> Variable:
 
     Examples
     --------
-    >>> from theano_tensor import dcol
-    >>> x = dcol("x")
-    >>> rebroadcast_simplified(Rebroadcast((1, True))(x)) is x
+    >>> import theano.tensor as T
+    >>> x = T.dcol("x")
+    >>> T.opt.rebroadcast_simplified(T.Rebroadcast((1, True))(x)) is x
     True
     """
     while (node := variable.owner) is not None and isinstance(node.op, Rebroadcast):

@@ -1,7 +1,13 @@
 """Shapes: reading, claiming and changing them."""
 
 from . import _native as _native
-from ._lengths import as_length as as_length, static_int as static_int, static_lengths as static_lengths
+from ._known_integers import (
+    Integers as Integers,
+    integers_in as integers_in,
+    known_integers as known_integers,
+    static_lengths as static_lengths,
+)
+from ._lengths import as_length as as_length, static_int as static_int
 from ._rearrange import (
     Roll as Roll,
     atleast_1d as atleast_1d,

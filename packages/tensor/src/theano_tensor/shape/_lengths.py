@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from theano_graph import Constant, Variable, compose, describe
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 
 
-def as_length(value: Any, what: str = "a length") -> Tensor:
+def as_length(value: TensorLike, what: str = "a length") -> Tensor:
     """Return `value` as an integer scalar of dtype int64 (constants) or of its own integer dtype.
 
     Raises
@@ -50,9 +48,3 @@ def static_int(variable: Variable) -> int | None:
     if isinstance(variable, Constant) and variable.data.size == 1 and variable.data.dtype.kind in "iub":
         return int(variable.data.flat[0])
     return None
-
-
-def static_lengths(lengths: Sequence[Variable]) -> tuple[int | None, ...]:
-    """Return the static shape given by symbolic lengths; a negative constant counts as unknown."""
-    values = [static_int(v) for v in lengths]
-    return tuple(None if value is None or value < 0 else value for value in values)

@@ -6,30 +6,31 @@ from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, LengthKernel, ReshapeKernel, SpecifyShapeKernel, StackKernel, native_kernel
 
 from .._core._type import TensorType
+from .._core._variable import Tensor
 from ._rebroadcast import Rebroadcast
 from ._reshape import Reshape
 from ._shape import MakeVector, ShapeI, SpecifyShape
 
 
 @native_kernel.register(ShapeI)
-def _length(node: Apply) -> Kernel | None:
+def _length(node: Apply[ShapeI]) -> Kernel | None:
     return LengthKernel(node.op.i) if isinstance(node.inputs[0].type, TensorType) else None
 
 
 @native_kernel.register(MakeVector)
-def _gather(node: Apply) -> Kernel | None:
+def _gather(node: Apply[MakeVector, Tensor]) -> Kernel | None:
     dtype = node.op.dtype
     return StackKernel(dtype) if all(x.type.dtype == dtype for x in node.inputs) else None
 
 
 @native_kernel.register(Reshape)
-def _other_shape(node: Apply) -> Kernel | None:
+def _other_shape(node: Apply[Reshape, Tensor]) -> Kernel | None:
     x, shape = (v.type for v in node.inputs)
     return ReshapeKernel(x.dtype, x.ndim, node.op.ndim) if shape.dtype == "int64" else None
 
 
 @native_kernel.register(SpecifyShape)
-def _specified(node: Apply) -> Kernel | None:
+def _specified(node: Apply[SpecifyShape]) -> Kernel | None:
     x, *lengths = (v.type for v in node.inputs)
     if not isinstance(x, TensorType) or any(n.dtype != "int64" for n in lengths):
         return None
@@ -42,7 +43,7 @@ def _specified(node: Apply) -> Kernel | None:
 
 
 @native_kernel.register(Rebroadcast)
-def _rebroadcast(node: Apply) -> Kernel | None:
+def _rebroadcast(node: Apply[Rebroadcast]) -> Kernel | None:
     x = node.inputs[0].type
     if not isinstance(x, TensorType):
         return None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
@@ -20,7 +22,7 @@ from ._reshape import flatten, reshape, shape_padaxis, shape_padleft
 from ._shape import lengths_of
 
 
-class Roll(Op):
+class Roll(TensorOp):
     """The elements moved along an axis; what is moved out at one end comes in at the other.
 
     Inputs are the tensor, the number of places and the axis.
@@ -28,7 +30,7 @@ class Roll(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any, shift: Any, axis: Any) -> Apply:
+    def make_node(self, x: TensorLike, shift: TensorLike, axis: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and two integers; ShapeError if it has no such axis."""
         variable, places, where = as_tensor_variable(x), as_length(shift, "a shift"), as_length(axis, "an axis")
         known = static_int(where)
@@ -39,7 +41,7 @@ class Roll(Op):
         return Apply(self, [variable, places, where], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Roll with NumPy; ValueError if there is no such axis."""
         x, shift, axis = inputs
@@ -53,29 +55,29 @@ class Roll(Op):
             )
         output_storage[0][0] = np.roll(x, int(shift), int(axis))
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on shift and axis."""
         return [[True], [False], [False]]
 
 
 @pullback.register(Roll)
-def _pullback_roll(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_roll(node: Apply[Roll, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     _, shift, axis = node.inputs
     return [node.op(cotangents[0], neg(shift.astype("int64")), axis), None, None]
 
 
 @pushforward.register(Roll)
-def _pushforward_roll(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_roll(node: Apply[Roll, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @shape_rule.register(Roll)
-def _shape_roll(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_roll(node: Apply[Roll, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @operation("roll")
-def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
+def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> Tensor:
     """Move the elements along an axis; what is moved out at one end comes in at the other.
 
     Parameters
@@ -100,8 +102,8 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> roll(constant([1, 2, 3, 4]), 1).eval()
+    >>> import theano.tensor as T
+    >>> T.roll(T.constant([1, 2, 3, 4]), 1).eval()
     array([4, 1, 2, 3])
     """
     variable = as_tensor_variable(x)
@@ -119,7 +121,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
 
 
 @operation("flip")
-def flip(x: Any, axis: Any = None) -> Tensor:
+def flip(x: TensorLike, axis: AxisLike = None) -> Tensor:
     """Return a view with the elements in reverse order along the axes given, or all of them.
 
     Parameters
@@ -140,17 +142,17 @@ def flip(x: Any, axis: Any = None) -> Tensor:
     return variable[tuple(slice(None, None, -1 if i in axes else None) for i in range(variable.type.ndim))]
 
 
-def flipud(x: Any) -> Tensor:
+def flipud(x: TensorLike) -> Tensor:
     """Return a view with the rows in reverse order (axis 0)."""
     return flip(x, 0)
 
 
-def fliplr(x: Any) -> Tensor:
+def fliplr(x: TensorLike) -> Tensor:
     """Return a view with the columns in reverse order (axis 1)."""
     return flip(x, 1)
 
 
-def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
+def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Return a view with some dimensions in other places; the others keep their order.
 
     Parameters
@@ -183,7 +185,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
     return dimshuffle(variable, order)
 
 
-def expand_dims(x: Any, axis: Any) -> Tensor:
+def expand_dims(x: TensorLike, axis: int | tuple[int, ...] | list[int]) -> Tensor:
     """Return a view with new broadcastable dimensions, which are dimensions `axis` (an int or several) of the result.
 
     Raises
@@ -202,7 +204,7 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
     return dimshuffle(variable, order)
 
 
-def atleast_nd(x: Any, n: int, left: bool = True) -> Tensor:
+def atleast_nd(x: TensorLike, n: int, left: bool = True) -> Tensor:
     """Return `x` with broadcastable dimensions added on one side, so that there are `n` at least."""
     variable = as_tensor_variable(x)
     missing = max(0, n - variable.type.ndim)
@@ -211,23 +213,23 @@ def atleast_nd(x: Any, n: int, left: bool = True) -> Tensor:
     return dimshuffle(variable, [*range(variable.type.ndim), *["x"] * missing])
 
 
-def atleast_1d(x: Any) -> Tensor:
+def atleast_1d(x: TensorLike) -> Tensor:
     """Return `x`, a scalar as a vector of length 1."""
     return atleast_nd(x, 1)
 
 
-def atleast_2d(x: Any) -> Tensor:
+def atleast_2d(x: TensorLike) -> Tensor:
     """Return `x` with two dimensions at least, added on the left."""
     return atleast_nd(x, 2)
 
 
-def atleast_3d(x: Any) -> Tensor:
+def atleast_3d(x: TensorLike) -> Tensor:
     """Return `x` with three dimensions at least, as NumPy adds them: a vector as (1, n, 1), a matrix as (m, n, 1)."""
     variable = as_tensor_variable(x)
     order: dict[int, list[int | str]] = {0: ["x"] * 3, 1: ["x", 0, "x"], 2: [0, 1, "x"]}
     return dimshuffle(variable, order.get(variable.type.ndim, list(range(variable.type.ndim))))
 
 
-def ravel(x: Any) -> Tensor:
+def ravel(x: TensorLike) -> Tensor:
     """Return `x` as a vector, in C order."""
     return flatten(x)

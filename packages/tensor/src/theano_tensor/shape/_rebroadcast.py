@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType, tensor_type
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ._registered import REBROADCAST_CODE, RebroadcastCode, shaped_operand
@@ -34,7 +35,7 @@ class Rebroadcast(RebroadcastCode):
     def __init__(self, *pattern: tuple[int, bool]) -> None:
         self.pattern = tuple(sorted((int(axis), bool(flag)) for axis, flag in pattern))
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor; ShapeError if an axis does not exist or cannot broadcast."""
         variable = shaped_operand(x, REBROADCAST_CODE)
         if not isinstance(variable.type, TensorType):
@@ -51,7 +52,7 @@ class Rebroadcast(RebroadcastCode):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Check and return the input; ValueError if a dimension that is to broadcast is longer than 1."""
         (x,) = inputs
@@ -73,17 +74,17 @@ class Rebroadcast(RebroadcastCode):
 
 
 @pullback.register(Rebroadcast)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Rebroadcast], cotangents: list[Variable]) -> list[Variable | None]:
     return [patternbroadcast(cotangents[0], node.inputs[0].type.broadcastable)]
 
 
 @pushforward.register(Rebroadcast)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Rebroadcast], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(Rebroadcast)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Rebroadcast], input_shapes: list[Any]) -> list[Any]:
     shape = list(input_shapes[0])
     for axis, flag in node.op.pattern:
         if flag:
@@ -112,7 +113,7 @@ def _axes(name: str, x: Tensor, axes: Sequence[Any]) -> list[int]:
     return [one_axis(name, a, x) for a in listed]
 
 
-def addbroadcast(x: Any, *axes: Any) -> Tensor:
+def addbroadcast(x: TensorLike, *axes: AxisLike) -> Tensor:
     """Return `x` with dimensions that broadcast.
 
     Parameters
@@ -129,21 +130,21 @@ def addbroadcast(x: Any, *axes: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> addbroadcast(dmatrix("x"), 0).broadcastable
+    >>> import theano.tensor as T
+    >>> T.addbroadcast(T.dmatrix("x"), 0).broadcastable
     (True, False)
     """
     variable = as_tensor_variable(x)
     return _rebroadcast(variable, [(axis, True) for axis in _axes("addbroadcast", variable, axes)])
 
 
-def unbroadcast(x: Any, *axes: Any) -> Tensor:
+def unbroadcast(x: TensorLike, *axes: AxisLike) -> Tensor:
     """Return `x` with dimensions that do not broadcast; `axes` as in :func:`addbroadcast`."""
     variable = as_tensor_variable(x)
     return _rebroadcast(variable, [(axis, False) for axis in _axes("unbroadcast", variable, axes)])
 
 
-def patternbroadcast(x: Any, broadcastable: Iterable[bool]) -> Tensor:
+def patternbroadcast(x: TensorLike, broadcastable: Iterable[bool]) -> Tensor:
     """Return `x` with the broadcastable pattern given.
 
     Raises

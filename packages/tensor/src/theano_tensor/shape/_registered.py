@@ -10,6 +10,7 @@ from theano_linker_c.cop import RegisteredCodeOp, TypeCodeTable
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 
 SHAPE_CODE = TypeCodeTable("Shape")
 SHAPE_I_CODE = TypeCodeTable("Shape_i")
@@ -17,14 +18,14 @@ SPECIFY_SHAPE_CODE = TypeCodeTable("SpecifyShape")
 REBROADCAST_CODE = TypeCodeTable("Rebroadcast")
 
 
-def is_other(x: Any, table: TypeCodeTable) -> bool:
+def is_other(x: TensorLike, table: TypeCodeTable) -> bool:
     """Tell whether `x` is a variable of another type than tensors that has a shape, or registered C code."""
     if not isinstance(x, Variable) or isinstance(x.type, TensorType):
         return False
     return hasattr(x.type, "ndim") or table.get(x.type) is not None
 
 
-def shaped_operand(x: Any, table: TypeCodeTable) -> Any:
+def shaped_operand(x: TensorLike, table: TypeCodeTable) -> Any:
     """Return `x` as the operand of an op on shapes: a variable of a type with a shape as it is, else a tensor."""
     return x if is_other(x, table) else as_tensor_variable(x)
 
@@ -102,7 +103,7 @@ if ({shape} == NULL)
         return f"Py_XDECREF((PyObject *)theano_shape_{name});"
 
 
-def register_shape_c_code(type: type[Type], code: str, version: Any = ()) -> None:
+def register_shape_c_code(type: type[Type], code: str, version: object = ()) -> None:
     """Say how `Shape` is written in C for values of a type.
 
     Parameters
@@ -123,7 +124,7 @@ def register_shape_c_code(type: type[Type], code: str, version: Any = ()) -> Non
     SHAPE_CODE.register(type, code, version)
 
 
-def register_shape_i_c_code(typ: type[Type], code: str, check_input: str, version: Any = ()) -> None:
+def register_shape_i_c_code(typ: type[Type], code: str, check_input: str, version: object = ()) -> None:
     """Say how `Shape_i` is written in C: ``%(oname)s`` becomes the length of dimension ``%(i)s`` of ``%(iname)s``.
 
     Parameters
@@ -142,7 +143,7 @@ def register_shape_i_c_code(typ: type[Type], code: str, check_input: str, versio
     SHAPE_I_CODE.register(typ, code, version, check_input)
 
 
-def register_rebroadcast_c_code(typ: type[Type], code: str, version: Any = ()) -> None:
+def register_rebroadcast_c_code(typ: type[Type], code: str, version: object = ()) -> None:
     """Say how `Rebroadcast` checks in C that dimension ``%(axis)s`` of ``%(iname)s`` has length 1.
 
     Parameters
@@ -162,7 +163,7 @@ def register_rebroadcast_c_code(typ: type[Type], code: str, version: Any = ()) -
 
 
 def register_specify_shape_c_code(
-    typ: type[Type], code: str, version: Any = (), c_support_code_apply: str | None = None
+    typ: type[Type], code: str, version: object = (), c_support_code_apply: str | None = None
 ) -> None:
     """Say how `SpecifyShape` is written in C for values of a type.
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import StaticShape, tensor_type
+from .._core._typing import AxisLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import AxisError, DTypeError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
+from ._known_integers import Integers, integers_in
 from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector
 
 
-class Reshape(Op):
+class Reshape(TensorOp):
     """Give the elements of a tensor, in C order, another shape.
 
     Parameters
@@ -37,7 +40,7 @@ class Reshape(Op):
     def __init__(self, ndim: int) -> None:
         self.ndim = int(ndim)
 
-    def make_node(self, x: Any, shape: Any) -> Apply:
+    def make_node(self, x: TensorLike, shape: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and a shape.
 
         Raises
@@ -56,7 +59,7 @@ class Reshape(Op):
         return Apply(self, [variable, vector], [tensor_type(variable.type.dtype, static).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Reshape; ValueError if the number of elements does not fit."""
         x, shape = inputs
@@ -81,7 +84,7 @@ class Reshape(Op):
                 )
             ) from error
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the shape."""
         return [[True], [False]]
 
@@ -89,12 +92,9 @@ class Reshape(Op):
         return f"Reshape{{{self.ndim}}}"
 
 
-def _entries(vector: Tensor, ndim: int) -> list[int | None]:
-    if isinstance(vector, Constant):
-        return [int(n) for n in vector.data]
-    if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
-        return [static_int(x) for x in vector.owner.inputs]
-    return [None] * ndim
+def _entries(vector: Tensor, ndim: int) -> Integers:
+    found = integers_in(vector)
+    return [None] * ndim if found is None else found
 
 
 def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
@@ -129,25 +129,25 @@ def _is_no_shape(entries: Sequence[int | None]) -> bool:
 
 
 @pullback.register(Reshape)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Reshape, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x = node.inputs[0]
     return [reshape(cotangents[0], lengths_of(x)), None]
 
 
 @pushforward.register(Reshape)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Reshape, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
 
 
 @shape_rule.register(Reshape)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Reshape, Tensor], input_shapes: list[Any]) -> list[Any]:
     x_shape, _ = input_shapes
     static, vector = node.outputs[0].type.shape, node.inputs[1]
     entries: list[Any] = list(_entries(vector, node.op.ndim))
     for i, entry in enumerate(entries):
         if entry is None:
-            made = vector.owner is not None and isinstance(vector.owner.op, MakeVector)
-            entries[i] = vector.owner.inputs[i] if made else vector[i]
+            made = vector.owner
+            entries[i] = made.inputs[i] if made is not None and isinstance(made.op, MakeVector) else vector[i]
     return [tuple(_length(x_shape, entries, i) if n is None else n for i, n in enumerate(static))]
 
 
@@ -172,7 +172,7 @@ def _rest(x_shape: Sequence[Any], entries: Sequence[Any], i: int) -> Any:
 
 
 @operation("reshape")
-def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Tensor:
+def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tensor:
     """Return a tensor with the elements of `x`, in C order, in another shape.
 
     Parameters
@@ -194,8 +194,8 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> reshape(dvector("x"), (2, -1)).type.shape
+    >>> import theano.tensor as T
+    >>> T.reshape(T.dvector("x"), (2, -1)).type.shape
     (2, None)
     """
     variable = as_tensor_variable(x)
@@ -231,7 +231,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Tensor:
 
 
 @operation("flatten")
-def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Tensor:
+def flatten(x: TensorLike, ndim: int = 1, outdim: int | None = None) -> Tensor:
     """Join the last dimensions of `x` so that `ndim` are left.
 
     Parameters
@@ -247,8 +247,8 @@ def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor4
-    >>> flatten(dtensor4("x"), 2).ndim
+    >>> import theano.tensor as T
+    >>> T.flatten(T.dtensor4("x"), 2).ndim
     2
     """
     variable = as_tensor_variable(x)
@@ -273,19 +273,19 @@ class Flatten:
     def __init__(self, ndim: int = 1) -> None:
         self.ndim = ndim
 
-    def __call__(self, x: Any) -> Tensor:
+    def __call__(self, x: TensorLike) -> Tensor:
         """Return `x` with its last dimensions joined."""
         return flatten(x, self.ndim)
 
 
 @operation("transpose")
-def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
+def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
     """Return `x` with its dimensions in the order `axes`, reversed by default.
 
     Examples
     --------
-    >>> from theano_tensor import drow
-    >>> transpose(drow("x")).broadcastable
+    >>> import theano.tensor as T
+    >>> T.transpose(T.drow("x")).broadcastable
     (False, True)
     """
     variable = as_tensor_variable(x)
@@ -302,7 +302,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
 
 
 @operation("swapaxes")
-def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
     """Return `x` with two dimensions exchanged."""
     variable = as_tensor_variable(x)
     order = list(range(variable.type.ndim))
@@ -314,7 +314,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
 
 
 @operation("squeeze")
-def squeeze(x: Any, axis: Any = None) -> Tensor:
+def squeeze(x: TensorLike, axis: AxisLike = None) -> Tensor:
     """Return `x` without the dimensions that are known to have length 1.
 
     Parameters
@@ -336,19 +336,19 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     return dimshuffle(variable, [i for i in range(variable.type.ndim) if i not in dropped])
 
 
-def shape_padleft(x: Any, n_ones: int = 1) -> Tensor:
+def shape_padleft(x: TensorLike, n_ones: int = 1) -> Tensor:
     """Return `x` with `n_ones` broadcastable dimensions added on the left."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, ["x"] * n_ones + list(range(variable.type.ndim)))
 
 
-def shape_padright(x: Any, n_ones: int = 1) -> Tensor:
+def shape_padright(x: TensorLike, n_ones: int = 1) -> Tensor:
     """Return `x` with `n_ones` broadcastable dimensions added on the right."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, list(range(variable.type.ndim)) + ["x"] * n_ones)
 
 
-def shape_padaxis(t: Any, axis: int) -> Tensor:
+def shape_padaxis(t: TensorLike, axis: int) -> Tensor:
     """Return `t` with a broadcastable dimension inserted so that it is dimension `axis` of the result."""
     variable = as_tensor_variable(t)
     ndim = variable.type.ndim + 1

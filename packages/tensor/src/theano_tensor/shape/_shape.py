@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
 from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
+from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError, SpecifiedShapeError
 from .._protocols._operators import call, operation
@@ -36,22 +38,22 @@ class ShapeOf(ShapeCode):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor."""
         variable = shaped_operand(x, SHAPE_CODE)
         return Apply(self, [variable], [tensor_type("int64", (getattr(variable.type, "ndim", None),)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the shape."""
         output_storage[0][0] = np.array(inputs[0].shape, dtype="int64")
 
-    def needs_no_native_form(self, node: Apply) -> bool:
+    def needs_no_native_form(self, node: Apply[Self]) -> bool:
         """Say that the linker that runs native code only takes any node: no element is read."""
         return True
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """A shape does not depend on the elements."""
         return [[False]]
 
@@ -73,7 +75,7 @@ class ShapeI(ShapeICode):
     def __init__(self, i: int) -> None:
         self.i = int(i)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor; ShapeError if it has no such dimension."""
         variable = shaped_operand(x, SHAPE_I_CODE)
         if not 0 <= self.i < getattr(variable.type, "ndim", self.i + 1):
@@ -81,12 +83,12 @@ class ShapeI(ShapeICode):
         return Apply(self, [variable], [tensor_type("int64", ()).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the length."""
         output_storage[0][0] = np.array(inputs[0].shape[self.i], dtype="int64")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """A length does not depend on the elements."""
         return [[False]]
 
@@ -98,7 +100,7 @@ class _LossOfPrecisionError(TypeError, AssertionError):
     """Programs for Theano 1.0 expect the second class."""
 
 
-class MakeVector(Op):
+class MakeVector(TensorOp):
     """A vector of scalars.
 
     Parameters
@@ -112,7 +114,7 @@ class MakeVector(Op):
     def __init__(self, dtype: str = "int64") -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self]:
         """Apply to scalars; TypeError for tensors with dimensions, or dtypes that would lose precision."""
         scalars = [as_tensor_variable(x) for x in inputs]
         for x in scalars:
@@ -131,7 +133,7 @@ class MakeVector(Op):
         return Apply(self, scalars, [tensor_type(self.dtype, (len(scalars),)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Collect the scalars."""
         output_storage[0][0] = np.array([x[()] for x in inputs], dtype=self.dtype)
@@ -157,7 +159,7 @@ class SpecifyShape(SpecifyShapeCode):
         self.axes = tuple(int(axis) for axis in axes or ())
         self._whole = axes is None
 
-    def make_node(self, x: Any, *lengths: Any) -> Apply:
+    def make_node(self, x: TensorLike, *lengths: ShapeLike) -> Apply:
         """Apply to a tensor and the lengths of `axes`; ShapeError if a static length contradicts."""
         variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
         if self._whole and len(lengths) == 1:
@@ -180,7 +182,7 @@ class SpecifyShape(SpecifyShapeCode):
         return Apply(self, [variable, *given], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Check the lengths and return the input."""
         x, *lengths = inputs
@@ -195,34 +197,34 @@ class SpecifyShape(SpecifyShapeCode):
                 )
         output_storage[0][0] = x
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """The lengths are only checked."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
 
 @pullback.register(ShapeOf, ShapeI)
-def _pullback_shape(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_shape(node: Apply[ShapeOf | ShapeI], cotangents: list[Variable]) -> list[Variable | None]:
     return [None]
 
 
 @pullback.register(MakeVector)
-def _pullback_vector(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_vector(node: Apply[MakeVector], cotangents: list[Variable]) -> list[Variable | None]:
     g = as_tensor_variable(cotangents[0])
     return [g[i] for i in range(len(node.inputs))]
 
 
 @pullback.register(SpecifyShape)
-def _pullback_specify(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_specify(node: Apply[SpecifyShape], cotangents: list[Variable]) -> list[Variable | None]:
     return [node.op(cotangents[0], *node.inputs[1:]), *(None for _ in node.inputs[1:])]
 
 
 @pushforward.register(ShapeOf, ShapeI)
-def _pushforward_shape(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_shape(node: Apply[ShapeOf | ShapeI], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @pushforward.register(MakeVector)
-def _pushforward_vector(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_vector(node: Apply[MakeVector], tangents: list[Variable | None]) -> list[Variable | None]:
     if all(t is None for t in tangents):
         return [None]
     pairs = zip(tangents, node.inputs, strict=True)
@@ -231,27 +233,27 @@ def _pushforward_vector(node: Apply, tangents: list[Variable | None]) -> list[Va
 
 
 @pushforward.register(SpecifyShape)
-def _pushforward_specify(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_specify(node: Apply[SpecifyShape], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @shape_rule.register(ShapeOf)
-def _shape_of_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_of_shape(node: Apply[ShapeOf], input_shapes: list[Any]) -> list[Any]:
     return [(len(node.inputs[0].type.shape),)]
 
 
 @shape_rule.register(ShapeI)
-def _shape_of_length(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_of_length(node: Apply[ShapeI], input_shapes: list[Any]) -> list[Any]:
     return [()]
 
 
 @shape_rule.register(MakeVector)
-def _shape_of_vector(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_of_vector(node: Apply[MakeVector], input_shapes: list[Any]) -> list[Any]:
     return [(len(node.inputs),)]
 
 
 @shape_rule.register(SpecifyShape)
-def _shape_specified(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_specified(node: Apply[SpecifyShape], input_shapes: list[Any]) -> list[Any]:
     shape = list(input_shapes[0])
     for axis, n in zip(node.op.axes, node.inputs[1:], strict=True):
         shape[axis] = n
@@ -259,7 +261,7 @@ def _shape_specified(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("shape")
-def shape(x: Any) -> Tensor:
+def shape(x: TensorLike) -> Tensor:
     """Shape of a tensor, as a vector of int64.
 
     Parameters
@@ -273,8 +275,8 @@ def shape(x: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> shape(dmatrix("x")).type.shape
+    >>> import theano.tensor as T
+    >>> T.shape(T.dmatrix("x")).type.shape
     (2,)
     """
     if is_other(x, SHAPE_CODE):
@@ -287,7 +289,7 @@ def shape(x: Any) -> Tensor:
     return result
 
 
-def shape_i(x: Any, i: int) -> Tensor:
+def shape_i(x: TensorLike, i: int) -> Tensor:
     """Length of one dimension, as an int64 scalar; a constant where it is known."""
     if is_other(x, SHAPE_I_CODE):
         other: Tensor = ShapeI(i)(x)
@@ -301,7 +303,7 @@ def shape_i(x: Any, i: int) -> Tensor:
 
 
 @operation("lengths")
-def lengths_of(x: Any) -> tuple[Tensor, ...]:
+def lengths_of(x: TensorLike) -> tuple[Tensor, ...]:
     """Return the lengths of all dimensions, as scalars."""
     variable = as_tensor_variable(x)
     return tuple(shape_i(variable, i) for i in range(variable.type.ndim))
@@ -327,7 +329,7 @@ def is_length(variable: Variable) -> bool:
 
 
 @operation("size")
-def size(x: Any) -> Tensor:
+def size(x: TensorLike) -> Tensor:
     """Number of elements, as an int64 scalar."""
     total: Any = constant(np.asarray(1, dtype="int64"))
     for n in lengths_of(x):
@@ -336,7 +338,7 @@ def size(x: Any) -> Tensor:
     return result
 
 
-def specify_shape(x: Any, shape: Any) -> Tensor:
+def specify_shape(x: TensorLike, shape: ShapeLike) -> Tensor:
     """Return `x` with the claim that it has `shape`; checked when the function runs, if the result is used.
 
     Parameters
@@ -352,8 +354,8 @@ def specify_shape(x: Any, shape: Any) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> specify_shape(dmatrix("x"), (2, None)).type.shape
+    >>> import theano.tensor as T
+    >>> T.specify_shape(T.dmatrix("x"), (2, None)).type.shape
     (2, None)
     """
     variable: Any = shaped_operand(x, SPECIFY_SHAPE_CODE)
@@ -393,7 +395,7 @@ def _specify_static(x: Variable, shape: StaticShape) -> Tensor:
 CONVERSIONS["specify_static_shape"] = _specify_static
 
 
-def make_vector(*scalars: Any) -> Tensor:
+def make_vector(*scalars: TensorLike) -> Tensor:
     """Return a vector of scalars, of their common dtype."""
     variables = [as_tensor_variable(x) for x in scalars]
     dtype = upcast(*(x.type.dtype for x in variables)) if variables else "int64"
@@ -401,7 +403,7 @@ def make_vector(*scalars: Any) -> Tensor:
     return result
 
 
-def as_lengths(shape: Any, ndim: int | None = None) -> list[Tensor]:
+def as_lengths(shape: ShapeLike, ndim: int | None = None) -> list[Tensor]:
     """Return a shape, given as a number, a sequence or a symbolic vector, as a list of integer scalars."""
     if isinstance(shape, Variable):
         vector = as_tensor_variable(shape)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core._typing import Array
+
 
 class Axis(NamedTuple):
     """How windows lie along one axis.
@@ -73,18 +75,18 @@ def axes_of(
     ]
 
 
-def _along(ndim: int, place: int, part: slice) -> tuple[slice, ...]:
-    return (*(slice(None),) * place, part, *(slice(None),) * (ndim - place - 1))
+def _along(ndim: int, dim: int, part: slice) -> tuple[slice, ...]:
+    return (*(slice(None),) * dim, part, *(slice(None),) * (ndim - dim - 1))
 
 
-def _spanned(x: Any, place: int, axis: Axis, fill: Any) -> Any:
+def _spanned(x: Array, dim: int, axis: Axis, fill: object) -> Any:
     """Return an array with exactly the elements that windows along an axis see; those outside are `fill`."""
     inside = min(axis.length, axis.span - axis.pad)
     if axis.pad == 0 and inside == axis.span:
-        return x[_along(x.ndim, place, slice(0, inside))]
-    shape = (*x.shape[:place], axis.span, *x.shape[place + 1 :])
+        return x[_along(x.ndim, dim, slice(0, inside))]
+    shape = (*x.shape[:dim], axis.span, *x.shape[dim + 1 :])
     result = np.full(shape, fill, x.dtype)
-    result[_along(x.ndim, place, slice(axis.pad, axis.pad + inside))] = x[_along(x.ndim, place, slice(0, inside))]
+    result[_along(x.ndim, dim, slice(axis.pad, axis.pad + inside))] = x[_along(x.ndim, dim, slice(0, inside))]
     return result
 
 
@@ -93,32 +95,32 @@ def _steps(axis: Axis, offset: int) -> slice:
     return slice(offset, offset + (axis.windows - 1) * axis.step + 1, axis.step)
 
 
-def _reduce_windows(x: Any, axes: Sequence[Axis], fill: Any, combine: Callable[..., Any]) -> Any:
+def _reduce_windows(x: Array, axes: Sequence[Axis], fill: object, combine: Callable[..., Any]) -> Any:
     first = x.ndim - len(axes)
-    for place, axis in enumerate(axes, first):
+    for dim, axis in enumerate(axes, first):
         if not axis.windows:
             return np.zeros((*x.shape[:first], *(a.windows for a in axes)), x.dtype)
-        seen = _spanned(x, place, axis, fill)
-        result = seen[_along(x.ndim, place, _steps(axis, 0))].copy()
+        seen = _spanned(x, dim, axis, fill)
+        result = seen[_along(x.ndim, dim, _steps(axis, 0))].copy()
         for offset in range(1, axis.window):
-            combine(result, seen[_along(x.ndim, place, _steps(axis, offset))], out=result)
+            combine(result, seen[_along(x.ndim, dim, _steps(axis, offset))], out=result)
         x = result
     return x
 
 
-def lowest(dtype: Any) -> Any:
+def lowest(dtype: np.dtype[Any]) -> Any:
     """Return what is not larger than any number of a dtype."""
     if dtype.kind == "b":
         return False
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def largest(x: Any, axes: Sequence[Axis]) -> Any:
+def largest(x: Array, axes: Sequence[Axis]) -> Any:
     """Return the largest element of each window; padding does not count."""
     return _reduce_windows(x, axes, lowest(x.dtype), np.maximum)
 
 
-def total(x: Any, axes: Sequence[Axis]) -> Any:
+def total(x: Array, axes: Sequence[Axis]) -> Any:
     """Return the sum of each window."""
     return _reduce_windows(x, axes, 0, np.add)
 
@@ -131,22 +133,22 @@ def elements(axes: Sequence[Axis], counts_padding: bool) -> Any:
     return result
 
 
-def sum_pool_grad(g: Any, axes: Sequence[Axis]) -> Any:
+def sum_pool_grad(g: Array, axes: Sequence[Axis]) -> Any:
     """Return the gradient of `total`: each element gets the gradients of its windows added up."""
     first = g.ndim - len(axes)
-    for place, axis in reversed(list(enumerate(axes, first))):
-        shape = (*g.shape[:place], max(axis.span, axis.pad + axis.length), *g.shape[place + 1 :])
+    for dim, axis in reversed(list(enumerate(axes, first))):
+        shape = (*g.shape[:dim], max(axis.span, axis.pad + axis.length), *g.shape[dim + 1 :])
         result = np.zeros(shape, g.dtype)
         for offset in range(axis.window) if axis.windows else ():
-            result[_along(g.ndim, place, _steps(axis, offset))] += g
-        g = result[_along(g.ndim, place, slice(axis.pad, axis.pad + axis.length))]
+            result[_along(g.ndim, dim, _steps(axis, offset))] += g
+        g = result[_along(g.ndim, dim, slice(axis.pad, axis.pad + axis.length))]
     return np.ascontiguousarray(g)
 
 
-def first_hits(x: Any, y: Any, axes: Sequence[Axis]) -> Iterator[tuple[tuple[slice, ...], Any]]:
+def first_hits(x: Array, y: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[slice, ...], Any]]:
     """Yield for each offset in windows where its elements are, and which of them are the first largest ones.
 
-    Places refer to `x` with all that windows see: see `surrounded`.
+    Indices refer to `x` with all that windows see: see `surrounded`.
     """
     first = x.ndim - len(axes)
     seen = surrounded(x, axes, lowest(x.dtype))
@@ -154,22 +156,22 @@ def first_hits(x: Any, y: Any, axes: Sequence[Axis]) -> Iterator[tuple[tuple[sli
     inside = surrounded(np.ones(x.shape[first:], bool), axes, False)
     left = np.ones(y.shape, bool)
     for offsets in np.ndindex(*(axis.window for axis in axes)):
-        places = (*(slice(None),) * first, *(_steps(a, o) for a, o in zip(axes, offsets, strict=True)))
-        hits = seen[places] == y
+        index = (*(slice(None),) * first, *(_steps(a, o) for a, o in zip(axes, offsets, strict=True)))
+        hits = seen[index] == y
         hits &= left
-        hits &= inside[places[first:]]
+        hits &= inside[index[first:]]
         left ^= hits
-        yield places, hits
+        yield index, hits
 
 
-def surrounded(x: Any, axes: Sequence[Axis], fill: Any) -> Any:
+def surrounded(x: Array, axes: Sequence[Axis], fill: object) -> Any:
     """Return an array with exactly the elements that windows see."""
-    for place, axis in enumerate(axes, x.ndim - len(axes)):
-        x = _spanned(x, place, axis, fill)
+    for dim, axis in enumerate(axes, x.ndim - len(axes)):
+        x = _spanned(x, dim, axis, fill)
     return x
 
 
-def max_pool_grad(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
+def max_pool_grad(x: Array, y: Array, g: Array, axes: Sequence[Axis]) -> Any:
     """Return the gradient of `largest`: each window's is added to its first largest element."""
     result = np.zeros(x.shape, g.dtype)
     if not y.size:
@@ -180,12 +182,12 @@ def max_pool_grad(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
     apart, nothing = all(axis.window <= axis.step for axis in axes), np.zeros((), g.dtype)
     # A product is much faster than a choice, but makes NaN of infinities.
     finite = np.isfinite(g).all()
-    for places, hits in first_hits(x, y, axes):
+    for index, hits in first_hits(x, y, axes):
         given = g * hits if finite else np.where(hits, g, nothing)
         if apart:
-            seen[places] = given
+            seen[index] = given
         else:
-            seen[places] += given
+            seen[index] += given
     whole = (slice(None),) * first
     inside = [min(a.length, a.span - a.pad) for a in axes]
     result[(*whole, *(slice(0, n) for n in inside))] = seen[
@@ -194,11 +196,11 @@ def max_pool_grad(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
     return result
 
 
-def max_pool_grad_grad(x: Any, y: Any, t: Any, axes: Sequence[Axis]) -> Any:
+def max_pool_grad_grad(x: Array, y: Array, t: Array, axes: Sequence[Axis]) -> Any:
     """Return for each window the element of `t` where that of `x` is the first largest one."""
     result = np.zeros(y.shape, t.dtype)
     if y.size:
         seen = surrounded(t, axes, 0)
-        for places, hits in first_hits(x, y, axes):
-            np.copyto(result, seen[places], where=hits)
+        for index, hits in first_hits(x, y, axes):
+            np.copyto(result, seen[index], where=hits)
     return result

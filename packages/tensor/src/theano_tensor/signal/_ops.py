@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from theano_graph import Apply, Op, TheanoError, Variable, compose, config, desc
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, maximum, minimum
@@ -52,13 +53,13 @@ class PoolingOp(Op):
 
     __props__: ClassVar[tuple[str, ...]] = ("ignore_border", "mode", "ndim")
 
-    def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: Any = None) -> None:
+    def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: object = None) -> None:
         known = {"average": "average_inc_pad", "max_deterministic": "max"}.get(mode, mode)
         if known not in MODES:
             raise ValueError(compose(f"pooling: unknown mode {mode!r}", mend=f"use one of {', '.join(MODES)}"))
         self.ignore_border, self.mode, self.ndim = bool(ignore_border), known, int(ndim)
 
-    def layout(self, ws: Any, stride: Any = None, pad: Any = None) -> list[Tensor]:
+    def layout(self, ws: TensorLike, stride: TensorLike | None = None, pad: TensorLike | None = None) -> list[Tensor]:
         """Return lengths, steps and padding of the windows as vectors.
 
         Raises
@@ -125,7 +126,7 @@ class PoolingOp(Op):
     def __str__(self) -> str:
         return f"{type(self).__name__}{{ignore_border={self.ignore_border}, mode={self.mode!r}, ndim={self.ndim}}}"
 
-    def _operand(self, x: Any) -> Tensor:
+    def _operand(self, x: TensorLike) -> Tensor:
         variable = as_tensor_variable(x)
         if variable.type.ndim < self.ndim:
             raise ShapeError(
@@ -156,7 +157,8 @@ class Pool(PoolingOp):
 
     Examples
     --------
-    >>> Pool()([[1.0, 2.0], [3.0, 4.0]], (2, 2), (2, 2), (0, 0)).eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.Pool()([[1.0, 2.0], [3.0, 4.0]], (2, 2), (2, 2), (0, 0)).eval()
     array([[4.]])
     """
 
@@ -194,12 +196,15 @@ class Pool(PoolingOp):
 
         Examples
         --------
-        >>> Pool.out_shape((9, 8, 6), (2, 2))
+        >>> from theano.tensor.signal import pool
+        >>> pool.Pool.out_shape((9, 8, 6), (2, 2))
         [9, 4, 3]
         """
         return shape_of_pooled(imgshape, ws, ignore_border, stride, pad, ndim, (ds, st, padding))
 
-    def make_node(self, x: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+    def make_node(
+        self, x: TensorLike, ws: TensorLike, stride: TensorLike | None = None, pad: TensorLike | None = None
+    ) -> Apply[Self, Tensor]:
         """Apply to a tensor and the layout of the windows; their own size is the default of the steps.
 
         Raises
@@ -217,7 +222,7 @@ class Pool(PoolingOp):
         return self._typed([variable, *layout], variable.type.dtype, (*shape[: -self.ndim], *counts))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pool with NumPy, one axis after the other; ValueError if the layout cannot be."""
         x, *layout = inputs
@@ -240,7 +245,15 @@ class AveragePoolGrad(PoolingOp):
     def __init__(self, ignore_border: bool = False, mode: str = "average_inc_pad", ndim: int = 2) -> None:
         super().__init__(ignore_border, mode, ndim)
 
-    def make_node(self, x: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None, dummy: Any = None) -> Apply:
+    def make_node(
+        self,
+        x: TensorLike,
+        gz: TensorLike,
+        ws: TensorLike,
+        stride: TensorLike | None = None,
+        pad: TensorLike | None = None,
+        dummy: TensorLike | None = None,
+    ) -> Apply[Self, Tensor]:
         """Apply to numbers of windows, the lengths of the axes that these lie on, and their layout.
 
         Or, in the order that programs for Theano 1.0 use, to the tensor that was pooled, the numbers of its windows,
@@ -252,7 +265,7 @@ class AveragePoolGrad(PoolingOp):
         shape = (*variable.type.shape[: -self.ndim], *static_lengths(known))
         return self._typed([variable, make_vector(*known), *layout], variable.type.dtype, shape)
 
-    def _in_order(self, first: Any, second: Any) -> tuple[Any, Any]:
+    def _in_order(self, first: TensorLike, second: TensorLike) -> tuple[Any, Any]:
         """Return numbers of windows and the lengths of axes, which are integers."""
         if isinstance(second, (tuple, list)) and len(second) == self.ndim and np.ndim(second[0]) == 0:
             return first, second
@@ -262,7 +275,7 @@ class AveragePoolGrad(PoolingOp):
         return second, lengths_of(as_tensor_variable(first))[-self.ndim :]
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Add with NumPy; ValueError if the numbers of windows do not fit."""
         g, lengths, *layout = inputs
@@ -280,7 +293,7 @@ class AveragePoolGrad(PoolingOp):
             g = (g / elements(axes, self.mode == "average_inc_pad")).astype(g.dtype)
         _store(output_storage, node, sum_pool_grad(g, axes))
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on lengths and layout."""
         return [[True], *[[False]] * (1 + _LAYOUT)]
 
@@ -291,17 +304,17 @@ class _OfLargest(PoolingOp):
     Inputs are the tensor, the largest elements, a third tensor, and ws, stride and pad.
     """
 
-    def __init__(self, ignore_border: bool = False, ndim: int = 2, openmp: Any = None) -> None:
+    def __init__(self, ignore_border: bool = False, ndim: int = 2, openmp: object = None) -> None:
         super().__init__(ignore_border, "max", ndim)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Only the third tensor counts: which element is largest does not change nearby."""
         return [[False], [False], [True], *[[False]] * _LAYOUT]
 
-    def _arrays(self, x: Any, y: Any, third: Any) -> list[Tensor]:
+    def _arrays(self, x: TensorLike, y: TensorLike, third: TensorLike) -> list[Tensor]:
         return [self._operand(v) for v in (x, y, third)]
 
-    def _fitting(self, axes: Sequence[Axis], x: Any, y: Any, third: Any, like: Any) -> None:
+    def _fitting(self, axes: Sequence[Axis], x: Array, y: Array, third: Array, like: Array) -> None:
         counts = (*x.shape[: -self.ndim], *(axis.windows for axis in axes))
         if y.shape != counts or third.shape != like.shape:
             raise ValueError(
@@ -315,13 +328,21 @@ class _OfLargest(PoolingOp):
 class MaxPoolGrad(_OfLargest):
     """What the numbers of windows give to their first largest elements."""
 
-    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+    def make_node(
+        self,
+        x: TensorLike,
+        maxout: TensorLike,
+        gz: TensorLike,
+        ws: TensorLike,
+        stride: TensorLike | None = None,
+        pad: TensorLike | None = None,
+    ) -> Apply[Self, Tensor]:
         """Apply to a tensor, the largest elements, a number for each window, and the layout of the windows."""
         arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[0].type.shape)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Add with NumPy; ValueError if shapes do not fit."""
         x, y, g, *layout = inputs
@@ -333,13 +354,21 @@ class MaxPoolGrad(_OfLargest):
 class MaxPoolGradGrad(_OfLargest):
     """The elements of another tensor at the first largest element of each window."""
 
-    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+    def make_node(
+        self,
+        x: TensorLike,
+        maxout: TensorLike,
+        gz: TensorLike,
+        ws: TensorLike,
+        stride: TensorLike | None = None,
+        pad: TensorLike | None = None,
+    ) -> Apply[Self, Tensor]:
         """Apply to a tensor, the largest elements, a tensor of the shape of the first, and the layout."""
         arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[1].type.shape)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take with NumPy; ValueError if shapes do not fit."""
         x, y, t, *layout = inputs
@@ -352,7 +381,7 @@ _NOTHING: tuple[None, ...] = (None,) * _LAYOUT
 
 
 @pullback.register(Pool)
-def _pullback_pool(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_pool(node: Apply[Pool, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, *layout), (g,) = node.op, node.inputs, cotangents
     if op.mode == "max":
         return [MaxPoolGrad(op.ignore_border, op.ndim)(x, node.outputs[0], g, *layout), *_NOTHING]
@@ -361,7 +390,7 @@ def _pullback_pool(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pushforward.register(Pool)
-def _pushforward_pool(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_pool(node: Apply[Pool, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     op, (x, *layout), t = node.op, node.inputs, tangents[0]
     if t is None:
         return [None]
@@ -371,24 +400,26 @@ def _pushforward_pool(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @pullback.register(AveragePoolGrad)
-def _pullback_average(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_average(node: Apply[AveragePoolGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op = node.op
     return [Pool(op.ignore_border, op.mode, op.ndim)(cotangents[0], *node.inputs[2:]), None, *_NOTHING]
 
 
 @pushforward.register(AveragePoolGrad)
-def _pushforward_average(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_average(
+    node: Apply[AveragePoolGrad, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @pullback.register(MaxPoolGrad)
-def _pullback_largest(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_largest(node: Apply[MaxPoolGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, y, _, *layout) = node.op, node.inputs
     return [None, None, MaxPoolGradGrad(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
 
 
 @pullback.register(MaxPoolGradGrad)
-def _pullback_pick(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_pick(node: Apply[MaxPoolGradGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, y, _, *layout) = node.op, node.inputs
     return [None, None, MaxPoolGrad(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
 
@@ -400,7 +431,7 @@ def _pushforward_largest(node: Apply, tangents: list[Variable | None]) -> list[V
 
 
 @shape_rule.register(Pool)
-def _shape_pool(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_pool(node: Apply[Pool, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (shape, *_) = node.op, input_shapes
     layout = [as_lengths(v, op.ndim) for v in node.inputs[1:]]
     counts = [
@@ -411,16 +442,16 @@ def _shape_pool(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @shape_rule.register(AveragePoolGrad)
-def _shape_average(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_average(node: Apply[AveragePoolGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     op = node.op
     return [(*input_shapes[0][: -op.ndim], *as_lengths(node.inputs[1], op.ndim))]
 
 
 @shape_rule.register(MaxPoolGrad)
-def _shape_largest(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_largest(node: Apply[MaxPoolGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @shape_rule.register(MaxPoolGradGrad)
-def _shape_pick(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_pick(node: Apply[MaxPoolGradGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]

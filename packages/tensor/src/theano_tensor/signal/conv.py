@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import dimshuffle
@@ -17,8 +18,8 @@ __all__ = ["conv2d"]
 
 
 def conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     image_shape: Sequence[Any] | None = None,
     filter_shape: Sequence[Any] | None = None,
     border_mode: str = "valid",
@@ -56,7 +57,8 @@ def conv2d(
 
     Examples
     --------
-    >>> conv2d([[1.0, 2.0, 3.0]], [[1.0, 10.0]], border_mode="full").eval()
+    >>> from theano.tensor.signal import conv
+    >>> conv.conv2d([[1.0, 2.0, 3.0]], [[1.0, 10.0]], border_mode="full").eval()
     array([[ 1., 12., 23., 30.]])
     """
     images, kernel = as_tensor_variable(input), as_tensor_variable(filters)

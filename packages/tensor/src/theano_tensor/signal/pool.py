@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..shape import as_lengths
 from ._ops import (
@@ -22,7 +23,14 @@ __all__ = ["AveragePoolGrad", "MaxPoolGrad", "MaxPoolGradGrad", "Pool", "max_poo
 
 
 def _pooled(
-    ndim: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str, former: tuple[Any, Any, Any]
+    ndim: int,
+    input: TensorLike,
+    ws: TensorLike | None,
+    ignore_border: bool | None,
+    stride: TensorLike | None,
+    pad: TensorLike | None,
+    mode: str,
+    former: tuple[Any, Any, Any],
 ) -> Tensor:
     ds, st, padding = former
     ws, stride = renamed("ds", "ws", ws, ds), renamed("st", "stride", stride, st)
@@ -43,15 +51,15 @@ def _pooled(
 
 
 def pool_2d(
-    input: Any,
-    ws: Any = None,
+    input: TensorLike,
+    ws: TensorLike | None = None,
     ignore_border: bool | None = None,
-    stride: Any = None,
-    pad: Any = (0, 0),
+    stride: TensorLike | None = None,
+    pad: TensorLike = (0, 0),
     mode: str = "max",
-    ds: Any = None,
-    st: Any = None,
-    padding: Any = None,
+    ds: TensorLike | None = None,
+    st: TensorLike | None = None,
+    padding: TensorLike | None = None,
 ) -> Tensor:
     """Pool over windows of the last two axes.
 
@@ -92,34 +100,36 @@ def pool_2d(
 
     Examples
     --------
-    >>> pool_2d([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], (2, 2), ignore_border=False).eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.pool_2d([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], (2, 2), ignore_border=False).eval()
     array([[5., 6.]])
     """
     return _pooled(2, input, ws, ignore_border, stride, pad, mode, (ds, st, padding))
 
 
 def pool_3d(
-    input: Any,
-    ws: Any = None,
+    input: TensorLike,
+    ws: TensorLike | None = None,
     ignore_border: bool | None = None,
-    stride: Any = None,
-    pad: Any = (0, 0, 0),
+    stride: TensorLike | None = None,
+    pad: TensorLike = (0, 0, 0),
     mode: str = "max",
-    ds: Any = None,
-    st: Any = None,
-    padding: Any = None,
+    ds: TensorLike | None = None,
+    st: TensorLike | None = None,
+    padding: TensorLike | None = None,
 ) -> Tensor:
     """Pool over windows of the last three axes; as :func:`pool_2d`, with three numbers for each argument.
 
     Examples
     --------
-    >>> pool_3d([[[1.0, 2.0]], [[3.0, 4.0]]], (2, 1, 2), ignore_border=True, mode="sum").eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.pool_3d([[[1.0, 2.0]], [[3.0, 4.0]]], (2, 1, 2), ignore_border=True, mode="sum").eval()
     array([[[10.]]])
     """
     return _pooled(3, input, ws, ignore_border, stride, pad, mode, (ds, st, padding))
 
 
-def max_pool_2d_same_size(input: Any, patch_size: Any) -> Tensor:
+def max_pool_2d_same_size(input: TensorLike, patch_size: TensorLike) -> Tensor:
     """Keep the largest element of each window, and make the others zero.
 
     Parameters
@@ -141,7 +151,8 @@ def max_pool_2d_same_size(input: Any, patch_size: Any) -> Tensor:
 
     Examples
     --------
-    >>> max_pool_2d_same_size([[1.0, 2.0, 5.0, 5.0], [4.0, 3.0, 5.0, 5.0]], (2, 2)).eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.max_pool_2d_same_size([[1.0, 2.0, 5.0, 5.0], [4.0, 3.0, 5.0, 5.0]], (2, 2)).eval()
     array([[0., 0., 5., 0.],
            [4., 0., 0., 0.]])
     """

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import ShapeError
@@ -34,14 +36,14 @@ def _check_kind(name: str, kind: str, order: Any) -> Any:
     return kind
 
 
-def _check_node(op: Any, name: str, x: Any) -> Tensor:
+def _check_node(op: Any, name: str, x: TensorLike) -> Tensor:
     variable = as_tensor_variable(x)
     if not 0 <= op.axis < variable.type.ndim:
         raise ShapeError(compose(f"{name}: there is no axis {op.axis}", where=[describe(variable)]))
     return variable
 
 
-class Sort(Op):
+class Sort(TensorOp):
     """The elements in ascending order along an axis; NaN last.
 
     Parameters
@@ -56,13 +58,13 @@ class Sort(Op):
     def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
         self.axis, self.kind = int(axis), _check_kind("sort", kind, order)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = _check_node(self, "sort", x)
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sort with NumPy."""
         output_storage[0][0] = np.sort(inputs[0], axis=self.axis, kind=self.kind)
@@ -76,13 +78,13 @@ class ArgSort(DiscreteOp):
     def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
         self.axis, self.kind = int(axis), _check_kind("argsort", kind, order)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = _check_node(self, "argsort", x)
         return Apply(self, [variable], [tensor_type("int64", variable.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sort with NumPy."""
         found = np.argsort(inputs[0], axis=self.axis, kind=self.kind)
@@ -107,14 +109,14 @@ def put_back(x: Tensor, numbers: Tensor, axis: int, g: Tensor) -> Tensor:
 
 
 @pullback.register(Sort)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Sort, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, op = as_tensor_variable(node.inputs[0]), node.op
     numbers: Tensor = ArgSort(op.axis, op.kind)(x)
     return [put_back(x, numbers, op.axis, as_tensor_variable(cotangents[0]))]
 
 
 @pushforward.register(Sort)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Sort, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     x, op = as_tensor_variable(node.inputs[0]), node.op
@@ -123,11 +125,11 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Sort, ArgSort)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Sort | ArgSort, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _prepared(name: str, a: Any, axis: int | None) -> tuple[Tensor, int]:
+def _prepared(name: str, a: TensorLike, axis: int | None) -> tuple[Tensor, int]:
     x = as_tensor_variable(a)
     if axis is None:
         return flatten(x), 0
@@ -135,7 +137,7 @@ def _prepared(name: str, a: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 @operation("sort")
-def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
+def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return the elements in ascending order along an axis.
 
     Parameters
@@ -162,8 +164,8 @@ def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = N
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> sort(constant([3, 1, 2])).eval()
+    >>> import theano.tensor as T
+    >>> T.sort(T.constant([3, 1, 2])).eval()
     array([1, 2, 3])
     """
     x, where = _prepared("sort", a, axis)
@@ -172,7 +174,7 @@ def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = N
 
 
 @operation("argsort")
-def argsort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
+def argsort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return the numbers of the elements in ascending order along an axis, as int64; see :func:`sort`."""
     x, where = _prepared("argsort", a, axis)
     result: Tensor = ArgSort(where, kind, order)(x)

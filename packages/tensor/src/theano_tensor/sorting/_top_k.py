@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import abs_, cast
@@ -52,7 +53,7 @@ class TopK(Op):
         self.axis, self.sorted, self.idx_dtype = int(axis), bool(sorted), idx_dtype
         self.return_values, self.return_indices = bool(return_values), bool(return_indices)
 
-    def make_node(self, x: Any, k: Any) -> Apply:
+    def make_node(self, x: TensorLike, k: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and an integer.
 
         Raises
@@ -80,7 +81,7 @@ class TopK(Op):
         return Apply(self, [variable, count], [tensor_type(dtype, shape).make_variable() for dtype in dtypes])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Select with NumPy; ValueError if k is 0 or larger than the length of the axis."""
         x, k = inputs[0], int(inputs[1])
@@ -99,12 +100,12 @@ class TopK(Op):
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The elements depend differentiably on the tensor, their numbers do not; nothing does on k."""
         return [[True] * self.return_values + [False] * self.return_indices, [False] * len(node.outputs)]
 
 
-def _selected(x: Any, k: int, axis: int, in_order: bool) -> Any:
+def _selected(x: Array, k: int, axis: int, in_order: bool) -> Any:
     """Return the numbers of the elements."""
     length = x.shape[axis]
     before: list[slice] = [slice(None)] * axis
@@ -130,7 +131,7 @@ def _numbers(node: Apply) -> Tensor:
 
 
 @pullback.register(TopK)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[TopK, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     if not node.op.return_values or not isinstance(cotangents[0], Tensor):
         return [None, None]
     x = as_tensor_variable(node.inputs[0])
@@ -138,7 +139,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(TopK)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[TopK, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     rest: list[Variable | None] = [None] * len(node.outputs)
     if tangents[0] is None or not node.op.return_values:
         return rest
@@ -148,20 +149,22 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(TopK)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[TopK, Tensor], input_shapes: list[Any]) -> list[Any]:
     shape = list(input_shapes[0])
     shape[node.op.axis] = cast(abs_(node.inputs[1]), "int64")
     return [tuple(shape)] * len(node.outputs)
 
 
-def _top(name: str, x: Any, kth: Any, axis: int | None, *props: Any) -> Any:
+def _top(name: str, x: TensorLike, kth: Any, axis: int | None, *props: Any) -> Any:
     variable = as_tensor_variable(x)
     if axis is None:
         variable, axis = flatten(variable), 0
     return TopK(one_axis(name, axis, variable), *props)(variable, kth)
 
 
-def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Tensor:
+def topk(
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> Tensor:
     """Return the `kth` largest elements along an axis, or the ``-kth`` smallest if it is negative.
 
     Parameters
@@ -189,22 +192,24 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> topk(constant([3, 1, 2]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.topk(T.constant([3, 1, 2]), 2).eval()
     array([3, 2])
     """
     result: Tensor = _top("topk", x, kth, axis, sorted, idx_dtype, True, False)
     return result
 
 
-def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Tensor:
+def argtopk(
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> Tensor:
     """Return the numbers of the `kth` largest elements along an axis; see :func:`topk`."""
     result: Tensor = _top("argtopk", x, kth, axis, sorted, idx_dtype, False, True)
     return result
 
 
 def topk_and_argtopk(
-    x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
 ) -> list[Tensor]:
     """Return the `kth` largest elements along an axis, and their numbers; see :func:`topk`."""
     result: list[Tensor] = _top("topk_and_argtopk", x, kth, axis, sorted, idx_dtype, True, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from theano_graph import (
     Apply,
@@ -18,6 +18,7 @@ from theano_graph import (
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 from ._type import TypedListType, _Operators
 
 _INT = TensorType("int64", ())
@@ -52,14 +53,14 @@ class ListChange(ListOp):
             self.view_map = maps
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Change the list, or a copy of it that has the same elements."""
         result = inputs[0] if self.inplace else list(inputs[0])
         self.change(node, result, *inputs[1:])
         output_storage[0][0] = result
 
-    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+    def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Change a list in place."""
         raise TypeError(f"{type(self).__name__} is only a base")
 
@@ -116,7 +117,7 @@ class GetItem(ListOp):
     def __init__(self, parts: tuple[bool, bool, bool] | None = None) -> None:
         self.parts = parts
 
-    def make_node(self, x: Any, *index: Any) -> Apply:
+    def make_node(self, x: TensorLike, *index: Any) -> Apply:
         """Apply to a list and a position, or a slice; numbers may be symbolic."""
         given = as_list(self, x)
         kind: Any = given.type
@@ -134,7 +135,7 @@ class GetItem(ListOp):
         return Apply(self, [given, *numbers], [result.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Index; IndexError where there is no such element."""
         x, *numbers = inputs
@@ -163,12 +164,12 @@ def _is_symbolic_slice(index: Any) -> bool:
 class Append(ListChange):
     """The list with one more element at the end."""
 
-    def make_node(self, x: Any, element: Any) -> Apply:
+    def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
         given = as_list(self, x)
         return Apply(self, [given, as_element(self, given, element)], [given.type.make_variable()])
 
-    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+    def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Append a copy of the element."""
         result.append(copied(arguments[0]))
 
@@ -176,14 +177,14 @@ class Append(ListChange):
 class Extend(ListChange):
     """The list with the elements of another one at the end."""
 
-    def make_node(self, x: Any, other: Any) -> Apply:
+    def make_node(self, x: TensorLike, other: TensorLike) -> Apply[Self]:
         """Apply to two lists of one type."""
         given, more = as_list(self, x), as_list(self, other)
         if not given.type.is_super(more.type):
             raise TypeError(compose(f"{self}: the lists have different types", where=[describe(given), describe(more)]))
         return Apply(self, [given, more], [given.type.make_variable()])
 
-    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+    def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Append copies of the elements."""
         result.extend([copied(element) for element in arguments[0]])
 
@@ -191,13 +192,13 @@ class Extend(ListChange):
 class Insert(ListChange):
     """The list with one more element at a position."""
 
-    def make_node(self, x: Any, index: Any, element: Any) -> Apply:
+    def make_node(self, x: TensorLike, index: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list, a position and an element."""
         given = as_list(self, x)
         inputs = [given, as_position(self, index), as_element(self, given, element)]
         return Apply(self, inputs, [given.type.make_variable()])
 
-    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+    def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Insert a copy of the element, as ``list.insert`` does."""
         result.insert(int(arguments[0]), copied(arguments[1]))
 
@@ -205,12 +206,12 @@ class Insert(ListChange):
 class Remove(ListChange):
     """The list without the first element that is equal to a given one; arrays are compared as a whole."""
 
-    def make_node(self, x: Any, element: Any) -> Apply:
+    def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
         given = as_list(self, x)
         return Apply(self, [given, as_element(self, given, element)], [given.type.make_variable()])
 
-    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+    def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Remove the element; ValueError where there is none."""
         del result[_position(node, result, arguments[0])]
 
@@ -218,12 +219,12 @@ class Remove(ListChange):
 class Reverse(ListChange):
     """The list in the opposite order."""
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a list."""
         given = as_list(self, x)
         return Apply(self, [given], [given.type.make_variable()])
 
-    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+    def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
         """Reverse."""
         result.reverse()
 
@@ -239,13 +240,13 @@ class ListQuestion(ListOp):
 class Index(ListQuestion):
     """The position of the first element that is equal to a given one."""
 
-    def make_node(self, x: Any, element: Any) -> Apply:
+    def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
         given = as_list(self, x)
         return Apply(self, [given, as_element(self, given, element)], [_INT.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Search; ValueError where there is none."""
         output_storage[0][0] = _INT.filter(_position(node, *inputs))
@@ -254,13 +255,13 @@ class Index(ListQuestion):
 class Count(ListQuestion):
     """How many elements are equal to a given one; arrays are compared as a whole."""
 
-    def make_node(self, x: Any, element: Any) -> Apply:
+    def make_node(self, x: TensorLike, element: TensorLike) -> Apply[Self]:
         """Apply to a list and an element."""
         given = as_list(self, x)
         return Apply(self, [given, as_element(self, given, element)], [_INT.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Count."""
         x, element = inputs
@@ -271,12 +272,12 @@ class Count(ListQuestion):
 class Length(ListQuestion):
     """How many elements a list has."""
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a list."""
         return Apply(self, [as_list(self, x)], [_INT.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Count all."""
         output_storage[0][0] = _INT.filter(len(inputs[0]))
@@ -285,7 +286,7 @@ class Length(ListQuestion):
 class MakeList(ListOp):
     """A list of variables of one type."""
 
-    def make_node(self, a: Any) -> Apply:
+    def make_node(self, a: TensorLike) -> Apply[Self]:
         """Apply to a list or tuple of variables or values, one or more.
 
         Raises
@@ -310,7 +311,7 @@ class MakeList(ListOp):
         return Apply(self, list(elements), [TypedListType(kind).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Make the list of copies."""
         output_storage[0][0] = [copied(value) for value in inputs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from theano_graph import Constant, Type, Variable, compose, describe
@@ -27,8 +27,9 @@ class TypedListType(Type):
 
     Examples
     --------
-    >>> from theano_tensor import fvector
-    >>> TypedListType(fvector)("l").type.ttype == fvector
+    >>> import theano.typed_list
+    >>> import theano.tensor as T
+    >>> theano.typed_list.TypedListType(T.fvector)("l").type.ttype == T.fvector
     True
     """
 
@@ -41,7 +42,7 @@ class TypedListType(Type):
             raise ValueError(compose(f"TypedListType: depth {depth} is negative", mend="pass 0 for a list of elements"))
         self.ttype: Type = TypedListType(ttype, depth - 1) if depth else ttype
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return a list whose elements are values of `ttype`.
 
         Raises
@@ -64,15 +65,15 @@ class TypedListType(Type):
         same = isinstance(value, list) and all(a is b for a, b in zip(found, value, strict=True))
         return value if same else found
 
-    def values_eq(self, a: Any, b: Any) -> bool:
+    def values_eq(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
         """Tell whether two lists have equal elements."""
         return len(a) == len(b) and all(self.ttype.values_eq(x, y) for x, y in zip(a, b, strict=True))
 
-    def values_eq_approx(self, a: Any, b: Any) -> bool:
+    def values_eq_approx(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
         """Tell whether two lists have elements that are equal up to rounding."""
         return len(a) == len(b) and all(self.ttype.values_eq_approx(x, y) for x, y in zip(a, b, strict=True))
 
-    def may_share_memory(self, a: Any, b: Any) -> bool:
+    def may_share_memory(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
         """Tell whether the lists, or elements of them, may be the same memory; `b` may also be an element."""
         if a is b:
             return True

@@ -16,7 +16,11 @@ _BAD_NAMES = (
     *(("os", "system"), ("builtins", "eval"), ("builtins", "getattr"), ("builtins", "exec"), ("builtins", "open")),
     *(("numpy", "ndarray"), ("numpy", "load"), ("numpy", "memmap"), ("numpy", "dtype"), ("subprocess", "Popen")),
     *(("numpy._core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "scalar"), ("copyreg", "__newobj__")),
-    *(("copyreg", "_reconstructor"), ("theano_tensor.io", "LoadFromDisk"), ("theano_linker_c.cop._external", "COp")),
+    *(
+        ("copyreg", "_reconstructor"),
+        ("theano_tensor.io", "LoadFromDisk"),
+        ("theano_linker_c.cop._ops._external", "COp"),
+    ),
     *(("functools", "partial"), ("operator", "attrgetter"), ("types", "CodeType"), ("ctypes", "CDLL")),
 )
 _TEXTS = (

@@ -20,7 +20,7 @@ from theano_tensor.gradient import grad
 from theano_tensor.random import RandomStreams
 
 from ..fuzz import Grammar, generate
-from ..fuzz._program import Unbuildable, build
+from ..fuzz._programs._program import Unbuildable, build
 
 #: Only small ones: a change in a large one is rarely where it matters.
 _LARGEST = 8_000

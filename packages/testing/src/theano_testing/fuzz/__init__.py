@@ -12,19 +12,21 @@ Examples
 []
 """
 
-from ._batch import Failure as Failure, compare_batch as compare_batch
-from ._draw import Draw as Draw, NoOperands as NoOperands
+from ._comparison._batch import Failure as Failure, compare_batch as compare_batch
+from ._comparison._judge import Difference as Difference, Tally as Tally, judge as judge
+from ._comparison._modes import NATIVE as NATIVE, PLAIN as PLAIN, VARIANTS as VARIANTS, Configuration as Configuration
+from ._comparison._perturb import Perturbed as Perturbed
+from ._comparison._printing import as_source as as_source
+from ._comparison._shrink import check as check, shrink as shrink
 from ._generate import Refusals as Refusals, generate as generate
-from ._grammar import Grammar as Grammar
-from ._inner import chosen_pair as chosen_pair, graph_op as graph_op
-from ._judge import Difference as Difference, Tally as Tally, judge as judge
-from ._loops import loop as loop, loop_of_loops as loop_of_loops
-from ._memory import bump as bump, spoil as spoil
-from ._modes import NATIVE as NATIVE, PLAIN as PLAIN, VARIANTS as VARIANTS, Configuration as Configuration
-from ._perturb import Perturbed as Perturbed
-from ._places import inc_at as inc_at, read_at as read_at, set_at as set_at
-from ._printing import as_source as as_source
-from ._program import (
+from ._operations._grammar import Grammar as Grammar
+from ._operations._inner import chosen_pair as chosen_pair, graph_op as graph_op
+from ._operations._loops import loop as loop, loop_of_loops as loop_of_loops
+from ._operations._memory import bump as bump, spoil as spoil
+from ._operations._positions import inc_at as inc_at, read_at as read_at, set_at as set_at
+from ._operations._sparse import of_sparse as of_sparse
+from ._programs._draw import Draw as Draw, NoOperands as NoOperands
+from ._programs._program import (
     OVERLAPS as OVERLAPS,
     Built as Built,
     Leaf as Leaf,
@@ -36,8 +38,6 @@ from ._program import (
     build as build,
     evaluate as evaluate,
 )
-from ._shrink import check as check, shrink as shrink
-from ._sparse import of_sparse as of_sparse
 from ._workers import Found as Found, Report as Report, fuzz as fuzz
 
 __all__ = [

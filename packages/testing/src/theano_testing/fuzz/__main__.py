@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from .._version import __version__
-from ._batch import compare_batch
+from ._comparison._batch import compare_batch
+from ._comparison._judge import Tally
+from ._comparison._modes import NATIVE, VARIANTS
 from ._generate import generate
-from ._grammar import Grammar
-from ._judge import Tally
-from ._modes import NATIVE, VARIANTS
+from ._operations._grammar import Grammar
 from ._workers import Found, Report, describe_failure, fuzz
 
 

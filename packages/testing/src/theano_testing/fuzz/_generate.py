@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ._draw import FLOATS, LARGEST, Draw, NoOperands
-from ._memory import begin_memory, draw_memory, write_into_storage
-from ._program import Leaf, Node, Operation, Program, Unbuildable, build, evaluate
+from ._operations._memory import begin_memory, draw_memory, write_into_storage
+from ._programs._draw import FLOATS, LARGEST, Draw, NoOperands
+from ._programs._program import Leaf, Node, Operation, Program, Unbuildable, build, evaluate
 
 
 @dataclass(slots=True)

@@ -22,14 +22,14 @@ import numpy as np
 
 from theano_graph import config
 
-from ._batch import Failure, compare_batch
+from ._comparison._batch import Failure, compare_batch
+from ._comparison._judge import Tally
+from ._comparison._modes import NATIVE, VARIANTS, Configuration
+from ._comparison._printing import as_source
+from ._comparison._shrink import shrink
 from ._generate import Refusals, generate
-from ._grammar import Grammar
-from ._judge import Tally
-from ._modes import NATIVE, VARIANTS, Configuration
-from ._printing import as_source
-from ._program import Operation
-from ._shrink import shrink
+from ._operations._grammar import Grammar
+from ._programs._program import Operation
 
 #: After so many batches a process ends and another takes its place: compiled code is never unloaded.
 BATCHES_OF_A_PROCESS = 120

@@ -58,7 +58,8 @@ def get_unbound_function(unbound: Callable[..., object]) -> Callable[..., object
 
     Examples
     --------
-    >>> get_unbound_function(len) is len
+    >>> from theano import compat
+    >>> compat.get_unbound_function(len) is len
     True
     """
     function: Callable[..., object] = getattr(unbound, "__func__", unbound)

@@ -25,9 +25,11 @@ def Param(variable: Variable, default: Any = None, name: str | None = None, **op
 
     Examples
     --------
+    >>> import theano
+    >>> import theano.tensor as T
     >>> import theano, theano.tensor as T
     >>> x, y = T.dscalars("x", "y")
-    >>> float(theano.function([x, Param(y, default=2.0)], x * y)(3.0))
+    >>> float(theano.function([x, theano.Param(y, default=2.0)], x * y)(3.0))
     6.0
     """
     return In(variable, name=name, value=default, **options)
@@ -137,6 +139,8 @@ def rebuild_collect_shared(
 
     Examples
     --------
+    >>> import theano
+    >>> import theano.tensor as T
     >>> import theano, theano.tensor as T
     >>> from theano.compile.pfunc import rebuild_collect_shared
     >>> s, x = theano.shared(1.0, name="s"), T.dscalar("x")

@@ -38,8 +38,9 @@ class PyDotFormatter:
 
     Examples
     --------
+    >>> from theano.d3viz import formatting
     >>> import theano.tensor as T
-    >>> formatter = PyDotFormatter()
+    >>> formatter = formatting.PyDotFormatter()
     >>> formatter.node_colors["input"] = "yellow"
     >>> "yellow" in formatter.dot_text(T.exp(T.scalar("x")))
     True

@@ -21,7 +21,8 @@ class CallCache:
 
     Examples
     --------
-    >>> results = CallCache()
+    >>> from theano.gof import callcache
+    >>> results = callcache.CallCache()
     >>> results.call(abs, (-3,)), len(results.cache)
     (3, 1)
     """

@@ -91,7 +91,9 @@ def get_module_cache(dirname: str | None = None, init_args: Any = None) -> Modul
 
     Examples
     --------
-    >>> get_module_cache().dirname == str(config.compiledir)
+    >>> import theano
+    >>> from theano.gof import cmodule
+    >>> cmodule.get_module_cache().dirname == str(theano.config.compiledir)
     True
     """
     return ModuleCache(dirname)

@@ -37,7 +37,8 @@ def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kw: Any) ->
 
     Examples
     --------
-    >>> with lock_ctx():
+    >>> from theano.gof import compilelock
+    >>> with compilelock.lock_ctx():
     ...     print("alone")
     alone
     """

@@ -37,11 +37,14 @@ def get_debug_values(*args: Any) -> Iterator[tuple[Any, ...]]:
 
     Examples
     --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof import op
     >>> import theano, theano.tensor as T
     >>> x = T.dscalar("x")
     >>> x.tag.test_value = 2.0
     >>> with theano.config.change_flags(compute_test_value="warn"):
-    ...     print([float(value) for (value,) in get_debug_values(x)])
+    ...     print([float(value) for (value,) in op.get_debug_values(x)])
     [2.0]
     """
     if config.compute_test_value == "off":
@@ -69,7 +72,8 @@ def get_test_value(v: Any) -> Any:
 
     Examples
     --------
-    >>> get_test_value([1, 2])
+    >>> from theano.gof import op
+    >>> op.get_test_value([1, 2])
     array([1, 2])
     """
     return _test_value_of(v) if isinstance(v, Variable) else np.asarray(v)

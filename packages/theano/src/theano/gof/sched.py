@@ -21,8 +21,9 @@ def memodict(f: Callable[[KeyT], ValueT]) -> Callable[[KeyT], ValueT]:
 
     Examples
     --------
+    >>> from theano.gof import sched
     >>> asked = []
-    >>> twice = memodict(lambda n: asked.append(n) or 2 * n)
+    >>> twice = sched.memodict(lambda n: asked.append(n) or 2 * n)
     >>> twice(3), twice(3), asked
     (6, 6, [3])
     """
@@ -60,7 +61,8 @@ def reverse_dict(d: Mapping[KeyT, Iterable[Any]]) -> dict[Any, tuple[KeyT, ...]]
 
     Examples
     --------
-    >>> reverse_dict({"a": (1, 2), "b": (2, 3), "c": ()})
+    >>> from theano.gof import sched
+    >>> sched.reverse_dict({"a": (1, 2), "b": (2, 3), "c": ()})
     {1: ('a',), 2: ('a', 'b'), 3: ('b',)}
     """
     found: defaultdict[Any, list[KeyT]] = defaultdict(list)
@@ -102,7 +104,8 @@ def posort(l: Iterable[Any], *cmps: Comparator) -> list[Any]:  # noqa: E741  # t
 
     Examples
     --------
-    >>> posort("bca", lambda a, b: ord(a) - ord(b))
+    >>> from theano.gof import sched
+    >>> sched.posort("bca", lambda a, b: ord(a) - ord(b))
     ['a', 'b', 'c']
     """
     things = list(l)

@@ -234,10 +234,11 @@ def unify(a: Any, b: Any) -> tuple[Any, Answer]:
 
     Examples
     --------
-    >>> A, B, C = Var("A"), Var("B"), Var("C")
-    >>> unify([5, A, B], [A, C, 9])[0]
+    >>> from theano.gof import unify
+    >>> A, B, C = unify.Var("A"), unify.Var("B"), unify.Var("C")
+    >>> unify.unify([5, A, B], [A, C, 9])[0]
     [5, 5, 9]
-    >>> unify([5, [A, B]], [A, [1, 2]])
+    >>> unify.unify([5, [A, B]], [A, [1, 2]])
     (None, False)
     """
     found = unify_walk(a, b, Unification())

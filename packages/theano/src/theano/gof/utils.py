@@ -39,7 +39,8 @@ def hash_from_code(msg: str | bytes) -> str:
 
     Examples
     --------
-    >>> hash_from_code("x") == hash_from_code(b"x")
+    >>> from theano.gof import utils
+    >>> utils.hash_from_code("x") == utils.hash_from_code(b"x")
     True
     """
     return hashlib.sha256(msg.encode() if isinstance(msg, str) else msg).hexdigest()

@@ -52,7 +52,8 @@ def pygpu_parse_version(version_string: str) -> PygpuVersion:
 
     Examples
     --------
-    >>> pygpu_parse_version("0.7.6+20.g9cec614")[:3]
+    >>> from theano import gpuarray
+    >>> gpuarray.pygpu_parse_version("0.7.6+20.g9cec614")[:3]
     (0, 7, 6)
     """
     major, minor, rest = version_string.split(".", 2)

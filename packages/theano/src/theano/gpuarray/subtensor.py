@@ -25,7 +25,10 @@ def check_and_convert_boolean_masks(input: Any, idx_list: Sequence[Any]) -> list
 
     Examples
     --------
-    >>> check_and_convert_boolean_masks(np.zeros((2, 3)), [np.array([[True, False, False], [False, False, True]])])
+    >>> from theano.gpuarray import subtensor
+    >>> import numpy as np
+    >>> mask = np.array([[True, False, False], [False, False, True]])
+    >>> subtensor.check_and_convert_boolean_masks(np.zeros((2, 3)), [mask])
     [array([0, 1]), array([0, 2])]
     """
     dimension = 0

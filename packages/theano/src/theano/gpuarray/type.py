@@ -53,7 +53,9 @@ def gpu_supported(data: Any) -> bool:
 
     Examples
     --------
-    >>> gpu_supported(np.zeros(3)), gpu_supported(np.zeros(3, "complex64"))
+    >>> from theano.gpuarray import type
+    >>> import numpy as np
+    >>> type.gpu_supported(np.zeros(3)), type.gpu_supported(np.zeros(3, "complex64"))
     (True, False)
     """
     return str(data.dtype) not in ("complex64", "complex128")
@@ -64,7 +66,9 @@ def move_to_gpu(data: Any) -> bool:
 
     Examples
     --------
-    >>> move_to_gpu(np.zeros(3)), move_to_gpu(np.float32(3))
+    >>> from theano.gpuarray import type
+    >>> import numpy as np
+    >>> type.move_to_gpu(np.zeros(3)), type.move_to_gpu(np.float32(3))
     (True, False)
     """
     return bool(gpu_supported(data) and data.ndim > 0)

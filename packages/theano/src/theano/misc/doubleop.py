@@ -28,8 +28,9 @@ class DoubleOp(Op):
 
     Examples
     --------
+    >>> from theano.misc import doubleop
     >>> import theano.tensor as T
-    >>> DoubleOp()(T.constant([1.0, 4.0])).eval()
+    >>> doubleop.DoubleOp()(T.constant([1.0, 4.0])).eval()
     array([2., 8.])
     """
 

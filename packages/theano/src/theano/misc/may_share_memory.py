@@ -21,8 +21,10 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
 
     Examples
     --------
+    >>> from theano.misc import may_share_memory
+    >>> import numpy as np
     >>> x = np.zeros(4)
-    >>> may_share_memory(x, x[1:])
+    >>> may_share_memory.may_share_memory(x, x[1:])
     True
     """
     arrays, others = _arrays(a), _arrays(b)

@@ -17,7 +17,8 @@ class OrderedSet(MutableSet[T]):
 
     Examples
     --------
-    >>> OrderedSet("ababc")
+    >>> from theano.misc import ordered_set
+    >>> ordered_set.OrderedSet("ababc")
     OrderedSet(['a', 'b', 'c'])
     """
 

@@ -13,7 +13,8 @@ def _asarray(a: Any, dtype: str, order: Any = None) -> npt.NDArray[Any]:
 
     Examples
     --------
-    >>> _asarray([1, 2], "int8").dtype
+    >>> from theano.misc import safe_asarray
+    >>> safe_asarray._asarray([1, 2], "int8").dtype
     dtype('int8')
     """
     return np.asarray(a, dtype=np.dtype(config.floatX if str(dtype) == "floatX" else dtype), order=order)

@@ -19,7 +19,8 @@ def render_string(string: str, sub: Mapping[str, object]) -> str:
 
     Examples
     --------
-    >>> render_string("%(z)s = 0;", {"z": "V1"})
+    >>> from theano.misc import strutil
+    >>> strutil.render_string("%(z)s = 0;", {"z": "V1"})
     'V1 = 0;'
     """
     try:

@@ -97,7 +97,8 @@ def dct_matrix(rows: int, cols: int, unitary: bool = True) -> np.ndarray[Any, An
 
     Examples
     --------
-    >>> dct_matrix(2, 2).round(3)
+    >>> from theano.sandbox import fourier
+    >>> fourier.dct_matrix(2, 2).round(3)
     array([[ 0.707,  0.707],
            [ 0.707, -0.707]])
     """

@@ -1,6 +1,9 @@
 """Random numbers by the generator MRG31k3p."""
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from theano_tensor.random import mrg_random_make_inplace as mrg_random_make_inplace
 from theano_tensor.random.mrg import (
@@ -82,12 +85,12 @@ def mrg_next_value(rstate: Any, new_rstate: Any, NORM: Any, mask: int, offset: A
     return ((number & int(mask)) + offset) * NORM
 
 
-def ff_2p72(rstate: object) -> object:
+def ff_2p72(rstate: Sequence[int] | np.ndarray[Any, Any]) -> object:
     """Return a state 2**72 steps further: the next substream."""
     return jump(rstate, 72)
 
 
-def ff_2p134(rstate: object) -> object:
+def ff_2p134(rstate: Sequence[int] | np.ndarray[Any, Any]) -> object:
     """Return a state 2**134 steps further: the next stream."""
     return jump(rstate, 134)
 

@@ -60,7 +60,8 @@ def convert(x: Any, dtype: str | None = None) -> Any:
 
     Examples
     --------
-    >>> convert(3).dtype.name, convert(3, "float32").dtype.name
+    >>> import theano
+    >>> theano.scalar.convert(3).dtype.name, theano.scalar.convert(3, "float32").dtype.name
     ('int8', 'float32')
     """
     if dtype is not None:
@@ -73,7 +74,8 @@ def constant(x: Any, name: str | None = None, dtype: str | None = None) -> Scala
 
     Examples
     --------
-    >>> constant(2).dtype, constant(2, dtype="float32").dtype
+    >>> import theano
+    >>> theano.scalar.constant(2).dtype, theano.scalar.constant(2, dtype="float32").dtype
     ('int8', 'float32')
     """
     value = convert(x, dtype)
@@ -85,7 +87,8 @@ def cast(x: Any, dtype: str) -> Any:
 
     Examples
     --------
-    >>> cast(ScalarType("int8")(), "float32").dtype
+    >>> import theano
+    >>> theano.scalar.cast(theano.scalar.ScalarType("int8")(), "float32").dtype
     'float32'
     """
     scalar = as_scalar(x)
@@ -184,7 +187,8 @@ def round_half_away_from_zero_(a: Any) -> Any:
 
     Examples
     --------
-    >>> round_half_away_from_zero_(-2.5)
+    >>> import theano
+    >>> theano.scalar.round_half_away_from_zero_(-2.5)
     -3.0
     """
     return float(np.floor(a + 0.5) if a > 0 else np.ceil(a - 0.5))

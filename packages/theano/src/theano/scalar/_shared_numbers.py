@@ -33,7 +33,8 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
 
     Examples
     --------
-    >>> shared(3, name="n").dtype
+    >>> import theano
+    >>> theano.shared(3, name="n").dtype
     'int64'
     """
     if not isinstance(value, (np.number, float, int, complex)):

@@ -104,6 +104,7 @@ def forced_replace(out: Any, x: Any, y: Any) -> Any:
 
     Examples
     --------
+    >>> from theano.scan_module.scan_utils import forced_replace
     >>> import theano.tensor as T
     >>> x, y = T.dscalars("x", "y")
     >>> float(forced_replace(T.exp(x) + 1, T.exp(x), y).eval({y: 2.0}))

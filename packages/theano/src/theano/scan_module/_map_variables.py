@@ -33,6 +33,7 @@ def map_variables(replacer: Replacer, graphs: Iterable[Any], additional_inputs: 
 
     Examples
     --------
+    >>> from theano.scan_module.scan_utils import map_variables
     >>> import theano.tensor as T
     >>> a, b, c = T.dscalars("a", "b", "c")
     >>> (found,) = map_variables(lambda v: c if v is b else v, [a + b])

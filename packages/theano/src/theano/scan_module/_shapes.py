@@ -14,6 +14,7 @@ def infer_shape(outs: Sequence[Any], inputs: Sequence[Any], input_shapes: Sequen
 
     Examples
     --------
+    >>> from theano.scan_module.scan_utils import infer_shape
     >>> import theano.tensor as T
     >>> x, n = T.dvector("x"), T.lscalar("n")
     >>> ((length,),) = infer_shape([T.exp(x)], [x], [(n,)])

@@ -129,7 +129,7 @@ class RowScaleCSC(ColScaleCSC):
 
 
 class AddSSData(SparseOp):
-    """The sum of two sparse matrices that store the same places. Structured gradient."""
+    """The sum of two sparse matrices that store the same positions. Structured gradient."""
 
     like: ClassVar[int | None] = 0
 
@@ -150,7 +150,7 @@ class AddSSData(SparseOp):
         """Add what is stored."""
         x, y = values
         if x.shape != y.shape or x.data.shape != y.data.shape:
-            raise ValueError(compose(f"{self}: the matrices store different places", mend="use add(x, y)"))
+            raise ValueError(compose(f"{self}: the matrices store different positions", mend="use add(x, y)"))
         return _with(x, x.data + y.data)
 
     def grad(self, inputs: Sequence[Any], gout: Sequence[Any]) -> list[Any]:
@@ -174,8 +174,8 @@ class SamplingDot(SparseOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply rows of one with rows of the other."""
         x, y, p = values
-        places = p.tocoo(copy=False)
-        return _with(p, p.data * np.einsum("ij,ij->i", x[places.row], y[places.col]))
+        positions = p.tocoo(copy=False)
+        return _with(p, p.data * np.einsum("ij,ij->i", x[positions.row], y[positions.col]))
 
     def grad(self, inputs: Sequence[Any], gout: Sequence[Any]) -> list[Any]:
         """Return the gradients by all three."""
@@ -186,9 +186,9 @@ class SamplingDot(SparseOp):
 
 
 class CSMGrad(SparseOp):
-    """What a matrix stores at the places that another one stores: the gradient of :class:`CSM` by its elements.
+    """What a matrix stores at the positions that another one stores: the gradient of :class:`CSM` by its elements.
 
-    The inputs are the four arrays of the matrix whose places count, and those of the gradient.
+    The inputs are the four arrays of the matrix whose positions count, and those of the gradient.
     """
 
     def __init__(self, kmap: Any = None) -> None:

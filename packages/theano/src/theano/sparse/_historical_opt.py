@@ -26,7 +26,7 @@ from theano_sparse import (
     csm_indices,
     csm_indptr,
     csm_properties,
-    stored_places,
+    stored_positions,
     with_data,
 )
 from theano_tensor import TensorType, as_tensor_variable
@@ -208,7 +208,7 @@ def local_mul_s_v(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 def local_structured_add_s_v(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """The sum of what a sparse matrix stores and a vector runs in C."""
     x, y = node.inputs
-    return _fitting(node, with_data(x, csm_data(x) + as_tensor_variable(y)[stored_places(x)[1]]))
+    return _fitting(node, with_data(x, csm_data(x) + as_tensor_variable(y)[stored_positions(x)[1]]))
 
 
 @node_rewriter([MulSD], phase=Phase.SPECIALIZE)

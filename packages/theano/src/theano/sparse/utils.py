@@ -13,7 +13,7 @@ __getattr__, __dir__ = lazy_names(__name__, __package__, {})
 
 
 def hash_from_sparse(data: Any) -> str:
-    """Return a text that differs for matrices of other elements, places, shape, dtype or format.
+    """Return a text that differs for matrices of other elements, positions, shape, dtype or format.
 
     Parameters
     ----------

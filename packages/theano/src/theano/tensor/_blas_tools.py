@@ -79,7 +79,7 @@ def res_is_a(node: Any, op: Any, maxclients: int | None = None) -> Any:
     Examples
     --------
     >>> import theano.tensor as T
-    >>> bool(res_is_a(T.sqrt(T.dvector()), T.sqrt))
+    >>> bool(T.blas.res_is_a(T.sqrt(T.dvector()), T.sqrt))
     True
     """
     few = maxclients is None or len(node.clients) <= maxclients

@@ -14,8 +14,10 @@ class TensorConstantSignature(tuple[TensorType, Any]):
 
     Examples
     --------
-    >>> kind = TensorType("float64", (False,))
-    >>> one, other = (TensorConstantSignature((kind, np.array([1.0, np.nan]))) for _ in range(2))
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> kind = T.TensorType("float64", (False,))
+    >>> one, other = (T.TensorConstantSignature((kind, np.array([1.0, np.nan]))) for _ in range(2))
     >>> one == other, hash(one) == hash(other), bool(one.has_nan)
     (True, True, True)
     """

@@ -41,6 +41,7 @@ class ExpressionOp(Op):
 
     Examples
     --------
+    >>> from theano.tensor._expression_ops import ExpressionOp
     >>> import theano.tensor as T
     >>> class Square(ExpressionOp):
     ...     __props__ = ()

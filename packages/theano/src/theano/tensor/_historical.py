@@ -58,7 +58,7 @@ def get_vector_length(v: Any) -> int:
     Examples
     --------
     >>> import theano.tensor as T
-    >>> get_vector_length(T.matrix("x").shape)
+    >>> T.get_vector_length(T.matrix("x").shape)
     2
     """
     vector = as_tensor_variable(v)
@@ -94,7 +94,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
     Examples
     --------
     >>> import theano.tensor as T
-    >>> int(extract_constant(T.constant(3)))
+    >>> int(T.extract_constant(T.constant(3)))
     3
     """
     try:
@@ -108,7 +108,9 @@ def inverse_permutation(perm: Any) -> Tensor:
 
     Examples
     --------
-    >>> inverse_permutation(np.array([2, 0, 1])).eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> T.inverse_permutation(np.array([2, 0, 1])).eval()
     array([1, 2, 0])
     """
     variable = as_tensor_variable(perm)

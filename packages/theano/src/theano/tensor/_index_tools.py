@@ -62,7 +62,8 @@ def get_canonical_form_slice(theslice: Any, length: Any) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> get_canonical_form_slice(slice(None), 5)
+    >>> import theano.tensor as T
+    >>> T.get_canonical_form_slice(slice(None), 5)
     (slice(0, 5, 1), 1)
     """
     if not isinstance(theslice, slice):

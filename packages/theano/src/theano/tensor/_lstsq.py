@@ -14,9 +14,10 @@ class lstsq(Lstsq):
 
     Examples
     --------
-    >>> lstsq()([[1.0], [1.0]], [1.0, 3.0], -1.0)[0].eval()
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.lstsq()([[1.0], [1.0]], [1.0, 3.0], -1.0)[0].eval()
     array([2.])
-    >>> lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval()
+    >>> nlinalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval()
     array([2.])
     """
 

@@ -1,4 +1,4 @@
-"""Largest elements and their places by one op."""
+"""Largest elements and their positions by one op."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ class MaxAndArgmax(Op):
 
     Examples
     --------
-    >>> largest, place = MaxAndArgmax([1])(np.array([[1.0, 3.0, 2.0]]))
-    >>> largest.eval(), place.eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> largest, position = T.MaxAndArgmax([1])(np.array([[1.0, 3.0, 2.0]]))
+    >>> largest.eval(), position.eval()
     (array([3.]), array([1]))
     """
 
@@ -70,11 +72,11 @@ class MaxAndArgmax(Op):
 
     def _along(self, x: Any, point: Any) -> Any:
         largest = self(x)[0]
-        broadcasted = largest.dimshuffle(["x" if i in self.axis else self._place(i) for i in range(x.type.ndim)])
+        broadcasted = largest.dimshuffle(["x" if i in self.axis else self._position(i) for i in range(x.type.ndim)])
         first = eq(x, broadcasted).astype(point.dtype)
         return (first * point).sum(axis=self.axis) / first.sum(axis=self.axis)
 
-    def _place(self, i: int) -> int:
+    def _position(self, i: int) -> int:
         return i - sum(axis < i for axis in self.axis)
 
     def grad(self, inp: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
@@ -82,12 +84,12 @@ class MaxAndArgmax(Op):
         (x,), (g_max, _) = inp, grads
         if not isinstance(g_max, Tensor):
             return [x.zeros_like(dtype="floatX") if "float" not in x.dtype else x.zeros_like()]
-        order = ["x" if i in self.axis else self._place(i) for i in range(x.type.ndim)]
+        order = ["x" if i in self.axis else self._position(i) for i in range(x.type.ndim)]
         return [eq(x, max_over(x, axis=self.axis).dimshuffle(order)) * g_max.dimshuffle(order)]
 
 
 def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> list[Tensor]:
-    """Return the largest elements over axes, and their places; over all axes by default.
+    """Return the largest elements over axes, and their positions; over all axes by default.
 
     Parameters
     ----------
@@ -98,8 +100,10 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> list[Ten
 
     Examples
     --------
-    >>> largest, place = max_and_argmax(np.array([[1.0, 3.0, 2.0]]), axis=1)
-    >>> largest.eval(), place.eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> largest, position = T.max_and_argmax(np.array([[1.0, 3.0, 2.0]]), axis=1)
+    >>> largest.eval(), position.eval()
     (array([3.]), array([1]))
     """
     variable = as_tensor_variable(a)
@@ -110,7 +114,7 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> list[Ten
 
 @local_optimizer([MaxAndArgmax])
 def local_max_and_argmax(node: Apply) -> Any:
-    """Compute only the largest elements, or only their places, where nothing uses the others."""
+    """Compute only the largest elements, or only their positions, where nothing uses the others."""
     used = [bool(node.fgraph.clients(output)) for output in node.outputs]
     if all(used) or not any(used):
         return False

@@ -14,7 +14,8 @@ def key_to_cmp(key: Callable[[Any], Any]) -> Callable[[Any, Any], int]:
 
     Examples
     --------
-    >>> key_to_cmp(len)("a", "bcd")
+    >>> import theano.tensor as T
+    >>> T.key_to_cmp(len)("a", "bcd")
     -1
     """
 

@@ -54,7 +54,9 @@ def isnan(a: Any) -> Tensor:
 
     Examples
     --------
-    >>> isnan(np.array([1.0, float("nan")])).eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> T.isnan(np.array([1.0, float("nan")])).eval()
     array([False,  True])
     """
     return _where_floats_can_be(isnan_, a)
@@ -131,7 +133,9 @@ def smallest(*args: Any) -> Tensor:
 
     Examples
     --------
-    >>> smallest(np.array([1.0, 5.0]), np.array([2.0, 4.0])).eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> T.smallest(np.array([1.0, 5.0]), np.array([2.0, 4.0])).eval()
     array([1., 4.])
     """
     if len(args) == 2:
@@ -145,7 +149,9 @@ def largest(*args: Any) -> Tensor:
 
     Examples
     --------
-    >>> largest(np.array([1.0, 5.0]), np.array([2.0, 4.0])).eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> T.largest(np.array([1.0, 5.0]), np.array([2.0, 4.0])).eval()
     array([2., 5.])
     """
     if len(args) == 2:
@@ -159,7 +165,8 @@ def ceil_intdiv(a: Any, b: Any) -> Any:
 
     Examples
     --------
-    >>> int(ceil_intdiv(as_tensor_variable(7), as_tensor_variable(2)).eval())
+    >>> import theano.tensor as T
+    >>> int(T.ceil_intdiv(T.as_tensor_variable(7), T.as_tensor_variable(2)).eval())
     4
     """
     quotient = int_div(a, b)
@@ -200,7 +207,9 @@ def cov(
 
     Examples
     --------
-    >>> cov(np.array([[0.0, 2.0], [2.0, 0.0]])).eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> T.cov(np.array([[0.0, 2.0], [2.0, 0.0]])).eval()
     array([[ 2., -2.],
            [-2.,  2.]])
     """

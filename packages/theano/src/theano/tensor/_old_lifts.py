@@ -19,8 +19,9 @@ def is_dimshuffle_useless(new_order: Sequence[int | str], input: Tensor) -> bool
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> from theano.tensor import matrix
-    >>> is_dimshuffle_useless((0, 1), matrix()), is_dimshuffle_useless((1, 0), matrix())
+    >>> T.opt.is_dimshuffle_useless((0, 1), matrix()), T.opt.is_dimshuffle_useless((1, 0), matrix())
     (True, False)
     """
     if len(new_order) != input.type.ndim:
@@ -74,8 +75,9 @@ class MakeVectorPrinter:
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> from theano.printing import pprint
-    >>> MakeVectorPrinter.__name__
+    >>> T.opt.MakeVectorPrinter.__name__
     'MakeVectorPrinter'
     """
 

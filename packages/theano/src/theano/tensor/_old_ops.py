@@ -184,7 +184,9 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Tensor:
 
     Examples
     --------
-    >>> permute_row_elements(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0, 1]])).eval()
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> T.permute_row_elements(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0, 1]])).eval()
     array([[7., 5., 6.]])
     """
     result: Tensor = _permute_row_elements(x, y, inverse)

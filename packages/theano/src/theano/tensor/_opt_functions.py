@@ -36,8 +36,9 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> import numpy as np
-    >>> float(mul_calculate([np.float32(6)], [np.float32(4)]))
+    >>> float(T.opt.mul_calculate([np.float32(6)], [np.float32(4)]))
     1.5
     """
     if not num and not denum:
@@ -59,7 +60,8 @@ def merge_broadcastables(broadcastables: Iterable[Sequence[bool]]) -> list[bool]
 
     Examples
     --------
-    >>> merge_broadcastables([(True, False), (True, True)])
+    >>> import theano.tensor as T
+    >>> T.opt.merge_broadcastables([(True, False), (True, True)])
     [True, False]
     """
     return [all(flags) for flags in zip(*broadcastables, strict=True)]

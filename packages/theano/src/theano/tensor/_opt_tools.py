@@ -29,7 +29,8 @@ def is_an_upcast(type1: str, type2: str) -> bool:
 
     Examples
     --------
-    >>> is_an_upcast("int8", "float32"), is_an_upcast("float32", "int64")
+    >>> import theano.tensor as T
+    >>> T.opt.is_an_upcast("int8", "float32"), T.opt.is_an_upcast("float32", "int64")
     (True, False)
     """
     (kind1, precision1), (kind2, precision2) = _PRECISION[type1], _PRECISION[type2]
@@ -41,7 +42,8 @@ def encompasses_broadcastable(b1: Sequence[bool], b2: Sequence[bool]) -> bool:
 
     Examples
     --------
-    >>> encompasses_broadcastable((False, False), (True, False))
+    >>> import theano.tensor as T
+    >>> T.opt.encompasses_broadcastable((False, False), (True, False))
     True
     """
     if len(b1) < len(b2):

@@ -24,7 +24,8 @@ class Fourier(Op):
 
     Examples
     --------
-    >>> fft([1.0, 0.0], 2, 0).eval()
+    >>> from theano.tensor import fourier
+    >>> fourier.fft([1.0, 0.0], 2, 0).eval()
     array([1.+0.j, 1.+0.j])
     """
 

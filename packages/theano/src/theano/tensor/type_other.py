@@ -95,9 +95,12 @@ class MakeSlice(Op):
 
     Examples
     --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.tensor import type_other
     >>> import theano, theano.tensor as T
     >>> i = T.iscalar("i")
-    >>> theano.function([i], make_slice(0, i))(3)
+    >>> theano.function([i], type_other.make_slice(0, i))(3)
     slice(0, 3, None)
     """
 
@@ -129,9 +132,10 @@ class SliceBounds(Op):
 
     Examples
     --------
+    >>> from theano.tensor import type_other
     >>> import theano
-    >>> s = slicetype("s")
-    >>> [int(bound) for bound in theano.function([s], SliceBounds()(s, 5))(slice(None, None, -2))]
+    >>> s = type_other.slicetype("s")
+    >>> [int(bound) for bound in theano.function([s], type_other.SliceBounds()(s, 5))(slice(None, None, -2))]
     [4, -6, -2]
     """
 

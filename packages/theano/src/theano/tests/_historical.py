@@ -63,6 +63,8 @@ def verify_grad(op: Any, pt: Any, n_tests: int = 2, rng: Any = None, *args: Any,
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from theano.tests.unittest_tools import verify_grad
     >>> import theano.tensor as T
     >>> verify_grad(op=T.tanh, pt=[np.asarray([2.0, 3.0])])
     """

@@ -90,7 +90,7 @@ void layout_set(Layout *l, int64_t channels, const int64_t *image, const int64_t
 int64_t layout_size(const Layout *l) { return l->channels * l->plane; }
 
 /* Where an element lies, counted from the first one of the padding; for offsets between elements, too. */
-int64_t layout_place(const Layout *l, int64_t depth, int64_t row, int64_t column) {
+int64_t layout_offset(const Layout *l, int64_t depth, int64_t row, int64_t column) {
     return ((depth * l->padded[1] + row) * l->phases + column % l->phases) * l->padded[2] + column / l->phases;
 }
 
@@ -101,7 +101,8 @@ void layout_fill(const Layout *l, size_t item, char *to, const char *from) {
     for (int64_t c = 0; c < l->channels; c++)
         for (int64_t d = 0; d < l->image[0]; d++)
             for (int64_t r = 0; r < l->image[1]; r++, from += bytes) {
-                char *row = to + (size_t)(c * l->plane + layout_place(l, d + l->before[0], r + l->before[1], 0)) * item;
+                char *row =
+                    to + (size_t)(c * l->plane + layout_offset(l, d + l->before[0], r + l->before[1], 0)) * item;
                 if (phases == 1) {
                     memcpy(row + (size_t)l->before[2] * item, from, bytes);
                     continue;

@@ -21,8 +21,8 @@ typedef void (*pack_fn)(void *to, int64_t width, const void *from, const int64_t
 /* A tile of a product: c[r][j] = (more ? c[r][j] : 0) + sum over taps of w[tap][r] * b[tap][j]; `width` is the step of
  * b, `step` that of c. */
 typedef void (*tile_fn)(int64_t taps, const void *w, const void *b, int64_t width, void *c, int64_t step, int more);
-/* Sums over places: s[tap][f] += sum over spans of x[place * stride + offset of the tap] * t[place][f], SUM_TAPS taps;
- * places of t follow each other. */
+/* Sums over positions: s[tap][f] += sum over spans of x[position * stride + offset of the tap] * t[position][f],
+ * SUM_TAPS taps; positions of t follow each other. */
 typedef void (*sum_fn)(const void *x, const int64_t *offsets, int64_t stride, const Span *spans, int64_t count,
                        const void *t, void *s);
 
@@ -65,7 +65,7 @@ typedef struct {
 void layout_set(Layout *l, int64_t channels, const int64_t *image, const int64_t *before, const int64_t *after,
                 int64_t phases);
 int64_t layout_size(const Layout *l);
-int64_t layout_place(const Layout *l, int64_t depth, int64_t row, int64_t column);
+int64_t layout_offset(const Layout *l, int64_t depth, int64_t row, int64_t column);
 void layout_fill(const Layout *l, size_t item, char *to, const char *from);
 
 /* What computes a convolution or a gradient. Returns RUN_DONE, or RUN_RAISED. */

@@ -1,8 +1,8 @@
 /* Convolutions and their gradients by images as products of matrices: filters times windows.
  *
- * Windows of a few vectors of places are copied side by side (a packed row for each tap), and stay in the cache while
- * all filters meet them. A gradient by images is a convolution of the cotangent for each phase of the steps: elements
- * whose places are equal modulo the steps meet the same taps. */
+ * Windows of a few vectors of positions are copied side by side (a packed row for each tap), and stay in the cache
+ * while all filters meet them. A gradient by images is a convolution of the cotangent for each phase of the steps:
+ * elements whose positions are equal modulo the steps meet the same taps. */
 #include "runtime.h"
 #include "convolution.h"
 #include <stdlib.h>
@@ -12,11 +12,11 @@ enum { TAPS = 512 };
 
 /* One convolution without steps, whose results lie anywhere in the target. */
 typedef struct {
-    int64_t taps, rows, length; /* rows of places, and places in a row */
-    int64_t *offsets;           /* [taps] in the source, from the first place */
+    int64_t taps, rows, length; /* rows of positions, and positions in a row */
+    int64_t *offsets;           /* [taps] in the source, from the first position */
     int64_t *filters;           /* [taps] in the filters, from those of one row of the target */
-    int64_t *bases, *targets;   /* [rows] where the places of a row begin in the source and in the target */
-    int64_t stride;             /* from place to place in the target */
+    int64_t *bases, *targets;   /* [rows] where the positions of a row begin in the source and in the target */
+    int64_t stride;             /* from position to position in the target */
     int contiguous;             /* rows of the target follow each other */
     char *weights;              /* [groups][blocks][taps][rows of a block] */
 } Pass;
@@ -93,7 +93,7 @@ static void pack_weights(void *context, int64_t begin, int64_t end) {
         }
 }
 
-/* Tiles have up to three vectors of places; the last two have two each rather than three and one. */
+/* Tiles have up to three vectors of positions; the last two have two each rather than three and one. */
 static int64_t tile_count(int64_t vectors) { return (vectors + 2) / 3; }
 
 static int64_t tile_begin(int64_t tile, int64_t vectors) {
@@ -102,7 +102,7 @@ static int64_t tile_begin(int64_t tile, int64_t vectors) {
                                                                 : smaller(3 * tile, vectors);
 }
 
-/* The spans of rows that the places first..last lie in. */
+/* The spans of rows that the positions first..last lie in. */
 static int64_t cut(const Pass *pass, int64_t first, int64_t last, Span *spans) {
     int64_t count = 0, row = first / pass->length, column = first % pass->length;
     for (int64_t p = first; p < last; row++, column = 0) {
@@ -171,11 +171,11 @@ static void run_image(const Job *job, int64_t image, int64_t part, const char *s
             const Pass *pass = &job->passes[i];
             const char *from = source + (size_t)(g * job->source_channels * job->layout.plane) * item;
             char *to = job->target + (size_t)((image * job->groups + g) * job->rows * job->plane) * item;
-            int64_t places = pass->rows * pass->length, vectors = (places + lanes - 1) / lanes;
+            int64_t positions = pass->rows * pass->length, vectors = (positions + lanes - 1) / lanes;
             int64_t tiles = tile_count(vectors), end = tiles * (part + 1) / job->parts;
             for (int64_t tile = tiles * part / job->parts; tile < end; tile++)
                 run_tile(job, pass, from, to, g, tile_begin(tile, vectors) * lanes,
-                         smaller(tile_begin(tile + 1, vectors) * lanes, places), workspace);
+                         smaller(tile_begin(tile + 1, vectors) * lanes, positions), workspace);
         }
 }
 
@@ -314,7 +314,8 @@ int convolution_forward(const Engine *m, const Geometry *g, const char *images, 
                    .targets = tables + 2 * taps + rows,
                    .weights = (char *)(tables + 2 * (taps + rows))};
     for (int64_t r = 0; r < rows; r++) {
-        pass->bases[r] = layout_place(&job.layout, r / g->output[1] * g->stride[0], r % g->output[1] * g->stride[1], 0);
+        pass->bases[r] =
+            layout_offset(&job.layout, r / g->output[1] * g->stride[0], r % g->output[1] * g->stride[1], 0);
         pass->targets[r] = r * g->output[2];
     }
     int64_t t = 0;
@@ -324,7 +325,7 @@ int convolution_forward(const Engine *m, const Geometry *g, const char *images, 
                 for (k[2] = 0; k[2] < g->kernel[2]; k[2]++, t++) {
                     pass->offsets[t] =
                         c * job.layout.plane +
-                        layout_place(&job.layout, k[0] * g->dilation[0], k[1] * g->dilation[1], k[2] * g->dilation[2]);
+                        layout_offset(&job.layout, k[0] * g->dilation[0], k[1] * g->dilation[1], k[2] * g->dilation[2]);
                     pass->filters[t] = c * size + element(g, k);
                 }
     int status = run_job(&job, work_of(m, g));
@@ -386,7 +387,7 @@ static void set_taps(const Job *job, const Geometry *g, Pass *pass, const int64_
                     if (meets(g, 0, phase[0], k[0], shift) && meets(g, 1, phase[1], k[1], shift + 1) &&
                         meets(g, 2, phase[2], k[2], shift + 2)) {
                         pass->offsets[pass->taps] =
-                            f * job->layout.plane - layout_place(&job->layout, shift[0], shift[1], shift[2]);
+                            f * job->layout.plane - layout_offset(&job->layout, shift[0], shift[1], shift[2]);
                         pass->filters[pass->taps++] = f * g->channels * size + element(g, k);
                     }
     free_part->offsets += pass->taps;
@@ -403,13 +404,13 @@ static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_
     pass->targets = free_part->rows + pass->rows;
     free_part->rows += 2 * pass->rows;
     for (int64_t r = 0; r < pass->rows; r++) {
-        int64_t at[3] = {r / p[1].count, r % p[1].count, 0}, place = 0, in_source[3];
+        int64_t at[3] = {r / p[1].count, r % p[1].count, 0}, offset = 0, in_source[3];
         for (int d = 0; d < 3; d++) {
             in_source[d] = at[d] + p[d].first + before[d];
-            place = place * g->image[d] + g->stride[d] * (at[d] + p[d].first) + phase[d] - g->before[d];
+            offset = offset * g->image[d] + g->stride[d] * (at[d] + p[d].first) + phase[d] - g->before[d];
         }
-        pass->bases[r] = layout_place(&job->layout, in_source[0], in_source[1], in_source[2]);
-        pass->targets[r] = place;
+        pass->bases[r] = layout_offset(&job->layout, in_source[0], in_source[1], in_source[2]);
+        pass->targets[r] = offset;
     }
 }
 

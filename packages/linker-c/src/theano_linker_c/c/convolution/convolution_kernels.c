@@ -1,4 +1,5 @@
-/* The inner loops of convolutions for the vector instructions that there may be; which are used is asked at run time. */
+/* The inner loops of convolutions for the vector instructions that there may be; which are used is asked at run
+ * time. */
 #include "convolution.h"
 #include <stddef.h>
 

@@ -8,8 +8,8 @@
 #include "convolution.h"
 #include <stdlib.h>
 
-/* Places that are transposed at a time; units of work that are aimed at; bytes that the sums of slabs may take. */
-enum { PLACES = 128, UNITS = 32, MOST_BYTES = 1 << 22 };
+/* Positions that are transposed at a time; units of work that are aimed at; bytes that the sums of slabs may take. */
+enum { POSITIONS = 128, UNITS = 32, MOST_BYTES = 1 << 22 };
 
 typedef struct {
     const Engine *engine;
@@ -40,9 +40,9 @@ static int64_t volume(const int64_t *lengths) { return lengths[0] * lengths[1] *
 DEFINE_TRANSPOSE(transpose_floats, float)
 DEFINE_TRANSPOSE(transpose_doubles, double)
 
-/* The sums over the places first..last of one image. */
-static void add_places(const Job *job, const char *image, const char *cotangent, int64_t filters, int64_t first,
-                       int64_t last, char *transposed, Span *spans, char *sums) {
+/* The sums over the positions first..last of one image. */
+static void add_positions(const Job *job, const char *image, const char *cotangent, int64_t filters, int64_t first,
+                          int64_t last, char *transposed, Span *spans, char *sums) {
     const Geometry *g = job->g;
     const WindowKernels *k = job->engine->kernels;
     size_t item = job->engine->item;
@@ -71,7 +71,7 @@ static void run_unit(const Job *job, int64_t unit, char *filled, char *transpose
     int64_t filter = block * width, filters = smaller(width, g->filters - filter);
     char *sums = job->sums + (size_t)(unit * job->whole_taps * width) * item;
     memset(sums, 0, (size_t)(job->whole_taps * width) * item);
-    memset(transposed, 0, (size_t)(PLACES * width) * item);
+    memset(transposed, 0, (size_t)(POSITIONS * width) * item);
     for (int64_t n = g->images * slab / job->slabs; n < g->images * (slab + 1) / job->slabs; n++) {
         const char *image = job->images + (size_t)((n * g->groups + group) * g->channels * image_size) * item;
         const char *cotangent =
@@ -80,8 +80,8 @@ static void run_unit(const Job *job, int64_t unit, char *filled, char *transpose
             layout_fill(&job->layout, item, filled, image);
             image = filled;
         }
-        for (int64_t p = 0; p < plane; p += PLACES)
-            add_places(job, image, cotangent, filters, p, smaller(p + PLACES, plane), transposed, spans, sums);
+        for (int64_t p = 0; p < plane; p += POSITIONS)
+            add_positions(job, image, cotangent, filters, p, smaller(p + POSITIONS, plane), transposed, spans, sums);
     }
 }
 
@@ -89,9 +89,9 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     Job *job = context;
     size_t item = job->engine->item, width = (size_t)(job->vectors * job->engine->kernels->lanes);
     size_t filled = job->layout.whole ? 0 : ((size_t)layout_size(&job->layout) * item + 63) / 64 * 64;
-    size_t transposed = (PLACES * width * item + 63) / 64 * 64;
+    size_t transposed = (POSITIONS * width * item + 63) / 64 * 64;
     Slot *slot;
-    char *memory = workspace_take(transposed + filled + (PLACES + 1) * sizeof(Span), &slot);
+    char *memory = workspace_take(transposed + filled + (POSITIONS + 1) * sizeof(Span), &slot);
     if (memory == NULL) {
         atomic_store(&job->failed, 1);
         return;
@@ -133,12 +133,13 @@ static void set_tables(Job *job) {
             for (k[1] = 0; k[1] < g->kernel[1]; k[1]++)
                 for (k[2] = 0; k[2] < g->kernel[2]; k[2]++)
                     job->offsets[t++] =
-                        c * job->layout.plane +
-                        layout_place(&job->layout, k[0] * g->dilation[0], k[1] * g->dilation[1], k[2] * g->dilation[2]);
+                        c * job->layout.plane + layout_offset(&job->layout, k[0] * g->dilation[0],
+                                                              k[1] * g->dilation[1], k[2] * g->dilation[2]);
     for (; t < job->whole_taps; t++) /* these sums are computed and left out */
         job->offsets[t] = 0;
     for (int64_t r = 0; r < job->rows; r++)
-        job->bases[r] = layout_place(&job->layout, r / g->output[1] * g->stride[0], r % g->output[1] * g->stride[1], 0);
+        job->bases[r] =
+            layout_offset(&job->layout, r / g->output[1] * g->stride[0], r % g->output[1] * g->stride[1], 0);
 }
 
 static double set_sizes(Job *job) {
@@ -163,8 +164,8 @@ static double set_sizes(Job *job) {
             after[d] = 0;
     }
     layout_set(&job->layout, g->channels, g->image, g->before, after, 1);
-    double places = (double)g->images * (double)volume(g->output);
-    return places * (double)(slab_units * job->vectors * job->whole_taps);
+    double positions = (double)g->images * (double)volume(g->output);
+    return positions * (double)(slab_units * job->vectors * job->whole_taps);
 }
 
 /* Run units of work of so many cycles in all; short work keeps the GIL. */

@@ -24,7 +24,7 @@ typedef struct {
     npy_int64 *out;
 } Search;
 
-static char *kept_place(const Search *s, int axes, int64_t unit) {
+static char *kept_address(const Search *s, int axes, int64_t unit) {
     char *data = s->data;
     for (int d = axes - 1; d > 0; d--) {
         data += unit % s->shape[d] * s->strides[d];
@@ -38,12 +38,12 @@ static void search_units(void *context, int64_t begin, int64_t end) {
     int last = s->n_kept - 1;
     for (int64_t unit = begin; unit < end; unit++) {
         if (!s->across) {
-            s->out[unit] = s->p->inner(s->length, kept_place(s, s->n_kept, unit), s->stride);
+            s->out[unit] = s->p->inner(s->length, kept_address(s, s->n_kept, unit), s->stride);
             continue;
         }
         npy_intp start = unit % s->tiles * TILE, left = s->shape[last] - start;
         int64_t row = unit / s->tiles;
-        s->p->outer(left < TILE ? left : TILE, s->length, kept_place(s, last, row) + start * s->strides[last],
+        s->p->outer(left < TILE ? left : TILE, s->length, kept_address(s, last, row) + start * s->strides[last],
                     s->strides[last], s->stride, s->out + row * s->shape[last] + start);
     }
 }
@@ -72,7 +72,7 @@ static int collect(const Argmax *p, PyArrayObject *x, Search *s) {
     return 1;
 }
 
-/* A copy in memory order [kept..., reduced...], seen with its axes in their places. */
+/* A copy in memory order [kept..., reduced...], seen with its axes in their order. */
 static PyArrayObject *copy_in_order(const Argmax *p, PyArrayObject *x) {
     npy_intp order[NPY_MAXDIMS], back[NPY_MAXDIMS];
     int at = 0;

@@ -74,9 +74,9 @@ static void run_blocks(int64_t n, char *const *data, const int64_t *strides, con
     }
 }
 
-/* What remains after whole vectors of contiguous operands: the last whole vector, whose first elements were done before.
- * They may have been overwritten since; what is computed of them is dropped. Nothing is put together from small pieces,
- * for which a wide load would have to wait. */
+/* What remains after whole vectors of contiguous operands: the last whole vector, whose first elements were done
+ * before. They may have been overwritten since; what is computed of them is dropped. Nothing is put together from small
+ * pieces, for which a wide load would have to wait. */
 static void run_remainder(int64_t n, char *const *data, const BlockLoopNest *nest, int loop) {
     const int32_t count = nest->count, *kinds = nest->kinds;
     const int64_t lanes = nest->lanes, left = n & (lanes - 1), start = n - lanes;

@@ -15,8 +15,8 @@ npy_intp loop_nest_size(const LoopNest *nest) {
     return size;
 }
 
-/* Whether the number of elements of a common shape is a length. Operands that broadcast may make it larger than any array
- * could be. Returns RUN_DONE, or RUN_RAISED. */
+/* Whether the number of elements of a common shape is a length. Operands that broadcast may make it larger than any
+ * array could be. Returns RUN_DONE, or RUN_RAISED. */
 int shape_fits(const npy_intp *shape, int ndim) {
     npy_intp size = 1;
     int fits = 1;

@@ -9,8 +9,8 @@
 #define COLUMNS 256
 #define FEW_COLUMNS 64
 #define EXPENSIVE 16.0
-/* How many times the usual work it takes until a second thread is worth it for cheap elements: one that reads whole rows
- * is nearly as fast as two that read halves of them. */
+/* How many times the usual work it takes until a second thread is worth it for cheap elements: one that reads whole
+ * rows is nearly as fast as two that read halves of them. */
 #define WORK_FOR_CHUNKS 4
 
 typedef struct {
@@ -408,8 +408,8 @@ static int parse_seeds(Reduction *r, PyObject *seeds) {
     return 0;
 }
 
-/* Payload: (inner, outer or 0, ndim, types of inputs and results, dtypes of accumulators, seeds, ufuncs that join partial
- * results, broadcast rows, ((reduced flags,),), donors of each kept result, needs elements, cost). */
+/* Payload: (inner, outer or 0, ndim, types of inputs and results, dtypes of accumulators, seeds, ufuncs that join
+ * partial results, broadcast rows, ((reduced flags,),), donors of each kept result, needs elements, cost). */
 int reduction_prepare(Machine *m, Instruction *in, PyObject *payload) {
     PyObject *types, *acc_types, *seeds, *rows, *is_reduced, *donors;
     unsigned long long inner, outer;

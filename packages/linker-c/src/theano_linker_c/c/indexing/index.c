@@ -329,8 +329,8 @@ static int walk_entries(Frame *f, const Instruction *in, const IndexPlan *p, con
     return status;
 }
 
-/* What the plan stands for on an array of the given shape and strides. RUN_MISMATCH: the index does not fit. What is out
- * of range is found now if `checked`, else perhaps only while elements are moved. */
+/* What the plan stands for on an array of the given shape and strides. RUN_MISMATCH: the index does not fit. What is
+ * out of range is found now if `checked`, else perhaps only while elements are moved. */
 int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const npy_intp *dims, const npy_intp *strides,
                    int checked, Region *region) {
     Source *sources = NULL;
@@ -391,7 +391,8 @@ static void plan_free(void *plan) {
 }
 
 /* Payload: (entries, types and numbers of dimensions of the inputs, advanced, adjacent, dimensions of the index arrays,
- * replace, takes, number of the update + 1 if the write may wait, else 0, bits of the dimensions along which the part broadcasts). */
+ * replace, takes, number of the update + 1 if the write may wait, else 0, bits of the dimensions along which the part
+ * broadcasts). */
 IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
     PyObject *rows, *types, *ndims;
     unsigned long long broadcastable;

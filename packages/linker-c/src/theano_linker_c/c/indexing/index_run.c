@@ -56,7 +56,8 @@ static int read_run(Machine *m, Frame *f, const Instruction *in) {
     return part != NULL ? status : ndim < 0 ? RUN_MISMATCH : RUN_RAISED;
 }
 
-/* Strides of the new part in the dimensions of the indexed one: 0 where it broadcasts. RUN_MISMATCH if it does not fit. */
+/* Strides of the new part in the dimensions of the indexed one: 0 where it broadcasts. RUN_MISMATCH if it does not
+ * fit. */
 static int part_strides(const IndexPlan *p, const Region *region, PyArrayObject *part, npy_intp *strides) {
     npy_intp shape[NPY_MAXDIMS];
     int ndim = region_shape(region, shape), own = PyArray_NDIM(part);
@@ -125,8 +126,8 @@ static int may_defer(const IndexPlan *p, PyArrayObject *array, PyArrayObject *pa
            owner_of((PyObject *)part) != (PyObject *)array;
 }
 
-/* The array that is written into: that of the first input where the op says that it overwrites it, or where it dies here
- * and is ours, else a copy. */
+/* The array that is written into: that of the first input where the op says that it overwrites it, or where it dies
+ * here and is ours, else a copy. */
 static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, const IndexPlan *p, PyArrayObject *array,
                              int ours, int told) {
     if (told) {

@@ -223,8 +223,8 @@ static int eigh(const Lapack *p, PyArrayObject *a, PyArrayObject *values, PyArra
     return info;
 }
 
-/* The matrix is transposed for Fortran, and its vectors are transposed back: of the transpose they would have other signs than
- * NumPy's. */
+/* The matrix is transposed for Fortran, and its vectors are transposed back: of the transpose they would have other
+ * signs than NumPy's. */
 static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObject *s, PyArrayObject *vt) {
     int m = (int)PyArray_DIMS(a)[0], n = (int)PyArray_DIMS(a)[1], k = m < n ? m : n, info = 0, length = -1;
     int columns = p->flag == 2 ? m : k, rows = p->flag == 2 ? n : k, lda = m > 1 ? m : 1, ldvt = rows > 1 ? rows : 1;

@@ -1,7 +1,7 @@
 /* Vector and matrix products through BLAS routines of the Fortran calling convention with 32-bit integers.
  *
- * Inputs are (a, b), (a, b, alpha) for alpha a b, (z, alpha, a, b, beta) for beta z + alpha a b, or (z, alpha, a, b) for
- * z + alpha a b. The memory of z is used for the result where it dies; where z is the present value of a shared
+ * Inputs are (a, b), (a, b, alpha) for alpha a b, (z, alpha, a, b, beta) for beta z + alpha a b, or (z, alpha, a, b)
+ * for z + alpha a b. The memory of z is used for the result where it dies; where z is the present value of a shared
  * variable whose next value is the result, the product waits for the success of the call and goes straight into it.
  */
 #include "runtime.h"
@@ -462,8 +462,8 @@ static int product_run(Machine *m, Frame *f, const Instruction *in) {
     return status;
 }
 
-/* Payload: (kind, type, address of the routine, z dies here, the op overwrites z, number of the update + 1 if the product
- * may wait, else 0). */
+/* Payload: (kind, type, address of the routine, z dies here, the op overwrites z, number of the update + 1 if the
+ * product may wait, else 0). */
 int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long address;
     Product *p = PyMem_Calloc(1, sizeof *p);

@@ -8,8 +8,8 @@ void frame_set(Frame *f, int reg, PyObject *value) {
     Py_XDECREF(old);
 }
 
-/* What comes from outside in the form in which registers hold it: an array has native byte order and is aligned, so that
- * whoever reads one number of it may do so directly. Takes over the reference; NULL with an exception. */
+/* What comes from outside in the form in which registers hold it: an array has native byte order and is aligned, so
+ * that whoever reads one number of it may do so directly. Takes over the reference; NULL with an exception. */
 PyObject *in_native_form(PyObject *value) {
     if (value == NULL || !PyArray_Check(value) || PyArray_ISBEHAVED_RO((PyArrayObject *)value))
         return value;
@@ -141,8 +141,8 @@ void buffers_swap(Machine *m, int a, int b) {
     m->buffer_bytes[b] = bytes;
 }
 
-/* Whether the array in a register is seen by nobody but this frame, and may be overwritten: an array of the machine's own,
- * or one that the caller lends. A view counts as a reference to its base, wherever it is. */
+/* Whether the array in a register is seen by nobody but this frame, and may be overwritten: an array of the machine's
+ * own, or one that the caller donates. A view counts as a reference to its base, wherever it is. */
 int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
     PyObject *value = f->registers[reg];
     int home = f->home[reg];

@@ -27,7 +27,8 @@ void commits_drop(Frame *f) {
     }
 }
 
-/* Put a write into `array` off, which becomes the new value of update `target`. The register `output` holds the array itself, which is not changed yet. */
+/* Put a write into `array` off, which becomes the new value of update `target`. The register `output` holds the array
+ * itself, which is not changed yet. */
 void commit_add(Frame *f, Commit *c, int target, int output, PyArrayObject *array) {
     Commit **end = &f->commits;
     c->next = NULL;

@@ -204,10 +204,10 @@ static PyObject *deep_copy(PyObject *value) {
     return made;
 }
 
-/* Lend the arrays that the caller lets us overwrite. Called when all inputs are in their registers. A value that shares
- * memory or state with another of them, with a shared value or with a constant gives way to a copy, since overwriting
- * it would change what others read; this goes for lists, sparse matrices and generators, too. So does an array that an
- * op cannot write into, though the graph may have one that does. Returns 0, or -1 with an exception. */
+/* Donate the arrays that the caller lets a function overwrite. Called when all inputs are in their registers. A value
+ * that shares memory or state with another of them, with a shared value or with a constant gives way to a copy, since
+ * overwriting it would change what others read; this goes for lists, sparse matrices and generators, too. So does an
+ * array that an op cannot write into, though the graph may have one that does. Returns 0, or -1 with an exception. */
 int donate_inputs(const Machine *m, Frame *f) {
     for (int i = 0; i < m->n_inputs; i++) {
         int reg = m->inputs[i].reg;

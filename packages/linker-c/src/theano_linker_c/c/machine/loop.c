@@ -404,10 +404,10 @@ static int allocate(Loop *r) {
     return 0;
 }
 
-/* Method `repeat(runs, values, rows, states, kinds, until, backwards, raise_mismatch)`: the program's inputs are rows of the
- * first values, states that start as the next ones, and the other values as they are; its outputs are the new states,
- * further results, and with `until` the truth value that ends the loop. `raise_mismatch(result, row, shape, wanted)` makes
- * the exception for a changed shape. Returns how many runs were done, and the list of results. */
+/* Method `repeat(runs, values, rows, states, kinds, until, backwards, raise_mismatch)`: the program's inputs are rows
+ * of the first values, states that start as the next ones, and the other values as they are; its outputs are the new
+ * states, further results, and with `until` the truth value that ends the loop. `raise_mismatch(result, row, shape,
+ * wanted)` makes the exception for a changed shape. Returns how many runs were done, and the list of results. */
 PyObject *machine_run_loop(PyObject *self, PyObject *args) {
     Machine *m = (Machine *)self;
     Loop r = {.m = m, .pause = 1};

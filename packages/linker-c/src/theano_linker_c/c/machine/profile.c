@@ -117,7 +117,8 @@ int profile_step(Machine *m, Frame *f, int position) {
     return status;
 }
 
-/* A call has ended, perhaps with an error. A nested call counts too; its time is part of the instruction that made it. */
+/* A call has ended, perhaps with an error. A nested call counts too; its time is part of the instruction that made
+ * it. */
 void profile_call(Machine *m, double begin, double run_seconds) {
     Profile *p = m->profile;
     if (p == NULL)

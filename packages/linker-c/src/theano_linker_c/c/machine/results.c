@@ -1,7 +1,7 @@
 /* What Python code and users' C code leave as results: looked at before it gets into registers, so that whatever reads
  * a register finds there what the type says. Arrays, NumPy scalars for arrays without axes, and values of a class that
- * has been found right before are told at once; everything else is handed to `on_result`, which returns the value in the
- * form that registers hold, or raises the error that names the op. */
+ * has been found right before are told at once; everything else is handed to `on_result`, which returns the value in
+ * the form that registers hold, or raises the error that names the op. */
 #include "runtime.h"
 
 enum { KIND_ANYTHING = -1, KIND_BY_CLASS = -2, KIND_BY_VALUE = -3 };
@@ -102,8 +102,8 @@ int results_setup(Instruction *in, PyObject *rows) {
 
 /* Instructions that run `perform` -------------------------------------------------------------------------------- */
 
-/* The storage that `perform` fills: a list of lists of one element. It serves the next call where nobody else has kept a
- * part of it. */
+/* The storage that `perform` fills: a list of lists of one element. It serves the next call where nobody else has kept
+ * a part of it. */
 typedef struct {
     PyObject *storage;
     PyObject *slots[]; /* owned; what the list held when it was made */

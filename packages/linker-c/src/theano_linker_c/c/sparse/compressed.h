@@ -1,11 +1,11 @@
 /* The arrays of a compressed sparse matrix. Its major axis is that of the rows in csr and of the columns in csc, its
  * minor axis the other one.
  *
- * Around this text stand `ELEMENT`, the C type of what is stored, and `NAME(f)`, which makes names those of the type. The
- * arrays come from anywhere, so they are checked before anything is read through them. Another thread may write
+ * Around this text stand `ELEMENT`, the C type of what is stored, and `NAME(f)`, which makes names those of the type.
+ * The arrays come from anywhere, so they are checked before anything is read through them. Another thread may write
  * into the arrays meanwhile: what was right may be wrong when it is read again. So each position and each start is read
- * once where it is used, by `place`, `first` and `last`, which give no number outside what was found at the beginning.
- * What comes out is then of no use, but no memory of others is touched. */
+ * once where it is used, by `minor_index`, `first` and `last`, which give no number outside what was found at the
+ * beginning. What comes out is then of no use, but no memory of others is touched. */
 
 /* Work, in elements that are read, above which other threads may run meanwhile. */
 enum { NAME(WORK_FOR_GIL) = 20000 };
@@ -19,8 +19,8 @@ typedef struct {
 } NAME(Compressed);
 
 /* The minor index of element p: below n_minor, where there is an element at all. */
-static inline __attribute__((always_inline)) npy_intp NAME(place)(const npy_int32 *indices, npy_intp p,
-                                                                  npy_intp n_minor) {
+static inline __attribute__((always_inline)) npy_intp NAME(minor_index)(const npy_int32 *indices, npy_intp p,
+                                                                        npy_intp n_minor) {
     const npy_uint32 index = (npy_uint32)__atomic_load_n(indices + p, __ATOMIC_RELAXED);
     return index < (npy_uint64)n_minor ? (npy_intp)index : 0;
 }
@@ -88,8 +88,8 @@ static int NAME(open)(NAME(Compressed) * x, PyArrayObject *data, PyArrayObject *
 }
 
 /* Write the same matrix compressed along its other axis: a csr matrix from a csc one, or the reverse. `indptr` has
- * n_minor + 1 entries. The indices in each new slice grow; elements of one position stay in their order. Where the arrays change
- * meanwhile, some of it is not written. Needs no GIL. */
+ * n_minor + 1 entries. The indices in each new slice grow; elements of one position stay in their order. Where the
+ * arrays change meanwhile, some of it is not written. Needs no GIL. */
 static void NAME(transpose)(const NAME(Compressed) * x, ELEMENT *data, npy_int32 *indices, npy_int32 *indptr) {
     const npy_int32 *from = x->indices;
     const ELEMENT *values = x->data;
@@ -97,7 +97,7 @@ static void NAME(transpose)(const NAME(Compressed) * x, ELEMENT *data, npy_int32
     const npy_int32 nnz = (npy_int32)(x->end - x->begin);
     memset(indptr, 0, (size_t)(n_minor + 1) * sizeof *indptr);
     for (npy_intp p = x->begin; p < x->end; p++)
-        indptr[NAME(place)(from, p, n_minor)]++;
+        indptr[NAME(minor_index)(from, p, n_minor)]++;
     npy_int32 start = 0;
     for (npy_intp major = 0; major <= n_minor; major++) {
         const npy_int32 here = indptr[major];
@@ -106,7 +106,7 @@ static void NAME(transpose)(const NAME(Compressed) * x, ELEMENT *data, npy_int32
     }
     for (npy_intp major = 0; major < x->n_major; major++)
         for (npy_intp p = NAME(first)(x, major), stop = NAME(last)(x, major); p < stop; p++) {
-            npy_int32 *next = indptr + NAME(place)(from, p, n_minor);
+            npy_int32 *next = indptr + NAME(minor_index)(from, p, n_minor);
             const npy_int32 to = *next;
             if (to >= nnz)
                 continue;
@@ -126,7 +126,8 @@ static void NAME(transpose)(const NAME(Compressed) * x, ELEMENT *data, npy_int32
 
 /* Transpose into new memory, which `discard` frees; -1 where there is none, and no error is set. Needs no GIL.
  *
- * The memory is one piece: allocators give several large ones back to the system, and then each call gets fresh pages. */
+ * The memory is one piece: allocators give several large ones back to the system, and then each call gets fresh
+ * pages. */
 static int NAME(transposed)(const NAME(Compressed) * x, NAME(Compressed) * to) {
     const size_t nnz = (size_t)(x->end - x->begin);
     const size_t positions = nnz + (size_t)x->n_minor + 1;

@@ -62,7 +62,8 @@ static int NAME(dense)(PyArrayObject *data, PyArrayObject *indices, PyArrayObjec
         memset(to, 0, (size_t)(shape[0] * shape[1]) * sizeof(ELEMENT));
     for (npy_intp major = 0; major < x.n_major; major++)
         for (npy_intp p = NAME(first)(&x, major), stop = NAME(last)(&x, major); p < stop; p++)
-            *(ELEMENT *)(to + major * major_stride + NAME(place)(x.indices, p, x.n_minor) * minor_stride) += x.data[p];
+            *(ELEMENT *)(to + major * major_stride + NAME(minor_index)(x.indices, p, x.n_minor) * minor_stride) +=
+                x.data[p];
     NPY_END_THREADS;
     found = 0;
 end:
@@ -93,7 +94,7 @@ static int NAME(sums)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject
             } else {
                 memset(to, 0, (size_t)length * sizeof(ELEMENT));
                 for (npy_intp p = x.begin; p < x.end; p++)
-                    to[NAME(place)(x.indices, p, x.n_minor)] += x.data[p];
+                    to[NAME(minor_index)(x.indices, p, x.n_minor)] += x.data[p];
             }
             NPY_END_THREADS;
             found = 0;

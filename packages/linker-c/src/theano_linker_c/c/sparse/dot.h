@@ -1,6 +1,7 @@
 /* The product of a sparse and a dense matrix, maybe added to a dense one (compressed.h, products.h). */
 
-/* *out = z + alpha x y, where z may be NULL, and `inplace` says that its memory may be used. Return -1 with an error. */
+/* *out = z + alpha x y, where z may be NULL, and `inplace` says that its memory may be used. Return -1 with an
+ * error. */
 static int NAME(dot)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr, npy_intp n_minor,
                      int rows_are_major, PyArrayObject *y, ELEMENT alpha, PyArrayObject *z, int inplace,
                      PyArrayObject **out) {

@@ -31,16 +31,16 @@ static int NAME(gather)(PyArrayObject *vector, PyArrayObject *indices, PyArrayOb
     npy_intp nnz = PyArray_DIM(indices, 0), found = -1;
     const npy_intp length = PyArray_DIM(vector, 0);
     PyArrayObject *from = (PyArrayObject *)PyArray_GETCONTIGUOUS(vector);
-    PyArrayObject *places = (PyArrayObject *)PyArray_GETCONTIGUOUS(by_major ? indptr : indices);
+    PyArrayObject *index_array = (PyArrayObject *)PyArray_GETCONTIGUOUS(by_major ? indptr : indices);
     if (*out == NULL || PyArray_DIM(*out, 0) != nnz || !PyArray_IS_C_CONTIGUOUS(*out)) {
         Py_XDECREF(*out);
         *out = (PyArrayObject *)PyArray_EMPTY(1, &nnz, PyArray_TYPE(vector), 0);
     }
-    if (from != NULL && places != NULL && *out != NULL) {
-        const npy_int32 *numbers = (const npy_int32 *)PyArray_DATA(places);
+    if (from != NULL && index_array != NULL && *out != NULL) {
+        const npy_int32 *numbers = (const npy_int32 *)PyArray_DATA(index_array);
         const ELEMENT *first = (const ELEMENT *)PyArray_DATA(from);
         ELEMENT *to = (ELEMENT *)PyArray_DATA(*out);
-        found = by_major ? NAME(gather_by_major)(nnz, length, first, numbers, PyArray_DIM(places, 0) - 1, to)
+        found = by_major ? NAME(gather_by_major)(nnz, length, first, numbers, PyArray_DIM(index_array, 0) - 1, to)
                          : NAME(gather_by_minor)(nnz, length, first, numbers, to);
         if (found < nnz)
             PyErr_Format(PyExc_IndexError,
@@ -49,6 +49,6 @@ static int NAME(gather)(PyArrayObject *vector, PyArrayObject *indices, PyArrayOb
                          (long long)found, (long long)length);
     }
     Py_XDECREF(from);
-    Py_XDECREF(places);
+    Py_XDECREF(index_array);
     return found == nnz ? 0 : -1;
 }

@@ -32,7 +32,8 @@ static int major_indices(PyArrayObject *indptr, npy_intp nnz, PyArrayObject **ou
     return 0;
 }
 
-/* The major index of each element, and its minor one, which is the operand itself; `flag` says whether rows are major. */
+/* The major index of each element, and its minor one, which is the operand itself; `flag` says whether rows are
+ * major. */
 static int sparse_major_indices(SparseCall *c) {
     int major = !c->flag, minor = c->flag;
     if (major_indices(c->in[1], PyArray_DIM(c->in[0], 0), &c->out[major]) < 0)

@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_i
     const npy_intp back = (last - k) * (npy_intp)sizeof(ELEMENT);
     for (npy_intp p = 0; p < x->nnz; p++) {
         const ELEMENT scale = x->data[p];
-        const char *row = y + NAME(place)(x->indices, p, x->n_minor) * factor->step;
+        const char *row = y + NAME(minor_index)(x->indices, p, x->n_minor) * factor->step;
         if (p + NAME(AHEAD) < x->known) {
             const char *next = y + x->indices[p + NAME(AHEAD)] * factor->step; /* any address can be asked for */
             __builtin_prefetch(next);
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void
 NAME(few)(const int n, const NAME(Slice) * x, const NAME(Factor) * factor, const ELEMENT *from, ELEMENT *to) {
     ELEMENT sums[8] = {0};
     for (npy_intp p = 0; p < x->nnz; p++) {
-        const ELEMENT *row = (const ELEMENT *)(factor->y + NAME(place)(x->indices, p, x->n_minor) * factor->step);
+        const ELEMENT *row = (const ELEMENT *)(factor->y + NAME(minor_index)(x->indices, p, x->n_minor) * factor->step);
         for (int k = 0; k < n; k++)
             sums[k] += x->data[p] * row[k];
     }
@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n
         const ELEMENT *restrict row = (const ELEMENT *)(factor->y + major * factor->step);
         for (npy_intp p = NAME(first)(x, major), stop = NAME(last)(x, major); p < stop; p++) {
             const ELEMENT scale = factor->alpha * x->data[p];
-            ELEMENT *restrict to = z + NAME(place)(x->indices, p, x->n_minor) * n;
+            ELEMENT *restrict to = z + NAME(minor_index)(x->indices, p, x->n_minor) * n;
             npy_intp k = 0;
             for (; k + NAME(LANES) <= n; k += NAME(LANES))
                 *(NAME(lanes) *)(to + k) += scale * *(const NAME(lanes) *)(row + k);

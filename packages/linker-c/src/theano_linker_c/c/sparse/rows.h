@@ -1,4 +1,5 @@
-/* Those rows of a product of a sparse and a dense matrix in which the sparse one stores something (compressed.h, products.h). */
+/* Those rows of a product of a sparse and a dense matrix in which the sparse one stores something (compressed.h,
+ * products.h). */
 
 static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr, npy_intp n_minor,
                            int rows_are_major, PyArrayObject *y, ELEMENT alpha, npy_intp wanted_rows,

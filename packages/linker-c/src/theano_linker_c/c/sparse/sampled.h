@@ -1,4 +1,4 @@
-/* Elements of the product of two dense matrices at given places. Places are int32 or int64. */
+/* Elements of the product of two dense matrices at given positions. Positions are int32 or int64. */
 
 static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b) {
     enum { WIDTH = 32 / sizeof(ELEMENT) };
@@ -87,7 +87,7 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
     if (outside < 0)
         return 0;
     PyErr_Format(PyExc_IndexError,
-                 "SampledProduct: place %lld lies outside the product of %lld x %lld\n"
+                 "SampledProduct: position %lld lies outside the product of %lld x %lld\n"
                  "  To mend: take the places from a matrix of that shape",
                  (long long)outside, (long long)m, (long long)n);
     return -1;

@@ -11,7 +11,7 @@ from theano_graph import record
 
 from ..._lazy import scipy_blas, scipy_lapack
 from ..._perform import perform_runner
-from .._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
+from .._description._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
 from ._blas import routine_address
 from ._capsules import capsule_pointer
 

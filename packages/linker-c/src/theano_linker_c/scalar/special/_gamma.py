@@ -124,7 +124,7 @@ def _poly_gamma_text(n: int) -> str:
 
 
 class TriGamma(PolyGamma):
-    """The derivative of `psi`."""
+    """Trigamma function: the derivative of `psi`."""
 
     def __init__(self, output_types_preference: Any = None, name: str | None = None) -> None:
         super().__init__(1)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._core._typing import Array
+
 #: Columns are made for so many bytes at once, so that they are in the cache when the product reads them.
 MAX_COLUMN_BYTES = 1 << 22
 
@@ -45,7 +47,7 @@ class Geometry(NamedTuple):
         )
 
 
-def _flipped(kernel: Any, geometry: Geometry) -> Any:
+def _flipped(kernel: Array, geometry: Geometry) -> Any:
     """Return filters as they meet the image."""
     return np.flip(kernel, tuple(range(-geometry.ndim, 0))) if geometry.flip else kernel
 
@@ -57,11 +59,11 @@ def _padded_shape(shape: Sequence[int], geometry: Geometry) -> tuple[int, ...]:
 
 def _inside(shape: Sequence[int], geometry: Geometry) -> tuple[slice, ...]:
     """Return where the image lies in what is padded."""
-    places = (slice(before, before + n) for n, (before, _) in zip(shape[2:], geometry.pad, strict=True))
-    return (slice(None), slice(None), *places)
+    positions = (slice(before, before + n) for n, (before, _) in zip(shape[2:], geometry.pad, strict=True))
+    return (slice(None), slice(None), *positions)
 
 
-def _padded(images: Any, geometry: Geometry) -> Any:
+def _padded(images: Array, geometry: Geometry) -> Any:
     if not any(map(any, geometry.pad)):
         return images
     result = np.zeros(_padded_shape(images.shape, geometry), images.dtype)
@@ -69,7 +71,7 @@ def _padded(images: Any, geometry: Geometry) -> Any:
     return result
 
 
-def _windows(padded: Any, kernel: Sequence[int], output: Sequence[int], geometry: Geometry) -> Any:
+def _windows(padded: Array, kernel: Sequence[int], output: Sequence[int], geometry: Geometry) -> Any:
     """Return a view with the axes images, channels, filter, result."""
     n, c, *steps = padded.strides
     along = [step * d for step, d in zip(steps, geometry.dilation, strict=True)]
@@ -92,31 +94,31 @@ class _Sizes(NamedTuple):
     kernel: tuple[int, ...]
     output: tuple[int, ...]
     taps: int
-    places: int
+    positions: int
 
 
 def _sizes(filters: int, channels: int, kernel: Sequence[int], output: Sequence[int], groups: int) -> _Sizes:
     taps = (channels // groups) * int(np.prod(kernel, dtype=int))
-    places = int(np.prod(output, dtype=int))
-    return _Sizes(filters // groups, channels // groups, tuple(kernel), tuple(output), taps, places)
+    positions = int(np.prod(output, dtype=int))
+    return _Sizes(filters // groups, channels // groups, tuple(kernel), tuple(output), taps, positions)
 
 
 class _Columns:
-    """The windows of some images as matrices (taps, places); the memory for them is used again and again."""
+    """The windows of some images as matrices (taps, positions); the memory for them is used again and again."""
 
-    def __init__(self, windows: Any, size: _Sizes) -> None:
+    def __init__(self, windows: Array, size: _Sizes) -> None:
         self.windows, self.size = windows, size
         self.buffer = np.empty((0,), windows.dtype)
 
     def chunks(self) -> Iterator[slice]:
         """Yield which images come together."""
-        return _chunks(len(self.windows), self.size.taps * self.size.places * self.windows.itemsize)
+        return _chunks(len(self.windows), self.size.taps * self.size.positions * self.windows.itemsize)
 
     def of(self, chunk: slice, group: int) -> Any:
         """Return the columns of some images in a group; they hold until the next call."""
         size = self.size
         part = self.windows[chunk, group * size.channels : (group + 1) * size.channels]
-        shape = (len(part), size.taps, size.places)
+        shape = (len(part), size.taps, size.positions)
         if part.flags.c_contiguous or (size.taps == size.channels and part[0].flags.c_contiguous):
             return part.reshape(shape)
         if self.buffer.size < part.size:
@@ -126,11 +128,11 @@ class _Columns:
         return memory.reshape(shape)
 
 
-def _matrix(kernel: Any, group: int, size: _Sizes, unshared: bool) -> Any:
-    """Return the filters of a group as a matrix (filters, taps), or for each place (places, filters, taps)."""
+def _matrix(kernel: Array, group: int, size: _Sizes, unshared: bool) -> Any:
+    """Return the filters of a group as a matrix (filters, taps), or for each position (positions, filters, taps)."""
     part = kernel[group * size.filters : (group + 1) * size.filters]
     if unshared:
-        return part.reshape(size.filters, size.places, size.taps).swapaxes(0, 1)
+        return part.reshape(size.filters, size.positions, size.taps).swapaxes(0, 1)
     return part.reshape(size.filters, size.taps)
 
 
@@ -138,12 +140,12 @@ def _group(g: int, size: _Sizes) -> slice:
     return slice(g * size.filters, (g + 1) * size.filters)
 
 
-def forward(images: Any, kernel: Any, geometry: Geometry) -> Any:
+def forward(images: Array, kernel: Array, geometry: Geometry) -> Any:
     """Convolve images (n, channels, ...) with filters (filters, channels of a group, ...)."""
     lengths = kernel.shape[-geometry.ndim :]
     output = geometry.output_lengths(images.shape[2:], lengths)
     size = _sizes(kernel.shape[0], images.shape[1], lengths, output, geometry.groups)
-    result = np.zeros((images.shape[0], kernel.shape[0], size.places), np.result_type(images, kernel))
+    result = np.zeros((images.shape[0], kernel.shape[0], size.positions), np.result_type(images, kernel))
     if not result.size or not size.taps:
         return result.reshape(*result.shape[:2], *output)
     windows = _windows(_padded(images, geometry), lengths, output, geometry)
@@ -160,7 +162,7 @@ def forward(images: Any, kernel: Any, geometry: Geometry) -> Any:
     return result.reshape(*result.shape[:2], *output)
 
 
-def input_grad(kernel: Any, cotangent: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+def input_grad(kernel: Array, cotangent: Array, shape: Sequence[int], geometry: Geometry) -> Any:
     """Return the gradient by images of `shape` of a convolution, given the cotangent of its result."""
     other = _transposed(kernel, geometry)
     if other is not None:
@@ -168,11 +170,11 @@ def input_grad(kernel: Any, cotangent: Any, shape: Sequence[int], geometry: Geom
     lengths, output = kernel.shape[-geometry.ndim :], cotangent.shape[2:]
     size = _sizes(kernel.shape[0], shape[1], lengths, output, geometry.groups)
     padded = np.zeros(_padded_shape(shape, geometry), np.result_type(kernel, cotangent))
-    if padded.size and size.places and kernel.size:
-        flipped, flat = _flipped(kernel, geometry), cotangent.reshape(*cotangent.shape[:2], size.places)
+    if padded.size and size.positions and kernel.size:
+        flipped, flat = _flipped(kernel, geometry), cotangent.reshape(*cotangent.shape[:2], size.positions)
         for g in range(geometry.groups):
             matrix = _matrix(flipped, g, size, geometry.unshared)
-            for chunk in _chunks(shape[0], size.taps * size.places * padded.itemsize):
+            for chunk in _chunks(shape[0], size.taps * size.positions * padded.itemsize):
                 part = flat[chunk, _group(g, size)]
                 if geometry.unshared:
                     columns = np.matmul(matrix.swapaxes(1, 2), part.transpose(2, 1, 0)).transpose(2, 1, 0)
@@ -182,7 +184,7 @@ def input_grad(kernel: Any, cotangent: Any, shape: Sequence[int], geometry: Geom
     return np.ascontiguousarray(padded[_inside(shape, geometry)])
 
 
-def _transposed(kernel: Any, geometry: Geometry) -> tuple[Any, Geometry] | None:
+def _transposed(kernel: Array, geometry: Geometry) -> tuple[Any, Geometry] | None:
     """Return filters with which another convolution is the gradient by images, where this is the cheaper way.
 
     It reads columns where the general way adds them up, which takes longer; but there are as many as filters then.
@@ -197,26 +199,26 @@ def _transposed(kernel: Any, geometry: Geometry) -> tuple[Any, Geometry] | None:
     return swapped, geometry._replace(pad=pad, flip=not geometry.flip)
 
 
-def _add_columns(target: Any, columns: Any, size: _Sizes, geometry: Geometry) -> None:
+def _add_columns(target: Array, columns: Array, size: _Sizes, geometry: Geometry) -> None:
     """Add columns where their windows are (col2im), one tap of the filters after the other."""
     windows = columns.reshape(len(columns), size.channels, *size.kernel, *size.output)
     for tap in np.ndindex(*size.kernel):
-        places = tuple(
+        positions = tuple(
             slice(i * d, i * d + s * (n - 1) + 1, s)
             for i, d, s, n in zip(tap, geometry.dilation, geometry.stride, size.output, strict=True)
         )
-        target[(slice(None), slice(None), *places)] += windows[(slice(None), slice(None), *tap)]
+        target[(slice(None), slice(None), *positions)] += windows[(slice(None), slice(None), *tap)]
 
 
-def weight_grad(images: Any, cotangent: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+def weight_grad(images: Array, cotangent: Array, shape: Sequence[int], geometry: Geometry) -> Any:
     """Return the gradient by filters of `shape` of a convolution, given the cotangent of its result."""
     lengths, output = tuple(shape[-geometry.ndim :]), cotangent.shape[2:]
     size = _sizes(shape[0], images.shape[1], lengths, output, geometry.groups)
     result = np.zeros(shape, np.result_type(images, cotangent))
-    if not result.size or not size.places or not len(images):
+    if not result.size or not size.positions or not len(images):
         return result
     windows = _windows(_padded(images, geometry), lengths, output, geometry)
-    flat = cotangent.reshape(*cotangent.shape[:2], size.places)
+    flat = cotangent.reshape(*cotangent.shape[:2], size.positions)
     source = _Columns(windows, size)
     for g in range(geometry.groups):
         target = _matrix(result, g, size, geometry.unshared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ._lengths import BorderMode
 from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv, register_special
 
 
@@ -15,10 +16,10 @@ class _Conv2d(BaseAbstractConv):
         self,
         imshp: Sequence[Any] | None = None,
         kshp: Sequence[Any] | None = None,
-        border_mode: Any = "valid",
-        subsample: Any = (1, 1),
+        border_mode: BorderMode = "valid",
+        subsample: int | Sequence[Any] = (1, 1),
         filter_flip: bool = True,
-        filter_dilation: Any = (1, 1),
+        filter_dilation: int | Sequence[Any] = (1, 1),
         num_groups: int = 1,
         unshared: bool = False,
     ) -> None:
@@ -32,10 +33,10 @@ class _Conv3d(BaseAbstractConv):
         self,
         imshp: Sequence[Any] | None = None,
         kshp: Sequence[Any] | None = None,
-        border_mode: Any = "valid",
-        subsample: Any = (1, 1, 1),
+        border_mode: BorderMode = "valid",
+        subsample: int | Sequence[Any] = (1, 1, 1),
         filter_flip: bool = True,
-        filter_dilation: Any = (1, 1, 1),
+        filter_dilation: int | Sequence[Any] = (1, 1, 1),
         num_groups: int = 1,
     ) -> None:
         super().__init__(3, imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups)

@@ -9,6 +9,7 @@ from theano_graph import Variable, compose, describe
 
 from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import NotScalarConstantError, ShapeError
 from ...elemwise import dimshuffle, eq
@@ -49,7 +50,8 @@ class ConvOp(AbstractConv2d):
 
     Examples
     --------
-    >>> ConvOp(dx=2).subsample
+    >>> import theano.tensor as T
+    >>> T.nnet.ConvOp(dx=2).subsample
     (2, 1)
     """
 
@@ -71,7 +73,7 @@ class ConvOp(AbstractConv2d):
         verbose: int = 0,
         version: int = -1,
         direction_hint: str = "forward",
-        openmp: Any = None,
+        openmp: object = None,
     ) -> None:
         for logical, shape in ((imshp_logical, imshp), (kshp_logical, kshp)):
             if logical is not None and (shape is None or tuple(logical) != tuple(shape)):
@@ -99,7 +101,8 @@ class ConvOp(AbstractConv2d):
 
         Examples
         --------
-        >>> ConvOp.getOutputShape((5, 5), (3, 3), mode="full")
+        >>> import theano.tensor as T
+        >>> T.nnet.ConvOp.getOutputShape((5, 5), (3, 3), mode="full")
         (7, 7)
         """
         found = get_conv_output_shape((1, 1, *inshp), (1, 1, *kshp), mode, tuple(stride))
@@ -113,8 +116,8 @@ class ConvOp(AbstractConv2d):
 
 
 def former_conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     image_shape: Shape = None,
     filter_shape: Shape = None,
     border_mode: str = "valid",
@@ -192,7 +195,7 @@ def _known(shape: Shape, name: str) -> tuple[int | None, ...]:
     return found
 
 
-def _of_shape(x: Any, shape: Sequence[int | None], name: str) -> Tensor:
+def _of_shape(x: TensorLike, shape: Sequence[int | None], name: str) -> Tensor:
     """Return an operand that is compared with the shape given for it: ValueError at run time where it has another."""
     variable = as_tensor_variable(x)
     if variable.type.ndim != len(shape):
@@ -205,8 +208,8 @@ def _of_shape(x: Any, shape: Sequence[int | None], name: str) -> Tensor:
 
 
 def conv3d2d(
-    signals: Any,
-    filters: Any,
+    signals: TensorLike,
+    filters: TensorLike,
     signals_shape: Shape = None,
     filters_shape: Shape = None,
     border_mode: str = "valid",
@@ -236,7 +239,8 @@ def conv3d2d(
 
     Examples
     --------
-    >>> conv3d2d([[[[[1.0]]], [[[2.0]]], [[[3.0]]]]], [[[[[1.0]]], [[[10.0]]]]]).eval().ravel()
+    >>> from theano.tensor.nnet import conv3d2d
+    >>> conv3d2d.conv3d([[[[[1.0]]], [[[2.0]]], [[[3.0]]]]], [[[[[1.0]]], [[[10.0]]]]]).eval().ravel()
     array([12., 23.])
     """
     movies, kernel = as_tensor_variable(signals), as_tensor_variable(filters)

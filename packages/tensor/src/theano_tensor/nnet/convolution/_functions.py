@@ -9,6 +9,7 @@ from typing import Any
 from theano_graph import compose, config, describe
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import ShapeError
 from ...elemwise import dimshuffle
@@ -17,6 +18,7 @@ from ._dimensions import (
     AbstractConv3d,
 )
 from ._lengths import (
+    BorderMode,
     assert_shape,
 )
 from ._ops import BaseAbstractConv
@@ -25,7 +27,7 @@ Shape = Sequence[Any] | None
 INPUT, FILTERS = "the input of a convolution", "the filters of a convolution"
 
 
-def checked(x: Any, shape: Shape, what: str) -> Tensor:
+def checked(x: TensorLike, shape: Shape, what: str) -> Tensor:
     """Return an operand; its shape is compared with what the user has said where the flag asks for it."""
     variable = as_tensor_variable(x)
     if not config.conv.assert_shape or shape is None or len(shape) != variable.type.ndim:
@@ -34,15 +36,15 @@ def checked(x: Any, shape: Shape, what: str) -> Tensor:
 
 
 def conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
     image_shape: Shape = None,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
     **kwargs: Any,
@@ -72,7 +74,7 @@ def conv2d(
     num_groups : int
         Channels are divided into so many groups that are convolved separately.
     unshared : bool
-        Whether each place of the result has filters of its own.
+        Whether each position of the result has filters of its own.
     **kwargs
         Accepted for old programs, and ignored with a warning.
 
@@ -90,7 +92,8 @@ def conv2d(
 
     Examples
     --------
-    >>> conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]]).eval()
     array([[[[12., 23.]]]])
     """
     if kwargs:
@@ -115,14 +118,14 @@ def conv2d(
 
 
 def abstract_conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Tensor:
@@ -130,7 +133,9 @@ def abstract_conv2d(
 
     Examples
     --------
-    >>> abstract_conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], None, None, "valid", (1, 1), False, (1, 2)).eval()
+    >>> import theano.tensor as T
+    >>> images, filters = [[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]]
+    >>> T.nnet.abstract_conv2d(images, filters, None, None, "valid", (1, 1), False, (1, 2)).eval()
     array([[[[31.]]]])
     """
     op = AbstractConv2d(
@@ -139,20 +144,22 @@ def abstract_conv2d(
     return _applied(op, input, filters, input_shape, filter_shape)
 
 
-def _applied(op: BaseAbstractConv, x: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Tensor:
+def _applied(
+    op: BaseAbstractConv, x: TensorLike, filters: TensorLike, input_shape: Shape, filter_shape: Shape
+) -> Tensor:
     result: Tensor = op(checked(x, input_shape, INPUT), checked(filters, filter_shape, FILTERS))
     return result
 
 
 def conv3d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1, 1),
     num_groups: int = 1,
 ) -> Tensor:
     """Convolve a batch of stacks of volumes with a set of filters.
@@ -178,7 +185,8 @@ def conv3d(
 
     Examples
     --------
-    >>> conv3d([[[[[1.0, 2.0, 3.0]]]]], [[[[[1.0, 10.0]]]]], filter_flip=False).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv3d([[[[[1.0, 2.0, 3.0]]]]], [[[[[1.0, 10.0]]]]], filter_flip=False).eval()
     array([[[[[21., 32.]]]]])
     """
     op = AbstractConv3d(input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups)
@@ -186,19 +194,19 @@ def conv3d(
 
 
 def separable_conv2d(
-    input: Any,
-    depthwise_filters: Any,
-    pointwise_filters: Any,
+    input: TensorLike,
+    depthwise_filters: TensorLike,
+    pointwise_filters: TensorLike,
     num_channels: int,
     input_shape: Shape = None,
     depthwise_filter_shape: Shape = None,
     pointwise_filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
 ) -> Tensor:
-    """Convolve each channel for itself, then mix the channels at each place.
+    """Convolve each channel for itself, then mix the channels at each position.
 
     Parameters
     ----------
@@ -226,8 +234,9 @@ def separable_conv2d(
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> x, d, p = [[[[1.0, 2.0]], [[3.0, 4.0]]]], [[[[1.0]]], [[[10.0]]]], [[[[1.0]], [[1.0]]]]
-    >>> separable_conv2d(x, d, p, 2).eval()
+    >>> T.nnet.separable_conv2d(x, d, p, 2).eval()
     array([[[[31., 42.]]]])
     """
     between = conv2d(
@@ -245,17 +254,17 @@ def separable_conv2d(
 
 
 def separable_conv3d(
-    input: Any,
-    depthwise_filters: Any,
-    pointwise_filters: Any,
+    input: TensorLike,
+    depthwise_filters: TensorLike,
+    pointwise_filters: TensorLike,
     num_channels: int,
     input_shape: Shape = None,
     depthwise_filter_shape: Shape = None,
     pointwise_filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1, 1),
 ) -> Tensor:
     """Convolve each channel of volumes for itself, then mix the channels; see :func:`separable_conv2d`."""
     between = conv3d(
@@ -273,8 +282,8 @@ def separable_conv3d(
 
 
 def causal_conv1d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     filter_shape: Sequence[Any],
     input_shape: Shape = None,
     subsample: int = 1,
@@ -309,7 +318,8 @@ def causal_conv1d(
 
     Examples
     --------
-    >>> causal_conv1d([[[1.0, 2.0, 3.0]]], [[[1.0, 10.0]]], (1, 1, 2)).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.causal_conv1d([[[1.0, 2.0, 3.0]]], [[[1.0, 10.0]]], (1, 1, 2)).eval()
     array([[[ 1., 12., 23.]]])
     """
     x, kernel = as_tensor_variable(input), as_tensor_variable(filters)

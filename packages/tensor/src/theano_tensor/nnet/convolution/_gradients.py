@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, config, describe
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import ShapeError
 from ...shape import lengths_of
@@ -19,6 +20,7 @@ from ._dimensions import (
 )
 from ._functions import FILTERS, INPUT, Shape, checked
 from ._lengths import (
+    BorderMode,
     assert_conv_shape,
     get_conv_gradinputs_shape,
     get_conv_gradweights_shape,
@@ -57,7 +59,7 @@ def _wrt_inputs(op: BaseAbstractConv, cotangent: Any, filters: Any, input_shape:
     return op(kernel, gradient, _asserted(lengths))
 
 
-def _wrt_weights(op: BaseAbstractConv, x: Any, cotangent: Any, filter_shape: Shape, input_shape: Shape) -> Any:
+def _wrt_weights(op: BaseAbstractConv, x: TensorLike, cotangent: Any, filter_shape: Shape, input_shape: Shape) -> Any:
     images, gradient = checked(x, input_shape, INPUT), as_tensor_variable(cotangent)
     _check_ndim(op, images, "input")
     _check_ndim(op, gradient, "output_grad")
@@ -86,14 +88,14 @@ def _asserted(lengths: list[Any]) -> tuple[Any, ...]:
 
 
 def conv2d_grad_wrt_inputs(
-    output_grad: Any,
-    filters: Any,
+    output_grad: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Tensor:
@@ -123,7 +125,8 @@ def conv2d_grad_wrt_inputs(
 
     Examples
     --------
-    >>> conv2d_grad_wrt_inputs([[[[1.0, 1.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 3)).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv2d_grad_wrt_inputs([[[[1.0, 1.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 3)).eval()
     array([[[[10., 11.,  1.]]]])
     """
     shape = _whole(input_shape, 2)
@@ -135,14 +138,14 @@ def conv2d_grad_wrt_inputs(
 
 
 def conv3d_grad_wrt_inputs(
-    output_grad: Any,
-    filters: Any,
+    output_grad: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1, 1),
     num_groups: int = 1,
 ) -> Tensor:
     """Gradient of a convolution of volumes by these; see :func:`conv2d_grad_wrt_inputs`."""
@@ -155,14 +158,14 @@ def conv3d_grad_wrt_inputs(
 
 
 def conv2d_grad_wrt_weights(
-    input: Any,
-    output_grad: Any,
+    input: TensorLike,
+    output_grad: TensorLike,
     filter_shape: Shape,
     input_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Tensor:
@@ -192,7 +195,8 @@ def conv2d_grad_wrt_weights(
 
     Examples
     --------
-    >>> conv2d_grad_wrt_weights([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 2)).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.conv2d_grad_wrt_weights([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 2)).eval()
     array([[[[32., 21.]]]])
     """
     shape = _whole(filter_shape, 2)
@@ -204,14 +208,14 @@ def conv2d_grad_wrt_weights(
 
 
 def conv3d_grad_wrt_weights(
-    input: Any,
-    output_grad: Any,
+    input: TensorLike,
+    output_grad: TensorLike,
     filter_shape: Shape,
     input_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1, 1),
     num_groups: int = 1,
 ) -> Tensor:
     """Gradient of a convolution of volumes by its filters; see :func:`conv2d_grad_wrt_weights`."""
@@ -224,14 +228,14 @@ def conv3d_grad_wrt_weights(
 
 
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: Shape,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    input_dilation: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    input_dilation: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Tensor:
@@ -265,7 +269,8 @@ def conv2d_transpose(
 
     Examples
     --------
-    >>> conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 1.0]]]], (1, 1, 1, 4), input_dilation=(1, 2)).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 1.0]]]], (1, 1, 1, 4), input_dilation=(1, 2)).eval()
     array([[[[1., 1., 2., 2.]]]])
     """
     return conv2d_grad_wrt_inputs(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from theano_graph import Constant, Variable, compose, describe
 
 from ..._assert import Assert
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import ShapeError
 from ...elemwise import eq
@@ -16,6 +17,8 @@ from ...shape import as_length, shape_i, static_int
 
 #: For each axis how many zeros are before and after.
 Padding = tuple[tuple[Any, Any], ...]
+#: "valid", "half", "full", or how many zeros are around the images, for all axes or for each.
+BorderMode: TypeAlias = "str | int | Sequence[Any]"
 _NAMES = ("valid", "half", "full")
 
 
@@ -29,7 +32,7 @@ def _one_side(value: Any) -> Any:
     return width
 
 
-def _both_sides(mode: Any) -> tuple[Any, Any]:
+def _both_sides(mode: BorderMode) -> tuple[Any, Any]:
     if isinstance(mode, (tuple, list)):
         if len(mode) != 2:
             raise ValueError(
@@ -40,7 +43,7 @@ def _both_sides(mode: Any) -> tuple[Any, Any]:
     return (width, width)
 
 
-def border_mode_to_pad(mode: Any, convdim: int, kshp: Sequence[Any]) -> Padding:
+def border_mode_to_pad(mode: BorderMode, convdim: int, kshp: Sequence[Any]) -> Padding:
     """Return how many zeros a border mode puts before and after each axis.
 
     Parameters
@@ -59,9 +62,10 @@ def border_mode_to_pad(mode: Any, convdim: int, kshp: Sequence[Any]) -> Padding:
 
     Examples
     --------
-    >>> border_mode_to_pad("half", 2, (3, 4))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.border_mode_to_pad("half", 2, (3, 4))
     ((1, 1), (2, 2))
-    >>> border_mode_to_pad((1, (2, 0)), 2, (3, 3))
+    >>> abstract_conv.border_mode_to_pad((1, (2, 0)), 2, (3, 3))
     ((1, 1), (2, 0))
     """
     if isinstance(mode, str):
@@ -87,14 +91,14 @@ def _dilated(length: Any, dilation: Any) -> Any:
     return length if isinstance(dilation, int) and dilation == 1 else (length - 1) * dilation + 1
 
 
-def _one_pad(border_mode: Any, kernel: Any) -> tuple[Any, Any]:
+def _one_pad(border_mode: BorderMode, kernel: TensorLike) -> tuple[Any, Any]:
     if isinstance(border_mode, str):
         return border_mode_to_pad(border_mode, 1, (kernel,))[0]
     return _both_sides(border_mode)
 
 
 def get_conv_shape_1axis(
-    image_shape: Any, kernel_shape: Any, border_mode: Any, subsample: Any, dilation: Any = 1
+    image_shape: Any, kernel_shape: Any, border_mode: BorderMode, subsample: int | Sequence[Any], dilation: Any = 1
 ) -> Any:
     """Return the length of the result of a convolution along one axis, or None where something is not known.
 
@@ -106,7 +110,8 @@ def get_conv_shape_1axis(
 
     Examples
     --------
-    >>> get_conv_shape_1axis(10, 3, "valid", 2)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_shape_1axis(10, 3, "valid", 2)
     4
     """
     if any(v is None for v in (image_shape, kernel_shape, border_mode, subsample, dilation)):
@@ -120,7 +125,7 @@ def get_conv_shape_1axis(
 def get_conv_output_shape(
     image_shape: Sequence[Any],
     kernel_shape: Sequence[Any],
-    border_mode: Any,
+    border_mode: BorderMode,
     subsample: Sequence[Any],
     filter_dilation: Sequence[Any] | None = None,
 ) -> tuple[Any, ...]:
@@ -138,7 +143,8 @@ def get_conv_output_shape(
 
     Examples
     --------
-    >>> get_conv_output_shape((2, 3, 8, None), (5, 3, 3, 3), "half", (2, 1))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_output_shape((2, 3, 8, None), (5, 3, 3, 3), "half", (2, 1))
     (2, 5, 4, None)
     """
     images, kernels = image_shape[2:], kernel_shape[-len(image_shape[2:]) :]
@@ -148,12 +154,12 @@ def get_conv_output_shape(
     return (image_shape[0], kernel_shape[0], *lengths)
 
 
-def _per_axis(border_mode: Any, ndim: int) -> Sequence[Any]:
+def _per_axis(border_mode: BorderMode, ndim: int) -> Sequence[Any]:
     return border_mode if isinstance(border_mode, (tuple, list)) else (border_mode,) * ndim
 
 
 def get_conv_gradweights_shape_1axis(
-    image_shape: Any, top_shape: Any, border_mode: Any, subsample: Any, dilation: Any
+    image_shape: Any, top_shape: Any, border_mode: BorderMode, subsample: int | Sequence[Any], dilation: Any
 ) -> Any:
     """Return the length of filters along one axis, from those of images and results.
 
@@ -162,7 +168,8 @@ def get_conv_gradweights_shape_1axis(
 
     Examples
     --------
-    >>> get_conv_gradweights_shape_1axis(10, 8, "valid", 1, 1)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradweights_shape_1axis(10, 8, "valid", 1, 1)
     3
     """
     if any(v is None for v in (image_shape, top_shape, border_mode, subsample, dilation)):
@@ -180,7 +187,7 @@ def get_conv_gradweights_shape_1axis(
 def get_conv_gradweights_shape(
     image_shape: Sequence[Any],
     top_shape: Sequence[Any],
-    border_mode: Any,
+    border_mode: BorderMode,
     subsample: Sequence[Any],
     filter_dilation: Sequence[Any] | None = None,
     num_groups: int = 1,
@@ -192,7 +199,8 @@ def get_conv_gradweights_shape(
 
     Examples
     --------
-    >>> get_conv_gradweights_shape((2, 6, 8, 8), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradweights_shape((2, 6, 8, 8), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
     (4, 2, 3, 3)
     """
     images, outputs = image_shape[2:], top_shape[2:]
@@ -204,7 +212,7 @@ def get_conv_gradweights_shape(
 
 
 def get_conv_gradinputs_shape_1axis(
-    kernel_shape: Any, top_shape: Any, border_mode: Any, subsample: Any, dilation: Any
+    kernel_shape: Any, top_shape: Any, border_mode: BorderMode, subsample: int | Sequence[Any], dilation: Any
 ) -> Any:
     """Return the length of images along one axis, from those of filters and results.
 
@@ -212,7 +220,8 @@ def get_conv_gradinputs_shape_1axis(
 
     Examples
     --------
-    >>> get_conv_gradinputs_shape_1axis(3, 8, "valid", 1, 1)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradinputs_shape_1axis(3, 8, "valid", 1, 1)
     10
     """
     if any(v is None for v in (kernel_shape, top_shape, border_mode, subsample, dilation)) or subsample != 1:
@@ -225,7 +234,7 @@ def get_conv_gradinputs_shape_1axis(
 def get_conv_gradinputs_shape(
     kernel_shape: Sequence[Any],
     top_shape: Sequence[Any],
-    border_mode: Any,
+    border_mode: BorderMode,
     subsample: Sequence[Any],
     filter_dilation: Sequence[Any] | None = None,
     num_groups: int = 1,
@@ -236,7 +245,8 @@ def get_conv_gradinputs_shape(
 
     Examples
     --------
-    >>> get_conv_gradinputs_shape((4, 2, 3, 3), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradinputs_shape((4, 2, 3, 3), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
     (2, 6, 8, 8)
     """
     outputs = top_shape[2:]
@@ -251,7 +261,7 @@ def get_conv_gradinputs_shape(
 def smallest_gradinputs_shape(
     kernel_shape: Sequence[Any],
     top_shape: Sequence[Any],
-    border_mode: Any,
+    border_mode: BorderMode,
     subsample: Sequence[Any],
     filter_dilation: Sequence[Any],
 ) -> tuple[Any, ...]:
@@ -282,7 +292,7 @@ def check_conv_gradinputs_shape(
     image_shape: Sequence[Any],
     kernel_shape: Sequence[Any],
     output_shape: Sequence[Any],
-    border_mode: Any,
+    border_mode: BorderMode,
     subsample: Sequence[Any],
     filter_dilation: Sequence[Any] | None = None,
 ) -> bool:
@@ -292,7 +302,8 @@ def check_conv_gradinputs_shape(
 
     Examples
     --------
-    >>> check_conv_gradinputs_shape((2, 3, 8, 8), (5, 3, 3, 3), (2, 5, None, 7), "valid", (1, 1))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.check_conv_gradinputs_shape((2, 3, 8, 8), (5, 3, 3, 3), (2, 5, None, 7), "valid", (1, 1))
     False
     """
     images, kernels = [_known(n) for n in image_shape], [_known(n) for n in kernel_shape]
@@ -323,7 +334,8 @@ def assert_conv_shape(shape: Sequence[Any]) -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> assert_conv_shape((0, 3, 5, 5))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.assert_conv_shape((0, 3, 5, 5))
     (0, 3, 5, 5)
     """
     return tuple(_asserted(n, i) for i, n in enumerate(shape))
@@ -340,7 +352,7 @@ def _asserted(length: Any, i: int) -> Any:
     return Assert(f"{what}; look at border_mode, subsample and the shapes")(length, length >= least)
 
 
-def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexpected shape.") -> Tensor:
+def assert_shape(x: TensorLike, expected_shape: Sequence[Any] | None, msg: str = "Unexpected shape.") -> Tensor:
     """Return a tensor whose shape is checked when it is used: AssertionError at run time where it is another one.
 
     Parameters
@@ -363,7 +375,8 @@ def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexp
 
     Examples
     --------
-    >>> assert_shape([1.0, 2.0], (2,)).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.assert_shape([1.0, 2.0], (2,)).eval()
     array([1., 2.])
     """
     variable = as_tensor_variable(x)

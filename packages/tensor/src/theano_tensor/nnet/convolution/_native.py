@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 from theano_graph import Apply
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask, Kernel, native_kernel
 
-from ..._core._variable import TensorVariable
+from ..._core._variable import Tensor
 from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
@@ -16,16 +16,18 @@ _MOST_AXES = 3
 _MOST = 1 << 20
 
 
-def _has_form(node: Apply) -> bool:
+def _has_form(node: Apply[Any, Tensor]) -> bool:
     op: BaseAbstractConv = node.op
-    dtypes = {v.type.dtype for v in cast("list[TensorVariable]", [*node.inputs[:2], *node.outputs])}
+    dtypes = {v.type.dtype for v in (*node.inputs[:2], *node.outputs)}
     borders = [] if isinstance(op.border_mode, str) else [n for side in op.border_mode for n in side]
     small = all(isinstance(n, int) and n <= _MOST for n in (*op.subsample, *op.filter_dilation, *borders))
     return op.convdim <= _MOST_AXES and not op.unshared and len(dtypes) == 1 and dtypes <= _NATIVE_DTYPES and small
 
 
 @native_kernel.register(AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights)
-def _convolution(node: Apply) -> Kernel | None:
+def _convolution(
+    node: Apply[AbstractConv | AbstractConv_gradInputs | AbstractConv_gradWeights, Tensor],
+) -> Kernel | None:
     if not _has_form(node):
         return None
     op: BaseAbstractConv = node.op
@@ -34,7 +36,7 @@ def _convolution(node: Apply) -> Kernel | None:
         task = "input_grad" if isinstance(op, AbstractConv_gradInputs) else "weight_grad"
     return ConvolutionKernel(
         task,
-        cast(TensorVariable, node.inputs[0]).type.dtype,
+        node.inputs[0].type.dtype,
         op.subsample,
         op.filter_dilation,
         op.border_mode,

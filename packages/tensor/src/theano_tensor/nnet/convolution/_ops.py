@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from theano_linker_c.scalar import upcast
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES
 from ..._core._type import tensor_type
+from ..._core._typing import ShapeLike, TensorLike
 from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Geometry, forward, input_grad, weight_grad
-from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
+from ._lengths import BorderMode, as_static, border_mode_to_pad, get_conv_output_shape
 
 _DIRECTIONS = ("forward", "backprop weights", "backprop inputs")
 
@@ -53,7 +54,7 @@ class BaseAbstractConv(Op):
     num_groups : int
         Images, filters and result are divided along their channels into so many parts, convolved each for itself.
     unshared : bool
-        Whether each place has filters of its own; these have the lengths of the result behind their first dimension.
+        Whether each position has filters of its own; these have the lengths of the result behind their first dimension.
 
     Raises
     ------
@@ -78,10 +79,10 @@ class BaseAbstractConv(Op):
         convdim: int,
         imshp: Sequence[Any] | None = None,
         kshp: Sequence[Any] | None = None,
-        border_mode: Any = "valid",
-        subsample: Any = None,
+        border_mode: BorderMode = "valid",
+        subsample: int | Sequence[Any] | None = None,
         filter_flip: bool = True,
-        filter_dilation: Any = None,
+        filter_dilation: int | Sequence[Any] | None = None,
         num_groups: int = 1,
         unshared: bool = False,
     ) -> None:
@@ -159,7 +160,7 @@ class BaseAbstractConv(Op):
         return op.computed(np.asarray(img), np.asarray(kern))
 
     def unshared2d(self, inp: Any, kern: Any, out_shape: Sequence[int], direction: str = "forward") -> Any:
-        """Convolve one image with filters of their own for each place, or compute a gradient of that.
+        """Convolve one image with filters of their own for each position, or compute a gradient of that.
 
         Parameters
         ----------
@@ -242,7 +243,7 @@ class BaseAbstractConv(Op):
         if any(n < 1 for n in output) or any(k < 1 for k in kernel[-self.convdim :]):
             raise self._refuse("the filters do not fit into the images", **shapes)
         if self.unshared and tuple(kernel[1 : 1 + self.convdim]) != output:
-            raise self._refuse(f"there must be filters for {output} places", **shapes)
+            raise self._refuse(f"there must be filters for {output} positions", **shapes)
         if result is not None and tuple(result) != (images[0], kernel[0], *output):
             raise self._refuse(
                 f"the result of the convolution has the shape {(images[0], kernel[0], *output)}", **shapes
@@ -266,7 +267,7 @@ def _store(storage: Sequence[list[Any]], node: Apply, value: Any) -> None:
 class AbstractConv(BaseAbstractConv):
     """Convolution of images with filters, along any number of axes; see :class:`BaseAbstractConv`."""
 
-    def make_node(self, img: Any, kern: Any) -> Apply:
+    def make_node(self, img: TensorLike, kern: TensorLike) -> Apply[Self, Tensor]:
         """Apply to images (n, channels, ...) and filters (filters, channels, ...); ShapeError for other dimensions."""
         images, kernel = self._operands(images=img, filters=kern)
         shape = get_conv_output_shape(
@@ -280,7 +281,7 @@ class AbstractConv(BaseAbstractConv):
         return forward(_working(images), _working(kernel), geometry)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute by products of matrices."""
         _store(output_storage, node, self.computed(*inputs))
@@ -293,7 +294,7 @@ class AbstractConv(BaseAbstractConv):
 class AbstractConv_gradInputs(BaseAbstractConv):
     """Gradient of a convolution by its images; gradients and :func:`conv2d_grad_wrt_inputs` make it."""
 
-    def make_node(self, kern: Any, topgrad: Any, shape: Any) -> Apply:
+    def make_node(self, kern: TensorLike, topgrad: TensorLike, shape: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to filters, the cotangent of the result, and the lengths of the images along the axes of filters."""
         kernel, cotangent = self._operands(filters=kern, topgrad=topgrad)
         lengths = as_lengths(shape, self.convdim)
@@ -309,7 +310,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
         return self._result([kernel, cotangent, make_vector(*lengths)], kernel.type.dtype, result)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute by products of matrices; ValueError if shapes do not fit."""
         kernel, cotangent, lengths = inputs
@@ -321,7 +322,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
         return self._count(outp[0], inp[0], inp[1])
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on lengths."""
         return [[True], [True], [False]]
 
@@ -329,7 +330,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
 class AbstractConv_gradWeights(BaseAbstractConv):
     """Gradient of a convolution by its filters; gradients and :func:`conv2d_grad_wrt_weights` make it."""
 
-    def make_node(self, img: Any, topgrad: Any, shape: Any) -> Apply:
+    def make_node(self, img: TensorLike, topgrad: TensorLike, shape: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to images, the cotangent of the result, and the lengths of the filters."""
         images, cotangent = self._operands(images=img, topgrad=topgrad)
         lengths = as_lengths(shape, self.convdim)
@@ -339,18 +340,18 @@ class AbstractConv_gradWeights(BaseAbstractConv):
                     f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", mend="give one for each"
                 )
             )
-        channels, places = images.type.shape[1], cotangent.type.shape[2:] if self.unshared else ()
+        channels, positions = images.type.shape[1], cotangent.type.shape[2:] if self.unshared else ()
         known = None if channels is None else channels // self.num_groups
-        result = (cotangent.type.shape[1], *places, known, *static_lengths(lengths))
+        result = (cotangent.type.shape[1], *positions, known, *static_lengths(lengths))
         return self._result([images, cotangent, make_vector(*lengths)], images.type.dtype, result)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute by products of matrices; ValueError if shapes do not fit."""
         images, cotangent, lengths = inputs
-        places = cotangent.shape[2:] if self.unshared else ()
-        shape = (cotangent.shape[1], *places, images.shape[1] // self.num_groups, *map(int, lengths))
+        positions = cotangent.shape[2:] if self.unshared else ()
+        shape = (cotangent.shape[1], *positions, images.shape[1] // self.num_groups, *map(int, lengths))
         geometry = self.check(images.shape, shape, cotangent.shape)
         _store(output_storage, node, weight_grad(_working(images), _working(cotangent), shape, geometry))
 
@@ -358,7 +359,7 @@ class AbstractConv_gradWeights(BaseAbstractConv):
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
         return self._count(inp[0], outp[0], inp[1])
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on lengths."""
         return [[True], [True], [False]]
 
@@ -392,25 +393,27 @@ def _convolved(op: BaseAbstractConv, images: Variable, kernel: Variable) -> Vari
 
 
 @pullback.register(AbstractConv)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[AbstractConv, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (images, kernel), (g,) = node.inputs, cotangents
     return [_input_grad(node.op, kernel, g, images), _weight_grad(node.op, images, g, kernel)]
 
 
 @pullback.register(AbstractConv_gradInputs)
-def _pullback_images(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_images(node: Apply[AbstractConv_gradInputs, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (kernel, cotangent, _), (g,) = node.inputs, cotangents
     return [_weight_grad(node.op, g, cotangent, kernel), _convolved(node.op, g, kernel), None]
 
 
 @pullback.register(AbstractConv_gradWeights)
-def _pullback_kernel(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_kernel(
+    node: Apply[AbstractConv_gradWeights, Tensor], cotangents: list[Variable]
+) -> list[Variable | None]:
     (images, cotangent, _), (g,) = node.inputs, cotangents
     return [_input_grad(node.op, g, cotangent, images), _convolved(node.op, images, g), None]
 
 
 @pushforward.register(BaseAbstractConv)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[BaseAbstractConv, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (first, second, *rest), (by_first, by_second, *_) = node.inputs, tangents
     moved = [node.op(t, second, *rest) for t in (by_first,) if t is not None]
     moved += [node.op(first, t, *rest) for t in (by_second,) if t is not None]
@@ -418,20 +421,20 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(AbstractConv)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[AbstractConv, Tensor], input_shapes: list[Any]) -> list[Any]:
     op = node.op
     images, kernel = input_shapes
     return [get_conv_output_shape(images, kernel, op.border_mode, op.subsample, op.filter_dilation)]
 
 
 @shape_rule.register(AbstractConv_gradInputs)
-def _shape_images(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_images(node: Apply[AbstractConv_gradInputs, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (kernel, cotangent, _) = node.op, input_shapes
     return [(cotangent[0], kernel[-op.convdim - 1] * op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
 
 
 @shape_rule.register(AbstractConv_gradWeights)
-def _shape_kernel(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_kernel(node: Apply[AbstractConv_gradWeights, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (images, cotangent, _) = node.op, input_shapes
-    places = tuple(cotangent[2:]) if op.unshared else ()
-    return [(cotangent[1], *places, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
+    positions = tuple(cotangent[2:]) if op.unshared else ()
+    return [(cotangent[1], *positions, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]

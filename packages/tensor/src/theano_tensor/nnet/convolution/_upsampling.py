@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, config, describe
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import ShapeError
 from ...creation import arange
@@ -28,11 +29,12 @@ def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Tensor:
 
     Examples
     --------
-    >>> bilinear_kernel_1D(2).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.bilinear_kernel_1D(2).eval()
     array([0.5, 1. , 0.5])
     """
-    places = arange(1, 2 * ratio, dtype=config.floatX)
-    triangle = minimum(places, 2 * ratio - places)
+    positions = arange(1, 2 * ratio, dtype=config.floatX)
+    triangle = minimum(positions, 2 * ratio - positions)
     return cast(triangle / ratio if normalize else triangle, config.floatX)
 
 
@@ -47,7 +49,8 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Tensor:
 
     Examples
     --------
-    >>> bilinear_kernel_2D(2, normalize=False).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.bilinear_kernel_2D(2, normalize=False).eval()
     array([[1., 2., 1.],
            [2., 4., 2.],
            [1., 2., 1.]])
@@ -56,18 +59,18 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Tensor:
     return outer(triangle, triangle)
 
 
-def _stretched(x: Tensor, axis: int, up: Any, down: Any) -> Tensor:
+def _resampled(x: Tensor, axis: int, up: Any, down: Any) -> Tensor:
     """Return values between the elements along an axis, ``up / down`` times as many; edges are repeated."""
     last = shape_i(x, axis) - 1
-    places = arange(0, (last + 1) * up, down) - (up - 1) // 2
-    before = places // up
+    positions = arange(0, (last + 1) * up, down) - (up - 1) // 2
+    before = positions // up
     order: list[int | str] = [0 if i == axis else "x" for i in range(x.type.ndim)]
-    share = dimshuffle(cast(places - before * up, x.type.dtype) / cast(up, x.type.dtype), order)
+    share = dimshuffle(cast(positions - before * up, x.type.dtype) / cast(up, x.type.dtype), order)
     left, right = (take(x, clip(before + k, 0, last), axis=axis) for k in (0, 1))
     return left + (right - left) * share
 
 
-def _images(name: str, input: Any, batch_size: Any, channels: Any) -> Tensor:
+def _images(name: str, input: TensorLike, batch_size: Any, channels: Any) -> Tensor:
     images = as_tensor_variable(input)
     if images.type.ndim != 4:
         raise ShapeError(
@@ -86,11 +89,11 @@ def _images(name: str, input: Any, batch_size: Any, channels: Any) -> Tensor:
 
 
 def bilinear_upsampling(
-    input: Any,
-    ratio: Any = None,
-    frac_ratio: Any = None,
-    batch_size: Any = None,
-    num_input_channels: Any = None,
+    input: TensorLike,
+    ratio: TensorLike | None = None,
+    frac_ratio: TensorLike | None = None,
+    batch_size: TensorLike | None = None,
+    num_input_channels: TensorLike | None = None,
     use_1D_kernel: bool = True,
 ) -> Tensor:
     """Make images larger by bilinear interpolation.
@@ -124,7 +127,8 @@ def bilinear_upsampling(
 
     Examples
     --------
-    >>> bilinear_upsampling([[[[0.0, 3.0]]]], ratio=3).eval()[0, 0, 0]
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.bilinear_upsampling([[[[0.0, 3.0]]]], ratio=3).eval()[0, 0, 0]
     array([0., 0., 1., 2., 3., 3.])
     """
     if (ratio is None) == (frac_ratio is None):
@@ -132,10 +136,10 @@ def bilinear_upsampling(
     images = _images("bilinear_upsampling", input, batch_size, num_input_channels)
     if frac_ratio is not None:
         return frac_bilinear_upsampling(images, frac_ratio)
-    return _stretched(_stretched(images, 2, ratio, 1), 3, ratio, 1)
+    return _resampled(_resampled(images, 2, ratio, 1), 3, ratio, 1)
 
 
-def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Tensor:
+def frac_bilinear_upsampling(input: TensorLike, frac_ratio: TensorLike) -> Tensor:
     """Make images larger, or smaller, by a fraction: so by the numerator, of which every denominator-th is taken.
 
     Parameters
@@ -154,12 +158,13 @@ def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Tensor:
 
     Examples
     --------
-    >>> frac_bilinear_upsampling([[[[0.0, 3.0]]]], ((1, 1), (3, 2))).eval()[0, 0, 0]
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.frac_bilinear_upsampling([[[[0.0, 3.0]]]], ((1, 1), (3, 2))).eval()[0, 0, 0]
     array([0., 1., 3.])
     """
     images = _images("frac_bilinear_upsampling", input, None, None)
     for axis, (up, down) in zip((2, 3), _fractions(frac_ratio), strict=True):
-        images = _stretched(images, axis, up, down)
+        images = _resampled(images, axis, up, down)
     return images
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from theano_graph import Apply, compose, describe, shape_rule
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES, canonical_dtype
 from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
 from ..._discrete import DiscreteOp
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
@@ -128,7 +130,7 @@ class _FromUniform(DiscreteOp):
     def __init__(self, odtype: str) -> None:
         self.odtype = odtype if odtype == "auto" else canonical_dtype(odtype, "float64")
 
-    def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
+    def make_node(self, pvals: TensorLike, unis: TensorLike, n: TensorLike = 1) -> Apply[Self, Tensor]:
         """Apply to a matrix of probabilities, ``n * rows`` uniform numbers, and the number of draws from each row.
 
         Raises
@@ -165,7 +167,7 @@ class _FromUniform(DiscreteOp):
         return width
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Draw with NumPy, for all rows at once."""
         pvals, unis, n = inputs[0].astype("float64"), inputs[1].astype("float64"), int(inputs[2])
@@ -183,7 +185,12 @@ class _FromUniform(DiscreteOp):
         return _SUPPORT
 
     def c_code(
-        self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
+        self,
+        node: Apply[Self, Tensor],
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        sub: Mapping[str, str],
     ) -> str:
         """Return the loop over rows and draws; there is none for results of dtype float16."""
         (pvals, unis, n), (out,) = inputs, outputs
@@ -300,10 +307,10 @@ def _too_many(n: int, k: int) -> str:
 
 
 @shape_rule.register(MultinomialFromUniform)
-def _shape_counts(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_counts(node: Apply[MultinomialFromUniform, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @shape_rule.register(ChoiceFromUniform)
-def _shape_numbers(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_numbers(node: Apply[ChoiceFromUniform, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[0][0], node.inputs[2])]

@@ -14,12 +14,15 @@ Object-Oriented Random-Number Package with Many Long Streams and Substreams", Op
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from theano_graph import compose
+
+from ..._core._typing import Array
 
 #: The moduli.
 M1, M2 = 2**31 - 1, 2**31 - 21069
@@ -30,6 +33,8 @@ A2 = ((2**15, 0, 2**15 + 1), (1, 0, 0), (0, 1, 0))
 SUBSTREAM, STREAM = 72, 134
 
 _Matrix = tuple[tuple[int, ...], ...]
+#: Rows of numbers, in an array or not.
+Numbers: TypeAlias = "Array | Sequence[Any]"
 
 
 def _product(a: _Matrix, b: _Matrix, modulus: int) -> _Matrix:
@@ -47,7 +52,7 @@ def jump_matrices(exponent: int) -> tuple[Any, Any]:
     return np.array(first, "int64"), np.array(second, "int64")
 
 
-def mat_vec_mod(matrix: Any, vector: Any, modulus: int) -> Any:
+def mat_vec_mod(matrix: Numbers, vector: Numbers, modulus: int) -> Any:
     """Return the product of a matrix and a vector modulo a number below 2**31, without overflow.
 
     Parameters
@@ -67,7 +72,7 @@ def mat_vec_mod(matrix: Any, vector: Any, modulus: int) -> Any:
     return (terms.sum(axis=1) % modulus).astype("int32")
 
 
-def mult_mat_vect(v: Any, first: Any, m1: int, second: Any, m2: int) -> Any:
+def mult_mat_vect(v: Numbers, first: Numbers, m1: int, second: Numbers, m2: int) -> Any:
     """Return both halves of a state, each multiplied by its matrix modulo its number.
 
     Parameters
@@ -86,13 +91,14 @@ def mult_mat_vect(v: Any, first: Any, m1: int, second: Any, m2: int) -> Any:
 
     Examples
     --------
-    >>> mult_mat_vect([1, 2, 3, 4, 5, 6], A1, M1, A2, M2).tolist()
+    >>> from theano.sandbox import rng_mrg
+    >>> rng_mrg.mult_mat_vect([1, 2, 3, 4, 5, 6], rng_mrg.A1, rng_mrg.M1, rng_mrg.A2, rng_mrg.M2).tolist()
     [8388995, 1, 2, 327686, 4, 5]
     """
     return np.concatenate([mat_vec_mod(first, v[:3], m1), mat_vec_mod(second, v[3:], m2)])
 
 
-def jump(states: Any, exponent: int) -> Any:
+def jump(states: Numbers, exponent: int) -> Any:
     """Return states, an array of shape (..., 6), 2**exponent steps further, as int32."""
     first, second = jump_matrices(exponent)
     wide = np.asarray(states, "int64")[..., None, :]
@@ -100,7 +106,7 @@ def jump(states: Any, exponent: int) -> Any:
     return np.concatenate(halves, axis=-1).astype("int32")
 
 
-def substreams(state: Any, count: int) -> Any:
+def substreams(state: Numbers, count: int) -> Any:
     """Return the states of `count` substreams, each 2**72 steps after the one before.
 
     Parameters
@@ -155,11 +161,11 @@ def check_state(seed: Any) -> Any:
     return np.array(numbers, "int32")
 
 
-def _reduced(y: Any, modulus: int) -> Any:
+def _reduced(y: Array, modulus: int) -> Any:
     return np.where(y >= modulus, y - modulus, y)
 
 
-def step(state: Any) -> Any:
+def step(state: Array) -> Any:
     """Move streams by one step, in place, and return what they give.
 
     Parameters
@@ -187,7 +193,7 @@ def step(state: Any) -> Any:
 SCALES = {"float64": 2.0**-31, "float32": 4.6566126e-10, "float16": float(np.float16(3.0458e-05))}
 
 
-def uniform_numbers(z: Any, dtype: str) -> Any:
+def uniform_numbers(z: Array, dtype: str) -> Any:
     """Return what streams give as numbers between 0 and 1, which are never reached."""
     if dtype == "float16":
         z = (z & 0x7FFF) + 1

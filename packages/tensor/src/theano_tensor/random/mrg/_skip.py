@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from theano_graph import Apply, compose, describe, shape_rule
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
 from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
 from ..._discrete import DiscreteOp
 from ..._errors import ShapeError
 from ._recurrence import mat_vec_mod
@@ -24,13 +26,16 @@ class DotModulo(DiscreteOp):
 
     Examples
     --------
-    >>> DotModulo()([[2, 1]], [5, 6], 7, [[1, 1]], [3, 4], 5).eval()
+    >>> from theano.sandbox import rng_mrg
+    >>> rng_mrg.DotModulo()([[2, 1]], [5, 6], 7, [[1, 1]], [3, 4], 5).eval()
     array([2, 2], dtype=int32)
     """
 
     __props__ = ()
 
-    def make_node(self, A: Any, s: Any, m: Any, A2: Any, s2: Any, m2: Any) -> Apply:
+    def make_node(
+        self, A: TensorLike, s: TensorLike, m: TensorLike, A2: TensorLike, s2: TensorLike, m2: TensorLike
+    ) -> Apply[Self, Tensor]:
         """Apply to matrix, vector and modulus of either product; all hold integers.
 
         Raises
@@ -53,7 +58,7 @@ class DotModulo(DiscreteOp):
         return Apply(self, inputs, [tensor_type("int32", (total,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         first, s, m, second, s2, m2 = inputs
@@ -62,5 +67,5 @@ class DotModulo(DiscreteOp):
 
 
 @shape_rule.register(DotModulo)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[DotModulo, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[0][0] + input_shapes[3][0],)]

@@ -16,6 +16,7 @@ from ..._core._convert import as_tensor_variable, constant
 from ..._core._dtypes import canonical_dtype
 from ..._core._shared import TensorSharedVariable
 from ..._core._type import tensor_type
+from ..._core._typing import DTypeLike, ShapeLike, TensorLike
 from ..._core._variable import Tensor, TensorConstant
 from ..._errors import DTypeError
 from ...elemwise import cast
@@ -33,7 +34,7 @@ PLACES = (("target", None), ("target", "cpu"))
 MOST_STREAMS = 60 * 256
 
 
-def guess_n_streams(size: Any, warn: bool = False) -> int:
+def guess_n_streams(size: ShapeLike, warn: bool = False) -> int:
     """Return a good number of streams for a draw.
 
     Parameters
@@ -50,7 +51,8 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
 
     Examples
     --------
-    >>> guess_n_streams((60, 10)), guess_n_streams((2, 2)), guess_n_streams((1000, 1000))
+    >>> from theano.sandbox import rng_mrg
+    >>> rng_mrg.guess_n_streams((60, 10)), rng_mrg.guess_n_streams((2, 2)), rng_mrg.guess_n_streams((1000, 1000))
     (100, 4, 15360)
     """
     if not (isinstance(size, (tuple, list)) and all(isinstance(n, int) for n in size)):
@@ -122,8 +124,9 @@ class MRG_RandomStreams:
 
     Examples
     --------
-    >>> from theano_linker_c import function
-    >>> f = function([], MRG_RandomStreams(seed=12345).uniform((2,)))
+    >>> import theano
+    >>> from theano.sandbox.rng_mrg import MRG_RandomStreams
+    >>> f = theano.function([], MRG_RandomStreams(seed=12345).uniform((2,)))
     >>> f().round(4), f().round(4)
     (array([0.7353, 0.2586]), array([0.6142, 0.949 ]))
     """
@@ -159,7 +162,7 @@ class MRG_RandomStreams:
         """Move `rstate` to the next stream, 2**134 steps further."""
         self.rstate = jump(self.rstate, STREAM)
 
-    def get_substream_rstates(self, n_streams: int, dtype: Any = None, inc_rstate: bool = True) -> Any:
+    def get_substream_rstates(self, n_streams: int, dtype: DTypeLike | None = None, inc_rstate: bool = True) -> Any:
         """Return states of streams that are 2**72 steps apart, the first at `rstate`.
 
         Parameters
@@ -193,12 +196,17 @@ class MRG_RandomStreams:
         """Return the pairs (states, new states) of all draws, as `function` takes them for `updates`."""
         return [(states, new_states) for states, new_states, *_ in self.state_updates]
 
-    def n_streams(self, size: Any) -> int:
+    def n_streams(self, size: ShapeLike) -> int:
         """Return how many streams a draw uses that is not told it: :func:`guess_n_streams`, unless overridden."""
         return guess_n_streams(size)
 
     def pretty_return(
-        self, node_rstate: TensorSharedVariable, new_rstate: Variable, sample: Any, size: Any, nstreams: int | None
+        self,
+        node_rstate: TensorSharedVariable,
+        new_rstate: Variable,
+        sample: Any,
+        size: ShapeLike,
+        nstreams: int | None,
     ) -> Any:
         """Note a draw, let its states move by themselves, and return it with the attributes `rstate` and `update`."""
         sample.rstate = node_rstate
@@ -207,7 +215,7 @@ class MRG_RandomStreams:
         node_rstate.default_update = new_rstate
         return sample
 
-    def _flat(self, given: Any, size: Any, shape: Sequence[int | None], dtype: str, nstreams: int | None) -> Any:
+    def _flat(self, given: Any, size: Tensor, shape: Sequence[int | None], dtype: str, nstreams: int | None) -> Any:
         """Draw numbers between 0 and 1 in the shape that a vector says, from new states.
 
         `given` is the size as the caller of a method wrote it.
@@ -225,11 +233,11 @@ class MRG_RandomStreams:
     @_drawing
     def uniform(
         self,
-        size: Any = None,
-        low: Any = 0.0,
-        high: Any = 1.0,
+        size: ShapeLike | None = None,
+        low: TensorLike = 0.0,
+        high: TensorLike = 1.0,
         ndim: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         nstreams: int | None = None,
     ) -> tuple[Any, Any]:
         """Draw from the uniform distribution between `low` and `high`, both excluded; gradients go through them."""
@@ -238,7 +246,7 @@ class MRG_RandomStreams:
         draw = self._flat(size, vector, shape, kind, nstreams)
         return draw, transforms.between(draw, first, last, kind)
 
-    def _shape(self, name: str, size: Any, ndim: int | None, *params: Tensor) -> tuple[Any, Any]:
+    def _shape(self, name: str, size: ShapeLike | None, ndim: int | None, *params: Tensor) -> tuple[Any, Any]:
         vector, shape = size_vector(name, size, ndim, params)
         if shape and vector.type.shape[0] == 0:
             return shape_of(sum(params[1:], params[0])), shape
@@ -247,11 +255,11 @@ class MRG_RandomStreams:
     @_drawing
     def normal(
         self,
-        size: Any = None,
-        avg: Any = 0.0,
-        std: Any = 1.0,
+        size: ShapeLike | None = None,
+        avg: TensorLike = 0.0,
+        std: TensorLike = 1.0,
         ndim: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         nstreams: int | None = None,
         truncate: bool = False,
     ) -> tuple[Any, Any]:
@@ -291,11 +299,11 @@ class MRG_RandomStreams:
     @_drawing
     def truncated_normal(
         self,
-        size: Any = None,
-        avg: Any = 0.0,
-        std: Any = 1.0,
+        size: ShapeLike | None = None,
+        avg: TensorLike = 0.0,
+        std: TensorLike = 1.0,
         ndim: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         nstreams: int | None = None,
     ) -> tuple[Any, Any]:
         """Draw from a normal distribution that is cut off at both sides, so that `std` is the deviation of the draw.
@@ -309,13 +317,13 @@ class MRG_RandomStreams:
     @_drawing
     def binomial(
         self,
-        size: Any = None,
-        n: Any = 1,
-        p: Any = 0.5,
+        size: ShapeLike | None = None,
+        n: TensorLike = 1,
+        p: TensorLike = 0.5,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: int | None = None,
-        prob: Any = None,
+        prob: TensorLike | None = None,
     ) -> tuple[Any, Any]:
         """Draw how many of `n` trials succeed with probability `p` (also called `prob`).
 
@@ -350,11 +358,11 @@ class MRG_RandomStreams:
     @_drawing
     def multinomial(
         self,
-        size: Any = None,
-        n: Any = 1,
-        pvals: Any = None,
+        size: ShapeLike | None = None,
+        n: TensorLike = 1,
+        pvals: TensorLike | None = None,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: int | None = None,
     ) -> tuple[Any, Any]:
         """Draw how often each category comes up in `n` draws, for each row of probabilities.
@@ -397,12 +405,12 @@ class MRG_RandomStreams:
     @_drawing
     def choice(
         self,
-        size: Any = 1,
-        a: Any = None,
+        size: ShapeLike | None = 1,
+        a: TensorLike | None = None,
         replace: bool = True,
-        p: Any = None,
+        p: TensorLike | None = None,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: int | None = None,
     ) -> tuple[Any, Any]:
         """Draw categories by rows of probabilities, or elements as ``numpy.random.choice`` does.
@@ -441,7 +449,14 @@ class MRG_RandomStreams:
         return draw, transforms.chosen(chances, draw, trials, dtype, replace)
 
     def _choice_of(
-        self, size: Any, a: Any, replace: Any, p: Any, ndim: Any, dtype: Any, nstreams: Any
+        self,
+        size: ShapeLike | None,
+        a: TensorLike,
+        replace: TensorLike,
+        p: TensorLike | None,
+        ndim: int | None,
+        dtype: DTypeLike,
+        nstreams: int | None,
     ) -> tuple[Any, Any]:
         pool, chances = transforms.pool_of(a, p)
         vector, shape = size_vector("choice", size, ndim, ())
@@ -454,11 +469,11 @@ class MRG_RandomStreams:
     @_drawing
     def multinomial_wo_replacement(
         self,
-        size: Any = None,
-        n: Any = 1,
-        pvals: Any = None,
+        size: ShapeLike | None = None,
+        n: TensorLike = 1,
+        pvals: TensorLike | None = None,
         ndim: int | None = None,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         nstreams: int | None = None,
     ) -> tuple[Any, Any]:
         """Draw `n` different categories from each row of probabilities: :meth:`choice` without replacement."""
@@ -475,7 +490,7 @@ def _marked(variable: Tensor, update: tuple[Any, Variable]) -> RandomVariable:
     return random
 
 
-def _draw_dtype(dtype: Any) -> str:
+def _draw_dtype(dtype: DTypeLike) -> str:
     kind = canonical_dtype(dtype, config.floatX)
     if kind not in DTYPES:
         raise DTypeError(
@@ -484,7 +499,7 @@ def _draw_dtype(dtype: Any) -> str:
     return kind
 
 
-def _params(dtype: Any, *values: Any) -> tuple[list[Tensor], str]:
+def _params(dtype: DTypeLike | None, *values: Any) -> tuple[list[Tensor], str]:
     """Return parameters in the dtype of the draw, and this dtype."""
     params = [as_tensor_variable(value) for value in values]
     for param in params:

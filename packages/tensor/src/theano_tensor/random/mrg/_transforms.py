@@ -13,6 +13,7 @@ from theano_graph import compose, config, describe
 
 from ..._core._convert import as_tensor_variable, constant
 from ..._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
+from ..._core._typing import DTypeLike, ShapeLike, TensorLike
 from ..._core._variable import Tensor, TensorConstant
 from ..._errors import DTypeError, ShapeError
 from ...creation import ones
@@ -26,7 +27,7 @@ from ._choose import ChoiceFromUniform, MultinomialFromUniform
 StaticShape = Sequence[int | None]
 
 
-def warn_unknown_size(size: Any, count: int) -> None:
+def warn_unknown_size(size: ShapeLike, count: int) -> None:
     """Warn that the number of streams is a guess."""
     warnings.warn(
         compose(
@@ -92,7 +93,7 @@ def flat_length(vector: Tensor, shape: StaticShape) -> tuple[int | None, Tensor]
     return known, as_vector(product(vector)) if known is None else constant(np.array([known], "int64"))
 
 
-def as_vector(length: Any) -> Tensor:
+def as_vector(length: TensorLike) -> Tensor:
     """Return an integer scalar as a vector of one int64."""
     return cast(make_vector(as_length(length)), "int64")
 
@@ -198,7 +199,9 @@ def trials(n: Any) -> tuple[Tensor, int | None]:
     return variable, value
 
 
-def rows_of(name: str, size: Any, ndim: int | None, pvals: Any, least: int = 1) -> tuple[Any, Any, Any, StaticShape]:
+def rows_of(
+    name: str, size: ShapeLike | None, ndim: int | None, pvals: Any, least: int = 1
+) -> tuple[Any, Any, Any, StaticShape]:
     """Return probabilities as a matrix, and for a vector the number of its rows, the size and its static shape."""
     if pvals is None:
         raise TypeError(
@@ -229,7 +232,7 @@ def rows_of(name: str, size: Any, ndim: int | None, pvals: Any, least: int = 1) 
     return repeated, rows, vector, shape
 
 
-def useless_size(name: str, size: Any) -> Exception:
+def useless_size(name: str, size: ShapeLike) -> Exception:
     """Return the error for a size where rows of probabilities say how many draws there are."""
     return ShapeError(
         compose(
@@ -247,19 +250,19 @@ def unrowed(counts: Tensor, rows: Any, vector: Any, shape: StaticShape) -> Tenso
     return reshape(counts, [*lengths, counts.shape[1]], ndim=len(shape) + 1)
 
 
-def counted(chances: Tensor, draw: Tensor, n: Tensor, dtype: Any) -> Tensor:
+def counted(chances: Tensor, draw: Tensor, n: Tensor, dtype: DTypeLike) -> Tensor:
     """Return how often each category comes up."""
     counts: Tensor = MultinomialFromUniform(canonical_dtype(dtype, config.floatX))(chances, draw, n)
     return counts
 
 
-def chosen(chances: Tensor, draw: Tensor, n: Tensor, dtype: Any, replace: Any) -> Tensor:
+def chosen(chances: Tensor, draw: Tensor, n: Tensor, dtype: DTypeLike, replace: TensorLike) -> Tensor:
     """Return which categories come up."""
     numbers: Tensor = ChoiceFromUniform(canonical_dtype(dtype, config.floatX), bool(replace))(chances, draw, n)
     return numbers
 
 
-def pool_of(a: Any, p: Any) -> tuple[Tensor, Tensor | None]:
+def pool_of(a: TensorLike, p: Any) -> tuple[Tensor, Tensor | None]:
     """Return what is chosen from, and probabilities as a vector.
 
     Raises
@@ -285,7 +288,7 @@ def picked(
     chances: Tensor | None,
     draw: Tensor,
     total: Tensor,
-    replace: Any,
+    replace: TensorLike,
     vector: Tensor,
     shape: StaticShape,
     dtype: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from theano_graph import Apply, Variable, compose, describe, shape_rule
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
 from ..._core._type import TensorType, tensor_type
+from ..._core._typing import ShapeLike, TensorLike
+from ..._core._variable import Tensor
 from ..._discrete import DiscreteOp
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
@@ -170,7 +172,7 @@ class MRGUniform(DiscreteOp):
         return f"mrg_uniform{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
 
     @classmethod
-    def new(cls, rstate: Any, ndim: int | None, dtype: str, size: Any) -> Any:
+    def new(cls, rstate: Any, ndim: int | None, dtype: str, size: ShapeLike) -> Any:
         """Return the states after a draw, and the draw.
 
         Parameters
@@ -185,7 +187,7 @@ class MRGUniform(DiscreteOp):
         vector, shape = size_vector(cls.__name__, size, ndim, ())
         return cls(tensor_type(dtype, shape))(rstate, vector)
 
-    def make_node(self, rstate: Any, size: Any) -> Apply:
+    def make_node(self, rstate: TensorLike, size: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to states and a size.
 
         Raises
@@ -216,7 +218,7 @@ class MRGUniform(DiscreteOp):
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Draw with NumPy: all streams side by side, one round after the other."""
         states, shape = inputs[0], tuple(int(n) for n in inputs[1])
@@ -247,7 +249,7 @@ class MRGUniform(DiscreteOp):
         """Return one step of a block of streams."""
         return _SUPPORT
 
-    def c_support_code_apply(self, node: Apply, name: str) -> str:
+    def c_support_code_apply(self, node: Apply[Self, Tensor], name: str) -> str:
         """Return the loop that fills an array."""
         texts = {
             "float64": ("npy_float64", "(npy_int32)z * 0x1p-31"),
@@ -258,7 +260,12 @@ class MRGUniform(DiscreteOp):
         return filled.replace("NAME", name)
 
     def c_code(
-        self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
+        self,
+        node: Apply[Self, Tensor],
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        sub: Mapping[str, str],
     ) -> str:
         """Return the code of a draw; there is none for float16, which C has no arithmetic of."""
         dtype = self.output_type.dtype
@@ -277,13 +284,13 @@ class MRGUniform(DiscreteOp):
 
 
 @shape_rule.register(MRGUniform)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[MRGUniform, Tensor], input_shapes: list[Any]) -> list[Any]:
     static = node.op.output_type.shape
     lengths = [getitem(node.inputs[1], i) if n is None else n for i, n in enumerate(static)]
     return [input_shapes[0], tuple(lengths)]
 
 
-def draw_uniform(states: Variable, size: Any, output_type: TensorType) -> tuple[Any, Variable]:
+def draw_uniform(states: Variable, size: ShapeLike, output_type: TensorType) -> tuple[Any, Variable]:
     """Return a draw, and the states after it."""
     new_states, draw = MRGUniform(output_type).make_node(states, size).outputs
     return draw, new_states

@@ -20,8 +20,9 @@ def as_common_dtype(*vars: Any) -> tuple[Tensor, ...]:
 
     Examples
     --------
+    >>> import theano
     >>> import theano.tensor as T
-    >>> [v.dtype for v in as_common_dtype(T.fvector(), T.dvector())]
+    >>> [v.dtype for v in theano.scalar.as_common_dtype(T.fvector(), T.dvector())]
     ['float64', 'float64']
     """
     dtype = upcast(*(v.type.dtype for v in vars))

@@ -6,7 +6,8 @@ def ctc_present() -> bool:
 
     Examples
     --------
-    >>> ctc_present()
+    >>> from theano.tensor.nnet import ctc as nnet_ctc
+    >>> nnet_ctc.ctc_present()
     True
     """
     return True
@@ -17,7 +18,8 @@ def ctc_available() -> bool:
 
     Examples
     --------
-    >>> ctc_available()
+    >>> from theano.tensor.nnet import ctc as nnet_ctc
+    >>> nnet_ctc.ctc_available()
     True
     """
     return ctc_present()

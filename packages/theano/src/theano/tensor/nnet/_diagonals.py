@@ -14,7 +14,7 @@ from theano_tensor import as_tensor_variable, zeros_like
 
 
 def get_diagonal_subtensor_view(x: Any, i0: Any, i1: Any) -> Any:
-    """Return a view of an array in which index k of axis `i1` sees what is k places earlier along axis `i0`.
+    """Return a view of an array in which index k of axis `i1` sees what is k positions earlier along axis `i0`.
 
     Parameters
     ----------
@@ -34,8 +34,9 @@ def get_diagonal_subtensor_view(x: Any, i0: Any, i1: Any) -> Any:
 
     Examples
     --------
+    >>> from theano.tensor.nnet import conv3d2d
     >>> import numpy as np
-    >>> get_diagonal_subtensor_view(np.arange(6).reshape(3, 2), 0, 1)
+    >>> conv3d2d.get_diagonal_subtensor_view(np.arange(6).reshape(3, 2), 0, 1)
     array([[2, 1],
            [4, 3]])
     """
@@ -79,7 +80,8 @@ class DiagonalSubtensor(_Diagonals):
 
     Examples
     --------
-    >>> DiagonalSubtensor()([[0, 1], [2, 3], [4, 5]], 0, 1).eval()
+    >>> from theano.tensor.nnet import conv3d2d
+    >>> conv3d2d.DiagonalSubtensor()([[0, 1], [2, 3], [4, 5]], 0, 1).eval()
     array([[2, 1],
            [4, 3]])
     """
@@ -110,7 +112,8 @@ class IncDiagonalSubtensor(_Diagonals):
 
     Examples
     --------
-    >>> IncDiagonalSubtensor()([[0, 0], [0, 0], [0, 0]], 0, 1, [[1, 2], [3, 4]]).eval()
+    >>> from theano.tensor.nnet import conv3d2d
+    >>> conv3d2d.IncDiagonalSubtensor()([[0, 0], [0, 0], [0, 0]], 0, 1, [[1, 2], [3, 4]]).eval()
     array([[0, 2],
            [1, 4],
            [3, 0]])

@@ -28,8 +28,9 @@ class Images2Neibs(ExpressionOp):
 
     Examples
     --------
+    >>> from theano.tensor.nnet import neighbours
     >>> import numpy as np
-    >>> Images2Neibs()(np.arange(8.0).reshape(1, 1, 2, 4), [2, 2]).eval()
+    >>> neighbours.Images2Neibs()(np.arange(8.0).reshape(1, 1, 2, 4), [2, 2]).eval()
     array([[0., 1., 4., 5.],
            [2., 3., 6., 7.]])
     """
@@ -90,8 +91,9 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
 
     Examples
     --------
+    >>> from theano.tensor.nnet import neighbours
     >>> import numpy as np
-    >>> images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
+    >>> neighbours.images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
     array([[0., 1., 4., 5.],
            [2., 3., 6., 7.]])
     """

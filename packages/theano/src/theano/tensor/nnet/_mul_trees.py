@@ -41,6 +41,7 @@ def is_1pexp(t: Any, only_process_constants: bool = True) -> tuple[bool, Any] | 
 
     Examples
     --------
+    >>> from theano.tensor.nnet.sigm import is_1pexp
     >>> import theano.tensor as T
     >>> x = T.vector("x")
     >>> is_1pexp(1 + T.exp(x), only_process_constants=False)
@@ -75,13 +76,13 @@ def is_neg(var: Any) -> Any:
     if negated is not None:
         return negated[0]
     factors = is_mul(var) or []
-    for place, factor in enumerate(factors if len(factors) > 1 else []):
+    for position, factor in enumerate(factors if len(factors) > 1 else []):
         try:
             value = get_scalar_constant_value(factor)
         except NotScalarConstantError:
             continue
         if np.allclose(value, -1):
-            rest = [*factors[:place], *factors[place + 1 :]]
+            rest = [*factors[:position], *factors[position + 1 :]]
             return rest[0] if len(rest) == 1 else mul(*rest)
     return None
 
@@ -121,6 +122,7 @@ def parse_mul_tree(root: Any) -> Tree:
 
     Examples
     --------
+    >>> from theano.tensor.nnet.sigm import parse_mul_tree
     >>> import theano.tensor as T
     >>> x, y = T.vectors("x", "y")
     >>> parse_mul_tree(-x * y)
@@ -194,11 +196,11 @@ def replace_leaf(arg: Any, leaves: Leaves, new_leaves: Leaves, op: Callable[[Any
     bool
         Whether there is such a leaf.
     """
-    for place, (known, leaf) in enumerate(leaves):
+    for position, (known, leaf) in enumerate(leaves):
         if known is arg:
             leaf[0] ^= neg
             leaf[1] = op(arg)
-            new_leaves.append(leaves.pop(place))
+            new_leaves.append(leaves.pop(position))
             return True
     return False
 
@@ -264,14 +266,14 @@ def perform_sigm_times_exp(
     return _joined(tree, {name: [] if leaves is None else leaves for name, leaves in known.items()}, parent, child_idx)
 
 
-def _joined(tree: Tree, seen: dict[str, Leaves], parent: Tree | None, place: int | None) -> bool:
+def _joined(tree: Tree, seen: dict[str, Leaves], parent: Tree | None, position: int | None) -> bool:
     if isinstance(tree[1], list):
         # All parts are walked, so that each can join leaves of others.
         changes = [_joined(part, seen, tree, k) for k, part in enumerate(tree[1])]
         return any(changes)
     if tree[1] is None or not _meets(tree, seen):
         return False
-    if parent is None or place is None:
+    if parent is None or position is None:
         raise AssertionError("perform_sigm_times_exp: a leaf has joined another, but nothing has it as a part")
-    parent[1][place] = [False, None]
+    parent[1][position] = [False, None]
     return True

@@ -68,7 +68,8 @@ class SoftmaxWithBias(ExpressionOp):
 
     Examples
     --------
-    >>> SoftmaxWithBias()([[1.0, 2.0]], [1.0, 0.0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.SoftmaxWithBias()([[1.0, 2.0]], [1.0, 0.0]).eval()
     array([[0.5, 0.5]])
     """
 
@@ -91,7 +92,8 @@ class SoftmaxGrad(ExpressionOp):
 
     Examples
     --------
-    >>> SoftmaxGrad()([[1.0, 0.0]], [[0.5, 0.5]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.SoftmaxGrad()([[1.0, 0.0]], [[0.5, 0.5]]).eval()
     array([[ 0.25, -0.25]])
     """
 
@@ -121,7 +123,8 @@ class CrossentropySoftmaxArgmax1HotWithBias(ExpressionOp):
 
     Examples
     --------
-    >>> losses, _, best = CrossentropySoftmaxArgmax1HotWithBias()([[0.0, 1000.0]], [0.0, 0.0], [0])
+    >>> import theano.tensor as T
+    >>> losses, _, best = T.nnet.CrossentropySoftmaxArgmax1HotWithBias()([[0.0, 1000.0]], [0.0, 0.0], [0])
     >>> losses.eval(), best.eval()
     (array([1000.]), array([1]))
     """
@@ -144,7 +147,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(ExpressionOp):
         return [scores, bias, y]
 
     def expression(self, x: Any, b: Any, y_idx: Any) -> list[Tensor]:
-        """Return the losses, the softmax, and the places of the largest scores, of the dtype of `y_idx`."""
+        """Return the losses, the softmax, and the positions of the largest scores, of the dtype of `y_idx`."""
         loss, probabilities, best = losses_of_scores(x, b, _checked(y_idx))
         dtype = x.type.dtype
         return [cast(loss, dtype), cast(probabilities, dtype), cast(best, y_idx.type.dtype)]
@@ -155,7 +158,8 @@ class CrossentropySoftmax1HotWithBiasDx(ExpressionOp):
 
     Examples
     --------
-    >>> CrossentropySoftmax1HotWithBiasDx()([1.0], [[0.25, 0.75]], [0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.CrossentropySoftmax1HotWithBiasDx()([1.0], [[0.25, 0.75]], [0]).eval()
     array([[-0.75,  0.75]])
     """
 
@@ -188,7 +192,8 @@ class CrossentropyCategorical1Hot(ExpressionOp):
 
     Examples
     --------
-    >>> CrossentropyCategorical1Hot()([[0.5, 0.5], [0.0, 1.0]], [0, 1]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.CrossentropyCategorical1Hot()([[0.5, 0.5], [0.0, 1.0]], [0, 1]).eval()
     array([ 0.69314718, -0.        ])
     """
 
@@ -215,7 +220,8 @@ class CrossentropyCategorical1HotGrad(ExpressionOp):
 
     Examples
     --------
-    >>> CrossentropyCategorical1HotGrad()([1.0], [[0.25, 0.75]], [0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.CrossentropyCategorical1HotGrad()([1.0], [[0.25, 0.75]], [0]).eval()
     array([[-4.,  0.]])
     """
 
@@ -225,9 +231,9 @@ class CrossentropyCategorical1HotGrad(ExpressionOp):
 
     def expression(self, g_y: Any, coding_dist: Any, true_one_of_n: Any) -> list[Tensor]:
         """Return the gradient, of the type of `coding_dist`."""
-        place = arange(shape_i(coding_dist, 0)), true_one_of_n
-        shares = cast(-g_y / coding_dist[place], coding_dist.type.dtype)
-        return [inc_subtensor(zeros_like(coding_dist)[place], shares)]
+        index = arange(shape_i(coding_dist, 0)), true_one_of_n
+        shares = cast(-g_y / coding_dist[index], coding_dist.type.dtype)
+        return [inc_subtensor(zeros_like(coding_dist)[index], shares)]
 
 
 class Prepend_scalar_to_each_row(ExpressionOp):
@@ -235,7 +241,8 @@ class Prepend_scalar_to_each_row(ExpressionOp):
 
     Examples
     --------
-    >>> Prepend_scalar_to_each_row()(1.0, [[2.0], [3.0]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.Prepend_scalar_to_each_row()(1.0, [[2.0], [3.0]]).eval()
     array([[1., 2.],
            [1., 3.]])
     """
@@ -268,7 +275,8 @@ class Prepend_scalar_constant_to_each_row(ExpressionOp):
 
     Examples
     --------
-    >>> Prepend_scalar_constant_to_each_row(1.0)([[2.0], [3.0]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.Prepend_scalar_constant_to_each_row(1.0)([[2.0], [3.0]]).eval()
     array([[1., 2.],
            [1., 3.]])
     """
@@ -308,7 +316,8 @@ def softmax_graph(c: Any) -> Tensor:
 
     Examples
     --------
-    >>> softmax_graph([[0.0, 0.0]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.softmax_graph([[0.0, 0.0]]).eval()
     array([[0.5, 0.5]])
     """
     return softmax_op.written_out(as_tensor_variable(c))

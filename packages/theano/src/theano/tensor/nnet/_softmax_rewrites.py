@@ -79,7 +79,7 @@ def local_logsoftmax_grad(node: Apply) -> Any:
 
 @local_optimizer([ArgMax])
 def local_argmax_pushdown(node: Apply) -> Any:
-    """The place of the largest element of a softmax is that of the largest score."""
+    """The position of the largest element of a softmax is that of the largest score."""
     inside = _made_by(node.inputs[0], Softmax, SoftmaxWithBias)
     if inside is None or tuple(node.op.axis or ()) != (1,):
         return False

@@ -48,7 +48,8 @@ class MaxPoolRop(ExpressionOp):
 
     Examples
     --------
-    >>> MaxPoolRop()([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]], (2, 2)).eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.MaxPoolRop()([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]], (2, 2)).eval()
     array([[8.]])
     """
 

@@ -1,0 +1,113 @@
+"""Write the pages of the gallery: each program of `examples/` that draws, with its picture and what it prints."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+#: The programs by what they are about, in the order in which they are shown.
+PROGRAMS = {
+    "Nets": (
+        *("logistic_regression", "convolutional_net", "dream_digits", "variational_autoencoder"),
+        *("denoising_autoencoder", "lstm_text", "word_vectors", "unrolled_rnn"),
+    ),
+    "Models": ("hierarchical_nuts", "gaussian_process", "matrix_factorisation", "pca_kmeans"),
+    "Simulations": ("ode_fit", "planets"),
+}
+#: Options of programs whose command line is not that of the others.
+OPTIONS = {"logistic_regression": ("--steps", "300", "--output")}
+#: Set to `full`, programs run as long as they do without options.
+FORM = "THEANO_GALLERY"
+
+
+def about(name: str) -> tuple[str, str]:
+    """Return what the docstring of a program says in its first sentence, and all of it."""
+    text = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))) or ""
+    return text.split("\n\n")[0].replace("\n", " "), text
+
+
+def title(name: str) -> str:
+    """Return the name of a program as a title."""
+    words = name.replace("_", " ")
+    known = {"lstm": "LSTM", "rnn": "RNN", "pca": "PCA", "nuts": "NUTS", "ode": "ODE", "kmeans": "and k-means"}
+    found = " ".join(known.get(word, word) for word in words.split())
+    return found[0].upper() + found[1:]
+
+
+def gallery_pages(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield a page for each program, and the one that shows all; pictures are written into a folder beside them."""
+    pictures = folder / "pictures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for names in PROGRAMS.values():
+        for name in names:
+            yield f"gallery_{name}", _page(name, pictures)
+    yield "gallery", _overview()
+
+
+def _page(name: str, pictures: Path) -> str:
+    source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    first, _ = about(name)
+    printed = _run(name, pictures)
+    command = " ".join(["python", f"examples/{name}.py", *_options(name, Path(f"{name}.png"))])
+    return "\n".join(
+        [
+            f"# {title(name)}\n",
+            f"{first}\n",
+            f"![What the program draws](pictures/{name}.png)\n",
+            f"`{command}` printed, when this page was made:\n",
+            f"```text\n{printed.rstrip()}\n```\n",
+            f"```python\n{source.rstrip()}\n```\n",
+        ]
+    )
+
+
+def _options(name: str, picture: Path) -> list[str]:
+    if name in OPTIONS:
+        return [*OPTIONS[name], str(picture)]
+    form = [] if os.environ.get(FORM) == "full" else ["--quick"]
+    return [*form, "--picture", str(picture)]
+
+
+def _run(name: str, pictures: Path) -> str:
+    """Return what a program prints; one that is as it was when its picture was drawn is not run again."""
+    options = _options(name, pictures / f"{name}.png")
+    parts = [(EXAMPLES / f"{part}.py").read_bytes() for part in (name, "demo_tools", "convolutional_net")]
+    digest = hashlib.sha256(b"\0".join([*parts, " ".join(options).encode()])).hexdigest()
+    kept = pictures / f"{name}.txt"
+    if kept.exists() and kept.read_text(encoding="utf-8").startswith(digest):
+        return kept.read_text(encoding="utf-8").partition("\n")[2]
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / f"{name}.py"), *options], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{name}.py ended with status {done.returncode}:\n{done.stderr}")
+    printed = done.stdout.replace(str(pictures) + os.sep, "")
+    kept.write_text(f"{digest}\n{printed}", encoding="utf-8")
+    return printed
+
+
+def _overview() -> str:
+    lines = [
+        "# Gallery\n",
+        "Programs of some hundred lines, each with real data where there is some, a picture, and a test of what it",
+        "finds. They ran for these pages in their small form; `--quick` is what makes it small. Take one of them as",
+        "the beginning of your own.\n",
+    ]
+    for topic, names in PROGRAMS.items():
+        lines += [f"## {topic}\n", "| | | |", "| --- | --- | --- |"]
+        for start in range(0, len(names), 3):
+            cells = [
+                f"[![{title(name)}](pictures/{name}.png)](gallery_{name}.md)<br>**[{title(name)}](gallery_{name}.md)**<br>"
+                + about(name)[0].removeprefix(f"{title(name)}: ").rstrip(".")
+                for name in names[start : start + 3]
+            ]
+            lines.append(f"| {' | '.join(cells + [''] * (3 - len(cells)))} |")
+        lines.append("")
+    pages = "\n".join(f"gallery_{name}" for names in PROGRAMS.values() for name in names)
+    return "\n".join([*lines, f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"])

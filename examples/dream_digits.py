@@ -1,0 +1,81 @@
+"""What a net dreams of: pictures that excite one of its outputs or filters most, by gradients with respect to pixels.
+
+Run ``python examples/dream_digits.py [--quick] [--picture dream.png]``. The net is that of ``convolutional_net.py``,
+trained on handwritten digits; a dream begins with noise, and each step makes it more of what the net wants to see.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from convolutional_net import TRAINED, Net, digits, train
+from demo_tools import Array, as_float, drawing, run, tiles
+
+import theano
+import theano.tensor as T
+from theano.tensor.nnet import sigmoid, softmax
+
+
+def smoothness(images: Any) -> Any:
+    """Return how much neighbouring pixels differ: real pictures are smooth, and nets like what is not."""
+    return T.sqr(images[:, :, 1:] - images[:, :, :-1]).sum() + T.sqr(images[:, :, :, 1:] - images[:, :, :, :-1]).sum()
+
+
+def dream(wish: Any, pixels: Any, rate: float, steps: int) -> list[float]:
+    """Climb with the pixels of a shared variable; return how far the wish came true after each step."""
+    slope = T.grad(wish, pixels)
+    # The length of a step does not depend on that of the gradient.
+    step = theano.function([], wish, updates=[(pixels, pixels + rate * slope / T.sqrt(T.sqr(slope).mean() + 1e-12))])
+    return [float(step()) for _ in range(steps)]
+
+
+class Found(NamedTuple):
+    """What the program finds out: how sure the net is of its dreams of each digit, and the wish before and after."""
+
+    sure: list[float]
+    wishes: list[float]
+
+
+def main(quick: bool = False, picture: Path | None = None) -> Found:
+    rng = np.random.default_rng(9)
+    images, answers = digits()
+    net = Net(rng)
+    train(net, images[:TRAINED], answers[:TRAINED], 6 if quick else 30, rng)
+
+    # Pixels are between 0 and 1 whatever the steps do.
+    raw = theano.shared(as_float(rng.normal(size=(10, 1, 8, 8)) - 1), name="raw")
+    seen = sigmoid(raw)
+    scores = net.scores(seen)
+    classes = T.arange(10)
+    wish = scores[classes, classes].sum() - scores.sum() / 10 - 0.5 * smoothness(seen)
+    steps = 60 if quick else 300
+    wishes = dream(wish, raw, 0.05, steps)
+    chances, dreams = theano.function([], [softmax(scores)[classes, classes], seen])()
+    sure = [float(chance) for chance in chances]
+    print(f"wish {wishes[0]:.1f} -> {wishes[-1]:.1f}; the net reads its dreams with {min(sure):.1%} at least")
+
+    # What filters of the second layer like, larger than a digit: convolutions take pictures of any size.
+    filters = T.arange(16)
+    canvas = theano.shared(as_float(0.1 * rng.normal(size=(16, 1, 16, 16))), name="canvas")
+    found = net.features(sigmoid(canvas))[filters, filters]
+    dream(found.sum() - 0.5 * smoothness(sigmoid(canvas)), canvas, 0.05, steps)
+    textures = theano.function([], sigmoid(canvas))()
+    if picture is not None:
+        draw(picture, dreams[:, 0], textures[:, 0])
+    return Found(sure, wishes)
+
+
+def draw(path: Path, dreams: Array, textures: Array) -> None:
+    with drawing(path, 1, 2) as (left, right):
+        left.imshow(tiles(dreams, 5), cmap="gray_r")
+        left.set_title("dreams of 0 to 9")
+        right.imshow(tiles(textures, 4), cmap="magma")
+        right.set_title("what filters like")
+        for axes in (left, right):
+            axes.set_axis_off()
+
+
+if __name__ == "__main__":
+    run(main, __doc__)

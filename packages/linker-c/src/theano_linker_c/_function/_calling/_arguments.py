@@ -1,0 +1,178 @@
+"""The arguments of a call: bound to inputs, filtered by type, and what is wrong with them said clearly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theano_graph import Variable, compose, describe, filter_options
+
+from ..._storage._container import Container
+from .._signature._collect import Signature
+from .._signature._errors import ArgumentError, ArgumentValueError
+from .._signature._io import In
+
+
+class Arguments:
+    """Binds the arguments of calls to the inputs of one function.
+
+    The machine takes one value for each of :attr:`inputs`, in that order; it does the common case (positional
+    arguments of the right type) itself and leaves all other calls to :meth:`bind` and :meth:`filter`.
+
+    Parameters
+    ----------
+    signature : Signature
+    containers : sequence of Container
+        One for each input of the signature.
+    """
+
+    def __init__(self, signature: Signature, containers: Sequence[Container]) -> None:
+        self._label = signature.label
+        chosen = [(item, box) for item, box in zip(signature.inputs, containers, strict=True) if not item.implicit]
+        self.inputs: list[In] = [item for item, _ in chosen]
+        self.containers: list[Container] = [box for _, box in chosen]
+        self._names: dict[str, int | None] = {}
+        for index, item in enumerate(self.inputs):
+            if isinstance(item.name, str):
+                self._names[item.name] = None if item.name in self._names else index
+        # A value of None in the container means that there is no default.
+        self._filters = [(item.variable.type, filter_options(item.strict, item.allow_downcast)) for item in self.inputs]
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the value of each input; the machine has those that it does not know filtered.
+
+        Raises
+        ------
+        ArgumentError
+            For too many, unknown, doubled or missing arguments.
+        """
+        n_inputs = len(self.inputs)
+        if len(args) > n_inputs:
+            raise ArgumentError(self._too_many(len(args)))
+        given: list[Any] = [*args, *[_MISSING] * (n_inputs - len(args))]
+        for name, value in kwargs.items():
+            index = self._index_of(name)
+            if given[index] is not _MISSING:
+                raise ArgumentError(
+                    compose(
+                        f"Multiple values for input: {name}",
+                        where=[f"{self._label}, input {index}: {describe(self.inputs[index].variable)}"],
+                        mend=f"pass {name} either by position or by keyword.",
+                    )
+                )
+            given[index] = value
+        for index in range(len(args), n_inputs):
+            if given[index] is _MISSING:
+                given[index] = self._default(index)
+        return tuple(given)
+
+    def _default(self, index: int) -> Any:
+        value = self.containers[index].storage[0]
+        if value is None and self.inputs[index].value is None:
+            item = self.inputs[index]
+            label = item.name or str(item.variable)
+            raise ArgumentError(
+                compose(
+                    f"Missing required input: {label}",
+                    where=[f"{self._label}, input {index}: {describe(item.variable)}"],
+                    mend="pass a value for it; to make it optional, declare it with `In(x, value=...)`.",
+                )
+            )
+        return value
+
+    def filter(self, index: int, value: Any) -> Any:
+        """Return `value` as a value of input `index`.
+
+        Raises
+        ------
+        ArgumentError, ArgumentValueError
+            If its type refuses it; the message names the input and where it was made.
+        """
+        wanted, options = self._filters[index]
+        try:
+            return wanted.filter(value, **options)
+        except (TypeError, ValueError) as error:
+            text = self._bad_value(index, value, error)
+            raise (ArgumentError(text) if isinstance(error, TypeError) else ArgumentValueError(text)) from error
+
+    def _bad_value(self, index: int, value: Any, error: Exception) -> str:
+        item = self.inputs[index]
+        reason, mends = _first_line_and_mend(error)
+        label = f"`{item.name or item.variable}`"
+        return compose(
+            f"Bad input argument to {self._label} at index {index} (0-based), {label}: {reason}",
+            where=[f"expected {describe(item.variable)}", f"got {describe_value(value)}"],
+            mend=mends or _mend(item, value),
+        )
+
+    def _index_of(self, name: str) -> int:
+        index = self._names.get(name, _MISSING)
+        if index is _MISSING:
+            raise ArgumentError(self._unknown(name))
+        if index is None:
+            raise ArgumentError(
+                compose(
+                    f"Ambiguous name: {name}; several inputs are called so",
+                    where=[f"{self._label}: {describe(i.variable)}" for i in self.inputs if i.name == name],
+                    mend="give the inputs different names with `In(x, name=...)`, or pass them by position.",
+                )
+            )
+        assert isinstance(index, int), "names map to positions"
+        return index
+
+    def _unknown(self, name: str) -> str:
+        named = [item.name for item in self.inputs if item.name is not None]
+        n_unnamed = len(self.inputs) - len(named)
+        text = f"Unknown input or state: {name}. The function has {_count(len(named), 'named input')}"
+        if named:
+            text += f" ({', '.join(named)})"
+        if n_unnamed:
+            text += (
+                f", and {_count(n_unnamed, 'unnamed input')} which thus cannot be accessed through keyword argument"
+                " (use 'name=...' in a variable's constructor to give it a name)"
+            )
+        return compose(f"{text}.", mend="use one of the names, or pass the value by position.")
+
+    def _too_many(self, n_given: int) -> str:
+        inputs = ", ".join(str(item.name or item.variable) for item in self.inputs)
+        return compose(
+            f"{self._label} takes {_count(len(self.inputs), 'argument')}, got {n_given}",
+            where=[f"inputs: {inputs}"] if inputs else [],
+            mend="leave out the others; shared variables are not passed but set with `set_value`.",
+        )
+
+
+class _Missing:
+    """Marks an argument that was not given."""
+
+
+_MISSING: Any = _Missing()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _first_line_and_mend(error: Exception) -> tuple[str, str | None]:
+    lines = str(error).splitlines() or [type(error).__name__]
+    mends = [line.strip().removeprefix("To mend:").strip() for line in lines if line.strip().startswith("To mend:")]
+    return lines[0], mends[0] if mends else None
+
+
+def _mend(item: In, value: Any) -> str:
+    wanted = getattr(item.variable.type, "dtype", None)
+    found = getattr(value, "dtype", None)
+    if wanted is not None and found is not None and str(found) != str(wanted):
+        return f"pass `value.astype({str(wanted)!r})`, or make the function with allow_input_downcast=True."
+    return f"pass a value of type {item.variable.type.describe()}."
+
+
+def describe_value(value: Any) -> str:
+    """Return a short text for a value: class, dtype and shape of an array, and its beginning otherwise."""
+    if isinstance(value, Variable):
+        return f"the symbolic variable {describe(value)}; functions take values, `eval()` computes one"
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is not None and shape is not None:
+        return f"{type(value).__name__} of {dtype} with shape {tuple(shape)}"
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

@@ -1,0 +1,232 @@
+"""The maker of a function: rewritten graph, signature and mode; makes functions and their copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano_graph import FunctionGraph, Variable, clone_graph, config
+from theano_optimize import Supervisor, destroyed_inputs
+
+from ..._overwriting._graph import protect_overwritten, supervise
+from ..._overwriting._kinds import Overwriting, overwriting_of
+from ..._overwriting._results import alias_roots, protect_outputs
+from ..._overwriting._shown import Decisions
+from ..._storage._container import Container
+from ...modes import Linker, Mode
+from .._signature._collect import Signature
+from .._signature._io import In, Out
+from ._source import SourceGraph
+
+
+class FunctionMaker:
+    """What a compiled function was made of; shared by its copies.
+
+    Parameters
+    ----------
+    signature : Signature
+        Inputs, outputs and updates as the caller sees them.
+    fgraph : FunctionGraph
+        The graph, rewritten in place by :meth:`optimize`.
+    mode : Mode
+    function_builder : callable
+        Makes a function of this maker and a list of containers.
+    accept_inplace : bool
+        Whether the caller's graph was allowed to overwrite its inputs.
+
+    Attributes
+    ----------
+    fgraph : FunctionGraph
+        The rewritten graph.
+    source : SourceGraph
+        The graph before it was rewritten.
+    overwriting : frozenset of Overwriting
+        Which operations may use the memory of operands that nobody needs any more, as the mode says.
+    decisions : Decisions
+        Which of them do, as far as that is known before a call: their nodes have in-place forms of ops.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        fgraph: FunctionGraph,
+        mode: Mode,
+        function_builder: Callable[[FunctionMaker, list[Container]], Any],
+        accept_inplace: bool = False,
+    ) -> None:
+        self.signature = signature
+        self.fgraph = fgraph
+        fgraph.name = signature.name or signature.line
+        self.mode = mode
+        self.function_builder = function_builder
+        self.accept_inplace = accept_inplace
+        self.source = SourceGraph(fgraph.inputs, fgraph.outputs)
+        self.profile: Any = None
+        self.overwriting: frozenset[Overwriting] = frozenset()
+        self.decisions = Decisions()
+        #: The inputs that the user's own graph overwrites, where that is accepted.
+        self.given_up: frozenset[int] = frozenset()
+        self._linker: Linker | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # How the rewriting went is of no use elsewhere, and much text.
+        return {**vars(self), "profile": None, "_linker": None}
+
+    @property
+    def name(self) -> str | None:
+        """Name of the function: where it was given none, the file and line that made it."""
+        return self.signature.name or self.signature.line
+
+    @property
+    def unpack_single(self) -> bool:
+        """Whether a call returns the one output itself."""
+        return self.signature.single
+
+    @property
+    def linker(self) -> Linker:
+        """What runs the graph: a linker like that of the mode, which has accepted the rewritten graph."""
+        if self._linker is None:
+            # The linker of the mode serves many functions, so that it cannot be bound to the graph of one.
+            self._linker = self.mode.linker.clone()
+            self._linker.accept(self.fgraph)
+        return self._linker
+
+    def create(self, input_storage: Sequence[Any] | None = None) -> Any:
+        """Return a new function of the rewritten graph; nothing is rewritten again.
+
+        Parameters
+        ----------
+        input_storage : sequence, optional
+            For each of `inputs`, a :class:`Container`, a value, or None for the default value. Shared variables keep
+            their containers where None stands.
+
+        Returns
+        -------
+        Function
+        """
+        given = [None] * len(self.inputs) if input_storage is None else list(input_storage)
+        boxes = self.containers()
+        for index, item in enumerate(given):
+            if isinstance(item, Container):
+                boxes[index] = item
+            elif item is not None:
+                boxes[index] = boxes[index].duplicate()
+                boxes[index].value = item
+        return self.function_builder(self, boxes)
+
+    def reoptimize(self) -> None:
+        """Rewrite the graph again, from what it was in the beginning."""
+        self.fgraph = self.source.build()
+        self._linker = None
+        self.decisions = Decisions()
+        self.optimize()
+
+    @property
+    def inputs(self) -> list[In]:
+        """The inputs, those for shared variables included, in the order of ``fgraph.inputs``."""
+        return self.signature.inputs
+
+    @property
+    def expanded_inputs(self) -> list[In]:
+        """The inputs, those for shared variables included: `inputs` under an older name."""
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> list[Out]:
+        """The outputs that a call returns."""
+        return self.signature.outputs
+
+    @property
+    def output_keys(self) -> list[str] | None:
+        """Keys where the outputs are a dictionary."""
+        return self.signature.keys
+
+    def optimize(self) -> None:
+        """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
+        with config.change_flags(compute_test_value=config.compute_test_value_opt):
+            if self.accept_inplace:
+                self._give_up()
+            supervise(self.fgraph, self._mutable())
+            # Before rewriting too: only a graph that is legal can be sorted once readers have to come first.
+            protect_overwritten(self.fgraph, self._mutable())
+            self.profile = self.mode.rewrite(self.fgraph)
+            self.overwriting = overwriting_of(self.fgraph)
+            self.protect()
+
+    def _give_up(self) -> None:
+        """Find the inputs that the user's graph overwrites; one that it reads afterwards, too, is copied and stays."""
+        self.given_up = _overwritten_inputs(self.fgraph)
+        if not self.given_up:
+            return
+        protect_overwritten(self.fgraph, self._mutable())
+        kept = _overwritten_inputs(self.fgraph)
+        if kept != self.given_up:
+            self.given_up = kept
+            for feature in [f for f in self.fgraph.features if isinstance(f, Supervisor)]:
+                self.fgraph.remove_feature(feature)
+
+    def protect(self) -> None:
+        """Insert the copies without which memory of the caller or of shared variables could be seen or overwritten."""
+        protect_overwritten(self.fgraph, self._mutable())
+        protect_outputs(self.fgraph, self.signature.boundary())
+
+    def graph_of(self, indices: Sequence[int], updates: bool = True) -> FunctionGraph:
+        """Return a copy of the graph with some of the outputs.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Outputs to keep, in the order wanted.
+        updates : bool
+            Whether the new values of shared variables stay.
+        """
+        with self.decisions.withdrawn():
+            inputs, outputs = clone_graph(self.fgraph.inputs, self.fgraph.outputs)
+        kept = outputs[len(self.outputs) :] if updates else []
+        part = FunctionGraph(inputs, [*(outputs[i] for i in indices), *kept], clone=False)
+        protect_overwritten(part, self._mutable())
+        return part
+
+    def _mutable(self) -> set[int]:
+        given = {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
+        return given | self.given_up
+
+    def containers(self, values: Sequence[Any] | None = None) -> list[Container]:
+        """Return a container for each input: the given ones where the inputs name them, new ones otherwise.
+
+        Parameters
+        ----------
+        values : sequence, optional
+            For the new ones; by default the default values of the inputs.
+        """
+        found = []
+        for index, item in enumerate(self.inputs):
+            if isinstance(item.value, Container):
+                found.append(item.value)
+                continue
+            value = item.value if values is None else values[index]
+            box = Container(item.variable.type, strict=item.strict, allow_downcast=item.allow_downcast, name=item.name)
+            box.value = value
+            found.append(box)
+        return found
+
+    def find(self, variable: Variable) -> int | None:
+        """Return the position of the input for `variable`, or None."""
+        for index, item in enumerate(self.inputs):
+            if item.variable is variable:
+                return index
+        return None
+
+
+def _overwritten_inputs(fgraph: FunctionGraph) -> frozenset[int]:
+    """Return which inputs the user's own graph overwrites: what it does then is what the user wants.
+
+    One of several inputs that a node chooses from in a call is not given up by this: what was chosen is copied.
+    """
+    roots = {
+        root
+        for node in fgraph.apply_nodes
+        for i in destroyed_inputs(node)
+        for root in alias_roots(node.inputs[i], choices=False)
+    }
+    return frozenset(i for i, v in enumerate(fgraph.inputs) if v in roots)

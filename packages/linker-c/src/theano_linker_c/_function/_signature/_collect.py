@@ -1,0 +1,232 @@
+"""From the arguments of `function` to one graph: inputs, outputs and updates, with shared variables found and added."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any
+
+from theano_graph import FunctionGraph, Variable, ancestors, compose, describe, record
+
+from ..._overwriting._results import Boundary
+from ..._storage._shared import SharedVariable
+from ._errors import FunctionInputError, UnusedInputError
+from ._io import In, Out
+from ._rebuild import Rebuilder, as_givens
+from ._updates import as_pairs, as_updates, check_update
+
+
+@record(frozen=False)
+class Signature:
+    """What the caller of a compiled function sees, and how it maps to the function's graph.
+
+    Attributes
+    ----------
+    inputs : list of In
+        In the order of the graph's inputs: the explicit ones, then those for shared variables.
+    outputs : list of Out
+        In the order of the graph's first outputs.
+    update_targets : list of int
+        For each further output of the graph, the index of the input that it becomes the new value of.
+    keys : list of str or None
+        Keys of a dictionary of outputs.
+    single : bool
+        Whether a call returns the one output itself.
+    name : str or None
+        Name of the function, where it was given one.
+    line : str or None
+        File and line of the call that made it.
+    """
+
+    inputs: list[In]
+    outputs: list[Out]
+    update_targets: list[int] = field(default_factory=list)
+    keys: list[str] | None = None
+    single: bool = False
+    name: str | None = None
+    line: str | None = None
+
+    @property
+    def label(self) -> str:
+        """How messages call the function."""
+        return f"function `{self.name}`" if self.name else "function"
+
+    def boundary(self) -> Boundary:
+        """Return what alias analysis needs to know."""
+        n_outputs = len(self.outputs)
+        return Boundary(
+            frozenset(i for i, item in enumerate(self.inputs) if item.borrow),
+            frozenset(i for i, item in enumerate(self.inputs) if item.shared),
+            frozenset(i for i, item in enumerate(self.inputs) if item.mutable and not item.shared),
+            frozenset(i for i, item in enumerate(self.outputs) if item.borrow),
+            {n_outputs + k: target for k, target in enumerate(self.update_targets)},
+        )
+
+
+def collect(
+    signature: Signature,
+    updates: Any,
+    givens: Any,
+    no_default_updates: bool | Sequence[Variable],
+    rebuild_strict: bool,
+) -> FunctionGraph:
+    """Copy the user's graph into a function graph; complete `signature` by shared variables and updates.
+
+    Raises
+    ------
+    UpdateError, GivensError, MissingInputError
+        If the arguments contradict each other or the graph needs an input that there is not.
+    """
+    where = signature.label
+    explicit = [item.variable for item in signature.inputs]
+    substitutes = as_givens(givens, explicit, rebuild_strict, where)
+    rebuilder = Rebuilder(explicit, substitutes, rebuild_strict, where)
+    wanted = as_updates(updates, where)
+    kept = [(i, item.update) for i, item in enumerate(signature.inputs) if item.update is not None]
+    rebuilder.meet_shared([*(out.variable for out in signature.outputs), *(e for _, e in kept)])
+    for target, expression in wanted.items():
+        rebuilder.meet_shared([expression])
+        rebuilder.shared_copy(target)
+    copies = rebuilder.copy([*(out.variable for out in signature.outputs), *(e for _, e in kept), *wanted.values()])
+    n_outputs, n_kept = len(signature.outputs), len(kept)
+    new_values = dict(zip(wanted, copies[n_outputs + n_kept :], strict=True))
+    _add_default_updates(rebuilder, new_values, _without_default(no_default_updates, where), where)
+    positions = {target: len(explicit) + i for i, target in enumerate(rebuilder.shared)}
+    signature.inputs += [In(s, value=s.container, borrow=True, shared=True) for s in rebuilder.shared]
+    signature.update_targets = [i for i, _ in kept] + [positions[target] for target in new_values]
+    _check_kept_types(rebuilder, signature, new_values, where)
+    _forget_originals(signature, copies, [i for i, _ in kept])
+    return FunctionGraph(
+        [*rebuilder.inputs, *rebuilder.shared.values()],
+        [*copies[: n_outputs + n_kept], *new_values.values()],
+        clone=False,
+    )
+
+
+def _forget_originals(signature: Signature, copies: Sequence[Variable], kept: Sequence[int]) -> None:
+    """Let the signature name the copies, so that a function does not keep the caller's expressions alive."""
+    n_outputs = len(signature.outputs)
+    originals = signature.outputs
+    signature.outputs = []
+    for out, copy in zip(originals, copies, strict=False):
+        signature.outputs.append(Out(copy, out.borrow, out.return_internal_type))
+    for index, copy in zip(kept, copies[n_outputs:], strict=False):
+        signature.inputs[index].update = copy
+
+
+def _check_kept_types(
+    rebuilder: Rebuilder, signature: Signature, new_values: dict[SharedVariable, Variable], where: str
+) -> None:
+    # Only with rebuild_strict=False can substitution have changed the type of an update.
+    for target, value in new_values.items():
+        if not target.type.is_super(value.type):
+            check_update(target, value, where)
+
+
+def _without_default(no_default_updates: bool | Sequence[Variable], where: str) -> bool | frozenset[Variable]:
+    if isinstance(no_default_updates, bool):
+        return no_default_updates
+    if isinstance(no_default_updates, (list, tuple, set, frozenset)) and all(
+        isinstance(v, Variable) for v in no_default_updates
+    ):
+        return frozenset(no_default_updates)
+    raise FunctionInputError(
+        compose(
+            f"{where}: no_default_updates is {no_default_updates!r}",
+            mend="pass True, False, or the list of shared variables without default update.",
+        )
+    )
+
+
+def _add_default_updates(
+    rebuilder: Rebuilder,
+    new_values: dict[SharedVariable, Variable],
+    without: bool | frozenset[Variable],
+    where: str,
+) -> None:
+    """Add the default updates of all shared variables that were met; their expressions may lead to more variables."""
+    if without is True:
+        return
+    excluded: frozenset[Variable] = frozenset() if without is False else without
+    seen: set[SharedVariable] = set()
+    while True:
+        fresh = [s for s in rebuilder.shared if s not in seen]
+        if not fresh:
+            return
+        seen.update(fresh)
+        due = [
+            s
+            for s in fresh
+            if getattr(s, "default_update", None) is not None and s not in new_values and s not in excluded
+        ]
+        expressions = [check_update(s, s.default_update, f"{where}: default update") for s in due]
+        new_values.update(zip(due, rebuilder.copy(expressions), strict=True))
+
+
+def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str) -> None:
+    """Report explicit inputs that no output or update depends on.
+
+    Parameters
+    ----------
+    on_unused_input : {"raise", "warn", "ignore"}
+
+    Raises
+    ------
+    UnusedInputError
+        If `on_unused_input` is "raise".
+    """
+    if on_unused_input == "ignore":
+        return
+    for index, (item, variable) in enumerate(zip(signature.inputs, fgraph.inputs, strict=True)):
+        if item.shared or item.update is not None or fgraph.has_clients(variable):
+            continue
+        text = _unused(signature, index)
+        if on_unused_input == "raise":
+            raise UnusedInputError(text)
+        warnings.warn(text, stacklevel=3)
+
+
+def check_related(signature: Signature, updates: Any, givens: Any, on_unused_input: str) -> None:
+    """Report explicit inputs that nothing depends on, for a graph that cannot be collected.
+
+    Which input is superfluous says more than that another one is missing.
+
+    Raises
+    ------
+    UnusedInputError
+        If `on_unused_input` is "raise".
+    """
+    if on_unused_input != "raise":
+        return
+    news = [v for pairs in (updates, givens) for _, v in as_pairs(pairs, signature.label)]
+    roots = [*(out.variable for out in signature.outputs), *(v for v in news if isinstance(v, Variable))]
+    used = set(ancestors([*roots, *(item.update for item in signature.inputs if item.update is not None)]))
+    for index, item in enumerate(signature.inputs):
+        if item.update is None and item.variable not in used:
+            raise UnusedInputError(_unused(signature, index))
+
+
+def _unused(signature: Signature, index: int) -> str:
+    return compose(
+        f"{signature.label}: the input at position {index} is not part of the computation of the outputs",
+        where=[describe(signature.inputs[index].variable)],
+        mend="leave it out of the inputs, or pass on_unused_input='ignore' (or 'warn').",
+    )
+
+
+def as_unused_choice(choice: Any, default: str, where: str) -> str:
+    """Return the `on_unused_input` argument, checked; None gives `default`.
+
+    Raises
+    ------
+    ValueError
+        If it is none of the three words.
+    """
+    if choice is None:
+        return default
+    if choice not in ("raise", "warn", "ignore"):
+        raise ValueError(
+            compose(f"{where}: on_unused_input is {choice!r}", mend="pass 'raise', 'warn', 'ignore' or None.")
+        )
+    return str(choice)

@@ -1,0 +1,192 @@
+"""The user's graph is copied for the function, with `givens` put in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from theano_graph import Apply, Constant, MissingInputError, Variable, compose, describe, toposort
+
+from ..._storage._shared import SharedVariable
+from ._errors import GivensError
+from ._updates import as_pairs, describe_any
+
+
+def as_givens(givens: Any, inputs: Iterable[Variable], strict: bool, where: str) -> dict[Variable, Variable]:
+    """Return the `givens` argument of `function`, checked.
+
+    Parameters
+    ----------
+    givens : mapping or iterable of pairs
+        Variable -> its substitute; plain values become constants.
+    inputs : iterable of Variable
+        The explicit inputs, which cannot be substituted.
+    strict : bool
+        Whether a substitute must have the type of the variable (or convert to it).
+
+    Raises
+    ------
+    GivensError
+        If one of these conditions is broken, or a variable has two substitutes.
+    """
+    explicit = set(inputs)
+    checked: dict[Variable, Variable] = {}
+    for old, new in as_pairs(givens, f"{where}: givens"):
+        if not isinstance(old, Variable):
+            raise GivensError(
+                compose(
+                    f"{where}: givens can only replace variables, not {old!r} ({type(old).__name__})",
+                    mend="use as key the very variable that stands in the expression.",
+                )
+            )
+        if old in explicit:
+            raise GivensError(
+                compose(
+                    f"{where}: givens would replace `{old}`, which is also an input",
+                    where=[describe(old), f"by {describe_any(new)}"],
+                    mend=f"make a new input y, and write `function([y], ..., givens={{{old}: expression of y}})`.",
+                )
+            )
+        if old in checked:
+            raise GivensError(
+                compose(
+                    f"{where}: givens has two substitutes for `{old}`",
+                    where=[describe(old), describe(checked[old]), describe_any(new)],
+                    mend="keep one of them.",
+                )
+            )
+        checked[old] = _substitute(old, new, strict, where)
+    return checked
+
+
+def _substitute(old: Variable, new: Any, strict: bool, where: str) -> Variable:
+    if isinstance(new, Variable) and (not strict or new.type.exact == old.type.exact):
+        return new
+    try:
+        return old.type.narrow_variable(new)
+    except (TypeError, ValueError) as error:
+        raise GivensError(
+            compose(
+                f"{where}: givens would replace a variable by one of another type",
+                where=[describe(old), f"by {describe_any(new)}"],
+                mend=f"convert the substitute to {old.type.describe()}; "
+                f"or pass rebuild_strict=False to rebuild what depends on "
+                "it with the new type.",
+            )
+        ) from error
+
+
+class Rebuilder:
+    """Copies expressions into the graph of one function.
+
+    All copies of one rebuilder share their inputs; equal parts of the graph are copied once. Substitution is
+    simultaneous: substitutes are not themselves substituted.
+
+    Parameters
+    ----------
+    inputs : sequence of Variable
+        Explicit inputs; the graph above them is not entered.
+    givens : mapping
+        Variable -> substitute, from :func:`as_givens`.
+    strict : bool
+        Whether types must stay as they are.
+    where : str
+        Name of the function, for messages.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Variable], givens: Mapping[Variable, Variable], strict: bool, where: str
+    ) -> None:
+        self.inputs = [_clone_input(v) for v in inputs]
+        self.shared: dict[SharedVariable, Variable] = {}
+        self._where = where
+        self._strict = strict
+        pairs = dict(zip(inputs, self.inputs, strict=True))
+        self._plain: dict[Variable, Variable] = dict(pairs)
+        self._plain_nodes: dict[Apply, Apply] = {}
+        # Without givens there is only one kind of copy.
+        self._memo = dict(pairs) if givens else self._plain
+        if givens:
+            self.meet_shared(list(givens.values()))
+            substitutes = self._copy(list(givens.values()), self._plain, strict=True)
+            self._memo.update(zip(givens, substitutes, strict=True))
+
+    def copy(self, expressions: Sequence[Variable]) -> list[Variable]:
+        """Return copies of `expressions`, substituted.
+
+        Raises
+        ------
+        MissingInputError
+            If a leaf is neither an input nor a constant nor a shared variable.
+        """
+        return self._copy(expressions, self._memo, self._strict)
+
+    def meet_shared(self, expressions: Sequence[Variable]) -> None:
+        """Take up the shared variables in `expressions` in the order in which they are read there, left to right."""
+        known, seen = self._memo, set[Apply]()
+        waiting = list(reversed(expressions))
+        while waiting:
+            variable = waiting.pop()
+            if variable in known:
+                continue
+            node = variable.owner
+            if node is None:
+                if isinstance(variable, SharedVariable):
+                    self.shared_copy(variable)
+            elif node not in seen:
+                seen.add(node)
+                waiting.extend(reversed(node.inputs))
+
+    def shared_copy(self, variable: SharedVariable) -> Variable:
+        """Return the input that stands for a shared variable, made on first use."""
+        copy = self.shared.get(variable)
+        if copy is None:
+            copy = self.shared[variable] = variable.clone()
+        return copy
+
+    def _copy(self, expressions: Sequence[Variable], memo: dict[Variable, Variable], strict: bool) -> list[Variable]:
+        for node in toposort(memo, expressions):
+            inputs = [memo[v] if v in memo else self._leaf(v, node, memo) for v in node.inputs]
+            twin = self._plain_nodes.get(node)
+            if twin is None or any(a is not b for a, b in zip(twin.inputs, inputs, strict=True)):
+                twin = node.clone_with_new_inputs(inputs, strict=strict)
+                if memo is self._plain:
+                    self._plain_nodes[node] = twin
+            for old, new in zip(node.outputs, twin.outputs, strict=True):
+                memo.setdefault(old, new)
+        return [memo[v] if v in memo else self._leaf(v, None, memo) for v in expressions]
+
+    def _leaf(self, variable: Variable, user: Apply | None, memo: dict[Variable, Variable]) -> Variable:
+        if isinstance(variable, SharedVariable):
+            copy = self.shared_copy(variable)
+        elif isinstance(variable, Constant):
+            copy = self._plain.get(variable) or variable.clone()
+            self._plain[variable] = copy
+        else:
+            # Some types have no values at all, and say why.
+            no_value = getattr(variable.type, "no_value", None)
+            raise MissingInputError(_missing(variable, user, self._where)) if no_value is None else no_value()
+        memo[variable] = copy
+        return copy
+
+
+def _clone_input(variable: Variable) -> Variable:
+    # An input may be the result of a computation, or carry a test value: only type, name, tag and origin are kept.
+    copy: Variable = variable.clone()
+    return copy
+
+
+def _missing(variable: Variable, user: Apply | None, where: str) -> str:
+    lines = [describe(variable)]
+    if user is None:
+        use = "itself an output or an update"
+    else:
+        made = f" at {user.origin}" if user.origin is not None else ""
+        use = f"used to compute {user}{made}"
+    lines.append(use)
+    label = f"`{variable}`" if variable.name else "an unnamed variable"
+    return compose(
+        f"{where}: an input of the graph, {label}, {use.split(' at ')[0]}, was not provided and not given a value",
+        where=lines,
+        mend=f"add {label} to the inputs, give it a value with `givens`, or make it a shared variable.",
+    )

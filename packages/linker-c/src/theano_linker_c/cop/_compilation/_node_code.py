@@ -1,0 +1,257 @@
+"""What the C code of one node is made of, as its op and the types of its variables give it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import Apply, Op, Variable, config, record
+
+from ..._flags import _c_code as _c_code
+from .._ask import NoCCode, ask, ask_list, method_of, require, require_checked, texts, version_of
+
+#: Stands for the name of the node in its code, until the code is complete and named by its digest.
+NAME = "theano_node_name"
+PARAMS = f"params_{NAME}"
+#: What only C++ has; code that uses it need not be tried as C.
+_CPP = re.compile(
+    r"\bstd::|\btemplate\s*<|\bnamespace\s+\w|\b(?:static|dynamic|const|reinterpret)_cast\s*<|\bnullptr\b|"
+    r'^\s*#\s*include\s*(?:<[^.>]*>|[<"][^>"]*\.h(?:pp|h|xx)[>"])',
+    re.MULTILINE,
+)
+_NEEDED_FOR_INPUT = ("c_declare", "c_extract", "c_cleanup")
+
+
+@record
+class Block:
+    """One level of nested code: what is declared before all, done on entering, and done on leaving, failed or not."""
+
+    label: str
+    declare: str
+    enter: str
+    leave: str
+
+
+@record
+class Arguments:
+    """What the compiler is told for a node, besides its code."""
+
+    headers: tuple[str, ...] = ()
+    header_dirs: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    lib_dirs: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    compiler: str | None = None
+
+
+@record
+class NodeCode:
+    """The C code of a node, with :data:`NAME` for its name.
+
+    Attributes
+    ----------
+    node : Apply
+    inputs, outputs : tuple of str
+        The C name of each input and output; an input that occurs twice has one name.
+    blocks : tuple of Block
+        Parameters, inputs, outputs and the op, outermost first.
+    support, support_apply : tuple of str
+        Code for the global scope; of any node, and of this one.
+    support_struct, init_struct, cleanup_struct : str
+        Members of the thunk, and code for its beginning and its end.
+    params : Block or None
+    init : tuple of str
+        Statements for the loading of the code.
+    arguments : Arguments
+    version : tuple
+        Empty where the code must not be kept on disk.
+    languages : tuple of bool
+        What the code is to be compiled as, in order: True stands for C++, False for C.
+    """
+
+    node: Apply
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    support: tuple[str, ...]
+    support_apply: tuple[str, ...]
+    support_struct: str
+    init_struct: str
+    cleanup_struct: str
+    params: Block | None
+    init: tuple[str, ...]
+    arguments: Arguments
+    version: tuple[Any, ...]
+    languages: tuple[bool, ...]
+
+
+def failure(label: str) -> str:
+    """Return the code that leaves for a label with the mark of failure set, on one line."""
+    return f"{{ theano_failed = 1; goto {label}; }}"
+
+
+def substitutions(label: str, has_params: bool = False) -> dict[str, str]:
+    """Return the `sub` dictionary for code that fails to `label`."""
+    sub = {"fail": failure(label), "failure_var": "theano_failed"}
+    return {**sub, "params": PARAMS} if has_params else sub
+
+
+def has_c_code(node: Apply) -> bool:
+    """Tell whether the op of a node offers C code of its own, other than what is said for readers."""
+    method = method_of(node.op, "c_code")
+    return method is not None and not hasattr(method, "is_default")
+
+
+def has_perform(op: Any) -> bool:
+    """Tell whether an op can be run in Python."""
+    perform = getattr(op, "perform", None)
+    return perform is not None and getattr(perform, "__func__", perform) is not Op.perform
+
+
+def node_code_of(node: Apply, params: Any, compiler: str) -> NodeCode:
+    """Ask the op and the types for the code of a node.
+
+    Parameters
+    ----------
+    node : Apply
+    params : object
+        Value of the op's parameters, or None for an op without.
+    compiler : str
+        Path of the compiler, for methods that want to know it.
+
+    Raises
+    ------
+    NoCCode
+        If the op or a type has no C code for this node.
+    """
+    op = node.op
+    _refuse_half(node)
+    ask(op, "prepare_c", default=None)
+    names = _names(node)
+    inputs = tuple(names[v] for v in node.inputs)
+    outputs = tuple(names[v] for v in node.outputs)
+    has_params = params is not None
+    sub = substitutions("theano_label_op", has_params)
+    # First of all: this is where an op says that it has no code for these types.
+    code = require(op, "c_code", node, NAME, list(inputs), list(outputs), sub)
+    check = bool(getattr(op, "check_input", True))
+    params_block = None if params is None else _block(op.params_type, PARAMS, check, is_output=False)
+    blocks = [] if params_block is None else [params_block]
+    blocks += [_block(v.type, names[v], check, is_output=False) for v in dict.fromkeys(node.inputs)]
+    blocks += [_block(v.type, names[v], check, is_output=True) for v in node.outputs]
+    cleanup = ask(op, "c_code_cleanup", node, NAME, list(inputs), list(outputs), sub, default="")
+    blocks.append(Block("theano_label_op", "", code, cleanup))
+    types = _types(node, has_params)
+    owners = [*types, op]
+    init_sub = substitutions("theano_label_init", has_params)
+    fields = {
+        "support": [text for owner in owners for text in _support(owner)],
+        "support_apply": texts(ask(op, "c_support_code_apply", node, NAME, default=""), op, "c_support_code_apply"),
+        "support_struct": _joined(op, "c_support_code_struct", node, NAME),
+        "init_struct": _joined(op, "c_init_code_struct", node, NAME, init_sub),
+        "cleanup_struct": _joined(op, "c_cleanup_code_struct", node, NAME),
+        "init": [t for owner in owners for t in texts(ask(owner, "c_init_code", default=()), owner, "c_init_code")]
+        + texts(ask(op, "c_init_code_apply", node, NAME, default=""), op, "c_init_code_apply"),
+    }
+    arguments = _arguments(owners, compiler)
+    return NodeCode(
+        node=node,
+        inputs=inputs,
+        outputs=outputs,
+        blocks=tuple(blocks),
+        support=tuple(dict.fromkeys(fields["support"])),
+        support_apply=tuple(fields["support_apply"]),
+        support_struct=str(fields["support_struct"]),
+        init_struct=str(fields["init_struct"]),
+        cleanup_struct=str(fields["cleanup_struct"]),
+        params=params_block,
+        init=tuple(dict.fromkeys(fields["init"])),
+        arguments=arguments,
+        version=_version(node, types),
+        languages=_languages(fields, blocks, arguments),
+    )
+
+
+def _refuse_half(node: Apply) -> None:
+    """C has no arithmetic of 16-bit floats: only ops that say so know how to treat them."""
+    if getattr(node.op, "_f16_ok", False):
+        return
+    for variable in (*node.inputs, *node.outputs):
+        if getattr(variable.type, "dtype", None) == "float16":
+            raise NoCCode(f"{node.op} has no C code for float16")
+
+
+def _names(node: Apply) -> dict[Variable, str]:
+    names: dict[Variable, str] = {}
+    for variable in (*node.inputs, *node.outputs):
+        names.setdefault(variable, f"V{len(names) + 1}")
+    return names
+
+
+def _block(type_: Any, name: str, check: bool, is_output: bool) -> Block:
+    label = f"theano_label_{name}"
+    sub = substitutions(label)
+    declare = require_checked(type_, "c_declare", name, sub, check)
+    cleanup = require(type_, "c_cleanup", name, sub)
+    if not is_output:
+        return Block(label, declare, require_checked(type_, "c_extract", name, sub, check), cleanup)
+    sync = require(type_, "c_sync", name, sub)
+    if method_of(type_, "c_extract_out") is not None:
+        enter = require_checked(type_, "c_extract_out", name, sub, check)
+    else:
+        # An output may hold the value of an earlier call; a type that does not say what to do with it starts afresh.
+        enter = require(type_, "c_init", name, sub)
+    return Block(label, declare, enter, f"if (!theano_failed) {{\n{sync}\n}}\n{cleanup}")
+
+
+def _types(node: Apply, has_params: bool) -> list[Any]:
+    types = dict.fromkeys(v.type for v in (*node.inputs, *node.outputs))
+    return [*types, *([node.op.params_type] if has_params else [])]
+
+
+def _support(owner: Any) -> list[str]:
+    return texts(ask(owner, "c_support_code", default=""), owner, "c_support_code")
+
+
+def _joined(op: Any, method: str, *args: Any) -> str:
+    return "\n".join(texts(ask(op, method, *args, default=""), op, method))
+
+
+def _arguments(owners: Sequence[Any], compiler: str) -> Arguments:
+    def collect(method: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(item for owner in owners for item in ask_list(owner, method, compiler)))
+
+    asked = [found for owner in owners if (found := ask(owner, "c_compiler", default=None)) is not None]
+    return Arguments(
+        headers=collect("c_headers"),
+        header_dirs=collect("c_header_dirs"),
+        libraries=collect("c_libraries"),
+        lib_dirs=collect("c_lib_dirs"),
+        added=collect("c_compile_args"),
+        removed=collect("c_no_compile_args"),
+        compiler=next((str(getattr(found, "command", found)) for found in asked), None),
+    )
+
+
+def _version(node: Apply, types: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the versions of all that gave code; empty if one of them has none."""
+    own = ask(node.op, "c_code_cache_version_apply", node, default=None)
+    op_version = version_of(node.op) if own is None else tuple(own)
+    found = [op_version, *(version_of(type_) for type_ in types)]
+    return tuple(found) if all(found) else ()
+
+
+def _languages(fields: dict[str, Any], blocks: Sequence[Block], arguments: Arguments) -> tuple[bool, ...]:
+    """Members of a structure that code names without an object exist in C++ only; some headers and words ask for it."""
+    if fields["support_struct"] or arguments.compiler is not None:
+        return (True,)
+    includes = "\n".join(f"#include {header}" for header in arguments.headers if header[:1] in '<"')
+    body = "\n".join((*fields["support"], *fields["support_apply"], *(block.enter for block in blocks)))
+    return (True, False) if _CPP.search(includes) or _CPP.search(body) else (False, True)
+
+
+def warns_of_missing_version(node_code: NodeCode) -> bool:
+    """Tell whether the user asked to hear of code that cannot be kept on disk, and this is such code."""
+    return not node_code.version and bool(config.cmodule.warn_no_version)

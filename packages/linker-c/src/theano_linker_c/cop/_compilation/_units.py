@@ -1,0 +1,281 @@
+"""From the C code of nodes to machine code: what is neither loaded nor on disk is compiled, together where possible.
+
+Thunks may share a file only if nothing of one can change the meaning of another: the same arguments, no preprocessor
+directive that outlives its thunk, and code for the global scope either the same or named after the node.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+from typing import Any
+
+from theano_graph import compose, record
+
+from ..._cache import KernelCache
+from ...compiler import (
+    CompileDirectory,
+    CompilerOptions,
+    CompilerWarning,
+    Toolchain,
+    build_lock,
+    check_room,
+    digest,
+    remove,
+)
+from ...kernels import library as kernels_library, with_room
+from ._compile import abi_identity, compile_unit, compiler_arguments, python_include, refused
+from ._node_code import NAME, NodeCode, warns_of_missing_version
+from ._render import thunk_text, unit_text
+
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.MULTILINE)
+
+
+@record
+class LoadedCode:
+    """Machine code of one node.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(params)`` gives a thunk: a capsule.
+    call : callable
+        ``call(thunk, tuple of inputs, tuple of what stands in the cells of the outputs, or None)`` runs it and gives a
+        tuple of outputs.
+    """
+
+    make: Callable[[Any], Any]
+    call: Callable[[Any, tuple[Any, ...], tuple[Any, ...] | None], tuple[Any, ...]]
+
+
+@record
+class Unit:
+    """What one run of the compiler makes."""
+
+    items: tuple[tuple[NodeCode, str], ...]
+    languages: tuple[bool, ...]
+
+    @property
+    def node_codes(self) -> list[NodeCode]:
+        """The code of each node."""
+        return [node_code for node_code, _ in self.items]
+
+
+def key_of(node_code: NodeCode, toolchain: Toolchain, options: CompilerOptions) -> str:
+    """Name the code of a node by all that its machine code depends on."""
+    flags = compiler_arguments(toolchain, node_code.arguments, options, cpp=False)
+    shared = "\n".join((*node_code.support, *node_code.init))
+    wanted = repr((node_code.arguments, node_code.version, node_code.inputs, node_code.outputs))
+    frame = unit_text([], cpp=False)
+    return digest(frame, shared, thunk_text(node_code, cpp=True), wanted, *flags, toolchain.identity, abi_identity())
+
+
+def units_of(items: Sequence[tuple[NodeCode, str]]) -> list[Unit]:
+    """Divide thunks among as few files as is safe; those kept on disk and those not never share one."""
+    groups: dict[Any, list[tuple[NodeCode, str]]] = {}
+    for node_code, key in items:
+        groups.setdefault(_group(node_code, key), []).append((node_code, key))
+    return [Unit(tuple(found), found[0][0].languages) for found in groups.values()]
+
+
+def _group(node_code: NodeCode, key: str) -> Any:
+    own_scope = "\n".join((*node_code.support_apply, *node_code.init))
+    alone = not _leaves_no_macros(node_code) or (bool(node_code.support_apply) and NAME not in own_scope)
+    settings = (node_code.arguments, bool(node_code.version), node_code.languages)
+    return (settings, key) if alone else (settings, node_code.support if _defines(node_code) else ())
+
+
+def _defines(node_code: NodeCode) -> bool:
+    return bool(node_code.support or node_code.init)
+
+
+def _leaves_no_macros(node_code: NodeCode) -> bool:
+    """Tell whether all macros that the code defines are undefined by it again, and no other directive stands in it."""
+    blocks = [text for block in node_code.blocks for text in (block.declare, block.enter, block.leave)]
+    structs = (node_code.support_struct, node_code.init_struct, node_code.cleanup_struct)
+    text = "\n".join((*node_code.support, *node_code.support_apply, *structs, *blocks, *node_code.init))
+    open_macros: set[str] = set()
+    for kind, name in _DIRECTIVE.findall(text):
+        if kind == "define":
+            open_macros.add(name)
+        elif kind == "undef":
+            open_macros.discard(name)
+        elif kind not in ("include", "pragma"):
+            return False
+    return not open_macros
+
+
+class ThunkLibrary:
+    """Machine code of ops in this process.
+
+    Attributes
+    ----------
+    compiler_runs : int
+        Runs of the compiler since the library was made.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._loaded: dict[str, LoadedCode] = {}
+        self.compiler_runs = 0
+
+    def renew_lock(self) -> None:
+        """Start with a free lock, in a child after a fork."""
+        self._lock = threading.RLock()
+
+    def clear(self) -> None:
+        """Forget what is loaded; thunks that exist go on working."""
+        with self._lock:
+            self._loaded.clear()
+
+    def toolchain(self, options: CompilerOptions) -> tuple[CompileDirectory, Toolchain] | None:
+        """Return the compile directory and the toolchain, or None where code of ops cannot be compiled."""
+        folder, toolchain = kernels_library.toolchain(options)
+        if toolchain is None:
+            return None
+        if python_include() is None:
+            _warn_no_headers()
+            return None
+        return folder, toolchain
+
+    def load(self, wanted: Sequence[NodeCode], options: CompilerOptions) -> list[LoadedCode] | None:
+        """Return the machine code of each of `wanted`; None where nothing can be compiled.
+
+        Raises
+        ------
+        CompileError
+            If the compiler refuses an op's code.
+        """
+        found = self.toolchain(options)
+        if found is None:
+            return None
+        folder, toolchain = found
+        cache = KernelCache(folder, options.max_age, options.max_bytes)
+        with self._lock:
+            keys = [key_of(node_code, toolchain, options) for node_code in wanted]
+            missing = self._missing(dict(zip(keys, wanted, strict=True)).items(), cache)
+            if missing:
+                with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
+                    # Another process may have finished between our look and the lock.
+                    missing = self._missing(missing.items(), cache)
+                    for unit in units_of([(node_code, key) for key, node_code in missing.items()]):
+                        self._build(unit, toolchain, cache, options)
+            return [self._loaded[key] for key in keys]
+
+    def _missing(self, items: Iterable[tuple[str, NodeCode]], cache: KernelCache) -> dict[str, NodeCode]:
+        """Load what is on disk; gives the rest."""
+        return {
+            key: node_code
+            for key, node_code in items
+            if key not in self._loaded and not (node_code.version and self._load_cached(key, cache))
+        }
+
+    def _load_cached(self, key: str, cache: KernelCache) -> bool:
+        path = cache.find(key)
+        if path is None:
+            return False
+        try:
+            self._loaded[key] = _open(path, key)
+        except (OSError, AttributeError):
+            return False
+        return True
+
+    def _build(self, unit: Unit, toolchain: Toolchain, cache: KernelCache, options: CompilerOptions) -> None:
+        """Compile a unit: as C, then as C++, and then its thunks one by one, so that one error names one op."""
+        for node_code in unit.node_codes:
+            if warns_of_missing_version(node_code):
+                _warn_no_version(node_code)
+        messages: list[tuple[str, str]] = []
+        text = ""
+        for cpp in unit.languages:
+            text = unit_text([(node_code, _name(key)) for node_code, key in unit.items], cpp)
+            message = with_room(cache.folder, partial(self._try, unit, text, cpp, toolchain, cache, options))
+            if message is None:
+                return
+            messages.append(("C++" if cpp else "C", message))
+        if len(unit.items) == 1:
+            raise refused([node_code.node for node_code in unit.node_codes], text, messages, cache.folder)
+        for item in unit.items:
+            self._build(Unit((item,), item[0].languages), toolchain, cache, options)
+
+    def _try(
+        self,
+        unit: Unit,
+        text: str,
+        cpp: bool,
+        toolchain: Toolchain,
+        cache: KernelCache,
+        options: CompilerOptions,
+    ) -> str | None:
+        """Compile and load a file; gives the compiler's message if it refused."""
+        output = cache.folder.temporary_file(".so")
+        arguments = unit.items[0][0].arguments
+        try:
+            run = compile_unit(text, toolchain, arguments, options, output, cpp)
+            self.compiler_runs += 1
+            if not run.ok:
+                check_room(run.message, output)
+                return run.message
+            if options.warnings and "warning:" in run.message:
+                warnings.warn(f"compiling code of ops: {run.message}", CompilerWarning, stacklevel=8)
+            try:
+                loaded = {key: _open(output, key) for _, key in unit.items}
+            except OSError as error:
+                return f"error: {error}"
+            if unit.items[0][0].version:
+                name = os.path.basename(cache.store(output, list(loaded)))
+                if options.keep_sources:
+                    cache.folder.write(text.encode(), "sources", name.removesuffix(".so") + ".c")
+        finally:
+            remove(output)
+        self._loaded.update(loaded)
+        return None
+
+
+def _name(key: str) -> str:
+    """Return what stands for the node in names of C."""
+    return "node_" + key
+
+
+def _open(path: str, key: str) -> LoadedCode:
+    loaded = ctypes.PyDLL(path)
+    make, call = getattr(loaded, "theano_make_" + _name(key)), loaded.theano_call_thunk
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object]
+    call.restype, call.argtypes = ctypes.py_object, [ctypes.py_object] * 3
+    return LoadedCode(make, call)
+
+
+def _warn_no_version(node_code: NodeCode) -> None:
+    op = node_code.node.op
+    warnings.warn(
+        compose(
+            f"the C code of {op} is compiled in every process: it has no version",
+            mend=f"define {type(op).__qualname__}.c_code_cache_version, and that of the types of its variables",
+        ),
+        CompilerWarning,
+        stacklevel=8,
+    )
+
+
+@cache
+def _warn_no_headers() -> None:
+    """Warn, once in a process."""
+    warnings.warn(
+        compose(
+            "Python's headers are not installed, so C code of ops cannot be compiled: their Python code is run",
+            mend="install the development files of Python (python3-dev)",
+        ),
+        CompilerWarning,
+        stacklevel=8,
+    )
+
+
+#: The code of ops in this process.
+library = ThunkLibrary()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=library.renew_lock)

@@ -1,0 +1,286 @@
+"""Ops whose C code lies in files of its own, divided into sections."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, MissingRuleError, Op, compose
+
+from ..._c_interface import type_number
+from ...compiler import digest
+from .._ask import ask
+from .._types._params import ParamsType
+
+#: What a section can be: the method ``c_<tag>`` of the op returns it.
+SECTIONS = (
+    "init_code",
+    "init_code_apply",
+    "init_code_struct",
+    "support_code",
+    "support_code_apply",
+    "support_code_struct",
+    "cleanup_code_struct",
+    "code",
+    "code_cleanup",
+)
+_MARKER = re.compile(r"^#section[ \t]+([A-Za-z0-9_]+)[ \t]*(?://.*)?$", re.MULTILINE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def read_sections(path: str, text: str) -> dict[str, str]:
+    """Divide the text of a file at its ``#section <tag>`` lines.
+
+    Parameters
+    ----------
+    path : str
+        Name of the file, for errors.
+    text : str
+
+    Returns
+    -------
+    dict of str to str
+        The code of each tag; sections with the same tag are joined.
+
+    Raises
+    ------
+    ValueError
+        If there is no section, an unknown tag, or code before the first section.
+    """
+    pieces = _MARKER.split(text)
+    if len(pieces) == 1:
+        raise ValueError(
+            compose(
+                f"{path} has no section", mend=f"begin it with a line `#section <tag>`, tag {' or '.join(SECTIONS)}"
+            )
+        )
+    if _COMMENT.sub("", pieces[0]).strip():
+        raise ValueError(
+            compose(f"{path} has code before its first section", mend="move it below a line `#section <tag>`")
+        )
+    found: dict[str, str] = {}
+    for tag, code in zip(pieces[1::2], pieces[2::2], strict=True):
+        if tag not in SECTIONS:
+            raise ValueError(
+                compose(f"{path} has a section {tag!r}, which does not exist", mend=f"use {', '.join(SECTIONS)}")
+            )
+        found[tag] = found.get(tag, "") + code
+    return found
+
+
+class COp(Op):
+    """An op with its C code in one or several files.
+
+    Parameters
+    ----------
+    func_files : str or sequence of str
+        Files with sections; relative to the folder of the file that defines the op's class. Sections with the same tag
+        are joined in the order of the files.
+    func_name : str, optional
+        Function that does the work. It takes each input, then a pointer to each output, then the parameters where the
+        op has any, and returns 0, or another number with a Python exception set. Without it there is a section `code`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file does not exist.
+    ValueError
+        If a file is not divided properly, or there is both a function and a section `code`.
+
+    Examples
+    --------
+    ::
+
+        class Scale(COp):
+            __props__ = ()
+
+            def __init__(self):
+                super().__init__("scale.c", "APPLY_SPECIFIC(scale)")
+    """
+
+    #: Numbers of arguments that the function always gets; NULL stands for those that a node lacks.
+    _cop_num_inputs: ClassVar[int | None] = None
+    _cop_num_outputs: ClassVar[int | None] = None
+    check_input: bool = True
+
+    def __init__(self, func_files: str | Sequence[str], func_name: str | None = None) -> None:
+        self.func_files = [func_files] if isinstance(func_files, str) else list(func_files)
+        self.func_name = func_name
+        self.code_sections = self.load_c_code(self.func_files)
+        if func_name is not None and "code" in self.code_sections:
+            raise ValueError(
+                compose(
+                    f"{type(self).__qualname__} has a section `code` and a function {func_name}",
+                    mend="leave out one of the two: the section is the place of the call",
+                )
+            )
+
+    @classmethod
+    def get_path(cls, name: str) -> str:
+        """Return the full path of a file that is named relative to the folder of this class, or of one of its bases."""
+        if os.path.isabs(name):
+            return name
+        folders = []
+        for base in cls.__mro__:
+            if base in (COp, Op, object):
+                continue
+            try:
+                folders.append(os.path.dirname(os.path.abspath(inspect.getfile(base))))
+            except (TypeError, OSError):
+                continue  # defined where there is no file
+        found = next((p for p in (os.path.join(f, name) for f in folders) if os.path.exists(p)), None)
+        if found is None:
+            raise FileNotFoundError(
+                compose(
+                    f"{cls.__qualname__}: there is no file {name}",
+                    where=[f"searched in {folder}" for folder in folders],
+                    mend="give the path relative to the file that defines the class, or an absolute one",
+                )
+            )
+        return os.path.realpath(found)
+
+    def load_c_code(self, func_files: Sequence[str]) -> dict[str, str]:
+        """Read files and return the code of each section, joined over the files."""
+        sections: dict[str, str] = {}
+        for name in func_files:
+            path = self.get_path(name)
+            with open(path, encoding="utf-8") as file:
+                found = read_sections(path, file.read())
+            for tag, code in found.items():
+                sections[tag] = sections.get(tag, "") + code
+        return sections
+
+    # ---- macros
+
+    def get_op_params(self) -> list[tuple[str, Any]]:
+        """Return further macros, as pairs of name and value; those of the attribute `op_params` by default."""
+        return list(getattr(self, "op_params", ()))
+
+    def get_c_macros(self, node: Apply, name: str, check_input: bool | None = None) -> tuple[str, str]:
+        """Return the macros that sections about one node may use: definitions, and what takes them back."""
+        macros: dict[str, Any] = {"APPLY_SPECIFIC(str)": f"str##_{name}"}
+        if self.check_input if check_input is None else check_input:
+            for kind, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs)):
+                for i, variable in enumerate(variables):
+                    macros.update(_dtype_macros(kind, i, variable.type))
+        macros.update(_params_macros(self.params_type))
+        macros.update(dict(self.get_op_params()))
+        return _definitions(macros)
+
+    def get_sub_macros(self, sub: Mapping[str, str]) -> tuple[str, str]:
+        """Return the macros FAIL and PARAMS."""
+        macros = {"FAIL": sub["fail"].replace("\n", " ")}
+        if "params" in sub:
+            macros["PARAMS"] = sub["params"]
+        return _definitions(macros)
+
+    def get_io_macros(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, str]:
+        """Return the macros INPUT_0, OUTPUT_0, ..."""
+        names = {f"INPUT_{i}": name for i, name in enumerate(inputs)}
+        return _definitions({**names, **{f"OUTPUT_{i}": name for i, name in enumerate(outputs)}})
+
+    # ---- the C contract of ops
+
+    def _section(self, tag: str, *macros: tuple[str, str]) -> str:
+        if tag not in self.code_sections:
+            raise MissingRuleError(f"{type(self).__qualname__} has no section {tag}")
+        return self._surrounded(self.code_sections[tag], *macros)
+
+    @staticmethod
+    def _surrounded(code: str, *macros: tuple[str, str]) -> str:
+        begin = "".join(define for define, _ in macros)
+        return f"{begin}\n{code}\n{''.join(undefine for _, undefine in macros)}"
+
+    def c_init_code(self) -> list[str]:
+        """Return the section `init_code`."""
+        return [self.code_sections["init_code"]] if "init_code" in self.code_sections else []
+
+    def c_support_code(self) -> str:
+        """Return the section `support_code`."""
+        return self.code_sections.get("support_code", "")
+
+    def c_init_code_apply(self, node: Apply, name: str) -> str:
+        """Return the section `init_code_apply`."""
+        return self._section("init_code_apply", self.get_c_macros(node, name))
+
+    def c_support_code_apply(self, node: Apply, name: str) -> str:
+        """Return the section `support_code_apply`."""
+        return self._section("support_code_apply", self.get_c_macros(node, name))
+
+    def c_support_code_struct(self, node: Apply, name: str) -> str:
+        """Return the section `support_code_struct`."""
+        return self._section("support_code_struct", self.get_c_macros(node, name))
+
+    def c_cleanup_code_struct(self, node: Apply, name: str) -> str:
+        """Return the section `cleanup_code_struct`."""
+        return self._section("cleanup_code_struct", self.get_c_macros(node, name))
+
+    def c_init_code_struct(self, node: Apply, name: str, sub: Mapping[str, str]) -> str:
+        """Return the section `init_code_struct`."""
+        return self._section("init_code_struct", self.get_c_macros(node, name), self.get_sub_macros(sub))
+
+    def c_code(
+        self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
+    ) -> str:
+        """Return the call of the function, or the section `code`."""
+        common = self.get_c_macros(node, name), self.get_sub_macros(sub)
+        if self.func_name is None:
+            return self._section("code", *common, self.get_io_macros(inputs, outputs))
+        call = f"""{{
+    if ({self.func_name}({self._arguments(inputs, outputs, sub)}) != 0) {{
+        theano_unexplained_failure("{type(self).__name__}");
+        FAIL
+    }}
+}}"""
+        return self._surrounded(call, *common)
+
+    def _arguments(self, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]) -> str:
+        given = [*inputs, *["NULL"] * ((self._cop_num_inputs or 0) - len(inputs))]
+        given += [f"&{name}" for name in outputs]
+        given += ["NULL"] * ((self._cop_num_outputs or 0) - len(outputs))
+        return ", ".join([*given, *([sub["params"]] if "params" in sub else [])])
+
+    def c_code_cleanup(
+        self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
+    ) -> str:
+        """Return the section `code_cleanup`."""
+        macros = self.get_c_macros(node, name), self.get_sub_macros(sub), self.get_io_macros(inputs, outputs)
+        return self._section("code_cleanup", *macros)
+
+    def c_code_cache_version(self) -> tuple[Hashable, ...]:
+        """Return a version made of the contents of the files."""
+        parts = [item for tag in sorted(self.code_sections) for item in (tag, self.code_sections[tag])]
+        return (1, digest(*parts, str(self.func_name)))
+
+
+def _definitions(macros: Mapping[str, Any]) -> tuple[str, str]:
+    define = "".join(f"#define {name} {value}\n" for name, value in macros.items())
+    return define, "".join(f"#undef {name.partition('(')[0]}\n" for name in macros)
+
+
+def _dtype_macros(kind: str, index: int, type_: Any) -> dict[str, Any]:
+    dtype = getattr(type_, "dtype", None)
+    if not isinstance(dtype, str):
+        return {}
+    return {
+        f"DTYPE_{kind}_{index}": f"npy_{dtype}",
+        f"TYPENUM_{kind}_{index}": type_number(dtype),
+        f"ITEMSIZE_{kind}_{index}": np.dtype(dtype).itemsize,
+    }
+
+
+def _params_macros(params_type: Any) -> dict[str, Any]:
+    if not isinstance(params_type, ParamsType):
+        return {}
+    elements = {
+        f: ask(t, "c_element_type", default=None) for f, t in zip(params_type.fields, params_type.types, strict=True)
+    }
+    return {
+        "PARAMS_TYPE": params_type.name,
+        **{f"DTYPE_PARAM_{field}": found for field, found in elements.items() if found is not None},
+    }

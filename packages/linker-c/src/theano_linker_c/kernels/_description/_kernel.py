@@ -1,0 +1,189 @@
+"""What a kernel is: a description of what a node computes, and what the target in C knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+
+from theano_graph import Apply, RuleTable, compose
+
+from ...compiler import MappedCode
+from ...scalar import ScalarTypeError
+from ._source import KernelSource
+
+__all__ = [
+    "Donors",
+    "Encoded",
+    "Kernel",
+    "LoadedKernel",
+    "Overwriting",
+    "Site",
+    "c_text",
+    "first_may_be_taken",
+    "overwrites",
+    "type_number",
+    "wait_number",
+]
+
+#: For each of the first results, the inputs in whose memory it may lie.
+Donors: TypeAlias = tuple[tuple[int, ...], ...]
+#: The name of an instruction of the machine (c/instructions.def) and its payload.
+Encoded: TypeAlias = tuple[str, Any]
+
+
+class Overwriting(StrEnum):
+    """Kinds of operations that may overwrite what nobody needs any more."""
+
+    ELEMENTWISE = "elementwise"
+    INDEX_WRITE = "index_write"
+    PRODUCT = "product"
+
+
+class Site(Protocol):
+    """Where a kernel runs: an instruction, with its node and registers, and what has been decided about its memory."""
+
+    @property
+    def node(self) -> Apply:
+        """The node."""
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The registers that are read."""
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The registers that are written."""
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """The registers that die."""
+
+    @property
+    def donors(self) -> Donors:
+        """The inputs in whose memory results may lie."""
+
+    @property
+    def waits(self) -> int | None:
+        """The number of the update for which the write waits until the call has succeeded."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class LoadedKernel:
+    """Machine code of a kernel, ready to be called.
+
+    Parameters
+    ----------
+    symbol : str
+        Name of the function; of a reduction, the part before ``_inner`` and ``_outer``.
+    address : int
+        Address of the function (of a reduction: ``NAME_inner``); 0 for kernels that need no code.
+    outer_address : int
+        Address of a reduction's ``NAME_outer`` where an axis is kept, otherwise 0.
+    code : MappedCode or None
+        What the addresses lie in; stays in memory as long as this object.
+    """
+
+    symbol: str
+    address: int
+    outer_address: int = 0
+    code: MappedCode | None = field(default=None, compare=False, repr=False)
+
+
+class Kernel:
+    """Base of descriptions: records, equal by value.
+
+    A description says what is computed, and is the same for all targets. How the target in C runs it stands beside it:
+    C text (a function registered with `c_text`), or a routine of a library (:meth:`routine`), or one of the runtime's
+    own, for which nothing is needed but the payload (:meth:`encode`).
+
+    Attributes
+    ----------
+    needs_code : bool
+        Whether machine code has to be found or made for it.
+    overwriting : Overwriting or None
+        Which kind of operation it is where it can put results into memory of its operands.
+    """
+
+    __slots__ = ()
+    needs_code: ClassVar[bool] = False
+    overwriting: ClassVar[Overwriting | None] = None
+
+    def routine(self) -> LoadedKernel | None:
+        """Return the code that a library has for the kernel, or None."""
+        return None
+
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the machine's instruction and its payload; None runs the op's `perform`.
+
+        Parameters
+        ----------
+        site : Site
+        code : LoadedKernel or None
+            Machine code, where the kernel needs any.
+        """
+        return None
+
+    def donors(self, site: Site) -> Donors:
+        """Return, for each of the first results, the inputs that die there and are such as the result is."""
+        return ()
+
+    def changes_first(self, n_inputs: int) -> bool:
+        """Tell whether the result is the first input with something written into it or added to it."""
+        return False
+
+
+#: C text of kernels, by their class.
+c_text: RuleTable[Callable[[Any], KernelSource]] = RuleTable("c_text")
+
+
+def type_number(dtype: str) -> int:
+    """Return NumPy's number of a dtype."""
+    return np.dtype(dtype).num
+
+
+def axis_flags(axes: Sequence[int], ndim: int) -> tuple[tuple[bool, ...]]:
+    """Return which of some axes are meant, as payloads tell it."""
+    return (tuple(d in axes for d in range(ndim)),)
+
+
+def padded_donors(site: Site, count: int) -> Donors:
+    """Return, for each of the first results, the inputs whose memory it may be put into."""
+    return site.donors + ((),) * (count - len(site.donors))
+
+
+def donors_like(
+    site: Site, input_dtypes: Sequence[str], broadcast: Sequence[Sequence[bool]], dtypes: Sequence[str]
+) -> Donors:
+    """Return, for results of some dtypes, the dying inputs of the same dtype that do not broadcast."""
+    dying = [i for i, register in enumerate(site.inputs) if register in site.release and not any(broadcast[i])]
+    return tuple(tuple(i for i in dying if input_dtypes[i] == dtype) for dtype in dtypes)
+
+
+def first_may_be_taken(site: Site) -> bool:
+    """Tell whether the machine may put the result into the memory of the first input."""
+    return bool(site.donors) and 0 in site.donors[0]
+
+
+def overwrites(site: Site, position: int = 0) -> bool:
+    """Tell whether the op says that it overwrites an input with its first output."""
+    return position in site.node.op.destroy_map.get(0, ())
+
+
+def wait_number(site: Site) -> int:
+    """Return 0, or 1 and the number of the update for which the write waits."""
+    return 0 if site.waits is None else site.waits + 1
+
+
+def check_broadcast(what: str, dtypes: tuple[str, ...], broadcast: tuple[tuple[bool, ...], ...], ndim: int) -> None:
+    """Refuse a broadcast pattern that does not fit the inputs of a kernel."""
+    if len(dtypes) != len(broadcast) or any(len(pattern) != ndim for pattern in broadcast):
+        raise ScalarTypeError(
+            compose(
+                f"{what}: {len(dtypes)} inputs of {ndim} dimensions do not fit the broadcast pattern {broadcast}",
+                mend="give one pattern for each input, with one entry for each dimension",
+            )
+        )

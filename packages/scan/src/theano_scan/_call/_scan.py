@@ -1,0 +1,518 @@
+"""`scan`: the function of one step becomes the graph of a loop."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from functools import partial
+from typing import Any
+
+import theano_tensor as T
+from theano_graph import (
+    Apply,
+    Constant,
+    MissingInputError,
+    MissingTestValueError,
+    Variable,
+    clone_replace,
+    compose,
+    config,
+    debugprint,
+    describe,
+    get_test_value,
+    graph_inputs,
+    record,
+    toposort,
+)
+from theano_linker_c import OrderedUpdates, SharedVariable
+from theano_linker_c.scalar import upcast
+from theano_tensor import TensorType, as_tensor_variable
+
+from .. import _flags as _flags
+from .._loop._buffers import expanded
+from .._loop._ops import KEPT_LAST, Scan
+from ._arguments import (
+    SequenceArgument,
+    StateArgument,
+    as_list,
+    number_of_steps,
+    sequence_arguments,
+    state_arguments,
+    until,
+)
+from ._step_call import called
+
+
+@record(frozen=False)
+class Step:
+    """One step as the function described it: what it was given, and what it returned."""
+
+    rows: list[Any]
+    registers: list[list[Any]]
+    outputs: list[Any] = field(default_factory=list)
+    updates: dict[Any, Any] = field(default_factory=dict)
+    condition: Any = None
+
+
+def scan(
+    fn: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+    profile: bool | str = False,
+    allow_gc: bool | None = None,
+    strict: bool = False,
+    return_list: bool = False,
+) -> tuple[Any, OrderedUpdates]:
+    """Loop: apply a function to the elements of sequences, with what it returned in earlier steps.
+
+    Parameters
+    ----------
+    fn : callable
+        Gets the elements of the sequences, earlier outputs, and `non_sequences`, in this order; for several taps one
+        argument each. Returns the outputs of the step, then maybe updates of shared variables (a dictionary or a list
+        of pairs), then maybe an :class:`until`.
+    sequences : array_like, dict(input=, taps=) or list of them
+        What to go along, by the first dimension. Tap k means the element at step t + k; 0 is the default. The
+        shortest one says how many steps there are.
+    outputs_info : None, array_like, dict(initial=, taps=) or list of them
+        For each output, what it starts from: a value like that of a step, or for taps beyond -1 the earlier values
+        along a first dimension. None where earlier outputs are not needed.
+    non_sequences : variable or list of variables
+        Further arguments, the same in each step.
+    n_steps : int or integer scalar, optional
+        How many steps to do (at most, with :class:`until`).
+    truncate_gradient : int
+        Through how many of the last steps gradients go; -1 for all.
+    go_backwards : bool
+        Whether sequences are read from their ends.
+    mode : Mode or str, optional
+        How the step is compiled.
+    name : str, optional
+        Shown where the loop is printed or profiled.
+    profile : bool or str
+        Whether the step has a profile of its own, and its name.
+    allow_gc : bool, optional
+        Whether intermediate values are given back after each step; None as the flag ``scan.allow_gc`` says.
+    strict : bool
+        Whether all shared variables that `fn` uses must be in `sequences` or `non_sequences`.
+    return_list : bool
+        Whether a single output comes in a list, too.
+
+    Returns
+    -------
+    outputs : variable or list of variables
+        Each with the values of all steps along its first dimension.
+    updates : OrderedUpdates
+        Of the shared variables that the loop changes; to be passed to ``function``.
+
+    Raises
+    ------
+    TypeError
+        If an output would have to be cast down to the type of its initial value, or has other dimensions.
+    ValueError
+        If nothing says how many steps to do, or `outputs_info` does not fit what `fn` returns.
+    MissingInputError
+        With `strict`, if `fn` uses a shared variable that it was not given.
+
+    Notes
+    -----
+    What `fn` computes from variables that do not change is computed once, before the loop.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> a = T.dscalar("a")
+    >>> powers, updates = theano.scan(lambda before, a: before * a, None, T.ones(()), a, n_steps=4)
+    >>> theano.function([a], powers, updates=updates)(3.0).tolist()
+    [3.0, 9.0, 27.0, 81.0]
+    """
+    along, states = sequence_arguments(sequences), state_arguments(outputs_info)
+    fixed = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in as_list(non_sequences)]
+    n = number_of_steps(n_steps, along)
+    if n_steps is not None and _is_one(n):
+        return _single_step(fn, along, states, fixed, (go_backwards, return_list))
+    step = _trace(fn, along, states, fixed)
+    if not states:
+        states = [None] * len(step.outputs)
+    if len(states) != len(step.outputs):
+        raise _wrong_number(step, states)
+    _check_outputs(step, states)
+    if strict:
+        _check_strict(step, along, fixed)
+    request = Request(
+        n=n,
+        go_backwards=go_backwards,
+        name=name,
+        mode=mode,
+        profile=profile,
+        truncate_gradient=int(truncate_gradient),
+        allow_gc=bool(config.scan.allow_gc if allow_gc is None else allow_gc),
+        strict=strict,
+    )
+    outputs, updates = _Builder(step, along, states, fixed, request).build()
+    if config.scan.debug and outputs and outputs[0].owner is not None:
+        debugprint(outputs, file=sys.stderr)
+    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+
+
+def _is_one(n: object) -> bool:
+    return isinstance(n, Constant) and int(n.data) == 1
+
+
+def _single_step(
+    fn: Callable[..., Any],
+    along: Sequence[SequenceArgument],
+    states: Sequence[StateArgument | None],
+    fixed: Sequence[Any],
+    settings: tuple[bool, bool],
+) -> tuple[Any, OrderedUpdates]:
+    """Return what the function makes of the first elements: a single step needs no loop, and a condition ends none."""
+    go_backwards, return_list = settings
+    step = Step([a.element(tap, go_backwards) for a in along for tap in a.taps], [])
+    starts = [state.start(tap) for state in states if state is not None for tap in state.taps]
+    _read_result(called(fn, [*step.rows, *starts], along, states, fixed), step)
+    if states and len(states) != len(step.outputs):
+        raise _wrong_number(step, states)
+    outputs = [T.unbroadcast(T.shape_padleft(v), 0) if isinstance(v.type, TensorType) else v for v in step.outputs]
+    updates = OrderedUpdates()
+    for shared, value in step.updates.items():
+        updates[shared] = value
+    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+
+
+def _wrong_number(step: Step, states: Sequence[Any]) -> ValueError:
+    return ValueError(
+        compose(
+            f"scan: the function returns {len(step.outputs)} outputs, outputs_info has {len(states)} entries",
+            mend="write one entry for each output, None where earlier steps are not needed",
+        )
+    )
+
+
+def _trace(
+    fn: Callable[..., Any],
+    along: Sequence[SequenceArgument],
+    states: Sequence[StateArgument | None],
+    fixed: Sequence[Any],
+) -> Step:
+    """Call the function with variables that stand for the elements of one step."""
+    rows: list[Any] = []
+    for argument in along:
+        kind: Any = argument.variable.type
+        for tap in argument.taps:
+            row = TensorType(kind.dtype, kind.shape[1:]).make_variable(_label(argument.variable, tap))
+            rows.append(_with_test_value(row, partial(argument.element, tap)))
+    registers: list[list[Any]] = []
+    given: list[Any] = list(rows)
+    for state in states:
+        if state is None:
+            registers.append([])
+            continue
+        mine = [_register(state, tap) for tap in state.taps]
+        registers.append(mine)
+        given += mine
+    step = Step(rows, registers)
+    _read_result(called(fn, given, along, states, fixed), step)
+    return step
+
+
+def _register(state: StateArgument, tap: int) -> Any:
+    """Return the variable that stands for what an output was at a tap."""
+    start = state.start(tap)
+    return _with_test_value(start.type.make_variable(_label(state.initial, tap)), lambda: start)
+
+
+def _label(variable: Any, tap: int) -> str | None:
+    return variable.name and (f"{variable.name}[t{tap:+d}]" if tap else f"{variable.name}[t]")
+
+
+def _with_test_value(inner: Any, first: Callable[[], Any]) -> Any:
+    """Give a variable of the step the test value of what it stands for in the first step, if it has one."""
+    if config.compute_test_value != "off":
+        with contextlib.suppress(MissingTestValueError):
+            inner.tag.test_value = get_test_value(first())
+    return inner
+
+
+def _read_result(result: Any, step: Step) -> None:
+    """Sort what the function returned into outputs, updates and a condition."""
+    parts = list(result) if isinstance(result, (list, tuple)) and not _are_updates(result) else [result]
+    if parts and isinstance(parts[-1], until):
+        step.condition = parts.pop().condition
+    if any(isinstance(part, until) for part in parts):
+        raise ValueError(compose("scan: until is the last thing that the function returns", mend="return it last"))
+    if len(parts) == 2 and isinstance(parts[0], Mapping):
+        parts = parts[::-1]
+    if parts and _are_updates(parts[-1]):
+        step.updates = dict(parts.pop())
+    flat = [v for part in parts for v in (part if isinstance(part, (list, tuple)) else [part]) if v is not None]
+    step.outputs = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in flat]
+
+
+def _are_updates(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return True
+    pairs = isinstance(value, (list, tuple)) and bool(value)
+    return pairs and all(isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], SharedVariable) for p in value)
+
+
+def _check_outputs(step: Step, states: Sequence[StateArgument | None]) -> None:
+    """Bring each recurrent output into the type of its state, or refuse."""
+    for k, (state, output) in enumerate(zip(states, step.outputs, strict=True)):
+        if state is None:
+            if not isinstance(output.type, TensorType):
+                raise TypeError(
+                    compose(f"scan: output {k} is no array", where=[describe(output)], mend="return it as an update")
+                )
+            continue
+        register = step.registers[k][0]
+        step.outputs[k] = _fitted(k, output, register)
+
+
+def _fitted(k: int, output: Any, register: Any) -> Any:
+    kind, wanted = output.type, register.type
+    where = [describe(output), f"initial value: {wanted}"]
+    if not isinstance(kind, TensorType) or not isinstance(wanted, TensorType):
+        return wanted.narrow_variable(output)
+    if kind.ndim != wanted.ndim:
+        raise TypeError(
+            compose(
+                f"scan: output {k} has {kind.ndim} dimensions, its initial value {wanted.ndim}",
+                where=where,
+                mend="start from a value that is like that of a step; for taps beyond -1 with one more dimension",
+            )
+        )
+    if kind.dtype != wanted.dtype:
+        if upcast(kind.dtype, wanted.dtype) != wanted.dtype:
+            raise TypeError(
+                compose(
+                    f"scan: output {k} is {kind.dtype}, and its initial value {wanted.dtype}: it would be cast down",
+                    where=where,
+                    mend=f"start from an initial value of {kind.dtype}, or cast the output to {wanted.dtype}",
+                )
+            )
+        output = output.astype(wanted.dtype)
+    if any(a is not None and b is not None and a != b for a, b in zip(output.type.shape, wanted.shape, strict=True)):
+        raise TypeError(
+            compose(
+                f"scan: output {k} and its initial value have different shapes",
+                where=where,
+                mend="start from a value of the shape that steps return",
+            )
+        )
+    return wanted.narrow_variable(output)
+
+
+def _check_strict(step: Step, along: Sequence[SequenceArgument], fixed: Sequence[Any]) -> None:
+    known = {*fixed, *step.rows, *(r for rs in step.registers for r in rs), *(s.variable for s in along)}
+    everything = [*step.outputs, *step.updates.values(), *([step.condition] if step.condition is not None else [])]
+    for root in graph_inputs(everything, fixed):
+        if isinstance(root, SharedVariable) and root not in known and _update_of(root, step) is None:
+            users = [v.owner for out in everything for v in toposort_outputs(out) if v.owner and root in v.owner.inputs]
+            text = f"{users[0]}" if users else "an output"
+            raise MissingInputError(
+                compose(
+                    f"An input of the graph, used to compute {text}, was not provided and not given a value. "
+                    "Use the Theano flag exception_verbosity='high', for more information on this error.",
+                    where=[describe(root)],
+                    mend="pass it in non_sequences: the scan is strict",
+                )
+            )
+
+
+def toposort_outputs(variable: Any) -> list[Any]:
+    """Return all computed variables that a variable needs, itself included."""
+    return [v for node in toposort([], [variable]) for v in node.outputs]
+
+
+def _update_of(shared: Any, step: Step) -> Any:
+    if shared in step.updates:
+        return step.updates[shared]
+    return getattr(shared, "default_update", None)
+
+
+@record(frozen=False)
+class Request:
+    """How a loop is to run."""
+
+    n: Any
+    go_backwards: bool
+    name: str | None
+    mode: Any
+    profile: bool | str
+    truncate_gradient: int
+    allow_gc: bool
+    strict: bool
+
+    def info(self, sequences: int, tap_array: list[list[int]], mit_sots: int, **counts: Any) -> dict[str, Any]:
+        """Return the entries that make a :class:`Scan` of an inner graph."""
+        settings = ("truncate_gradient", "name", "mode", "profile", "allow_gc", "strict")
+        found: dict[str, Any] = {
+            "tap_array": tap_array,
+            "n_seqs": sequences,
+            "n_mit_mot": 0,
+            "n_mit_mot_outs": 0,
+            "mit_mot_out_slices": [],
+            "n_mit_sot": mit_sots,
+            "n_sit_sot": len(tap_array) - mit_sots,
+            **counts,
+        }
+        return found | {key: getattr(self, key) for key in settings} | {"destroy_map": {}, "gpua": False}
+
+
+class _Builder:
+    """Puts the loop together."""
+
+    def __init__(
+        self,
+        step: Step,
+        along: Sequence[SequenceArgument],
+        states: Sequence[StateArgument | None],
+        fixed: Sequence[Any],
+        request: Request,
+    ) -> None:
+        self.step, self.states, self.fixed, self.request = step, states, fixed, request
+        self.slices = [s for argument in along for s in argument.slices(request.n, request.go_backwards)]
+        several = [k for k, s in enumerate(states) if s is not None and s.taps != [-1]]
+        single = [k for k, s in enumerate(states) if s is not None and s.taps == [-1]]
+        self.mit_sots = several
+        self.sit_sots = [k for k in single if isinstance(step.registers[k][0].type, TensorType)]
+        self.foreign = [k for k in single if k not in self.sit_sots]
+        self.nit_sots = [k for k, s in enumerate(states) if s is None]
+
+    def build(self) -> tuple[list[Any], OrderedUpdates]:
+        """Return the outputs in the order of the function, and the updates."""
+        step, request = self.step, self.request
+        changed = self._changed_shared()
+        arrays = {s: v for s, v in changed.items() if isinstance(s.type, TensorType)}
+        others = {s: v for s, v in changed.items() if s not in arrays}
+        recurrent = [*self.mit_sots, *self.sit_sots]
+        results = [step.outputs[k] for k in recurrent] + list(arrays.values())
+        results += [step.outputs[k] for k in (*self.nit_sots, *self.foreign)] + list(others.values())
+        if step.condition is not None:
+            results.append(step.condition)
+        registers = [r for k in (*recurrent, *self.foreign) for r in step.registers[k]]
+        inner, outer = _outside(results, {*step.rows, *registers, *changed}, self.fixed)
+        stand_ins: dict[Any, Any] = {s: _copy(s) for s in changed} | inner
+        tap_array: list[list[int]] = [self._state(k).taps for k in recurrent]
+        info = request.info(
+            len(step.rows),
+            tap_array + [[-1]] * len(arrays),
+            len(self.mit_sots),
+            n_shared_outs=len(self.foreign) + len(others),
+            n_nit_sot=len(self.nit_sots),
+            as_while=step.condition is not None,
+            **{KEPT_LAST: tuple(range(len(self.sit_sots), len(self.sit_sots) + len(arrays)))},
+        )
+        inputs = [*step.rows, *(r for k in recurrent for r in step.registers[k]), *(stand_ins[s] for s in arrays)]
+        inputs += [step.registers[k][0] for k in self.foreign] + [stand_ins[s] for s in others] + list(inner.values())
+        op = Scan(inputs, clone_replace(results, stand_ins), info)
+        buffers = [*self._buffers(), *(_buffer(s, request.n) for s in arrays)]
+        shared = [*(self._initial(k) for k in self.foreign), *others]
+        counts = [request.n] * len(self.nit_sots)
+        made: list[Any] = op(request.n, *self.slices, *buffers, *shared, *counts, *outer, return_list=True)
+        return self._outputs(made, op), _updates(made, op, arrays, others)
+
+    def _initial(self, k: int) -> Any:
+        return self._state(k).initial
+
+    def _state(self, k: int) -> StateArgument:
+        state = self.states[k]
+        assert state is not None, "only outputs with a state are asked for"
+        return state
+
+    def _buffers(self) -> list[Any]:
+        """Return the buffers of the outputs with states."""
+        n = self.request.n
+        found = []
+        for k in self.mit_sots:
+            depth = self._state(k).depth
+            found.append(expanded(self._initial(k)[:depth], depth, n))
+        return found + [_buffer(self._initial(k), n) for k in self.sit_sots]
+
+    def _outputs(self, made: list[Any], op: Scan) -> list[Any]:
+        """Return the outputs in the order of the function."""
+        found: dict[int, Any] = {}
+        for i, k in enumerate([*self.mit_sots, *self.sit_sots]):
+            found[k] = made[i][op.depths[i] :]
+        found |= zip(self.nit_sots, op.outer_nitsot_outs(made), strict=True)
+        found |= zip(self.foreign, op.outer_shared_outs(made), strict=False)
+        return [found[k] for k in range(len(found))]
+
+    def _changed_shared(self) -> dict[Any, Any]:
+        """Return the shared variables that the loop changes, and their new values."""
+        step = self.step
+        found: dict[Any, Any] = dict(step.updates)
+        for key in found:
+            if not isinstance(key, SharedVariable):
+                raise TypeError(
+                    compose(
+                        "scan: only shared variables have updates", where=[repr(key)], mend="update a shared variable"
+                    )
+                )
+        fixed = [v for v in self.fixed if v.owner is not None]  # what they are made of is used once, before the loop
+        pending = [*step.outputs, *found.values(), *([step.condition] if step.condition is not None else [])]
+        while pending:
+            new = [r for r in graph_inputs(pending, fixed) if isinstance(r, SharedVariable) and r not in found]
+            pending = []
+            for root in new:
+                update = getattr(root, "default_update", None)
+                if update is not None:
+                    found[root] = update
+                    pending.append(update)
+        return {key: key.type.narrow_variable(value) for key, value in found.items()}
+
+
+def _updates(made: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any]) -> OrderedUpdates:
+    """Return the new values of shared variables: the last rows of their buffers, or what was handed on."""
+    updates = OrderedUpdates()
+    arrays, others = list(arrays), list(others)
+    buffers = op.outer_sitsot_outs(made)
+    for s, buffer in zip(arrays, buffers[len(buffers) - len(arrays) :], strict=True):
+        updates[s] = buffer[-1]
+    handed_on = op.outer_shared_outs(made)
+    for s, value in zip(others, handed_on[len(handed_on) - len(others) :], strict=True):
+        updates[s] = value
+    return updates
+
+
+def _buffer(initial: Any, n: Any) -> Any:
+    """Return a buffer that begins with one value, with room for those of all steps."""
+    return expanded(T.unbroadcast(T.shape_padleft(initial), 0), 1, n)
+
+
+def _outside(results: Sequence[Any], changing: set[Any], fixed: Sequence[Any]) -> tuple[dict[Any, Any], list[Any]]:
+    """Return what is computed before the loop: variable -> its stand-in inside, and the same from outside.
+
+    Shared variables come first, then what was given as it is, in its order, used or not. What is made of constants
+    alone stays where it is.
+    """
+    moving, numbers = set(changing), set[Any]()
+    inside: list[Apply] = []
+    for node in toposort([*changing, *fixed], list(results)):
+        if any(v in moving for v in node.inputs):
+            inside.append(node)
+            moving.update(node.outputs)
+        elif all(isinstance(v, Constant) or v in numbers for v in node.inputs):
+            numbers.update(node.outputs)
+    needed = dict.fromkeys(v for node in inside for v in node.inputs if v not in moving)
+    needed.update(dict.fromkeys(v for v in results if v not in moving))
+    needed.update(dict.fromkeys(v for v in fixed if not isinstance(v, SharedVariable) and v not in moving))
+    given = {v: k for k, v in enumerate(fixed)}
+    found = [v for v in needed if not isinstance(v, Constant) and v not in numbers]
+    found.sort(key=lambda v: -1 if isinstance(v, SharedVariable) else given.get(v, len(given)))
+    return {v: _copy(v) for v in found}, found
+
+
+def _copy(v: Any) -> Any:
+    """Return the variable that stands for another one in the inner graph."""
+    return _with_test_value(v.type.make_variable(v.name and f"{v.name}_copy"), lambda: v)

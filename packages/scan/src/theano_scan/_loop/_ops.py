@@ -1,0 +1,568 @@
+"""The ops of loops: one with the documented kinds of outputs, and the one that runs.
+
+A :class:`Scan` is what programs see: buffers whose first rows are what a loop starts from, outputs of several kinds
+with taps. A :class:`Loop` is what becomes of it before anything else is rewritten. It has one form of recurrence: a
+state that a step gets from the step before. Earlier steps are states too, and slices of sequences with taps are
+sequences of their own, so that it is closed under differentiation: its pullback and its pushforward are such loops
+again, as in ``lax.scan`` of JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from theano_graph import (
+    Apply,
+    FunctionGraph,
+    Variable,
+    compose,
+    config,
+    describe,
+    equal_computations,
+    graph_inputs,
+    io_connection_pattern,
+    shape_rule,
+)
+from theano_linker_c import Function
+from theano_tensor import TensorType, as_tensor_variable
+from theano_tensor.builders import ComparedGraphOp
+from theano_tensor.shape import shape_i
+
+from ._checks import check_inner_graph, draws, number_of_steps, stack_of, without_test_values
+from ._kinds import Kinds
+from ._plan import FINAL, STACK, SUM, Memory, Plan
+from ._run import Run
+
+#: The entry of `info` that names the sitsots of which the last row alone is wanted: those of shared variables.
+KEPT_LAST = "kept_last"
+
+
+class Scan(Kinds, ComparedGraphOp):
+    """Run a graph once for each step; see :func:`theano_scan.scan`, which makes it.
+
+    Inputs of the inner graph are rows of sequences, for each mitsot what it was at its taps, for each sitsot what it
+    was one step before, shared values and constants. Its outputs are the new values of mitsots, sitsots, nitsots and
+    shared values, and maybe the truth value that ends the loop.
+
+    Inputs of a node are the number of steps, sequences, a buffer for each mitsot and sitsot, shared values, the
+    number of steps for each nitsot, and constants. Its outputs are the buffers with the rows of all steps behind the
+    first ones, the rows of nitsots, and the last shared values.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Variable
+        The inner graph.
+    info : dict
+        What there is: ``n_seqs, n_mit_mot, n_mit_mot_outs, mit_mot_out_slices, n_mit_sot, n_sit_sot, n_nit_sot,
+        n_shared_outs, tap_array, as_while``, and settings: ``name, mode, truncate_gradient, profile, allow_gc,
+        strict``.
+    typeConstructor : callable, optional
+        Makes the type of an output of a broadcastable pattern and a dtype.
+
+    Attributes
+    ----------
+    inputs, outputs, info
+    fgraph : FunctionGraph
+        A copy of the inner graph.
+    loop : Loop
+        What runs.
+    fn : Function
+        The inner graph, compiled.
+
+    Invariants
+    ----------
+    A state has the same type and shape in all steps. Ops are equal if their inner graphs and settings are.
+    """
+
+    name: str | None
+    info: dict[str, Any]
+    inputs: list[Any]
+    outputs: list[Any]
+    destroy_map: dict[int, list[int]]
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        info: Mapping[str, Any],
+        typeConstructor: Any = None,
+    ) -> None:
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.info = dict(info)
+        self.info["name"] = self.info.get("name") or "scan_fn"
+        self.__dict__.update(self.info)
+        self.typeConstructor = typeConstructor
+        self.preallocate = bool(config.scan.allow_output_prealloc)
+        self._forget()
+        check_inner_graph(self)
+
+    def _forget(self) -> None:
+        """Start without a lock and a compiled form."""
+        super().__setstate__({"_function": None, "options": self._options()})
+
+    def _options(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"on_unused_input": "ignore"}
+        if self.info.get("mode") is not None:
+            found["mode"] = self.info["mode"]
+        profile = self.info.get("profile")
+        if profile:
+            found["profile"] = profile if isinstance(profile, str) else (self.info["name"] or True)
+        return found
+
+    # ---- what is made of it
+
+    @cached_property
+    def fgraph(self) -> FunctionGraph:  # type: ignore[override]  # the base sets it at once
+        """The inner graph, copied when it is first asked for."""
+        return FunctionGraph(self.inputs, self.outputs)
+
+    @cached_property
+    def loop(self) -> Loop:
+        """The op that does the same in the form that runs."""
+        rows, shared = self.inner_seqs(self.inputs), self.inner_shared(self.inputs)
+        registers, new_states = self._registers()
+        sitsots, final = self.inner_sitsot(self.inputs), set(self.info.get(KEPT_LAST, ()))
+        kinds = [STACK] * len(registers) + [FINAL if k in final else STACK for k in range(self.n_sit_sot)]
+        states = [*registers, *sitsots, *shared]
+        new_states += [*self.inner_sitsot_outs(self.outputs), *self.inner_shared_outs(self.outputs)]
+        kinds += [FINAL] * len(shared)
+        results = [*new_states, *self.inner_nitsot_outs(self.outputs)]
+        results += draws(results, {*rows, *states})
+        kinds += [STACK] * (len(results) - len(states))
+        plan = Plan(
+            len(rows),
+            len(states),
+            tuple(kinds),
+            (-1,) * len(kinds),
+            until=self.as_while,
+            truncate=int(self.info.get("truncate_gradient", -1)),
+        )
+        if self.as_while:
+            results.append(self.outputs[-1])
+        inputs = [
+            *rows,
+            *states,
+            *(v for v, used in zip(self.inner_non_seqs(self.inputs), self.used, strict=True) if used),
+        ]
+        memory = Memory(bool(self.info.get("allow_gc")), self.preallocate)
+        return Loop(inputs, results, plan, self.name, self.options, memory)
+
+    @cached_property
+    def used(self) -> list[bool]:
+        """Whether each constant is used in the inner graph."""
+        roots = set(graph_inputs(self.outputs))
+        return [v in roots for v in self.inner_non_seqs(self.inputs)]
+
+    @cached_property
+    def whole_loop(self) -> Loop:
+        """The same, with the rows of all steps of all arrays."""
+        return self.loop.keeping(range(self.loop.plan.states))
+
+    def _registers(self) -> tuple[list[Any], list[Any]]:
+        """Return a state for each earlier step of each mitsot, and their new values."""
+        inner = iter(self.inner_mitsot(self.inputs))
+        states: list[Any] = []
+        values: list[Any] = []
+        for taps, result in zip(self.mitsot_taps(), self.inner_mitsot_outs(self.outputs), strict=True):
+            given = {-tap - 1: next(inner) for tap in taps}
+            mine = [given[k] if k in given else result.type.make_variable() for k in range(-min(taps))]
+            states += mine
+            values += [result, *mine[:-1]]
+        return states, values
+
+    @property
+    def depths(self) -> list[int]:
+        """How many first rows the buffers of mitsots and sitsots have."""
+        return [-min(taps) for taps in self.tap_array]
+
+    # ---- nodes
+
+    def make_node(self, *inputs: Any) -> Apply[Self]:
+        """Apply the loop; see the class for the inputs.
+
+        Raises
+        ------
+        TypeError
+            If the number or a type of the inputs does not fit the inner graph.
+        """
+        wanted = 1 + self.n_seqs + len(self.tap_array) + self.n_shared_outs + self.n_nit_sot
+        wanted += len(self.inner_non_seqs(self.inputs))
+        if len(inputs) != wanted:
+            raise TypeError(compose(f"{self} takes {wanted} inputs, got {len(inputs)}", mend="pass one for each"))
+        given = [number_of_steps(inputs[0])]
+        given += [
+            stack_of(row, x) for row, x in zip(self.inner_seqs(self.inputs), self.outer_seqs(inputs), strict=True)
+        ]
+        states = [*self.inner_mitsot_outs(self.outputs), *self.inner_sitsot_outs(self.outputs)]
+        buffers = [*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)]
+        given += [stack_of(state, x) for state, x in zip(states, buffers, strict=True)]
+        fixed = [(self.inner_shared, self.outer_shared), (self.inner_non_seqs, self.outer_non_seqs)]
+        shared, constants = (
+            [v.type.narrow_variable(x) for v, x in zip(inner(self.inputs), outer(inputs), strict=True)]
+            for inner, outer in fixed
+        )
+        counts = [as_tensor_variable(n) for n in self.outer_nitsot(inputs)]
+        return Apply(self, [*given, *shared, *counts, *constants], [make() for make in self._makers()])
+
+    def _makers(self) -> list[Any]:
+        """Return for each output what makes a variable of its type."""
+        stacked = [*self.inner_mitsot_outs(self.outputs), *self.inner_sitsot_outs(self.outputs)]
+        stacked += self.inner_nitsot_outs(self.outputs)
+        make: Any = self.typeConstructor
+        types = [
+            v.type.with_lengths((None, *v.type.shape))
+            if make is None
+            else make(broadcastable=(False, *v.type.broadcastable), dtype=v.type.dtype)
+            for v in stacked
+        ]
+        return [t.make_variable for t in (*types, *(v.type for v in self.inner_shared_outs(self.outputs)))]
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Run all steps, and put what comes of them behind the first rows of the buffers."""
+        with without_test_values():  # where this computes a test value, the inner graph is compiled here
+            loop = self.whole_loop
+            results: list[list[Any]] = [[None] for _ in range(len(loop.plan.kinds) + self.as_while)]
+            loop.perform(node, self.loop_inputs(inputs, _row), results)
+        for storage, value in zip(output_storage, self._arranged(inputs, [r[0] for r in results]), strict=True):
+            storage[0] = value
+
+    def _arranged(self, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        found: list[Any] = []
+        buffers, place = [*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)], 0
+        for k, (buffer, depth) in enumerate(zip(buffers, self.depths, strict=True)):
+            found.append(np.concatenate([buffer[:depth], results[place]]))
+            place += depth if k < self.n_mit_sot else 1
+        shared = list(results[place : place + self.n_shared_outs])
+        place += self.n_shared_outs
+        return found + list(results[place : place + self.n_nit_sot]) + shared
+
+    def loop_inputs(self, inputs: Sequence[Any], start: Any) -> list[Any]:
+        """Return the inputs of the loop that runs; ``start(buffer, place, depth)`` is a row that it starts from."""
+        found = [inputs[0], *self.outer_seqs(inputs)]
+        for buffer, depth in zip([*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)], self.depths, strict=True):
+            found += [start(buffer, place, depth) for place in range(depth - 1, -1, -1)]
+        constants = [v for v, used in zip(self.outer_non_seqs(inputs), self.used, strict=True) if used]
+        return [*found, *self.outer_shared(inputs), *constants]
+
+    # ---- comparing, copies
+
+    def settings(self) -> Hashable:
+        """Return what besides the inner graph tells loops apart."""
+        without = ("destroy_map", "gpua", "strict")
+        known = {k: str(v) for k, v in self.info.items() if k not in without}
+        return tuple(sorted(known.items())), self.preallocate
+
+    def _key(self) -> tuple[Any, ...]:
+        return type(self), self.settings(), tuple(v.type for v in (*self.inputs, *self.outputs))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, Scan) or self._key() != other._key():
+            return False
+        return equal_computations(self.outputs, other.outputs, self.inputs, other.inputs)
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {k: v for k, v in state.items() if k not in ("fgraph", "loop", "whole_loop", "used")}
+
+    # ---- what is asked about it
+
+    @property
+    def fn(self) -> Function:
+        """The inner graph, compiled."""
+        return self.compiled()
+
+    @property
+    def var_mappings(self) -> dict[str, dict[int, Any]]:
+        """Which outer and inner inputs and outputs belong together; see :meth:`mappings`."""
+        return self.mappings(len(self.inputs))
+
+    def get_oinp_iinp_iout_oout_mappings(self) -> dict[str, dict[int, Any]]:
+        """Return which outer and inner inputs and outputs belong together; see :meth:`mappings`."""
+        return self.var_mappings
+
+    def validate_inner_graph(self) -> None:
+        """Raise TypeError if a state and its new value are of different types."""
+        mappings = self.var_mappings
+        for k in range(len(self.tap_array)):
+            for i in mappings["inner_inp_from_outer_out"][k]:
+                for o in mappings["inner_out_from_outer_out"][k]:
+                    before, after = self.inputs[i], self.outputs[o]
+                    if before.type != after.type:
+                        raise TypeError(
+                            compose(
+                                f"{self}: a state of type {before.type.describe()} "
+                                f"has a new value of type {after.type.describe()}",
+                                where=[describe(after)],
+                                mend="convert the new value to the type of the state",
+                            )
+                        )
+
+    def inner_connection_pattern(self) -> list[list[bool]]:
+        """Tell for each inner input which inner outputs depend differentiably on it in one step."""
+        found: list[list[bool]] = io_connection_pattern(self.inputs, self.outputs)
+        return found
+
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
+        """Tell which outputs depend on which inputs, through any number of steps."""
+        mappings, pattern = self.var_mappings, self.inner_connection_pattern()
+        inner_inputs, inner_outputs = mappings["inner_inp_from_outer_inp"], mappings["inner_out_from_outer_out"]
+        outputs = range(len(node.outputs))
+        found = [
+            [any(pattern[i][o] for o in inner_outputs[k] for i in inner_inputs[place]) for k in outputs]
+            for place in range(len(node.inputs))
+        ]
+        state_of = {k: i for k in outputs if (i := mappings["outer_inp_from_outer_out"][k]) >= 0 and inner_inputs[i]}
+        changed = True
+        while changed:
+            changed = False
+            for reached in found:
+                for k, place in state_of.items():
+                    if reached[k]:
+                        more = [a or b for a, b in zip(reached, found[place], strict=True)]
+                        changed, reached[:] = changed or more != reached, more
+        return found
+
+    def __str__(self) -> str:
+        return f"{'do_while' if self.as_while else 'for'}{{cpu,{self.name or 'scan_fn'}}}"
+
+
+def _row(buffer: Any, place: int, depth: int) -> Any:
+    return buffer[place, ...]
+
+
+class Loop(Scan):
+    """Run a graph once for each step; see :func:`theano_scan.scan`, which makes it.
+
+    A node's inputs are the number of steps, the sequences, the initial states, the constants. Its outputs are those
+    that `plan.kinds` says, and, where the loop may end early, the number of steps done.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Variable
+        The inner graph; it is copied.
+    plan : Plan
+    name : str, optional
+        Shown where the op is printed.
+    options : dict, optional
+        Arguments of :func:`theano_linker_c.function` for the inner graph, `mode` for instance.
+    memory : Memory, optional
+
+    Attributes
+    ----------
+    fgraph : FunctionGraph
+        The inner graph.
+
+    Invariants
+    ----------
+    A state has the same type and shape in all steps. Ops are equal if their inner graphs, plans and options are.
+    """
+
+    #: Where the graph inside is printed.
+    inner_graphs_title = "Inner graphs of the scan ops:"
+
+    counts_nit_sots = False
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        plan: Plan,
+        name: str | None = None,
+        options: dict[str, Any] | None = None,
+        memory: Memory | None = None,
+    ) -> None:
+        # Not that of Scan: kinds of outputs follow from the plan here.
+        ComparedGraphOp.__init__(self, inputs, outputs, options)
+        self.plan = plan
+        self.name = name
+        self.memory = memory or Memory()
+        self.n_seqs, self.n_sit_sot, self.n_nit_sot = plan.sequences, plan.states, len(plan.kinds) - plan.states
+        self.n_mit_mot = self.n_mit_mot_outs = self.n_mit_sot = self.n_shared_outs = 0
+        self.tap_array, self.mit_mot_out_slices = [[-1]] * plan.states, []
+        self.as_while = plan.until
+
+    def compiled(self) -> Function:
+        """Return the function of one step, compiled on first use."""
+        if self._function is not None:
+            return self._function
+        # What a step does not need any more is memory for its later results, and for those of the next step.
+        # Its variables stand for no value: test values of what is outside cannot be computed inside.
+        with config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off"):
+            made = super().compiled()
+        if self.memory.allow_gc and hasattr(made.machine, "buffer_limit"):
+            made.machine.buffer_limit = 0
+        return made
+
+    def make_node(self, *inputs: Any) -> Apply[Self]:
+        """Apply the loop to the number of steps, the sequences, the initial states and the constants.
+
+        Raises
+        ------
+        TypeError
+            If the number or a type of the inputs does not fit the inner graph.
+        """
+        inner, plan = self.fgraph.inputs, self.plan
+        if len(inputs) != len(inner) + 1:
+            raise TypeError(
+                compose(f"{self} takes {len(inner) + 1} inputs, got {len(inputs)}", mend="pass one for each")
+            )
+        given: list[Any] = [number_of_steps(inputs[0])]
+        for k, (x, wanted) in enumerate(zip(inputs[1:], inner, strict=True)):
+            given.append(stack_of(wanted, x) if k < plan.sequences else wanted.type.narrow_variable(x))
+        return Apply(
+            self, given, [self._output(kind, v) for kind, v in zip(plan.kinds, self.values, strict=True)] + self._done()
+        )
+
+    def keeping(self, states: Iterable[int]) -> Loop:
+        """Return the loop that keeps some of its states of all steps, where they are arrays."""
+        plan, wanted = self.plan, set(states)
+        kinds = tuple(
+            STACK if k in wanted and isinstance(v.type, TensorType) else kind
+            for k, (kind, v) in enumerate(zip(plan.kinds, self.values, strict=True))
+        )
+        if kinds == plan.kinds:
+            return self
+        inner = self.fgraph
+        return Loop(inner.inputs, inner.outputs, replace(plan, kinds=kinds), self.name, self.options, self.memory)
+
+    @property
+    def values(self) -> list[Variable]:
+        """The inner outputs that become outputs."""
+        found: list[Variable] = list(self.fgraph.outputs)
+        return found[:-1] if self.plan.until else found
+
+    def _output(self, kind: str, inner: Variable) -> Variable:
+        of: Any = inner.type
+        made: Variable = of.with_lengths((None, *of.shape)).make_variable() if kind == STACK else of.make_variable()
+        return made
+
+    def _done(self) -> list[Variable]:
+        return [TensorType("int64", ()).make_variable()] if self.plan.until else []
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Run all steps."""
+        n = int(inputs[0])
+        self._check_lengths(n, inputs[1 : 1 + self.plan.sequences])
+        run = Run(self, n, inputs[1:])
+        done = 0 if n == 0 else run.native() or run.steps()
+        results = run.results(done)
+        if self.plan.until:
+            results.append(np.asarray(done))
+        for storage, result in zip(output_storage, results, strict=True):
+            storage[0] = result
+
+    def _check_lengths(self, n: int, sequences: Sequence[Any]) -> None:
+        if n < 0:
+            raise ValueError(compose(f"{self}: the number of steps is {n}", mend="pass 0 or more steps"))
+        for k, sequence in enumerate(sequences):
+            if len(sequence) < n:
+                raise ValueError(
+                    compose(
+                        f"{self}: sequence {k} has {len(sequence)} elements, too few for {n} steps",
+                        mend="make the sequence longer, or n_steps smaller",
+                    )
+                )
+
+    def settings(self) -> Hashable:
+        """Return what besides the inner graph tells loops apart."""
+        return self.plan, self.name, self.memory, tuple(sorted((k, str(v)) for k, v in self.options.items()))
+
+    def inner_connection_pattern(self) -> list[list[bool]]:
+        """Tell for each inner input which inner outputs depend differentiably on it in one step."""
+        return self.inner_pattern()
+
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
+        """Tell which outputs depend on which inputs, through any number of steps."""
+        plan, pattern = self.plan, self.inner_pattern()
+        states = range(plan.sequences, plan.sequences + plan.states)
+        found = []
+        for k in range(len(pattern)):
+            reached = [bool(x) for x in pattern[k]]
+            if k in states:
+                reached[k - plan.sequences] = True
+            changed = True
+            while changed:
+                changed = False
+                for state in range(plan.states):
+                    if reached[state]:
+                        more = [a or b for a, b in zip(reached, pattern[plan.sequences + state], strict=True)]
+                        changed, reached = changed or more != reached, more
+            found.append([*reached[:-1], False] if plan.until else reached)
+        return [[False] * len(node.outputs), *found]
+
+    # ---- what a Scan has, for a loop in this form
+
+    __eq__ = ComparedGraphOp.__eq__
+    __hash__ = ComparedGraphOp.__hash__
+    _key = ComparedGraphOp._key
+    __getstate__ = ComparedGraphOp.__getstate__
+
+    @property
+    def loop(self) -> Loop:
+        """The op itself."""
+        return self
+
+    @property
+    def inputs(self) -> list[Any]:  # type: ignore[override]  # those of the inner graph, which may be rewritten
+        """The inputs of the inner graph."""
+        return list(self.fgraph.inputs)
+
+    @property
+    def outputs(self) -> list[Any]:  # type: ignore[override]
+        """The outputs of the inner graph."""
+        return list(self.fgraph.outputs)
+
+    @property
+    def info(self) -> dict[str, Any]:  # type: ignore[override]
+        """What there is, as for a Scan: all states are sitsots here."""
+        counts = ("n_seqs", "n_mit_mot", "n_mit_mot_outs", "n_mit_sot", "n_sit_sot", "n_nit_sot", "n_shared_outs")
+        found: dict[str, Any] = {name: getattr(self, name) for name in (*counts, "tap_array", "mit_mot_out_slices")}
+        found |= {"name": self.name, "mode": self.options.get("mode"), "profile": self.options.get("profile", False)}
+        found |= {"as_while": self.as_while, "truncate_gradient": self.plan.truncate, "destroy_map": {}}
+        return found | {"allow_gc": self.memory.allow_gc, "gpua": False, "strict": False}
+
+
+@shape_rule.register(Loop)
+def _shape(node: Apply[Loop], input_shapes: list[Any]) -> list[Any]:
+    op: Loop = node.op
+    plan = op.plan
+    steps = node.outputs[-1] if plan.until else node.inputs[0]
+    rows: list[Any] = [as_tensor_variable(s)[0] for s in node.inputs[1 : 1 + plan.sequences]]
+    shapes = op.inner_shapes([*rows, *node.inputs[1 + plan.sequences :]])
+    found: list[Any] = []
+    for k, (kind, shape) in enumerate(zip(plan.kinds, shapes, strict=False)):
+        if k < plan.states:
+            shape = input_shapes[1 + plan.sequences + k]
+        elif kind == SUM:
+            like = plan.likes[k]
+            shape = input_shapes[1 + like][1 if like < plan.sequences else 0 :]
+        found.append(None if shape is None else (steps, *shape) if kind == STACK else tuple(shape))
+    return [*found, ()] if plan.until else found
+
+
+@shape_rule.register(Scan)
+def _shape_of_kinds(node: Apply[Scan], input_shapes: list[Any]) -> list[Any]:
+    op: Scan = node.op
+    places = [sum(op.depths[:k]) for k in range(len(op.depths))]
+    made: list[Any] = op.whole_loop(*op.loop_inputs(node.inputs, _row), return_list=True)
+    found: list[Any] = []
+    for place, depth in zip(places, op.depths, strict=True):
+        rows = made[place]
+        found.append((shape_i(rows, 0) + depth, *(shape_i(rows, i) for i in range(1, rows.type.ndim))))
+    first = op.whole_loop.plan.states
+    found += [tuple(shape_i(v, i) for i in range(v.type.ndim)) for v in made[first : first + op.n_nit_sot]]
+    return found + [None] * op.n_shared_outs

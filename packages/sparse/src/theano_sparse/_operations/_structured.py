@@ -1,0 +1,93 @@
+"""Functions of the stored elements alone. All have structured gradients: only what is stored has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import theano_tensor as T
+from theano_graph import compose, describe
+from theano_tensor import as_tensor_variable
+
+from .._core._build import as_sparse_variable
+from .._core._structure import csm_data, with_data
+from .._core._type import _Operators
+
+
+def structured_monoid(
+    function: Callable[..., Any], name: str | None = None, doc: str | None = None
+) -> Callable[..., Any]:
+    """Return the function of sparse matrices that applies `function` to what is stored.
+
+    Parameters
+    ----------
+    function : callable
+        Of a vector and maybe numbers to a vector of the same length.
+    name, doc : str, optional
+        Of what is returned.
+
+    Examples
+    --------
+    >>> from theano import sparse
+    >>> cube = sparse.structured_monoid(lambda v: v**3)
+    >>> cube(sparse.csr_matrix("x")).type
+    SparseType('csr', 'float64')
+    """
+
+    def apply(x: Any, *numbers: Any) -> Any:
+        matrix = as_sparse_variable(x)
+        given = [as_tensor_variable(number) for number in numbers]
+        for number in given:
+            if number.type.ndim:
+                raise TypeError(
+                    compose(
+                        f"{name or 'this function'} of a sparse matrix takes numbers beside it",
+                        where=[describe(number)],
+                        mend="pass a scalar",
+                    )
+                )
+        return with_data(matrix, function(csm_data(matrix), *given))
+
+    if name:
+        apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = doc or "Apply a function to the stored elements of a sparse matrix. Structured gradient."
+    return apply
+
+
+def _named(name: str, function: Callable[..., Any], what: str) -> Callable[..., Any]:
+    return structured_monoid(
+        function, name, f"Return {what} of each stored element, a sparse matrix. Structured gradient."
+    )
+
+
+structured_sigmoid = _named("structured_sigmoid", T.sigmoid, "the logistic function")
+structured_exp = _named("structured_exp", T.exp, "the exponential")
+structured_log = _named("structured_log", T.log, "the natural logarithm")
+structured_pow = _named("structured_pow", T.pow, "a power (the exponent is a number)")
+structured_minimum = _named("structured_minimum", T.minimum, "the smaller one of it and a number")
+structured_maximum = _named("structured_maximum", T.maximum, "the larger one of it and a number")
+structured_add = _named("structured_add", T.add, "the sum with a number")
+sin = _named("sin", T.sin, "the sine")
+arcsin = _named("arcsin", T.arcsin, "the inverse sine")
+tan = _named("tan", T.tan, "the tangent")
+arctan = _named("arctan", T.arctan, "the inverse tangent")
+sinh = _named("sinh", T.sinh, "the hyperbolic sine")
+arcsinh = _named("arcsinh", T.arcsinh, "the inverse hyperbolic sine")
+tanh = _named("tanh", T.tanh, "the hyperbolic tangent")
+arctanh = _named("arctanh", T.arctanh, "the inverse hyperbolic tangent")
+rad2deg = _named("rad2deg", T.rad2deg, "the angle in degrees")
+deg2rad = _named("deg2rad", T.deg2rad, "the angle in radians")
+rint = _named("rint", T.round_half_to_even, "the nearest integer")
+ceil = _named("ceil", T.ceil, "the next larger integer")
+floor = _named("floor", T.floor, "the next smaller integer")
+trunc = _named("trunc", T.trunc, "the integer towards zero")
+sgn = _named("sgn", T.sgn, "the sign")
+log1p = _named("log1p", T.log1p, "log(1 + x)")
+expm1 = _named("expm1", T.expm1, "exp(x) - 1")
+sqr = _named("sqr", T.sqr, "the square")
+sqrt = _named("sqrt", T.sqrt, "the square root")
+abs_ = _named("abs_", T.abs_, "the absolute value")
+real = _named("real", T.real, "the real part")
+conjugate = _named("conj", T.conj, "the conjugate")
+
+_Operators.table |= {"abs": abs_, "real": real}

@@ -1,0 +1,32 @@
+"""What users may give for a tensor, a dtype, axes and lengths, as types for type checkers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import EllipsisType
+
+    import numpy as np
+
+    from theano_graph import Apply, Variable
+
+    class SupportsArray(Protocol):
+        """An object that NumPy can make an array of."""
+
+        def __array__(self) -> np.ndarray[Any, Any]: ...
+
+
+#: An array, or a NumPy number, while something is computed.
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+#: What :func:`as_tensor_variable` takes.
+TensorLike: TypeAlias = "Variable | Apply | complex | SupportsArray | Sequence[Any]"
+#: The name of a dtype, or what NumPy has for one.
+DTypeLike: TypeAlias = "str | np.dtype[Any] | type[Any]"
+#: One axis, several, or None where that means all of them.
+AxisLike: TypeAlias = "int | np.integer[Any] | Variable | Array | Sequence[Any] | None"
+#: A length, or several.
+ShapeLike: TypeAlias = "TensorLike"
+#: What stands in the brackets of ``x[...]``.
+IndexLike: TypeAlias = "TensorLike | slice[Any, Any, Any] | EllipsisType | None"

@@ -1,0 +1,387 @@
+"""The gradient of a scalar cost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from theano_graph import Variable, ancestors, collector_paused, compose, config, describe, warn_user
+from theano_linker_c.profiling import Stopwatch, outside
+
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
+from .._rules._arrays import (
+    cast_to,
+    cotangent_dtype,
+    dtype_of,
+    is_complex,
+    is_continuous,
+    is_discrete,
+    ones_for,
+    static_shape,
+    zeros_for,
+)
+from .._rules._errors import DisconnectedInputError, NullTypeGradError
+from .._rules._types import DisconnectedType, NullType
+from ._backward import Edge, backward
+from ._paths import depends_in_steps, disconnected_text
+
+OnDisconnected = Literal["ignore", "warn", "raise"]
+Disconnected = Literal["zero", "None", "Disconnected"]
+OnNull = Literal["raise", "return"]
+
+TensorT = TypeVar("TensorT", bound=Tensor)
+
+gradient_time = Stopwatch()
+"""The time spent on gradients; profiles of functions print it."""
+outside["Time in all call to theano.grad()"] = lambda: gradient_time.seconds
+
+
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: Tensor,
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Literal["zero", "Disconnected"] = "zero",
+    null_gradients: OnNull = "raise",
+) -> Tensor: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: list[TensorT],
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Literal["zero", "Disconnected"] = "zero",
+    null_gradients: OnNull = "raise",
+) -> list[Tensor]: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: tuple[TensorT, ...],
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Literal["zero", "Disconnected"] = "zero",
+    null_gradients: OnNull = "raise",
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: Any,
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Disconnected = "zero",
+    null_gradients: OnNull = "raise",
+) -> Any: ...
+def grad(
+    cost: Variable | None,
+    wrt: Any,
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Disconnected = "zero",
+    null_gradients: OnNull = "raise",
+) -> Any:
+    """Return the symbolic gradient of a cost with respect to one or more variables.
+
+    Parameters
+    ----------
+    cost : scalar Variable or None
+        What is differentiated. None is allowed when `known_grads` is given.
+    wrt : Variable, or list or tuple of Variable
+        What the cost is differentiated with respect to; intermediate variables are allowed.
+    consider_constant : sequence of Variable, optional
+        Nothing is propagated back through these.
+    disconnected_inputs : {'raise', 'warn', 'ignore'}
+        What to do for a variable that the cost does not depend on differentiably.
+    add_names : bool
+        Name the results ``(dcost/dwrt)`` where both variables have names.
+    known_grads : mapping, optional
+        Variable -> its gradient. These are taken as they are, and propagation starts from them too.
+    return_disconnected : {'zero', 'None', 'Disconnected'}
+        What stands for the gradient of a disconnected variable: zeros, None, or a variable of type DisconnectedType.
+    null_gradients : {'raise', 'return'}
+        What to do for a gradient that is undefined or not written.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable
+        As `wrt`. Each has the shape of its `wrt`, and its dtype, or floatX where `wrt` is of integer type. For a
+        complex variable it is ``d cost / d real + 1j * d cost / d imag``.
+
+    Warns
+    -----
+    UserWarning
+        If the gradient with respect to a variable of integers is zero since only integers lead from it to the cost;
+        not with ``config.warn_integer_gradient`` False.
+
+    Raises
+    ------
+    TypeError
+        If the cost is not a real scalar, or `wrt` holds something that is no variable.
+    DisconnectedInputError
+        If `disconnected_inputs` is 'raise' and a variable is disconnected. It is a ValueError.
+    NullTypeGradError
+        If `null_gradients` is 'raise' and a gradient is undefined or not written. It is a TypeError.
+    ValueError
+        If an option has none of its allowed values, or neither `cost` nor `known_grads` is given.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> gx = T.grad(x**2, x)
+    """
+    check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
+    check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))
+    check_option("null_gradients", null_gradients, ("raise", "return"))
+    seeds = _seeds(cost, known_grads)
+    if config.warn_integer_gradient:
+        warn_of_integers(_as_list(wrt, "wrt"), seeds)
+    return differentiate(
+        cost, seeds, wrt, consider_constant, disconnected_inputs, add_names, return_disconnected, null_gradients
+    )
+
+
+def differentiate(
+    cost: Variable | None,
+    seeds: Mapping[Variable, Variable],
+    wrt: Any,
+    consider_constant: Sequence[Variable] | None,
+    disconnected_inputs: OnDisconnected,
+    add_names: bool = True,
+    return_disconnected: Disconnected = "zero",
+    null_gradients: OnNull = "raise",
+    *,
+    additive: bool = False,
+) -> Any:
+    """Do what :func:`grad` says, for given cotangents; see :func:`backward` about `additive`."""
+    variables = _as_list(wrt, "wrt")
+    constants = _as_list([] if consider_constant is None else consider_constant, "consider_constant")
+    cuts: set[Edge] = set()
+    with gradient_time, collector_paused():
+        found = backward(seeds, variables, constants, cuts, additive=additive)
+    results: list[Variable | None] = []
+    for variable, gradient in zip(variables, found, strict=True):
+        if gradient is None and cuts and depends_in_steps(variable, list(seeds), constants, cuts):
+            results.append(zeros_for(variable))
+            continue
+        if gradient is None:
+            costs = list(seeds) or ([] if cost is None else [cost])
+            report_disconnected(variable, costs, constants, disconnected_inputs, cuts)
+            results.append(_stand_in(variable, return_disconnected))
+            continue
+        if isinstance(gradient.type, NullType) and null_gradients == "raise":
+            raise _null_error(cost, variable, gradient.type)
+        results.append(gradient)
+        _name(gradient, cost, variable, add_names, seeds)
+    return format_as(
+        isinstance(wrt, list), isinstance(wrt, tuple), results if isinstance(wrt, (list, tuple)) else results[0]
+    )
+
+
+def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+    """Return `outputs` in the form that the caller used.
+
+    Parameters
+    ----------
+    use_list, use_tuple : bool
+        Whether a list or a tuple is wanted; not both.
+    outputs : Variable, or list or tuple of Variable
+        A single item is wrapped where a list or tuple is wanted.
+
+    Raises
+    ------
+    ValueError
+        If both are wanted.
+    """
+    if use_list and use_tuple:
+        raise ValueError("format_as: a result is a list or a tuple, not both")
+    if not use_list and not use_tuple:
+        return outputs
+    items = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    return list(items) if use_list else tuple(items)
+
+
+def report_disconnected(
+    variable: Variable,
+    costs: Sequence[Variable],
+    constants: Iterable[Variable],
+    policy: OnDisconnected,
+    cuts: Collection[Edge] = (),
+) -> None:
+    """Raise or warn, as `policy` says, that no cost depends on `variable`."""
+    if policy == "ignore":
+        return
+    text = disconnected_text(variable, costs, constants, cuts)
+    if policy == "warn":
+        warnings.warn(text, stacklevel=3)
+        return
+    raise DisconnectedInputError(text)
+
+
+def warn_of_integers(variables: Sequence[Variable], costs: Collection[Variable]) -> None:
+    """Warn of variables of integers whose gradient is zero since no function of floats reads them."""
+    integers = [v for v in variables if is_discrete(v)]
+    if not integers:
+        return
+    read = _read_by_floats(costs)
+    zero = [v for v in integers if v not in read]
+    if zero:  # what the cost does not depend on at all is told of elsewhere
+        known = set(ancestors(costs))
+        zero = [v for v in zero if v in known]
+    if zero:
+        names = ", ".join(f"`{v}`" for v in zero)
+        warn_user(
+            compose(
+                f"grad: the gradient with respect to {names} is zero: whatever the cost makes of it are integers, "
+                "and functions of integers are steps",
+                where=[describe(v) for v in zero],
+                mend="cast it to floats before, or set config.warn_integer_gradient=False",
+            )
+        )
+
+
+def _read_by_floats(costs: Iterable[Variable]) -> set[Variable]:
+    """Return the variables that the costs depend on without integers in between."""
+    reached = {cost for cost in costs if not is_discrete(cost)}
+    todo = list(reached)
+    while todo:
+        node = todo.pop().owner
+        for x in node.inputs if node is not None else ():
+            if x not in reached:
+                reached.add(x)
+                if not is_discrete(x):
+                    todo.append(x)
+    return reached
+
+
+def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(compose(f"{name}={value!r} is not known", mend=f"use one of {', '.join(map(repr, allowed))}"))
+
+
+def _as_list(value: Any, name: str) -> list[Variable]:
+    items = (
+        list(value)
+        if isinstance(value, (list, tuple)) or (not isinstance(value, Variable) and _iterable(value))
+        else [value]
+    )
+    for item in items:
+        if not isinstance(item, Variable):
+            raise TypeError(
+                compose(
+                    f"`{name}` holds {item!r} ({type(item).__name__}), which is no variable",
+                    mend="pass symbolic variables",
+                )
+            )
+    return items
+
+
+def _iterable(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+
+
+def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | None) -> dict[Variable, Variable]:
+    if cost is None and not known_grads:
+        raise ValueError(
+            compose("grad needs a cost or known_grads", mend="pass the scalar that is to be differentiated")
+        )
+    seeds: dict[Variable, Variable] = {}
+    if cost is not None:
+        _check_cost(cost)
+        seeds[cost] = ones_for(cost)
+    for variable, gradient in (known_grads or {}).items():
+        if isinstance(getattr(gradient, "type", None), DisconnectedType):
+            seeds.pop(variable, None)
+        else:
+            seeds[variable] = known_gradient(variable, gradient)
+    return seeds
+
+
+def _check_cost(cost: object) -> None:
+    if not isinstance(cost, Variable):
+        raise TypeError(
+            compose(
+                f"the cost is {cost!r} ({type(cost).__name__}), which is no variable", mend="pass a scalar expression"
+            )
+        )
+    if isinstance(cost.type, NullType):
+        raise NullTypeGradError(compose(f"the cost cannot be differentiated: {cost.type.reason}"))
+    if is_complex(cost):
+        raise TypeError(
+            compose(
+                f"the cost of a gradient is a real number, but `{cost}` is complex",
+                where=[describe(cost)],
+                mend="differentiate a real function of it, for instance `real(cost)` or `abs(cost)`",
+            )
+        )
+    shape = static_shape(cost)
+    if shape is not None and len(shape) > 0:
+        text = ", ".join("?" if n is None else str(n) for n in shape)
+        raise TypeError(
+            compose(
+                f"the cost of a gradient is a scalar, but `{cost}` has {len(shape)} dimension(s), shape ({text})",
+                where=[describe(cost)],
+                mend="reduce it first, for instance `cost.sum()` or `cost.mean()`",
+            )
+        )
+
+
+def known_gradient(variable: Variable, gradient: TensorLike) -> Variable:
+    """Return a gradient that the user gave for `variable`, checked and in its dtype."""
+    if not isinstance(variable, Variable) or not isinstance(gradient, Variable):
+        raise TypeError(compose("known_grads maps variables to variables", where=[f"got {variable!r}: {gradient!r}"]))
+    wanted, got = static_shape(variable), static_shape(gradient)
+    # A number stands for an array of it, as rules of ops may treat it.
+    if wanted is not None and got is not None and len(wanted) != len(got) > 0:
+        raise TypeError(
+            compose(
+                f"known_grads gives `{variable}` with {len(wanted)} dimensions a gradient with {len(got)}",
+                where=[describe(variable), describe(gradient)],
+                mend="a gradient has the shape of its variable",
+            )
+        )
+    if dtype_of(gradient) is not None and (not is_continuous(gradient) or is_continuous(variable)):
+        return cast_to(gradient, cotangent_dtype(variable))
+    return gradient
+
+
+def _stand_in(variable: Variable, kind: Disconnected) -> Variable | None:
+    if kind == "zero":
+        return zeros_for(variable)
+    if kind == "None":
+        return None
+    disconnected: Variable = DisconnectedType()()
+    return disconnected
+
+
+def _null_error(cost: Variable | None, variable: Variable, null: NullType) -> NullTypeGradError:
+    of = "" if cost is None else f" of `{cost}`"
+    return null.error(
+        compose(
+            f"the gradient{of} with respect to `{variable}` cannot be computed: {null.reason}",
+            where=[describe(variable)],
+            mend="write the gradient of that op, leave the variable out of `wrt`, or cut the path: `disconnected_grad`",
+        )
+    )
+
+
+def _name(
+    gradient: Variable, cost: Variable | None, variable: Variable, add_names: bool, seeds: Mapping[Variable, Variable]
+) -> None:
+    if not add_names or cost is None or cost.name is None or variable.name is None:
+        return
+    # A gradient that is one of the user's own variables keeps the name that the user gave, or did not give.
+    if gradient.name is None and (cost is variable or all(gradient is not g for g in seeds.values())):
+        gradient.name = f"(d{cost.name}/d{variable.name})"

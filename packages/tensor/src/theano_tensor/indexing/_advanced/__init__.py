@@ -1,0 +1,1 @@
+"""Advanced indexing: parts by arrays, changes of such parts, and their derivatives and shapes."""

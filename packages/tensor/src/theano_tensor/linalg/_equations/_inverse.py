@@ -1,0 +1,281 @@
+"""Inverses and determinants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
+
+from ..._core._convert import as_tensor_variable
+from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
+from ...elemwise import conj, dimshuffle
+from ...extra_ops import diagonal
+from ...linear import matmul
+from ...reduce import sum as sum_over
+from .._matrices._operands import (
+    MatrixOp,
+    adjoint,
+    as_matrices,
+    check_square,
+    linear_error,
+    no_complex_gradient,
+    present,
+    transposed,
+    unit_like,
+)
+
+_SINGULAR = "add a small multiple of the identity, or use nlinalg.pinv"
+
+
+class MatrixInverse(MatrixOp):
+    """Inverse of a square matrix, or of each one of a stack.
+
+    Where it is multiplied by something, rewriting puts a solution of linear equations in its place.
+    Derivatives: Giles (2008), "An extended collection of matrix derivative results", section 2.2.2.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.matrix_inverse(T.constant([[2.0, 0.0], [0.0, 4.0]])).eval()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
+        matrix = as_matrices("matrix_inverse", x, square=True)
+        return Apply(self, [matrix], [matrix.type.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Invert with LAPACK; LinAlgError for a singular matrix, or one that is not square."""
+        check_square("matrix_inverse", node, inputs[0])
+        try:
+            output_storage[0][0] = np.linalg.inv(inputs[0])
+        except np.linalg.LinAlgError:
+            raise linear_error("matrix_inverse: Singular matrix", node, _SINGULAR) from None
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Return the directional derivatives of the outputs for directions of `inputs` (None: no change)."""
+        return list(pushforward.lookup(self)(self.make_node(*inputs), list(eval_points)))
+
+
+@pullback.register(MatrixInverse)
+def _pullback_inverse(node: Apply[MatrixInverse, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    inverse = adjoint(node.outputs[0])
+    return [-matmul(matmul(inverse, cotangents[0]), inverse)]
+
+
+@pushforward.register(MatrixInverse)
+def _pushforward_inverse(node: Apply[MatrixInverse, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    (inverse,) = node.outputs
+    return [None if tangents[0] is None else -matmul(matmul(inverse, tangents[0]), inverse)]
+
+
+class MatrixPinv(MatrixOp):
+    """Moore-Penrose pseudo-inverse of a matrix of any shape, or of each one of a stack.
+
+    Derivatives: Golub and Pereyra (1973), "The differentiation of pseudo-inverses and nonlinear least squares
+    problems", for matrices whose rank does not change.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.pinv(T.constant([[2.0], [0.0]])).eval()
+    array([[0.5, 0. ]])
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack; ShapeError if it is none."""
+        matrix = as_matrices("pinv", x)
+        shape = matrix.type.shape
+        return Apply(
+            self, [matrix], [tensor_type(matrix.type.dtype, (*shape[:-2], shape[-1], shape[-2])).make_variable()]
+        )
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Use NumPy, which goes by singular values; LinAlgError for numbers that are not finite."""
+        try:
+            output_storage[0][0] = np.linalg.pinv(inputs[0]).astype(node.outputs[0].type.dtype, copy=False)
+        except np.linalg.LinAlgError as error:
+            raise linear_error(f"pinv: {error}", node, "look for NaN and infinities in the matrix") from None
+
+
+@pullback.register(MatrixPinv)
+def _pullback_pinv(node: Apply[MatrixPinv, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    undefined = no_complex_gradient(node)
+    if undefined is not None:
+        return undefined
+    (x,), (p,), v = node.inputs, node.outputs, as_tensor_variable(cotangents[0])
+    pt = transposed(p)
+    outside = v - matmul(matmul(v, x), p)
+    beyond = v - matmul(p, matmul(x, v))
+    first = matmul(matmul(p, transposed(v)), p)
+    second = matmul(matmul(p, pt), outside)
+    third = matmul(beyond, matmul(pt, p))
+    return [transposed(second + third - first)]
+
+
+@pushforward.register(MatrixPinv)
+def _pushforward_pinv(node: Apply[MatrixPinv, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None]
+    (x,), (p,), d = node.inputs, node.outputs, as_tensor_variable(tangents[0])
+    ph, dh = adjoint(p), adjoint(d)
+    outside = unit_like(x, -2) - matmul(x, p)
+    beyond = unit_like(x, -1) - matmul(p, x)
+    second = matmul(matmul(p, ph), matmul(dh, outside))
+    third = matmul(matmul(beyond, dh), matmul(ph, p))
+    return [second + third - matmul(matmul(p, d), p)]
+
+
+class Det(MatrixOp):
+    """Determinant of a square matrix, or of each one of a stack.
+
+    The gradient is ``det(x) * inv(x).T`` (Jacobi's formula), so that it needs an invertible matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.det(T.constant([[2.0, 0.0], [0.0, 4.0]])).eval()
+    array(8.)
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
+        matrix = as_matrices("det", x, square=True)
+        return Apply(self, [matrix], [tensor_type(matrix.type.dtype, matrix.type.shape[:-2]).make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Use NumPy; 0 for a singular matrix, LinAlgError for one that is not square."""
+        check_square("det", node, inputs[0])
+        output_storage[0][0] = np.asarray(np.linalg.det(inputs[0]), dtype=node.outputs[0].type.dtype)
+
+
+def _on_matrices(x: TensorLike) -> Tensor:
+    """Return one number for each matrix, so that it broadcasts over the matrix."""
+    variable = as_tensor_variable(x)
+    return dimshuffle(variable, [*range(variable.type.ndim), "x", "x"])
+
+
+def _trace_of_product(x: TensorLike, y: TensorLike) -> Tensor:
+    """Return ``trace(x @ y)`` of each pair without the product."""
+    return sum_over(as_tensor_variable(x) * transposed(y), axis=(-2, -1))
+
+
+@pullback.register(Det)
+def _pullback_det(node: Apply[Det, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    (x,), (value,) = node.inputs, node.outputs
+    return [_on_matrices(cotangents[0] * conj(value)) * adjoint(matrix_inverse(x))]
+
+
+@pushforward.register(Det)
+def _pushforward_det(node: Apply[Det, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    (x,), (value,), d = node.inputs, node.outputs, tangents[0]
+    return [None if d is None else value * _trace_of_product(matrix_inverse(x), d)]
+
+
+class SLogDet(MatrixOp):
+    """Sign of the determinant and logarithm of its size, without overflow; of each matrix of a stack.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> [float(v.eval()) for v in nlinalg.slogdet(T.constant([[0.0, 1.0], [1.0, 0.0]]))]
+    [-1.0, 0.0]
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
+        matrix = as_matrices("slogdet", x, square=True)
+        real = {"complex64": "float32", "complex128": "float64"}.get(matrix.type.dtype, matrix.type.dtype)
+        types = [tensor_type(dtype, matrix.type.shape[:-2]) for dtype in (matrix.type.dtype, real)]
+        return Apply(self, [matrix], [t.make_variable() for t in types])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Use NumPy; 0 and -inf for a singular matrix, LinAlgError for one that is not square."""
+        check_square("slogdet", node, inputs[0])
+        for storage, value, output in zip(output_storage, np.linalg.slogdet(inputs[0]), node.outputs, strict=True):
+            storage[0] = np.asarray(value, dtype=output.type.dtype)
+
+
+@pullback.register(SLogDet)
+def _pullback_slogdet(node: Apply[SLogDet, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    undefined = no_complex_gradient(node)
+    if undefined is not None:
+        return undefined
+    g = present(cotangents[1])
+    if g is None:
+        return [as_tensor_variable(node.inputs[0]).zeros_like()]  # the sign is a step function
+    return [_on_matrices(g) * transposed(matrix_inverse(node.inputs[0]))]
+
+
+@pushforward.register(SLogDet)
+def _pushforward_slogdet(node: Apply[SLogDet, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None, None]
+    change = _trace_of_product(matrix_inverse(node.inputs[0]), tangents[0])
+    return [as_tensor_variable(node.outputs[0]).zeros_like(), change]
+
+
+@shape_rule.register(MatrixInverse)
+def _shape_inverse(node: Apply[MatrixInverse, Tensor], input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+@shape_rule.register(MatrixPinv)
+def _shape_pinv(node: Apply[MatrixPinv, Tensor], input_shapes: list[Any]) -> list[Any]:
+    *front, rows, columns = input_shapes[0]
+    return [(*front, columns, rows)]
+
+
+@shape_rule.register(Det, SLogDet)
+def _shape_det(node: Apply[Det | SLogDet, Tensor], input_shapes: list[Any]) -> list[Any]:
+    return [tuple(input_shapes[0][:-2]) for _ in node.outputs]
+
+
+matrix_inverse = MatrixInverse()
+pinv = MatrixPinv()
+det = Det()
+
+
+def slogdet(x: TensorLike) -> tuple[Tensor, Tensor]:
+    """Return sign and logarithm of the size of the determinant; see :class:`SLogDet`."""
+    sign, logarithm = SLogDet()(x)
+    return sign, logarithm
+
+
+def trace(X: TensorLike) -> Tensor:
+    """Return the sum of the main diagonal of a matrix, or of each matrix of a stack.
+
+    Raises
+    ------
+    ShapeError
+        If `X` has less than two dimensions.
+    """
+    matrix = as_tensor_variable(X) if as_tensor_variable(X).type.ndim >= 2 else as_matrices("trace", X)
+    return sum_over(diagonal(matrix, 0, -2 % matrix.type.ndim, -1 % matrix.type.ndim), axis=-1)

@@ -1,0 +1,262 @@
+"""Solutions of systems of linear equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.scalar import upcast
+
+from ..._core._convert import as_tensor_variable
+from ..._core._type import tensor_type
+from ..._core._typing import Array, TensorLike
+from ..._core._variable import Tensor
+from ..._errors import ShapeError
+from ...creation import alloc, tril, triu
+from ...elemwise import broadcast_static, cast, conj, dimshuffle
+from ...linear import matmul, outer
+from ...shape import shape_i
+from .._matrices._lazy import scipy_linalg
+from .._matrices._operands import (
+    MatrixOp,
+    adjoint,
+    as_matrices,
+    check_square,
+    gradient_of_triangle,
+    linear_error,
+    mirrored,
+    total_of,
+)
+
+_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
+_TRANSPOSED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
+_SINGULAR = "the equations have no unique solution; use nlinalg.lstsq"
+
+
+class Solve(MatrixOp):
+    """Solution x of ``A @ x == b``, where b is a vector, a matrix, or a stack of matrices as A is.
+
+    Derivatives: Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode
+    automatic differentiation", section 2.3.1. Where a part of A only is read, its gradient lies in that part.
+
+    Parameters
+    ----------
+    A_structure : {"general", "symmetric", "lower_triangular", "upper_triangular"}
+        What A is known to be; of a triangular matrix the other triangle is not read.
+    lower : bool
+        Which triangle of a symmetric matrix is read.
+    overwrite_A, overwrite_b : bool
+        Whether A or b may be overwritten. Functions then refuse to run on values that others can see.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.Solve()(T.constant([[2.0, 0.0], [0.0, 4.0]]), T.constant([2.0, 2.0])).eval()
+    array([1. , 0.5])
+    """
+
+    __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b")
+
+    def __init__(
+        self,
+        A_structure: str = "general",
+        lower: bool = False,
+        overwrite_A: bool = False,
+        overwrite_b: bool = False,
+    ) -> None:
+        if A_structure not in _STRUCTURES:
+            raise ValueError(
+                compose(f"Solve: unknown A_structure={A_structure!r}", mend=f"use one of {', '.join(_STRUCTURES)}")
+            )
+        self.A_structure, self.lower = A_structure, bool(lower)
+        self.overwrite_A, self.overwrite_b = bool(overwrite_A), bool(overwrite_b)
+        overwritten = [i for i, flag in enumerate((self.overwrite_A, self.overwrite_b)) if flag]
+        self.destroy_map = {0: overwritten} if overwritten else {}
+
+    def make_node(self, A: TensorLike, b: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to matrix and right-hand side.
+
+        Raises
+        ------
+        ShapeError
+            If the numbers of dimensions do not fit, or lengths are known and differ.
+        """
+        matrix, right = as_matrices("solve", A, square=True), as_matrices("solve", b, least=1)
+        if right.type.ndim != matrix.type.ndim and not (matrix.type.ndim == 2 and right.type.ndim == 1):
+            raise ShapeError(
+                compose(
+                    "solve: a matrix takes a vector or a matrix, a stack of matrices a stack of matrices",
+                    where=[describe(matrix), describe(right)],
+                    mend="use slinalg.solve, which brings stacks together",
+                )
+            )
+        dtype = upcast(matrix.type.dtype, right.type.dtype)
+        matrix, right = cast(matrix, dtype), cast(right, dtype)
+        rows, given = matrix.type.shape[-2], right.type.shape[max(right.type.ndim - 2, 0)]
+        if rows is not None and given is not None and rows != given:
+            raise ShapeError(
+                compose(
+                    f"solve: the matrix has {rows} rows, the right-hand side {given}",
+                    where=[describe(matrix), describe(right)],
+                )
+            )
+        return Apply(self, [matrix, right], [tensor_type(dtype, right.type.shape).make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Solve with LAPACK; LinAlgError for a singular matrix or one that is not square, ValueError for lengths."""
+        a, b = inputs
+        check_square("solve", node, a)
+        if a.shape[-1] != b.shape[max(b.ndim - 2, 0)] or (b.ndim > 2 and a.shape[:-2] != b.shape[:-2]):
+            raise ValueError(
+                compose(
+                    f"solve: shapes {a.shape} and {b.shape} do not fit",
+                    where=[describe(v) for v in node.inputs],
+                    mend="the right-hand side needs as many rows as the matrix",
+                )
+            )
+        try:
+            output_storage[0][0] = self._solution(a, b)
+        except np.linalg.LinAlgError:
+            raise linear_error("solve: Singular matrix", node, _SINGULAR) from None
+
+    def _solution(self, a: Array, b: Array) -> Any:
+        if self.A_structure == "general":
+            return np.linalg.solve(a, b)
+        if not b.size:
+            return np.zeros_like(b)
+        result = np.empty(b.shape, b.dtype)
+        for place in np.ndindex(a.shape[:-2]):
+            result[place] = self._one_solution(a[place], b[place])
+        return result
+
+    def _one_solution(self, a: Array, b: Array) -> Any:
+        linalg = scipy_linalg()
+        if self.A_structure != "symmetric":
+            lower = self.A_structure == "lower_triangular"
+            return linalg.solve_triangular(a, b, lower=lower, overwrite_b=self.overwrite_b, check_finite=False)
+        solver = linalg.get_lapack_funcs("sysv", (a, b))
+        _, _, x, info = solver(a, b, lower=self.lower, overwrite_a=self.overwrite_A, overwrite_b=self.overwrite_b)
+        if info > 0:
+            raise np.linalg.LinAlgError
+        return x.reshape(b.shape)
+
+
+def _part_that_is_read(op: Solve, x: Tensor, *, gradient: bool) -> Tensor:
+    """Return what of a gradient by A (or of a change of A) matters."""
+    match op.A_structure:
+        case "lower_triangular":
+            return tril(x)
+        case "upper_triangular":
+            return triu(x)
+        case "symmetric":
+            return gradient_of_triangle(x, op.lower) if gradient else mirrored(x, op.lower)
+        case _:
+            return x
+
+
+@pullback.register(Solve)
+def _pullback(node: Apply[Solve, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    op, (a, _), (x,) = node.op, node.inputs, node.outputs
+    adjoint_solve = Solve(
+        _TRANSPOSED.get(op.A_structure, op.A_structure), op.lower if op.A_structure == "symmetric" else False
+    )
+    if op.A_structure == "symmetric":
+        by_b: Tensor = adjoint_solve(conj(a), cotangents[0])
+    else:
+        by_b = adjoint_solve(adjoint(a), cotangents[0])
+    by_a = outer(by_b, conj(x)) if by_b.type.ndim == 1 else matmul(by_b, adjoint(x))
+    return [-_part_that_is_read(op, by_a, gradient=True), by_b]
+
+
+@pushforward.register(Solve)
+def _pushforward(node: Apply[Solve, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    op, (a, _), (x,), (da, db) = node.op, node.inputs, node.outputs, tangents
+    if da is None and db is None:
+        return [None]
+    by_a = None if da is None else -matmul(_part_that_is_read(op, as_tensor_variable(da), gradient=False), x)
+    change = total_of([by_a, None if db is None else as_tensor_variable(db)])
+    return [Solve(op.A_structure, op.lower)(a, change)]
+
+
+@shape_rule.register(Solve)
+def _shape(node: Apply[Solve, Tensor], input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[1]]
+
+
+def _same_stacks(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Bring two stacks of matrices to the same dimensions before the last two."""
+    ndim = max(a.type.ndim, b.type.ndim)
+    both = [dimshuffle(v, ["x"] * (ndim - v.type.ndim) + list(range(v.type.ndim))) for v in (a, b)]
+    fronts = [v.type.clone(shape=v.type.shape[:-2]).make_variable() for v in both]
+    broadcast_static("solve", fronts, [a, b])
+    full = []
+    for v, other in (both, both[::-1]):
+        broadcasted = [v.type.shape[i] == 1 and other.type.shape[i] != 1 for i in range(ndim - 2)]
+        if any(broadcasted):
+            lengths = [shape_i(other if s else v, i) for i, s in enumerate(broadcasted)]
+            v = alloc(v, *lengths, shape_i(v, ndim - 2), shape_i(v, ndim - 1))
+        full.append(v)
+    return full[0], full[1]
+
+
+def _solved(op: Solve, a: TensorLike, b: TensorLike) -> Tensor:
+    matrix, right = as_matrices("solve", a, square=True), as_matrices("solve", b, least=1)
+    if matrix.type.ndim == 2 and right.type.ndim <= 2:
+        plain: Tensor = op(matrix, right)
+        return plain
+    if right.type.ndim == 1:
+        columns = dimshuffle(right, [*["x"] * (matrix.type.ndim - 2), 0, "x"])
+        solutions: Tensor = op(*_same_stacks(matrix, columns))
+        return dimshuffle(solutions, list(range(matrix.type.ndim - 1)))
+    result: Tensor = op(*_same_stacks(matrix, right))
+    return result
+
+
+def solve(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return the solution x of ``a @ x == b``.
+
+    Parameters
+    ----------
+    a : tensor_like, shape (..., M, M)
+    b : tensor_like, shape (M,) or (..., M, N)
+        The dimensions of stacks broadcast where they are declared to have length 1.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `b`.
+
+    Raises
+    ------
+    ShapeError
+        If shapes are known and do not fit.
+    numpy.linalg.LinAlgError
+        When it runs, for a singular matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.solve(T.constant([[2.0, 0.0], [0.0, 4.0]]), T.constant([2.0, 2.0])).eval()
+    array([1. , 0.5])
+    """
+    return _solved(Solve(), a, b)
+
+
+def solve_lower_triangular(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return :func:`solve` for a lower triangular `a`; what stands above its diagonal is not read."""
+    return _solved(Solve("lower_triangular", lower=True), a, b)
+
+
+def solve_upper_triangular(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return :func:`solve` for an upper triangular `a`; what stands below its diagonal is not read."""
+    return _solved(Solve("upper_triangular", lower=False), a, b)
+
+
+solve_symmetric = Solve("symmetric")

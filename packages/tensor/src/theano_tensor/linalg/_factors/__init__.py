@@ -1,0 +1,1 @@
+"""Factors of matrices: Cholesky's, those with orthonormal columns, and eigenvalues."""

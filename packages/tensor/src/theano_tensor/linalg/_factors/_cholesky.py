@@ -1,0 +1,214 @@
+"""Cholesky factors of positive definite matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
+
+from ..._core._convert import as_tensor_variable
+from ..._core._typing import Array, TensorLike
+from ..._core._variable import Tensor
+from ...elemwise import isnan, switch
+from ...linear import matmul
+from ...reduce import any as any_of
+from .._equations._solve import solve_lower_triangular, solve_upper_triangular
+from .._matrices._operands import (
+    MatrixOp,
+    adjoint,
+    as_matrices,
+    check_square,
+    half_triangle,
+    linear_error,
+    mirrored,
+    must_be_real,
+    no_complex_gradient,
+    pulled_through,
+    transposed,
+)
+
+_NOT_DEFINITE = "add a small multiple of the identity to it, or use Cholesky(on_error='nan')"
+
+
+class Cholesky(MatrixOp):
+    """Triangular factor of a positive definite matrix, or of each one of a stack.
+
+    Only the triangle that the factor fills is read. The gradient lies in that triangle, too: Murray (2016),
+    "Differentiation of the Cholesky decomposition", arXiv:1602.07527; the symbolic form of its equations 8 to 10 gives
+    the derivatives of the gradient.
+
+    Parameters
+    ----------
+    lower : bool
+        Whether L with ``L @ L.T == x`` is wanted, or U with ``U.T @ U == x``.
+    on_error : {"raise", "nan"}
+        What becomes of a matrix that is not positive definite: LinAlgError, or a factor full of NaN.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.cholesky(T.constant([[4.0, 2.0], [2.0, 10.0]])).eval()
+    array([[2., 0.],
+           [1., 3.]])
+    """
+
+    __props__ = ("lower", "on_error")
+
+    def __init__(self, lower: bool = True, on_error: str = "raise") -> None:
+        if on_error not in ("raise", "nan"):
+            raise ValueError(compose(f"Cholesky: unknown on_error={on_error!r}", mend="use 'raise' or 'nan'"))
+        self.lower, self.on_error = bool(lower), on_error
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
+        matrix = as_matrices("cholesky", x, square=True)
+        return Apply(self, [matrix], [matrix.type.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Factor with LAPACK."""
+        (x,) = inputs
+        check_square("cholesky", node, x)
+        try:
+            output_storage[0][0] = self._factor(x)
+        except np.linalg.LinAlgError:
+            if self.on_error == "raise":
+                raise linear_error("cholesky: Matrix is not positive definite", node, _NOT_DEFINITE) from None
+            output_storage[0][0] = self._factor_or_nan(x)
+
+    def _factor(self, x: Array) -> Any:
+        """Return the factor; NumPy reads the lower triangle and knows the lower factor only."""
+        if self.lower:
+            return np.linalg.cholesky(x)
+        return np.ascontiguousarray(np.swapaxes(np.linalg.cholesky(np.swapaxes(x, -1, -2)), -1, -2))
+
+    def _factor_or_nan(self, x: Array) -> Any:
+        result = np.full(x.shape, np.nan, dtype=x.dtype)
+        for place in np.ndindex(x.shape[:-2]):
+            try:
+                result[place] = self._factor(x[place])
+            except np.linalg.LinAlgError:
+                continue
+        return result
+
+
+def cholesky_gradient(factor: TensorLike, g: TensorLike, lower: bool = True) -> Tensor:
+    """Return the gradient by the triangle that was read, given the factor and the gradient by it."""
+    if not lower:
+        return transposed(cholesky_gradient(transposed(factor), transposed(g)))
+    upper = transposed(factor)
+    inner = half_triangle(matmul(upper, g))
+    # inv(L).T @ inner @ inv(L), by two solutions.
+    left = solve_upper_triangular(upper, inner)
+    both = transposed(solve_upper_triangular(upper, transposed(left)))
+    return half_triangle(both + transposed(both))
+
+
+@pullback.register(Cholesky)
+def _pullback_cholesky(node: Apply[Cholesky, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    undefined = no_complex_gradient(node)
+    if undefined is not None:
+        return undefined
+    factor = as_tensor_variable(node.outputs[0])
+    slope: Tensor = CholeskyGrad(node.op.lower)(node.inputs[0], factor, cotangents[0])
+    if node.op.on_error == "nan":
+        # Where there is no factor there is no gradient, not even by the half that is not read.
+        slope = switch(any_of(isnan(factor), axis=(-2, -1), keepdims=True), np.asarray(np.nan, slope.type.dtype), slope)
+    return [slope]
+
+
+@pushforward.register(Cholesky)
+def _pushforward_cholesky(node: Apply[Cholesky, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None]
+    undefined = no_complex_gradient(node)
+    if undefined is not None:
+        return undefined
+    lower = node.op.lower
+    d, factor = mirrored(tangents[0], lower), as_tensor_variable(node.outputs[0])
+    low = factor if lower else transposed(factor)
+    inner = solve_lower_triangular(low, transposed(solve_lower_triangular(low, d)))
+    change = matmul(low, half_triangle(inner))
+    return [change if lower else transposed(change)]
+
+
+class CholeskyGrad(MatrixOp):
+    """Gradient by a positive definite matrix, given the matrix, its factor, and the gradient by the factor.
+
+    Computed by the algorithm of Smith (1995), "Differentiation of the Cholesky algorithm", Journal of Computational
+    and Graphical Statistics 4(2), column by column; natively by its form in blocks of Murray (2016), section 4.
+
+    Parameters
+    ----------
+    lower : bool
+        Which factor it is.
+    """
+
+    __props__ = ("lower",)
+
+    def __init__(self, lower: bool = True) -> None:
+        self.lower = bool(lower)
+
+    def make_node(self, x: TensorLike, l: TensorLike, dz: TensorLike) -> Apply[Self, Tensor]:  # noqa: E741  # the documented name
+        """Apply to matrix, factor, and gradient by the factor; ShapeError if one of them is no matrix."""
+        parts = [must_be_real("CholeskyGrad", as_matrices("CholeskyGrad", v, square=True)) for v in (x, l, dz)]
+        return Apply(self, parts, [parts[0].type.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Go through the columns from the last to the first."""
+        _, factor, g = (v if self.lower else np.swapaxes(v, -1, -2) for v in inputs)
+        result = np.tril(g).astype(node.outputs[0].type.dtype)
+        for place in np.ndindex(result.shape[:-2]):
+            _smith(result[place], factor[place])
+        output_storage[0][0] = result if self.lower else np.ascontiguousarray(np.swapaxes(result, -1, -2))
+
+    def expression(self, x: TensorLike, factor: TensorLike, g: TensorLike) -> Tensor:
+        """Return the same as an expression, of which derivatives are known."""
+        return cholesky_gradient(factor, g, self.lower)
+
+
+def _smith(f: Any, factor: Any) -> None:
+    """Turn the gradient by a lower factor into the one by the matrix, in place."""
+    for k in range(len(f) - 1, -1, -1):
+        below = slice(k + 1, None)
+        column = f[below, k]
+        # What column k contributed to the columns behind it.
+        column -= np.tril(f[below, below]) @ factor[below, k]
+        column -= np.tril(f[below, below]).T @ factor[below, k]
+        column /= factor[k, k]
+        f[k, k] -= factor[below, k] @ column
+        f[k, k] /= 2.0 * factor[k, k]
+
+
+@pullback.register(CholeskyGrad)
+def _pullback_grad(node: Apply[CholeskyGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    return pulled_through(node.op.expression(*node.inputs), node.inputs, cotangents[0])
+
+
+@shape_rule.register(Cholesky, CholeskyGrad)
+def _shape(node: Apply[Cholesky | CholeskyGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+cholesky = Cholesky()
+
+
+def cholesky_solve(factor: TensorLike, b: TensorLike, lower: bool = True) -> Tensor:
+    """Return the solution x of ``a @ x == b``, given the Cholesky factor of a.
+
+    Parameters
+    ----------
+    factor : tensor_like, shape (..., M, M)
+    b : tensor_like, shape (M,) or (..., M, N)
+    lower : bool
+        Which factor it is.
+    """
+    low = as_tensor_variable(factor) if lower else adjoint(factor)
+    return solve_upper_triangular(adjoint(low), solve_lower_triangular(low, b))

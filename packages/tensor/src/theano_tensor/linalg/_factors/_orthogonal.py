@@ -1,0 +1,302 @@
+"""Factors with orthonormal columns: QR and singular values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from theano_graph import Apply, Variable, compose, pullback, shape_rule
+
+from ..._core._convert import as_tensor_variable
+from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
+from ...creation import tril
+from ...elemwise import minimum
+from ...gradient import grad_undefined
+from ...joining import concatenate
+from ...linear import matmul
+from ...shape import shape_i
+from .._equations._solve import solve_upper_triangular
+from .._matrices._operands import (
+    MatrixOp,
+    as_matrices,
+    linear_error,
+    no_complex_gradient,
+    present,
+    reciprocal_gaps,
+    scaled_columns,
+    scaled_rows,
+    static_square,
+    total_of,
+    transposed,
+)
+
+_FINITE = "look for NaN and infinities in the matrix"
+_REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+def _least(rows: int | None, columns: int | None) -> int | None:
+    return None if rows is None or columns is None else min(rows, columns)
+
+
+class _QR(MatrixOp):
+    """What both forms of the QR decomposition share."""
+
+    __props__ = ("mode",)
+    modes: tuple[str, ...] = ()
+
+    def __init__(self, mode: str) -> None:
+        if mode not in self.modes:
+            raise ValueError(
+                compose(f"{type(self).__name__}: unknown mode={mode!r}", mend=f"use one of {', '.join(self.modes)}")
+            )
+        self.mode = mode
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix, or to a stack where the mode is not 'raw'."""
+        matrix = as_matrices("qr", x)
+        *front, rows, columns = matrix.type.shape
+        k = _least(rows, columns)
+        shapes = {
+            "reduced": [(*front, rows, k), (*front, k, columns)],
+            "complete": [(*front, rows, rows), (*front, rows, columns)],
+            "r": [(*front, k, columns)],
+            "raw": [(*front, columns, rows), (*front, k)],
+        }[self.mode]
+        return Apply(self, [matrix], [tensor_type(matrix.type.dtype, s).make_variable() for s in shapes])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Decompose with LAPACK."""
+        found = np.linalg.qr(inputs[0], mode=self.mode)  # type: ignore[call-overload]  # checked above
+        values = (found,) if self.mode == "r" else tuple(found)
+        for storage, value, output in zip(output_storage, values, node.outputs, strict=True):
+            storage[0] = np.asarray(value, dtype=output.type.dtype)
+
+
+class QRFull(_QR):
+    """QR decomposition with two results: q with orthonormal columns and upper triangular r; or LAPACK's raw form.
+
+    Derivatives: Walter, Lehmann and Lamour (2012), "On evaluating higher-order derivatives of the QR decomposition
+    of tall matrices with full column rank in forward and reverse mode"; Roberts and Roberts (2020), "QR and LQ
+    decomposition matrix backpropagation algorithms for square, wide, and deep matrices".
+
+    Parameters
+    ----------
+    mode : {"reduced", "complete", "raw"}
+    """
+
+    modes = ("reduced", "complete", "raw")
+
+
+class QRIncomplete(_QR):
+    """QR decomposition of which the upper triangular r is wanted only.
+
+    Parameters
+    ----------
+    mode : {"r"}
+    """
+
+    modes = ("r",)
+
+    def __init__(self, mode: str = "r") -> None:
+        super().__init__(mode)
+
+
+def _qr_gradient(x: Tensor, q: Tensor, r: Tensor, gq: Tensor | None, gr: Tensor | None) -> Tensor:
+    """Return the gradient by `x` of a reduced decomposition, of any shape."""
+    k = shape_i(r, r.type.ndim - 2)
+    gr = r.zeros_like() if gr is None else gr
+    square, beyond, by_square, by_beyond = r[..., :k], x[..., k:], gr[..., :k], gr[..., k:]
+    # The columns beyond the first k are `q @ r`, too, and q depends on the first ones only.
+    by_q = total_of([gq, matmul(beyond, transposed(by_beyond))])
+    assert by_q is not None
+    inner = matmul(square, transposed(by_square)) - matmul(transposed(by_q), q)
+    symmetric = tril(inner) + transposed(tril(inner, -1))
+    left = by_q + matmul(q, symmetric)
+    by_first = transposed(solve_upper_triangular(square, transposed(left)))
+    joined: Tensor = concatenate([by_first, matmul(q, by_beyond)], axis=by_first.type.ndim - 1)
+    return joined
+
+
+@pullback.register(QRFull)
+def _pullback_qr(node: Apply[QRFull, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    undefined = no_complex_gradient(node)
+    if undefined is not None:
+        return undefined
+    (x,), (q, r) = node.inputs, node.outputs
+    if node.op.mode == "raw" or (node.op.mode == "complete" and not static_square(x)):
+        return [grad_undefined(node.op, 0, x, "not all of q is determined by the matrix; use mode='reduced'")]
+    gq, gr = map(present, cotangents)
+    return [_qr_gradient(as_tensor_variable(x), q, as_tensor_variable(r), gq, gr)]
+
+
+@pullback.register(QRIncomplete)
+def _pullback_r(node: Apply[QRIncomplete, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    undefined = no_complex_gradient(node)
+    if undefined is not None:
+        return undefined
+    x = as_tensor_variable(node.inputs[0])
+    q, r = QRFull("reduced")(x)
+    return [_qr_gradient(x, q, r, None, as_tensor_variable(cotangents[0]))]
+
+
+class SVD(MatrixOp):
+    """Singular value decomposition ``x == u @ diag(s) @ vt`` of a matrix, or of each one of a stack.
+
+    The results are u, s (descending) and vt, as in NumPy. Derivatives: Giles (2008), section 3.2; Townsend (2016),
+    "Differentiating the singular value decomposition". Those of u and vt do not exist for equal singular values.
+
+    Parameters
+    ----------
+    full_matrices : bool
+        Whether u and vt are square, or have min(M, N) columns and rows.
+    compute_uv : bool
+        False: s is the only result.
+    """
+
+    __props__ = ("full_matrices", "compute_uv")
+
+    def __init__(self, full_matrices: bool = True, compute_uv: bool = True) -> None:
+        self.full_matrices, self.compute_uv = bool(full_matrices), bool(compute_uv)
+
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack; ShapeError if it is none."""
+        matrix = as_matrices("svd", x)
+        dtype, (*front, rows, columns) = matrix.type.dtype, matrix.type.shape
+        k = _least(rows, columns)
+        s = tensor_type(_REAL.get(dtype, dtype), (*front, k))
+        if not self.compute_uv:
+            return Apply(self, [matrix], [s.make_variable()])
+        u = tensor_type(dtype, (*front, rows, rows if self.full_matrices else k))
+        vt = tensor_type(dtype, (*front, columns if self.full_matrices else k, columns))
+        return Apply(self, [matrix], [t.make_variable() for t in (u, s, vt)])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Decompose with LAPACK; LinAlgError where it does not converge."""
+        try:
+            found: Any = np.linalg.svd(inputs[0], self.full_matrices, self.compute_uv)  # type: ignore[call-overload]
+        except np.linalg.LinAlgError as error:
+            raise linear_error(f"svd: {error}", node, _FINITE) from None
+        for storage, value in zip(output_storage, found if self.compute_uv else (found,), strict=True):
+            storage[0] = value
+
+
+@pullback.register(SVD)
+def _pullback_svd(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    undefined = no_complex_gradient(node)
+    if undefined is not None:
+        return undefined
+    op, x = node.op, node.inputs[0]
+    gu, gs, gvt = map(present, cotangents) if op.compute_uv else (None, present(cotangents[0]), None)
+    if gu is None and gvt is None:
+        assert gs is not None
+        u, _, vt = SVD(full_matrices=False)(x)
+        return [matmul(scaled_columns(u, gs), vt)]
+    if op.full_matrices and not static_square(x):
+        return [grad_undefined(op, 0, x, "not all of u and vt is determined by the matrix; use full_matrices=False")]
+    u, s, vt = map(as_tensor_variable, node.outputs)
+    return [_svd_gradient(u, s, vt, gu, gs, gvt)]
+
+
+def _svd_gradient(
+    u: Tensor,
+    s: Tensor,
+    vt: Tensor,
+    gu: Tensor | None,
+    gs: Tensor | None,
+    gvt: Tensor | None,
+) -> Tensor:
+    ut, v, gaps, terms = transposed(u), transposed(vt), reciprocal_gaps(s * s), []
+    if gu is not None:
+        rotated = matmul(ut, gu)
+        inner = scaled_columns(gaps * (rotated - transposed(rotated)), s)
+        outside = scaled_columns(gu - matmul(u, rotated), 1 / s)
+        terms.append(matmul(matmul(u, inner) + outside, vt))
+    if gs is not None:
+        terms.append(matmul(scaled_columns(u, gs), vt))
+    if gvt is not None:
+        rotated = matmul(gvt, v)
+        inner = scaled_rows(s, gaps * (transposed(rotated) - rotated))
+        outside = scaled_rows(1 / s, gvt - matmul(rotated, vt))
+        terms.append(matmul(u, matmul(inner, vt) + outside))
+    total = total_of(terms)
+    assert total is not None
+    return total
+
+
+@shape_rule.register(QRFull, QRIncomplete)
+def _shape_qr(node: Apply[QRFull | QRIncomplete, Tensor], input_shapes: list[Any]) -> list[Any]:
+    *front, rows, columns = input_shapes[0]
+    k = minimum(rows, columns)
+    return {
+        "reduced": [(*front, rows, k), (*front, k, columns)],
+        "complete": [(*front, rows, rows), (*front, rows, columns)],
+        "r": [(*front, k, columns)],
+        "raw": [(*front, columns, rows), (*front, k)],
+    }[node.op.mode]
+
+
+@shape_rule.register(SVD)
+def _shape_svd(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    *front, rows, columns = input_shapes[0]
+    k, full = minimum(rows, columns), node.op.full_matrices
+    if not node.op.compute_uv:
+        return [(*front, k)]
+    return [(*front, rows, rows if full else k), (*front, k), (*front, columns if full else k, columns)]
+
+
+def qr(a: TensorLike, mode: str = "reduced") -> Any:
+    """Return the QR decomposition ``a == q @ r``, where q has orthonormal columns and r is upper triangular.
+
+    Parameters
+    ----------
+    a : tensor_like, shape (..., M, N)
+    mode : {"reduced", "complete", "r", "raw"}
+        With K = min(M, N): q, r of shapes (M, K), (K, N); of shapes (M, M), (M, N); r alone, (K, N); or LAPACK's h
+        and tau, (N, M), (K,).
+
+    Returns
+    -------
+    list of Tensor, or Tensor
+        The latter with mode "r".
+
+    Raises
+    ------
+    ValueError
+        If the mode is unknown.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> q, r = nlinalg.qr(T.dmatrix("a"))
+    """
+    op: _QR = QRIncomplete(mode) if mode == "r" else QRFull(mode)
+    return op(a)
+
+
+def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Return u, s and vt of the singular value decomposition, or s alone; see :class:`SVD`.
+
+    Parameters
+    ----------
+    a : tensor_like, shape (..., M, N)
+    full_matrices : bool
+        Whether u and vt have shapes (M, M) and (N, N), or (M, K) and (K, N) with K = min(M, N).
+    compute_uv : bool
+        Whether u and vt are wanted.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> u, s, vt = nlinalg.svd(T.dmatrix("a"), full_matrices=False)
+    """
+    return SVD(full_matrices, compute_uv)(a)

@@ -1,0 +1,210 @@
+"""What all operations on matrices share: which operands they take, and small expressions that their rules are made of.
+
+A stack of matrices has them in its last two dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast as typed
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pushforward
+
+from ..._core._convert import as_tensor_variable
+from ..._core._dtypes import COMPLEX_DTYPES
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
+from ..._errors import DTypeError, ShapeError
+from ...creation import arange, eye
+from ...elemwise import cast, conj, dimshuffle, eq, gt, lt, switch
+from ...gradient import DisconnectedType, Lop, derived_pushforward, grad_undefined
+from ...shape import shape_i
+
+_WORKING_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
+
+
+class MatrixOp(Op):
+    """An op with rules for its derivatives, which can also be asked for in the way of ops that users write."""
+
+
+pushforward.register(MatrixOp)(derived_pushforward)
+
+
+def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 2) -> Tensor:
+    """Return `x` as a tensor of floating-point numbers that linear algebra takes.
+
+    Integers become float64, float16 becomes float32.
+
+    Parameters
+    ----------
+    name : str
+        Of the operation, for errors.
+    x : tensor_like
+    square : bool
+        Whether the last two lengths must be equal.
+    least : int
+        Number of dimensions at least.
+
+    Raises
+    ------
+    ShapeError
+        For too few dimensions, or lengths that are known and differ.
+    """
+    variable = as_tensor_variable(x)
+    if variable.type.ndim < least:
+        what = "a matrix (or a stack of matrices)" if least == 2 else "a vector or a matrix"
+        raise ShapeError(compose(f"{name} takes {what}", where=[describe(variable)], mend="use T.reshape"))
+    if square:
+        rows, columns = variable.type.shape[-2:]
+        if rows is not None and columns is not None and rows != columns:
+            raise ShapeError(
+                compose(
+                    f"{name} takes a square matrix, this one is {rows} by {columns}",
+                    where=[describe(variable)],
+                    mend="use nlinalg.pinv or nlinalg.lstsq for matrices that are not square",
+                )
+            )
+    if variable.type.dtype in _WORKING_DTYPES:
+        return variable
+    wanted = "float32" if variable.type.dtype == "float16" else "float64"
+    return cast(variable, wanted)
+
+
+def must_be_real(name: str, x: Tensor) -> Tensor:
+    """Return `x`; DTypeError if it is complex."""
+    if x.type.dtype in COMPLEX_DTYPES:
+        raise DTypeError(compose(f"{name} takes real numbers", where=[describe(x)], mend="use T.real and T.imag"))
+    return x
+
+
+def check_square(name: str, node: Apply[Any, Tensor], value: Any) -> None:
+    """Raise LinAlgError if an array holds no square matrices."""
+    if value.shape[-1] != value.shape[-2]:
+        raise linear_error(
+            f"{name}: the matrix is {value.shape[-2]} by {value.shape[-1]}, not square",
+            node,
+            "use nlinalg.pinv or nlinalg.lstsq for matrices that are not square",
+        )
+
+
+def linear_error(what: str, node: Apply[Any, Tensor], mend: str) -> np.linalg.LinAlgError:
+    """Return the error of linear algebra that names the inputs of a node."""
+    return np.linalg.LinAlgError(compose(what, where=[describe(v) for v in node.inputs], mend=mend))
+
+
+def static_square(x: Tensor) -> bool:
+    """Tell whether the matrices of a tensor are known to be square."""
+    rows, columns = x.type.shape[-2:]
+    return rows is not None and rows == columns
+
+
+def transposed(x: TensorLike) -> Tensor:
+    """Return a stack with each matrix transposed."""
+    variable = as_tensor_variable(x)
+    ndim = variable.type.ndim
+    return dimshuffle(variable, [*range(ndim - 2), ndim - 1, ndim - 2])
+
+
+def adjoint(x: TensorLike) -> Tensor:
+    """Return a stack with each matrix transposed and conjugated."""
+    return conj(transposed(x))
+
+
+def scaled_columns(x: TensorLike, factors: TensorLike) -> Tensor:
+    """Return ``x @ diag(factors)``."""
+    v = as_tensor_variable(factors)
+    ndim = v.type.ndim
+    result: Tensor = x * dimshuffle(v, [*range(ndim - 1), "x", ndim - 1])
+    return result
+
+
+def scaled_rows(factors: TensorLike, x: TensorLike) -> Tensor:
+    """Return ``diag(factors) @ x``."""
+    v = as_tensor_variable(factors)
+    result: Tensor = dimshuffle(v, [*range(v.type.ndim), "x"]) * x
+    return result
+
+
+def unit_like(x: TensorLike, axis: int = -2) -> Tensor:
+    """Return the identity matrix as large as one length of `x`, in its dtype."""
+    variable = as_tensor_variable(x)
+    return eye(shape_i(variable, axis % variable.type.ndim), dtype=variable.type.dtype)
+
+
+def _places(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return row and column numbers, so that they broadcast over the matrices of `x`."""
+    ndim = x.type.ndim
+    rows, columns = arange(shape_i(x, ndim - 2)), arange(shape_i(x, ndim - 1))
+    front = ["x"] * (ndim - 2)
+    return dimshuffle(rows, [*front, 0, "x"]), dimshuffle(columns, [*front, "x", 0])
+
+
+def half_triangle(x: TensorLike, lower: bool = True) -> Tensor:
+    """Return one triangle of each matrix with half of the diagonal, and zeros elsewhere."""
+    variable = as_tensor_variable(x)
+    rows, columns = _places(variable)
+    inside = (gt if lower else lt)(rows, columns)
+    zero, half = np.zeros((), variable.type.dtype), np.asarray(0.5, variable.type.dtype)
+    result: Tensor = switch(inside, variable, switch(eq(rows, columns), variable * half, zero))
+    return result
+
+
+def gradient_of_triangle(x: TensorLike, lower: bool = True) -> Tensor:
+    """Return the gradient by the triangle that is read, given the one by all elements of a symmetric matrix."""
+    return half_triangle(x + transposed(x), lower)
+
+
+def mirrored(x: TensorLike, lower: bool = True) -> Tensor:
+    """Return the symmetric matrices of which one triangle is given."""
+    half = half_triangle(x, lower)
+    return half + transposed(half)
+
+
+def without_diagonal(x: TensorLike) -> Tensor:
+    """Return each matrix with zeros on its diagonal, whatever stands there."""
+    variable = as_tensor_variable(x)
+    result: Tensor = switch(eq(*_places(variable)), np.zeros((), variable.type.dtype), variable)
+    return result
+
+
+def reciprocal_gaps(values: TensorLike) -> Tensor:
+    """Return F with ``F[i, j] = 1 / (values[j] - values[i])`` off the diagonal and 0 on it."""
+    v = as_tensor_variable(values)
+    ndim = v.type.ndim
+    front = list(range(ndim - 1))
+    gaps = dimshuffle(v, [*front, "x", ndim - 1]) - dimshuffle(v, [*front, ndim - 1, "x"])
+    rows, columns = _places(gaps)
+    same = eq(rows, columns)
+    one, zero = np.ones((), v.type.dtype), np.zeros((), v.type.dtype)
+    result: Tensor = switch(same, zero, one / switch(same, one, gaps))
+    return result
+
+
+def present(cotangent: Variable) -> Tensor | None:
+    """Return a cotangent, or None where nothing depends on the output."""
+    return None if isinstance(cotangent.type, DisconnectedType) else as_tensor_variable(cotangent)
+
+
+def total_of(terms: Sequence[Tensor | None]) -> Tensor | None:
+    """Return the sum of the terms that there are, None if there is none."""
+    total: Tensor | None = None
+    for term in terms:
+        total = term if total is None else total if term is None else total + term
+    return total
+
+
+def pulled_through(expression: Any, inputs: Sequence[Variable], g: Variable) -> list[Variable | None]:
+    """Return the gradients of an expression that has the value of an op, by each of `inputs`."""
+    # One input may be computed from another; what flows there is not the business of this op.
+    found = Lop(expression, list(inputs), g, consider_constant=list(inputs), disconnected_inputs="ignore")
+    return list(typed("list[Variable]", found))
+
+
+def no_complex_gradient(node: Apply[Any, Tensor]) -> list[Variable | None] | None:
+    """Return gradients that say they do not exist where the first input is complex: the op is not holomorphic."""
+    if node.inputs[0].type.dtype not in COMPLEX_DTYPES:
+        return None
+    why = "it is not holomorphic; differentiate by real and imaginary parts"
+    return [grad_undefined(node.op, i, x, why) for i, x in enumerate(node.inputs)]

@@ -1,0 +1,183 @@
+"""When two values of one expression count as the same.
+
+Rewriting may change how results are rounded, and it makes some finite that the expression as written does not: exact
+equality is no criterion, nor is one tolerance for all. A difference is held against what roundings and the choice of
+special values inside of the expression as written do to its result: the graph is computed again with results and
+operands of each inexact operation moved by a few units in the last place (`"rounding"`), and with results that are not
+finite replaced by random numbers (`"special"`). What moves further in this way than the two values are apart says
+nothing and counts as `unjudged`; everything else has to agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+#: How many samples are taken at most where values differ: so many that chance hardly ever hides what explains it. Of
+#: special values there are more: each may hide the side of zero on which another would be.
+ROUNDINGS = 16
+SPECIALS = 48
+#: How much further than the perturbed results a value may lie.
+SLACK = 8.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was compared.
+
+    Attributes
+    ----------
+    counts : Counter
+        ``"compared"`` (arrays), ``"rounding"`` (arrays that agree within what rounding does to them), ``"finite"``
+        (the rewritten graph gives numbers where the graph as written gives none), ``"unjudged"`` (arrays that depend
+        on roundings or on values that are not finite, and differ). Of these arrays: ``"elements"`` (all that were
+        compared), ``"elements, rounding"``, ``"elements, finite"`` and ``"elements, unjudged"``; of arrays whose
+        shapes were not judged, all.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two values differ that should not."""
+
+    what: str
+
+    def __str__(self) -> str:
+        return self.what
+
+
+Samples = Callable[[str], Iterable[Any]]
+
+
+def judge(
+    found: Any, wanted: Any, samples: Samples, tally: Tally, *, ulp: float = 64.0, lenient: bool = True
+) -> Difference | None:
+    """Return how `found` differs from `wanted`; None if it does not, or if the difference says nothing.
+
+    Parameters
+    ----------
+    found, wanted : array
+    samples : callable
+        Takes ``"rounding"`` or ``"special"``, returns perturbed values of `wanted`, which are made as they are asked
+        for.
+    tally : Tally
+    ulp : float
+        Tolerance that needs no further reason, in units in the last place.
+    lenient : bool
+        Whether numbers may be found where NaN or infinity is wanted.
+    """
+    a, b = np.asarray(found), np.asarray(wanted)
+    tally.counts["compared"] += 1
+    if a.dtype != b.dtype:
+        return Difference(f"dtype {a.dtype} instead of {b.dtype}")
+    if a.shape != b.shape:
+        return _of_shape(a, b, samples, tally)
+    tally.counts["elements"] += b.size
+    open_ = ~_near(a, b, ulp)
+    if not open_.any():
+        return None
+    open_ = _counted(open_, _explained(a, b, samples("rounding"), open_), "rounding", tally)
+    if not open_.any():
+        return None
+    if lenient and a.dtype.kind in "fc":
+        open_ = _counted(open_, np.isfinite(a) & ~np.isfinite(b), "finite", tally)
+    if open_.any():
+        open_ = _counted(open_, _explained(a, b, samples("special"), open_), "unjudged", tally)
+    return _difference(a, b, open_) if open_.any() else None
+
+
+def _counted(open_: Any, settled: Any, reason: str, tally: Tally) -> Any:
+    """Return what remains open; count what a reason settles."""
+    count = int((open_ & settled).sum())
+    if count:
+        tally.counts[reason] += 1
+        tally.counts[f"elements, {reason}"] += count
+    return open_ & ~settled
+
+
+def _of_shape(a: Any, b: Any, samples: Samples, tally: Tally) -> Difference | None:
+    """Shapes may depend on values: the number of true elements, or of different ones."""
+    for kind in ("rounding", "special"):
+        if any(np.shape(sample) != b.shape for sample in samples(kind)):
+            tally.counts["unjudged"] += 1
+            tally.counts["elements, unjudged"] += b.size
+            return None
+    return Difference(f"shape {a.shape} instead of {b.shape}")
+
+
+def _parts(x: Any) -> tuple[Any, ...]:
+    return (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+
+
+def _wide(x: Any) -> Any:
+    return x if x.dtype.kind not in "fc" else x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _near(a: Any, b: Any, ulp: float) -> Any:
+    if a.dtype.kind not in "fc":
+        return np.asarray(a == b)
+    info = np.finfo(a.dtype)
+    x, y = _wide(a), _wide(b)
+    with np.errstate(all="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        close = np.isfinite(y) & (np.abs(x - y) <= ulp * (float(info.eps) * np.abs(y) + float(info.tiny)))
+        if a.dtype.kind == "c":  # infinities and NaN of complex numbers part by part
+            same = same | np.logical_and(*(_same(p, q) for p, q in zip(_parts(a), _parts(b), strict=True)))
+    return np.asarray(same | close)
+
+
+def _same(p: Any, q: Any) -> Any:
+    return (p == q) | (np.isnan(p) & np.isnan(q))
+
+
+def _explained(a: Any, b: Any, samples: Iterable[Any], open_: Any) -> Any:
+    """Return where a sample lies so far from `b`, or is so much of another kind, that `a` may lie where it does.
+
+    No more samples are taken when they explain all of `open_`.
+    """
+    reached = _Reached(a, b)
+    for sample in samples:
+        if np.shape(sample) != b.shape:
+            return np.ones(b.shape, bool)
+        reached.add(np.asarray(sample))
+        if not (open_ & ~reached.explained).any():
+            break
+    return reached.explained
+
+
+class _Reached:
+    """What samples have reached of a value: how far they lie from the one that is wanted."""
+
+    def __init__(self, found: Any, wanted: Any) -> None:
+        self.found, self.wanted = found, wanted
+        self.spread = np.zeros(wanted.shape)
+        self.other = np.zeros(wanted.shape, bool)
+        self.explained = np.zeros(wanted.shape, bool)
+
+    def add(self, sample: Any) -> None:
+        """Take another sample."""
+        a, b = self.found, self.wanted
+        if a.dtype.kind not in "fc":
+            self.explained = self.explained | (sample != b)
+            return
+        with np.errstate(all="ignore"):
+            y = _wide(b)
+            self.other |= np.isfinite(sample) != np.isfinite(b)
+            self.other |= ~np.isfinite(b) & ~_near(sample, b, 0.0)
+            moved = np.abs(_wide(sample) - y)
+            self.spread = np.maximum(self.spread, np.where(np.isfinite(moved), moved, 0.0))
+            close = np.isfinite(a) & np.isfinite(b) & (np.abs(_wide(a) - y) <= SLACK * self.spread)
+        self.explained = self.other | close
+
+
+def _difference(a: Any, b: Any, wrong: Any) -> Difference:
+    where = tuple(int(k) for k in np.argwhere(wrong)[0])
+    return Difference(
+        f"{a[where]!r} instead of {b[where]!r} at {where}; {int(wrong.sum())} of {a.size} elements differ"
+    )

@@ -1,0 +1,339 @@
+"""Indexing, reading and writing, with numbers, slices, arrays and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as tt
+
+from .._programs._draw import ALL, DISCRETE, REALS, Draw, NoOperands
+from .._programs._program import Operation, Options
+
+Drawn = tuple[Sequence[int], Options]
+
+
+def indexing_operations() -> list[Operation]:
+    """Return the operations of this module."""
+    return [
+        Operation("getitem", lambda x, index: x[index], lambda x, index: x[index], _read, text=_read_text, weight=5),
+        Operation("set_subtensor", _write_tt(tt.set_subtensor), _set, _written, text=_write_text("set"), weight=1.5),
+        Operation("inc_subtensor", _write_tt(tt.inc_subtensor), _inc, _written, text=_write_text("inc"), weight=1.5),
+        Operation("take", tt.take, np.take, _taken, weight=1.0, text=_take_text),
+        Operation("rows", lambda x, i: x[i], lambda x, i: x[i], _rows, text=_item_text, weight=1.5),
+        Operation("inc_rows", _inc_rows_tt, _inc_rows, _written_rows, text=_rows_text("inc"), weight=0.8),
+        Operation("set_rows", _set_rows_tt, _set_rows, _written_rows_once, text=_rows_text("set"), weight=0.5),
+        Operation("mixed", _mixed_read, _mixed_read, _mixing, text=_mixed_text("{}[{}]"), weight=1.5),
+        Operation("inc_mixed", _mixed_inc_tt, _mixed_inc, _mixing_part, text=_mixed_text(_INC_MIXED), weight=0.8),
+        Operation("mask", lambda x, m: x[m], lambda x, m: x[m], _masked, text=_item_text, weight=0.8),
+        Operation("set_mask", _set_mask_tt, _set_mask, _set_masked, text=_mask_text, weight=0.5),
+        Operation("at", lambda x, i: x[i], lambda x, i: x[int(i)], _at, text=_item_text, weight=0.8),
+        Operation("from_to", lambda x, i: x[i:], lambda x, i: x[int(i) :], _at, text=_slice_text, weight=0.8),
+        Operation("picked", _picked_tt, _picked, _picking, text=_picked_text, weight=0.6),
+        Operation("choose", tt.choose, np.choose, _chosen, text=_choose_text, weight=0.3),
+    ]
+
+
+def _item_text(names: Sequence[str], _: Options) -> str:
+    return f"{names[0]}[{names[1]}]"
+
+
+def _slice_text(names: Sequence[str], _: Options) -> str:
+    return f"{names[0]}[{names[1]}:]"
+
+
+def index_text(index: Sequence[Any]) -> str:
+    """Return the source of a basic index."""
+    parts = []
+    for entry in index:
+        if isinstance(entry, slice):
+            start, stop, step = ("" if v is None else str(v) for v in (entry.start, entry.stop, entry.step))
+            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
+        elif entry is Ellipsis:
+            parts.append("...")
+        else:
+            parts.append(repr(entry))
+    return ", ".join(parts) + ("," if len(parts) == 1 else "")
+
+
+# Numbers and slices
+def _entry(d: Draw, length: int) -> Any:
+    if length and d.chance(0.3):
+        return d.between(-length, length - 1)
+    if d.chance(0.25):
+        return slice(None)
+    step = d.one_of((None, None, 1, 2, -1, -2, 3))
+    start = d.one_of((None, d.between(-length - 1, length + 1)))
+    stop = d.one_of((None, d.between(-length - 1, length + 1)))
+    return slice(start, stop, step)
+
+
+def _index(d: Draw, shape: Sequence[int], *, newaxis: bool) -> tuple[Any, ...]:
+    entries: list[Any] = [_entry(d, n) for n in shape]
+    if d.chance(0.15):
+        # What an ellipsis stands for: some of the dimensions, or none.
+        start = d.between(0, len(shape))
+        entries[start : d.between(start, len(shape))] = [Ellipsis]
+    else:
+        del entries[d.between(1, len(shape)) :]
+    if newaxis and d.chance(0.15):
+        entries.insert(d.between(0, len(entries)), None)
+    return tuple(entries)
+
+
+def _read(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2, 3, 4))
+    return [x], {"index": _index(d, d.shape(x), newaxis=True)}
+
+
+def _read_text(names: Sequence[str], options: Options) -> str:
+    return f"{names[0]}[{index_text(options['index'])}]"
+
+
+def _written(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2, 3))
+    index = _index(d, d.shape(x), newaxis=False)
+    part = d.variables[x][index]
+    shape = d.values[x][index].shape
+
+    def fits(i: int) -> bool:
+        if d.dtype(i) != d.dtype(x) or d.ndim(i) > len(shape):
+            return False
+        lead = len(shape) - d.ndim(i)
+        return all(n == shape[lead + k] or d.broadcastable(i)[k] for k, n in enumerate(d.shape(i)))
+
+    try:
+        y = d.pick((d.dtype(x),), where=fits)
+    except NoOperands:
+        known = tuple(1 if b else None for b in part.type.broadcastable)
+        y = d.leaf(d.dtype(x), shape, static=known)
+    return [x, y], {"index": index}
+
+
+def _write_tt(write: Any) -> Any:
+    return lambda x, y, index: write(x[index], y)
+
+
+def _set(x: Any, y: Any, index: Any) -> Any:
+    result = x.copy()
+    result[index] = y
+    return result
+
+
+def _inc(x: Any, y: Any, index: Any) -> Any:
+    result = x.copy()
+    result[index] = result[index] + y
+    return result
+
+
+def _write_text(kind: str) -> Any:
+    return lambda names, o: f"tt.{kind}_subtensor({names[0]}[{index_text(o['index'])}], {names[1]})"
+
+
+# Arrays of numbers
+def _numbers_below(d: Draw, length: int, dims: Sequence[int] = (1,)) -> int:
+    def valid(i: int) -> bool:
+        value = d.values[i]
+        return bool(np.all((value >= -length) & (value < length)))
+
+    try:
+        if d.chance(0.4):
+            return d.pick(("int64", "int32", "int8", "uint8"), dims, where=valid)
+    except NoOperands:
+        pass
+    if not length:
+        raise NoOperands
+    shape = tuple(d.between(0 if d.chance(0.1) else 1, 4) for _ in range(d.one_of(dims)))
+    low = -length if d.chance(0.4) else 0
+    values = d.rng.integers(low, length, shape)
+    return d.leaf(str(d.one_of(("int64", "int64", "int32", "int8"))), shape, values=values)
+
+
+def _rows(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2, 3))
+    return [x, _numbers_below(d, d.shape(x)[0], (1, 1, 2))], {}
+
+
+def _taken(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2, 3))
+    axis = d.between(0, d.ndim(x) - 1)
+    return [x, _numbers_below(d, d.shape(x)[axis], (0, 1, 1, 2))], {"axis": axis}
+
+
+def _take_text(names: Sequence[str], options: Options) -> str:
+    return f"tt.take({names[0]}, {names[1]}, axis={options['axis']})"
+
+
+def _written_rows(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2))
+    i = _numbers_below(d, d.shape(x)[0])
+    shape = (*d.shape(i), *d.shape(x)[1:])
+    static = (*(1 if b else None for b in d.broadcastable(i)), *(1 if b else None for b in d.broadcastable(x)[1:]))
+    return [x, i, d.leaf(d.dtype(x), shape, static=static) if d.chance(0.6) else d.leaf(d.dtype(x), ())], {}
+
+
+def _written_rows_once(d: Draw) -> Drawn:
+    x, i, y = _written_rows(d)[0]
+    length = d.shape(x)[0]
+    if len(set(np.asarray(d.values[i]).astype("int64") % length)) != d.values[i].size:
+        raise NoOperands
+    return [x, i, y], {}
+
+
+def _inc_rows_tt(x: Any, i: Any, y: Any) -> Any:
+    return tt.inc_subtensor(x[i], y)
+
+
+def _set_rows_tt(x: Any, i: Any, y: Any) -> Any:
+    return tt.set_subtensor(x[i], y)
+
+
+def _inc_rows(x: Any, i: Any, y: Any) -> Any:
+    result = x.copy()
+    np.add.at(result, i, y)
+    return result
+
+
+def _set_rows(x: Any, i: Any, y: Any) -> Any:
+    result = x.copy()
+    result[i] = y
+    return result
+
+
+def _rows_text(kind: str) -> Any:
+    return lambda names, _: f"tt.{kind}_subtensor({names[0]}[{names[1]}], {names[2]})"
+
+
+# Arrays between numbers, slices and new axes
+_INC_MIXED = "tt.inc_subtensor({0}[{1}], {2})"
+
+
+def _mixing(d: Draw) -> Drawn:
+    x = d.pick(ALL, (2, 3, 4))
+    index: list[Any] = [_entry(d, n) for n in d.shape(x)]
+    places = sorted(d.rng.choice(len(index), size=d.between(1, 2), replace=False).tolist())
+    if any(not d.shape(x)[k] for k in places):
+        raise NoOperands
+    length = d.between(1, 3)
+    arrays = []
+    for k in places:
+        n = d.shape(x)[k]
+        arrays.append(d.leaf("int64", (length,), values=d.rng.integers(-n, n, length), static=(None,)))
+        index[k] = "array"
+    if d.chance(0.2):
+        index.insert(d.between(0, len(index)), None)
+    return [x, *arrays], {"index": tuple(index)}
+
+
+def _mixing_part(d: Draw) -> Drawn:
+    (x, *arrays), options = _mixing(d)
+    return [x, *arrays, d.leaf(d.dtype(x), ())], options
+
+
+def _filled(index: Sequence[Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    left = iter(arrays)
+    return tuple(next(left) if isinstance(entry, str) else entry for entry in index)
+
+
+def _mixed_read(x: Any, *arrays: Any, index: Any) -> Any:
+    return x[_filled(index, arrays)]
+
+
+def _mixed_inc_tt(x: Any, *rest: Any, index: Any) -> Any:
+    return tt.inc_subtensor(x[_filled(index, rest[:-1])], rest[-1])
+
+
+def _mixed_inc(x: Any, *rest: Any, index: Any) -> Any:
+    result = x.copy()
+    np.add.at(result, _filled(index, rest[:-1]), rest[-1])
+    return result
+
+
+def _mixed_text(form: str) -> Any:
+    def text(names: Sequence[str], options: Options) -> str:
+        entries = [index_text([e]).rstrip(",") if not isinstance(e, str) else e for e in options["index"]]
+        left = iter(names[1:])
+        return form.format(names[0], ", ".join(next(left) if e == "array" else e for e in entries), names[-1])
+
+    return text
+
+
+# Masks
+def _mask_for(d: Draw, x: int) -> int:
+    ndim = d.between(1, d.ndim(x))
+    shape = d.shape(x)[:ndim]
+    try:
+        return d.pick(
+            ("bool",), where=lambda i: d.shape(i) == shape and d.broadcastable(i) == d.broadcastable(x)[:ndim]
+        )
+    except NoOperands:
+        static = tuple(1 if b else None for b in d.broadcastable(x)[:ndim])
+        return d.leaf("bool", shape, static=static)
+
+
+def _masked(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2, 3))
+    return [x, _mask_for(d, x)], {}
+
+
+def _set_masked(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2))
+    return [x, _mask_for(d, x), d.leaf(d.dtype(x), ())], {}
+
+
+def _set_mask_tt(x: Any, m: Any, y: Any) -> Any:
+    return tt.set_subtensor(x[m], y)
+
+
+def _set_mask(x: Any, m: Any, y: Any) -> Any:
+    result = x.copy()
+    result[m] = y
+    return result
+
+
+def _mask_text(names: Sequence[str], _: Options) -> str:
+    return f"tt.set_subtensor({names[0]}[{names[1]}], {names[2]})"
+
+
+# Symbolic numbers
+def _at(d: Draw) -> Drawn:
+    x = d.pick(ALL, (1, 2, 3))
+    length = d.shape(x)[0]
+    return [x, _numbers_below(d, length, (0,))], {}
+
+
+def _picking(d: Draw) -> Drawn:
+    x = d.pick(ALL, 2)
+    rows = d.shape(x)[0]
+    i = _numbers_below(d, d.shape(x)[1])
+    if d.values[i].size != rows or not rows:
+        i = d.leaf("int64", (rows,), values=d.rng.integers(0, max(d.shape(x)[1], 1), rows))
+    if d.broadcastable(x)[0] != d.broadcastable(i)[0] or not d.shape(x)[1]:
+        raise NoOperands
+    return [x, i], {}
+
+
+def _picked_tt(x: Any, i: Any) -> Any:
+    return x[tt.arange(x.shape[0]), i]
+
+
+def _picked(x: Any, i: Any) -> Any:
+    return x[np.arange(len(x)), i]
+
+
+def _picked_text(names: Sequence[str], _: Options) -> str:
+    return f"{names[0]}[tt.arange({names[0]}.shape[0]), {names[1]}]"
+
+
+def _chosen(d: Draw) -> Drawn:
+    a = d.pick(DISCRETE, (1, 2), where=lambda i: bool(np.all((d.values[i] >= 0) & (d.values[i] < 2))))
+    choices = d.pick(
+        REALS, where=lambda i: d.ndim(i) == d.ndim(a) + 1 and d.shape(i)[1:] == d.shape(a) and d.shape(i)[0] >= 2
+    )
+    return [a, choices], {}
+
+
+def _choose_text(names: Sequence[str], _: Options) -> str:
+    return f"tt.choose({names[0]}, {names[1]})"
