@@ -1,6 +1,7 @@
 """Builds the C runtime where a C compiler is at hand, and goes on without it where none is.
 
-Set ``THEANO_REQUIRE_EXTENSION=1`` to make a failed build an error, as for wheels that are to be published.
+Set ``THEANO_REQUIRE_EXTENSION=1`` to make a failed build an error, as for wheels that are to be published, and
+``THEANO_PURE=1`` to build a wheel without the runtime, for all systems.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ theano-linker-c: the C runtime was not built, the pure-Python machine will be us
 """
 
 
+def is_set(variable: str) -> bool:
+    """Tell whether an environment variable asks for something."""
+    return os.environ.get(variable, "0") not in {"", "0"}
+
+
 class OptionalBuildExt(build_ext):
     """Build the extension, or say once why that failed and install without it."""
 
@@ -35,7 +41,7 @@ class OptionalBuildExt(build_ext):
         try:
             super().run()
         except Exception as error:
-            if os.environ.get("THEANO_REQUIRE_EXTENSION", "0") not in {"", "0"}:
+            if is_set("THEANO_REQUIRE_EXTENSION"):
                 raise
             reason = " ".join(str(error).split()) or type(error).__name__
             print(MESSAGE.format(reason=reason), flush=True)
@@ -51,8 +57,8 @@ def numpy_include() -> str:
 
 
 def extensions() -> list[Extension]:
-    """List the one extension, or nothing in a tree without C sources."""
-    if not SOURCES:
+    """List the one extension, or nothing where a pure wheel is wanted or there are no C sources."""
+    if is_set("THEANO_PURE") or not SOURCES:
         return []
     include = [path for path in ("src/theano_linker_c/c", numpy_include()) if path]
     # Arithmetic of lengths wraps around and arrays are read as other types, in kernels as in the runtime.

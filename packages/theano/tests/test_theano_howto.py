@@ -118,6 +118,9 @@ class TestHowTo(unittest.TestCase):
     def test_profiling(self) -> None:
         self.run_page("profiling.md")
 
+    def test_seeing(self) -> None:
+        self.run_page("seeing.md")
+
     def test_parallel(self) -> None:
         self.run_page("parallel.md")
 
