@@ -157,5 +157,23 @@ class StrangeExponents(unittest.TestCase):
                 assert_allclose(run(x**exponent, [x], given), given**exponent)
 
 
+class AllocsOfAllocs(unittest.TestCase):
+    """An alloc of length 1 declares that its value broadcasts in the one around it."""
+
+    def test_lengths_of_one_that_the_value_does_not_declare(self) -> None:
+        x = tt.dmatrix("x")
+        once = tt.alloc(tt.alloc(x, 1, 2), 2, 3, 4, 2)
+        found = run(once, [x], np.array([[1.0, 5.0]]))
+        assert_allclose(found, np.broadcast_to([1.0, 5.0], (2, 3, 4, 2)))
+        with self.assertRaises(ValueError):
+            run(tt.alloc(tt.alloc(x, 1, 2), 4, 2), [x], np.ones((4, 2)))  # four rows are not one
+
+    def test_declared_lengths_of_one(self) -> None:
+        row = tt.row("row")
+        compiled: Any = function([row], tt.alloc(tt.alloc(row, 1, 2), 4, 2), mode="FAST_RUN")
+        self.assertEqual([str(node.op) for node in compiled.maker.fgraph.toposort()], ["Alloc"])
+        assert_allclose(compiled([[1.0, 5.0]]), [[1.0, 5.0]] * 4)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -109,15 +109,19 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: Apply[Alloc, Tensor]) -> Found:
     if inner is None or not isinstance(inner.op, Alloc):
         return None
     lengths = list(node.inputs[1:])
-    first = len(lengths) - len(inner.inputs[1:])
+    value = inner.inputs[0]
+    first, of_value = len(lengths) - len(inner.inputs[1:]), len(lengths) - value.type.ndim
     for axis, own in enumerate(inner.inputs[1:], first):
         wanted = lengths[axis]
-        if own is not wanted and number(own) != 1:
+        if number(own) == 1 and number(wanted) != 1:
+            if axis >= of_value and not value.type.broadcastable[axis - of_value]:
+                return None  # only the inner one declares that the value broadcasts
+        elif own is not wanted:
             if number(own) is not None and number(own) == number(wanted):
                 continue
             same = call(scalar.eq, own, wanted)
             lengths[axis] = assert_op(wanted, same)
-    new = alloc(inner.inputs[0], *lengths)
+    new = alloc(value, *lengths)
     return [new] if can_replace(node.outputs[0], new) else None
 
 
