@@ -20,5 +20,6 @@ class ShownAsHtml:
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str | None:
-        return None if html_hook.function is None else html_hook.function(self)
+    def _repr_html_(self) -> str:
+        assert html_hook.function is not None, "the package has been imported whole"
+        return html_hook.function(self)
