@@ -40,7 +40,7 @@ def check(name: str, targets: list[str], extra_path: str = "") -> bool:
 def check_with_pyright(program: Path) -> bool:
     """Show a program to pyright (basedpyright, which brings what it runs on) and tell whether it passed."""
     print(f"pyright: {program.name}", flush=True)
-    command = [sys.executable, "-m", "basedpyright", "--level", "error", str(program)]
+    command = [sys.executable, "-m", "basedpyright", "--level", "error", "--pythonpath", sys.executable, str(program)]
     return subprocess.run(command, cwd=ROOT).returncode == 0
 
 

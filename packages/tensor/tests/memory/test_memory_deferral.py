@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
-from theano_linker_c import function, shared
+from theano_linker_c import Mode, function, scalar, shared
+from theano_tensor.elemwise import Elemwise
 
 from .memory_ops import Spoil
 
@@ -70,6 +71,31 @@ class TestOperandsThatAreOverwritten(unittest.TestCase):
         f: Any = function([h], spoil(h), updates=[(w, T.inc_subtensor(w[:3], h))], accept_inplace=True)
         f(np.ones(3))
         np.testing.assert_array_equal(w.get_value(), [1, 1, 1, 0])
+
+
+class TestEqualResults(unittest.TestCase):
+    """Results of one fused op that are equal are arrays of their own, and are worked out before one is overwritten."""
+
+    def test_one_is_overwritten(self) -> None:
+        given = np.array([[1.0, -0.5]])
+        for linker in ("py", "vm", "cvm"):
+            for build, numpy_build in ((T.floor, np.floor), (T.exp, np.exp), (T.neg, np.negative)):
+                x = T.dmatrix("x")
+                f: Any = function([x], [build(x), spoil(build(x))], mode=Mode(linker, "fast_run"), accept_inplace=True)
+                with self.subTest(linker=linker):
+                    kept, spoiled = f(given)
+                    np.testing.assert_allclose(kept, numpy_build(given))
+                    np.testing.assert_array_equal(spoiled, [[-99.0, -99.0]])
+
+    def test_an_operand_that_is_a_result(self) -> None:
+        a = scalar.ScalarType("float64")("a")
+        op = Elemwise(scalar.Composite([a], [a + 1.0, a]), inplace_pattern={0: 0})
+        for linker in ("py", "vm", "cvm"):
+            x = T.dmatrix("x")
+            f: Any = function([x], op(T.tanh(x)), mode=Mode(linker, None), accept_inplace=True)
+            with self.subTest(linker=linker):
+                more, same = f([[0.5]])
+                np.testing.assert_allclose([more, same], [np.tanh([[0.5]]) + 1, np.tanh([[0.5]])])
 
 
 class TestCommonStorage(unittest.TestCase):

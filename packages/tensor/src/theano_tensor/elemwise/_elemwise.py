@@ -187,17 +187,21 @@ class Elemwise(Op):
             results = self.scalar_op.evaluate(*inputs)
         if len(node.outputs) == 1:
             results = (results,)
-        for k, (output, result, storage) in enumerate(zip(node.outputs, results, output_storage, strict=True)):
-            if k in self.inplace_pattern:
-                storage[0] = inputs[self.inplace_pattern[k]]
-                storage[0][...] = result
-                continue
+        made: list[Any] = []
+        for k, (output, result) in enumerate(zip(node.outputs, results, strict=True)):
             array = np.asarray(result, dtype=output.type.dtype)
             if array.shape != shape:
                 array = np.array(np.broadcast_to(array, shape))
-            elif array.base is not None or any(array is x for x in inputs):
-                array = array.copy()
-            storage[0] = array
+            elif array.base is not None or any(array is x for x in (*inputs, *made)):
+                # Equal results of a fused op, too, are arrays of their own: what follows may overwrite one of them.
+                array = array.copy() if k not in self.inplace_pattern or len(results) > 1 else array
+            made.append(array)
+        for k, (array, storage) in enumerate(zip(made, output_storage, strict=True)):
+            if k in self.inplace_pattern:
+                storage[0] = inputs[self.inplace_pattern[k]]
+                storage[0][...] = array
+            else:
+                storage[0] = array
 
     def __str__(self) -> str:
         if self.label is not None:

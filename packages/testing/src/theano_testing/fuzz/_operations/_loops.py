@@ -150,7 +150,7 @@ def _drawn(d: Draw) -> Drawn:
     sequences = tuple(d.one_of(_SEQUENCE_TAPS) for _ in range(d.one_of((0, 1, 1, 1, 2))))
     states = tuple(d.one_of(_STATE_TAPS) for _ in range(d.one_of((1, 1, 2, 3))))
     length = d.one_of((1, 2, 3, 3, 4, 5, 8))
-    narrow = _narrow(d, dtype, sequences)
+    narrow = _narrow(d, dtype, sequences, states)
     given = [fitting(d, narrow, (length + max(*t, 0) - min(*t, 0), *row)) for t in sequences]
     initial = [
         fitting(d, dtype, row if t == (-1,) else (-min(t) + (1 if d.chance(0.1) else 0), *row))
@@ -173,12 +173,13 @@ def _drawn(d: Draw) -> Drawn:
     return [*given, *initial, *fixed], options
 
 
-def _narrow(d: Draw, dtype: str, sequences: tuple[Taps, ...]) -> str:
+def _narrow(d: Draw, dtype: str, sequences: tuple[Taps, ...], states: tuple[Taps | None, ...]) -> str:
     """Return the dtype of sequences: at times one that the dtype of the loop holds.
 
-    There is one such argument of a step at most: sums of two are of that dtype, and the reference takes floats.
+    There is one such argument of a step at most, beside a state: sums of two are of that dtype, and the reference takes
+    floats.
     """
-    alone = sum(map(len, sequences)) == 1
+    alone = sum(map(len, sequences)) == 1 and any(taps is not None for taps in states)
     return str(d.one_of(("int8", "bool"))) if dtype in FLOATS and alone and d.chance(0.2) else dtype
 
 
