@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -74,13 +75,21 @@ def _options(name: str, picture: Path) -> list[str]:
     return [*form, "--picture", str(picture)]
 
 
+@cache
+def _library_files() -> list[Path]:
+    """Return the modules of the library, which have a part in what programs print."""
+    return sorted((EXAMPLES.parent / "packages").glob("*/src/**/*.py"))
+
+
 def _run(name: str, pictures: Path) -> str:
     """Return what a program prints; one that is as it was when its picture was drawn is not run again."""
     options = _options(name, pictures / f"{name}.png")
     parts = [(EXAMPLES / f"{part}.py").read_bytes() for part in (name, "demo_tools", "convolutional_net")]
+    parts += [path.read_bytes() for path in _library_files()]
     digest = hashlib.sha256(b"\0".join([*parts, " ".join(options).encode()])).hexdigest()
     kept = pictures / f"{name}.txt"
-    if kept.exists() and kept.read_text(encoding="utf-8").startswith(digest):
+    drawn = kept.exists() and (pictures / f"{name}.png").exists()
+    if drawn and kept.read_text(encoding="utf-8").startswith(digest):
         return kept.read_text(encoding="utf-8").partition("\n")[2]
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / f"{name}.py"), *options], capture_output=True, text=True, check=False

@@ -1,6 +1,8 @@
-"""Say where Chromium is; install it where that can be done: as root, from Debian's packages.
+"""Say where Chromium is; install it where that is asked for and can be done: as root, from Debian's packages.
 
-python tools/find_chromium.py
+    python tools/find_chromium.py [--install]
+
+In continuous integration (the environment variable CI) it is installed unasked.
 """
 
 from __future__ import annotations
@@ -29,10 +31,10 @@ def install() -> None:
 
 def main() -> int:
     """Print the path; the exit status is 1 if there is none."""
-    if find() is None:
+    if find() is None and ("--install" in sys.argv[1:] or os.environ.get("CI")):
         install()
     found = find()
-    print(found or "no Chromium was found; install it, or name it in the environment variable CHROMIUM")
+    print(found or "no Chromium was found; install it (--install, as root on Debian), or let CHROMIUM name it")
     return int(found is None)
 
 

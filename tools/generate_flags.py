@@ -101,9 +101,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; the exit status tells")
     if not parser.parse_args().check:
-        FILE.write_text(text())
+        FILE.write_text(text(), encoding="utf-8")
         return 0
-    if FILE.exists() and FILE.read_text() == text():
+    if FILE.exists() and FILE.read_text(encoding="utf-8") == text():
         return 0
     print(f"{FILE.name} is not what the declarations of flags say; to mend: python tools/generate_flags.py")
     return 1

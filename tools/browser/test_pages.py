@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
-import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -20,9 +19,10 @@ import theano
 import theano.tensor as T
 from theano.d3viz import d3viz
 
-BROWSER = os.environ.get("CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), "chromium"
-)
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from find_chromium import find
+
+BROWSER = find() or "chromium"
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,900", "--virtual-time-budget=60000"]
 #: Writes where everything is into the page, for the test to read.
 REPORT = """
@@ -141,6 +141,16 @@ class TestGraphs(InBrowser):
         self.assertGreater(len(unfolded["shapes"]), len(folded["shapes"]))
         click = "document.querySelector('.sign').dispatchEvent(new MouseEvent('click', {bubbles: true}));"
         self.assertEqual(self.opened(nested(), click)["boxes"], 1)
+
+    def test_what_is_pinned_can_be_unfolded(self) -> None:
+        at = "{bubbles: true, button: 0, clientX: 9, clientY: 9, pointerId: 1}"
+        pin = "const g = document.querySelector('.shape.inner');" + "".join(
+            f"g.dispatchEvent(new PointerEvent('{name}', {at}));" for name in ("pointerdown", "pointerup")
+        )
+        pinned = self.opened(nested(), pin)
+        self.assertEqual((pinned["boxes"], pinned["dimmed"]), (0, True))
+        unfolded = self.opened(nested(), f"{pin} g.dispatchEvent(new MouseEvent('dblclick', {{bubbles: true}}));")
+        self.assertEqual((unfolded["boxes"], unfolded["dimmed"]), (1, False))
 
     def test_search(self) -> None:
         report = self.opened(

@@ -4,7 +4,7 @@ import copy
 import os
 import pickle
 import unittest
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 from support import NUMBER, POSITIVE, Join, halves, join, names
 
@@ -159,6 +159,7 @@ class TestApply(unittest.TestCase):
         node: Apply[Op, Variable] = join(names("x")[0]).owner
         self.assertIs(type(node), Apply)
         self.assertIs(get_origin(Apply[Op, Variable]), Apply)
+        self.assertEqual(get_args(Apply[Op]), (Op, Any))  # as in an annotation that Python evaluates
         self.assertFalse(hasattr(node, "__dict__"))
         again = pickle.loads(pickle.dumps(node))
         self.assertIs(type(again), Apply)

@@ -114,7 +114,7 @@ class TestHtml(unittest.TestCase):
     def test_a_function_graph_shows_itself_escaped(self) -> None:
         wild = NUMBER.make_variable("<script>alert('&')</script>")
         graph = FunctionGraph([wild], [join(wild)])
-        text = graph._repr_html_() or ""
+        text = graph._repr_html_()
         self.assertNotIn("<script", text)
         self.assertIn("&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt; [id B]", text)
         self.assertIn("join [id A]", text)

@@ -43,6 +43,8 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
     "a ufunc of SciPy": (lambda: scipy.special.airy(x), TypeError, ("scipy.special.airy has no symbolic form",)),
     "logsumexp": (lambda: scipy.special.logsumexp(x), TypeError, ("scipy.special.logsumexp", "T.log(T.sum(T.exp(x)")),
     "softmax": (lambda: scipy.special.softmax(x), TypeError, ("scipy.special.softmax", "T.nnet.softmax")),
+    "factorial": (lambda: scipy.special.factorial(s), TypeError, ("scipy.special.factorial", "T.gamma(n + 1)")),
+    "toeplitz": (lambda: scipy.linalg.toeplitz(x), TypeError, ("scipy.linalg.toeplitz has no symbolic form",)),
     "comb": (lambda: scipy.special.comb(x, x), TypeError, ("scipy.special.comb", "T.gammaln")),
     "scipy.linalg": (lambda: scipy.linalg.cholesky(x), TypeError, ("scipy.linalg.cholesky", "T.slinalg.cholesky")),
     "scipy.stats": (lambda: scipy.stats.norm.pdf(x), TypeError, ("scipy.stats.rv_continuous.pdf",)),

@@ -7,7 +7,9 @@ import sys
 import tempfile
 import unittest
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import theano
 import theano.tensor as T
@@ -70,6 +72,13 @@ class TestCells(unittest.TestCase):
 class TestFileNames(unittest.TestCase):
     def test_names_of_files(self) -> None:
         self.assertEqual((shown_name("/home/me/train.py"), cell_of("/home/me/train.py")), ("train.py", None))
+
+    def test_shells_that_name_no_cells(self) -> None:
+        old = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=SimpleNamespace()))
+        for shell in (old, SimpleNamespace(), SimpleNamespace(get_ipython=lambda: None)):
+            with mock.patch.dict(sys.modules, IPython=shell):
+                self.assertEqual(shown_name("/home/me/train.py"), "train.py")
+                self.assertEqual(float(theano.function([], T.exp(T.zeros(())))()), 1.0)
 
 
 class Tree(HTMLParser):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from itertools import pairwise
 from types import FrameType
 
 _library_roots: list[str] = []
@@ -33,7 +34,10 @@ def _is_shell(filename: str) -> bool:
     """Tell whether a file belongs to what runs the cells of notebooks: no line of the user is behind it."""
     if filename.startswith(_ASYNCIO) or filename.endswith("ipykernel_launcher.py"):
         return True
-    return filename.partition("/site-packages/")[2].partition("/")[0] in _SHELLS
+    parts = filename.replace("\\", "/").split("/")
+    return any(
+        folder in ("site-packages", "dist-packages") and package in _SHELLS for folder, package in pairwise(parts)
+    )
 
 
 def is_library(filename: str) -> bool:
@@ -53,9 +57,11 @@ def shown_name(filename: str) -> str:
 
 def cell_of(filename: str) -> str | None:
     """Return the name of the cell of a notebook, as ``In[3]``, or None where a file is none."""
-    notebook = sys.modules.get("IPython")
-    shell = None if notebook is None else notebook.get_ipython()
-    named = None if shell is None else shell.compile.format_code_name(filename)
+    # Shells of other versions, and modules that are being imported, have no such names: then nothing is known.
+    ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if ask is None else ask()
+    name_cell = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    named = None if name_cell is None else name_cell(filename)
     return None if named is None else str(named[1])
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+import threading
 import time
 import unittest
 from unittest import mock
@@ -70,9 +72,44 @@ class TestProgress(unittest.TestCase):
         self.assertEqual(self.built(Gone()), "")
 
     def test_builds_inside_of_builds(self) -> None:
-        with mock.patch.object(sys, "stderr", Terminal()), Build("outer") as outer, Build("inner") as inner:
-            self.assertIsNotNone(outer.stream)
-            self.assertIsNone(inner.stream)
+        with mock.patch.object(sys, "stderr", Terminal()), Build("outer") as outer, Build("inner"):
+            self.assertIs(_progress._watched.build, outer)
+        self.assertIsNone(_progress._watched.build)
+
+    def test_streams_that_only_write(self) -> None:
+        class Log:
+            def write(self, text: str) -> None:
+                raise AssertionError("nobody reads it")
+
+        class Closing(Terminal):
+            def isatty(self) -> bool:
+                raise ValueError("closed")
+
+        for stream in (Log(), Closing(), None):
+            with self.subTest(stream=type(stream)), mock.patch.object(sys, "stderr", stream), Build("train"):
+                self.assertIsNone(_progress._watched.build)
+
+    def test_no_threads(self) -> None:
+        for _ in range(100):
+            if _progress._watched.thread is None:
+                break
+            time.sleep(0.05)
+        refused = mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread"))
+        with refused, mock.patch.object(sys, "stderr", Terminal()), Build("train"):
+            self.assertIsNone(_progress._watched.build)
+
+    def test_names_of_several_lines_on_narrow_terminals(self) -> None:
+        with mock.patch.dict(os.environ, COLUMNS="31"):
+            x, stream = generic("x"), Terminal()
+            with (
+                mock.patch.object(sys, "stderr", stream),
+                mock.patch.object(_progress, "PATIENCE", 0.1),
+                mock.patch.object(_progress, "BETWEEN", 0.02),
+            ):
+                function([x], view_op(x), mode=Mode("py", Slow()), name="a\nb")
+        self.assertIn("\rtheano: building function `a b", stream.getvalue())
+        self.assertNotIn("\n", stream.getvalue())
+        self.assertEqual({len(line) for line in stream.getvalue().split("\r") if line}, {30})
 
     def test_the_thread_ends(self) -> None:
         self.built(Terminal())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import attrgetter
-from typing import Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from .._configuration._config import config
 from .._errors import GraphError, compose, no_op_error
@@ -330,6 +330,13 @@ class Apply(Node, Generic[OpT, VariableT]):
     op: OpT
     inputs: list[VariableT]
     outputs: list[VariableT]
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, parameters: Any) -> Any:
+            """Return ``Apply[Dot]`` as ``Apply[Dot, Any]``: type checkers know the default, old Pythons do not."""
+            given = parameters if isinstance(parameters, tuple) else (parameters,)
+            return super().__class_getitem__((*given, *[Any] * (2 - len(given))))
 
     def __init__(self, op: OpT, inputs: Sequence[VariableT], outputs: Sequence[VariableT]) -> None:
         if not isinstance(inputs, (list, tuple)) or not isinstance(outputs, (list, tuple)):

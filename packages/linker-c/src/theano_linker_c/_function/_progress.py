@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
 
 from theano_graph import BoolFlag, add_flag, config
 
@@ -41,11 +42,12 @@ class Build:
     def __init__(self, name: str | None) -> None:
         self.name = name
         self.phase = "collecting the graph"
-        self.shown = False
+        #: The line that stands there now.
+        self.shown = ""
         self.stream: TextIO | None = None
 
     def __enter__(self) -> Build:
-        if _watched.build is None and config.progress and _is_read(sys.stderr):
+        if config.progress and _is_read(sys.stderr):
             self.stream, self.begin = sys.stderr, time.monotonic()
             _watched.watch(self)
         return self
@@ -54,7 +56,7 @@ class Build:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         if _watched.build is self:
-            _watched.leave()
+            _watched.leave(self)
 
     def line(self, seconds: float) -> str:
         """Return what is said after some time."""
@@ -62,11 +64,19 @@ class Build:
         return f"theano: building {what}, {seconds:.0f} s: {self.phase}"
 
 
-def _is_read(stream: TextIO | None) -> bool:
-    """Tell whether a person reads a stream: it is a terminal, or the output of a notebook's cell."""
-    if stream is None or stream.closed:
+def _is_read(stream: Any) -> bool:
+    """Tell whether a person reads a stream: it is a terminal, or the output of a notebook's cell.
+
+    Programs put objects of all kinds there, which may know nothing but `write`.
+    """
+    if stream is None or getattr(stream, "closed", False):
         return False
-    return stream.isatty() or type(stream).__module__.startswith("ipykernel.")
+    if type(stream).__module__.startswith("ipykernel."):
+        return True
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, OSError, TypeError, ValueError):
+        return False
 
 
 class _Watched:
@@ -82,19 +92,29 @@ class _Watched:
         self.thread: threading.Thread | None = None
 
     def watch(self, build: Build) -> None:
+        """Look at a build, unless another one goes on or no thread can be started."""
         with self.lock:
-            self.build = build
+            if self.build is not None:
+                return
             if self.thread is None or not self.thread.is_alive():
-                self.thread = threading.Thread(target=self.look, name="theano-progress", daemon=True)
-                self.thread.start()
+                thread = threading.Thread(target=self.look, name="theano-progress", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # no threads here, or no more of them
+                    return
+                self.thread = thread
+            self.build = build
 
-    def leave(self) -> None:
+    def leave(self, build: Build) -> None:
+        """Look at a build no more, if it is the one that is looked at."""
         with self.lock:
-            build, self.build = self.build, None
-            if build is not None and build.shown:
-                _write(build, "\r" + " " * _WIDTH + "\r")
+            if self.build is build:
+                self.build = None
+                if build.shown:
+                    _write(build, "\r" + " " * len(build.shown) + "\r")
 
     def look(self) -> None:
+        """Say what is done until there is no build: the thread's work."""
         while True:
             time.sleep(BETWEEN)
             with self.lock:
@@ -103,9 +123,11 @@ class _Watched:
                     self.thread = None
                     return
                 seconds = time.monotonic() - build.begin
-                if seconds >= PATIENCE:
-                    build.shown = True
-                    _write(build, "\r" + build.line(seconds)[:_WIDTH].ljust(_WIDTH))
+                width = min(_WIDTH, shutil.get_terminal_size().columns - 1)
+                line = "".join(c if c.isprintable() else " " for c in build.line(seconds))[:width].ljust(width)
+                if seconds >= PATIENCE and line != build.shown:
+                    build.shown = line
+                    _write(build, "\r" + line)
 
 
 def _write(build: Build, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from theano_graph import compose
 
-from ._numpy_advice import full_name, refusal
+from ._numpy_advice import asking_function, full_name, refusal
 from ._operations import OPERATIONS, call
 
 if TYPE_CHECKING:
@@ -48,8 +49,14 @@ def _truth(x: TensorLike) -> Any:
 
 
 def _as_object(x: object) -> Any:
-    """Return an array of objects; a variable is one object."""
+    """Return an array of objects; a variable is one object, but for functions of SciPy, which want numbers."""
     if isinstance(x, NumpyProtocols):
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+            frame = frame.f_back
+        function = asking_function(frame)
+        if function is not None:
+            raise TypeError(refusal(function))
         box = np.empty((), dtype=object)
         box[()] = x
         return box

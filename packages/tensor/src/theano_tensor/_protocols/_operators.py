@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from theano_linker_c import scalar
 
 from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
 from ._numbers import Numbers
+from ._numpy_advice import asking_function, refusal
 from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
 
@@ -186,6 +188,9 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         """Say that there is a variable, as old programs ask (`if mask:`); refuse for comparisons of size."""
         op = self.owner.op if self.owner is not None else None  # type: ignore[attr-defined]  # this is a variable
         if not isinstance(getattr(op, "scalar_op", None), _COMPARISONS):
+            function = asking_function(sys._getframe(1))
+            if function is not None:
+                raise TypeError(refusal(function))  # it would decide by a truth value that says nothing
             return True
         raise TypeError(
             compose(

@@ -45,6 +45,7 @@ def integers_in(variable: Variable, depth: int = 16) -> Integers | None:
     Examples
     --------
     >>> from theano_tensor import concatenate, dmatrix
+    >>> from theano_tensor.shape import integers_in
     >>> integers_in(concatenate([dmatrix("x").shape, [1]]))
     [None, None, 1]
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, DiagramEdge, DiagramShape, Op, Variable, inner_graph, printable_graph
+from theano_graph import Apply, DiagramEdge, DiagramShape, Op, Variable, cell_of, inner_graph, printable_graph
 
 from .formatting import PyDotFormatter
 
@@ -127,7 +127,12 @@ def _about(thing: Variable | Apply, kind: str, time: float | None, total: float)
     if time is not None:
         lines.append(["Time", f"{time:.3g} s ({time / total if total else 0:.1%} of all nodes)"])
     if thing.origin is not None:
-        lines.append(["Made at", "\n".join(f"{name}:{line} {text}" for name, line, _, text in thing.origin.entries())])
+        lines.append(
+            [
+                "Made at",
+                "\n".join(f"{cell_of(name) or name}:{line} {text}" for name, line, _, text in thing.origin.entries()),
+            ]
+        )
     return lines
 
 

@@ -9,7 +9,9 @@ function makePanels(page) {
   // The shape, its neighbours and the edges between stay bright, the rest is dimmed.
   function near(shape) {
     const { shapes, edges } = page.graph();
-    const centre = shape ? shape.id : pinned;
+    const asked = shape ? shape.id : pinned;
+    // What was pinned may be unfolded, or folded away, meanwhile.
+    const centre = shapes.some((other) => other.id === asked) ? asked : null;
     view.classList.toggle("dimmed", Boolean(centre));
     if (!centre) return;
     const bright = new Set([centre]);
@@ -43,7 +45,7 @@ function makePanels(page) {
 
   function next(step) {
     if (!found.length) return;
-    place = (place + step + found.length) % found.length;
+    place = place < 0 && step < 0 ? found.length - 1 : (place + step + found.length) % found.length;
     count.textContent = `${place + 1} of ${found.length}`;
     page.go(found[place].id);
   }
@@ -65,17 +67,24 @@ function makePanels(page) {
     map.textContent = "";
     const { left, top, right, bottom } = page.bounds();
     map.setAttribute("viewBox", `${left} ${top} ${Math.max(right - left, 1)} ${Math.max(bottom - top, 1)}`);
-    dots = page.element("g", {}, map);
+    dots = new Map();
+    const group = page.element("g", {}, map);
     for (const shape of page.graph().shapes) {
       if (shape.of !== undefined) continue;
       const { x, y } = page.at().get(shape.id), { width, height } = page.size(shape.id);
-      page.element("rect", { x: x - width / 2, y: y - height / 2, width, height, fill: shape.node.fill, stroke: "#777", "vector-effect": "non-scaling-stroke" }, dots);
+      const dot = page.element("rect", { x: x - width / 2, y: y - height / 2, width, height, fill: shape.node.fill, stroke: "#777", "vector-effect": "non-scaling-stroke" }, group);
+      dots.set(shape.id, dot);
     }
     frame = page.element("rect", { class: "frame" }, map);
   }
 
   function moved() {
     if (!frame) return;
+    for (const [id, dot] of dots) {
+      const { x, y } = page.at().get(id), { width, height } = page.size(id);
+      dot.setAttribute("x", x - width / 2);
+      dot.setAttribute("y", y - height / 2);
+    }
     for (const [key, value] of Object.entries(page.window())) frame.setAttribute(key, value);
     const { left, top, right, bottom } = page.bounds(), seen = page.window();
     map.style.display = seen.width > right - left && seen.height > bottom - top ? "none" : "block";
