@@ -21,6 +21,8 @@ PROGRAMS = {
     "Models": ("hierarchical_nuts", "gaussian_process", "matrix_factorisation", "pca_kmeans"),
     "Simulations": ("ode_fit", "planets"),
 }
+#: Modules that programs import, which are no programs: each has a page with its source.
+MODULES = ("demo_tools", "demo_data", "demo_picture")
 #: Options of programs whose command line is not that of the others.
 OPTIONS = {"logistic_regression": ("--steps", "300", "--output")}
 #: Set to `full`, programs run as long as they do without options.
@@ -48,13 +50,32 @@ def gallery_pages(folder: Path) -> Iterator[tuple[str, str]]:
     for names in PROGRAMS.values():
         for name in names:
             yield f"gallery_{name}", _page(name, pictures)
+    for name in MODULES:
+        yield f"gallery_{name}", f"# {title(name)}\n\n{about(name)[0]}\n\n{_source(name)}"
     yield "gallery", _overview()
 
 
+def needed(name: str) -> list[str]:
+    """Return the modules of `examples/` that a program imports, and those that these import."""
+    found: list[str] = []
+    waiting = [name]
+    while waiting:
+        tree = ast.parse((EXAMPLES / f"{waiting.pop()}.py").read_text(encoding="utf-8"))
+        names = sorted({node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module})
+        new = [module for module in names if (EXAMPLES / f"{module}.py").exists() and module not in found]
+        found += new
+        waiting += new
+    return found
+
+
+def _source(name: str) -> str:
+    return f"```python\n{(EXAMPLES / f'{name}.py').read_text(encoding='utf-8').rstrip()}\n```\n"
+
+
 def _page(name: str, pictures: Path) -> str:
-    source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     first, _ = about(name)
     printed = _run(name, pictures)
+    modules = " and ".join(f"[`{module}.py`](gallery_{module}.md)" for module in needed(name))
     command = " ".join(["python", f"examples/{name}.py", *_options(name, Path(f"{name}.png"))])
     return "\n".join(
         [
@@ -63,7 +84,8 @@ def _page(name: str, pictures: Path) -> str:
             f"![What the program draws](pictures/{name}.png)\n",
             f"`{command}` printed, when this page was made:\n",
             f"```text\n{printed.rstrip()}\n```\n",
-            f"```python\n{source.rstrip()}\n```\n",
+            f"To run it elsewhere, put {modules} into the folder of the program.\n",
+            _source(name),
         ]
     )
 
@@ -84,7 +106,7 @@ def _library_files() -> list[Path]:
 def _run(name: str, pictures: Path) -> str:
     """Return what a program prints; one that is as it was when its picture was drawn is not run again."""
     options = _options(name, pictures / f"{name}.png")
-    parts = [(EXAMPLES / f"{part}.py").read_bytes() for part in (name, "demo_tools", "convolutional_net")]
+    parts = [(EXAMPLES / f"{part}.py").read_bytes() for part in (name, *needed(name))]
     parts += [path.read_bytes() for path in _library_files()]
     digest = hashlib.sha256(b"\0".join([*parts, " ".join(options).encode()])).hexdigest()
     kept = pictures / f"{name}.txt"
@@ -104,9 +126,10 @@ def _run(name: str, pictures: Path) -> str:
 def _overview() -> str:
     lines = [
         "# Gallery\n",
-        "Programs of some hundred lines, each with real data where there is some, a picture, and a test of what it",
-        "finds. They ran for these pages in their small form; `--quick` is what makes it small. Take one of them as",
-        "the beginning of your own.\n",
+        "Programs of about 80 to 250 lines, each with real data where there is some, a picture, and a test of what it",
+        "finds. Each page shows the command that made it; `--quick`, where a program has it, runs a smaller form.",
+        "Most programs import modules that lie beside them in `examples`; their pages name these. Take one of the",
+        "programs as the beginning of your own.\n",
     ]
     for topic, names in PROGRAMS.items():
         lines += [f"## {topic}\n", "| | | |", "| --- | --- | --- |"]
@@ -118,5 +141,8 @@ def _overview() -> str:
             ]
             lines.append(f"| {' | '.join(cells + [''] * (3 - len(cells)))} |")
         lines.append("")
-    pages = "\n".join(f"gallery_{name}" for names in PROGRAMS.values() for name in names)
+    lines += ["## What these programs share\n"]
+    lines += [f"- [`{name}.py`](gallery_{name}.md): {about(name)[0]}" for name in MODULES]
+    lines.append("")
+    pages = "\n".join(f"gallery_{name}" for names in (*PROGRAMS.values(), MODULES) for name in names)
     return "\n".join([*lines, f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"])

@@ -134,8 +134,9 @@ def _rewritten(phases: list[Phase]) -> list[str]:
     lines = [
         "## Rewriting\n",
         f"A mode has phases, which run one after the other: {len(phases)} in the default mode. Those that found",
-        "something to do are shown; under each name stand the rules that fired, with their equations where they are",
-        "made of equations, and the graph that the phase left. [The list of rewrites](rewrites.md) has them all.\n",
+        "something to do are shown, with the graph that each left. Under a phase stand the rules that fired, where the",
+        "phase records them, and their equations, if they are made of equations. [The list of rewrites](rewrites.md)",
+        "has all rules; its second column has the names that are printed here (`merge_nodes` is merging itself).\n",
     ]
     idle = []
     for label, profile, events, after in phases:
@@ -162,8 +163,9 @@ def _overwriting(step: Any) -> list[str]:
     return [
         "## Decisions about memory\n",
         "Which result may lie in the memory of which operand is decided when the program is made, once for all nodes",
-        "([overwriting](../design/overwriting.md)). An operand qualifies if nothing reads it later and the caller",
-        "cannot see it. Nodes for which that is certain are printed with it, as `[(output, input)]`:\n",
+        "([overwriting](../design/overwriting.md)). An operand qualifies if nothing reads it later; in the call the",
+        "machine checks that nobody else holds the array. Nodes for which that is certain beforehand are printed with",
+        "it, as `[(output, input)]`:\n",
         *rows,
         "\nThe update of `w` overwrites `w` itself (`Gemv{inplace}`), but only when the rest of the call has",
         "succeeded: the machine holds that instruction back to the end.\n",
@@ -179,7 +181,7 @@ def position(node: Any) -> str:
 
 def _program(step: Any) -> list[str]:
     rows = [
-        "| instruction | reads | writes | in the place of | lets go of | runs as |",
+        "| instruction | reads | writes | operands whose memory a result may take | releases | runs as |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     program = step.fn.program
@@ -194,8 +196,8 @@ def _program(step: Any) -> list[str]:
     return [
         "## The program\n",
         f"The graph is lowered to a flat list of instructions over {program.n_registers} numbered registers. What an",
-        "instruction lets go of is free for those that follow; *in the place of* names the operands whose memory the",
-        "first result takes where nobody else sees them, which the machine asks in each call.\n",
+        "instruction releases is free for those that follow. Before a call, an operand qualifies as memory of a result",
+        "if nothing reads it later; in the call the machine checks that nobody else holds the array.\n",
         *rows,
         "",
     ]
@@ -216,8 +218,9 @@ def _code(step: Any) -> list[str]:
     return [
         "## The C that comes out\n",
         f"{len(listings)} kernels are generated for this function; products call BLAS, and transposes need no code.",
-        "All that is not in the cache yet goes through one run of the compiler. The functions",
-        "`theano_run` and `theano_reduce` of the runtime go over dimensions and threads, and call the inner loops.\n",
+        "All that is not in the cache yet goes through one run of the compiler. The runtime goes over dimensions and",
+        "threads and calls a kernel for each inner loop. Kernels call the functions `theano_run` and `theano_reduce`",
+        "of the runtime back for strided operands and for what does not fill a vector.\n",
         *listings,
     ]
 

@@ -19,7 +19,7 @@ from _made import made_page
 
 from theano.compile.mode import optdb
 from theano_graph import TheanoError, config
-from theano_optimize import RewriteDatabase
+from theano_optimize import NodeRewriter, RewriteDatabase
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 #: What every page of this folder begins with.
@@ -69,10 +69,11 @@ def rewrites_page() -> str:
     """Return the page of all rewrites."""
     rows = [
         "# Rewrites\n",
-        "What the optimizer may do to a graph, by the name that `including` and `excluding` of a mode take.",
+        "What the optimizer may do to a graph. `including` and `excluding` of a mode take either name: the one under",
+        "which a rewrite is registered, or the one that profiles and traces print, which is that of its function.",
         "An *exact* rewrite keeps values up to rounding; a *stabilizing* one gives more accurate values.\n",
-        "| name | phase | exactness | what it does |",
-        "| --- | --- | --- | --- |",
+        "| name | in profiles and traces | phase | exactness | what it does |",
+        "| --- | --- | --- | --- | --- |",
     ]
     rows += sorted(set(_rewrite_rows(optdb, "")))
     return "\n".join(rows) + "\n"
@@ -86,7 +87,8 @@ def _rewrite_rows(database: RewriteDatabase[Any], place: str) -> Iterator[str]:
         info = entry.info
         phase = info.phase.tag if info is not None and info.phase is not None else place
         exactness = info.exactness.value if info is not None else ""
-        yield f"| `{entry.name}` | {phase} | {exactness} | {_what(entry.item)} |"
+        printed = f"`{entry.item.name}`" if isinstance(entry.item, NodeRewriter) else ""
+        yield f"| `{entry.name}` | {printed} | {phase} | {exactness} | {_what(entry.item)} |"
 
 
 def _what(item: object) -> str:

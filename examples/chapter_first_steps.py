@@ -12,7 +12,7 @@ import theano.tensor as T
 
 
 def arrays() -> None:
-    """Rows are examples; the shorter operand is stretched."""
+    """Rows are examples; the shorter operand is broadcast."""
     table = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     assert table.shape == (3, 2)
     assert table[2, 0] == 5.0

@@ -1,4 +1,4 @@
-"""Shapes that are known before any number is, shapes that are promised, and dimensions that stretch.
+"""Shapes that are known before any number is, shapes that are promised, and dimensions that broadcast.
 
 Run ``python examples/chapter_shapes.py``; every statement about the results is checked.
 """
@@ -51,8 +51,8 @@ def shapes_that_are_promised() -> None:
         raise AssertionError("the promise was broken")
 
 
-def stretching() -> None:
-    """A dimension stretches where its type says so: a row, a column, or a vector that is turned."""
+def broadcasting() -> None:
+    """A dimension broadcasts if its type says so: a row, a column, or a vector that is transposed."""
     row, column, table, line = T.drow("row"), T.dcol("column"), T.dmatrix("table"), T.dvector("line")
     assert row.broadcastable == (True, False)
     assert column.broadcastable == (False, True)
@@ -62,8 +62,8 @@ def stretching() -> None:
     down = theano.function([column, table], column * table)
     np.testing.assert_array_equal(along([[10, 20, 30]], values), [[10, 21, 32], [13, 24, 35]])
     np.testing.assert_array_equal(down([[1], [-1]], values), values * [[1], [-1]])
-    turned = theano.function([table, line], table - line.dimshuffle(0, "x"))
-    np.testing.assert_array_equal(turned(values, [0.0, 3.0]), [[0, 1, 2], [0, 1, 2]])
+    transposed = theano.function([table, line], table - line.dimshuffle(0, "x"))
+    np.testing.assert_array_equal(transposed(values, [0.0, 3.0]), [[0, 1, 2], [0, 1, 2]])
     both = theano.function([table, line], [table + line, T.addbroadcast(table, 0) + line])
     fitting = both(np.ones((1, 3)), [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(fitting[1], [[2.0, 3.0, 4.0]])
@@ -71,7 +71,7 @@ def stretching() -> None:
     np.testing.assert_array_equal(outer([2.0, 5.0]), [[4.0, 10.0], [10.0, 25.0]])
     strict = theano.function([table, T.dmatrix("other")], table, on_unused_input="ignore")
     assert strict(values, values).shape == (2, 3)
-    # a length of one does not stretch where the type does not say so
+    # A length of one does not broadcast if the type does not say so.
     a, b = T.dmatrices("a", "b")
     add = theano.function([a, b], a + b)
     try:
@@ -102,7 +102,7 @@ def main() -> None:
     shapes_without_values()
     shapes_that_are_trusted()
     shapes_that_are_promised()
-    stretching()
+    broadcasting()
     subsets()
 
 

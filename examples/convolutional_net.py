@@ -51,7 +51,7 @@ class Net:
         return conv2d(h, self.filters2, border_mode="half") + b2.dimshuffle("x", 0, "x", "x")
 
     def scores(self, images: Any, drop: float = 0.0) -> Any:
-        """Return the ten scores of each image of 8 x 8 pixels; each hidden unit is left out with `drop`."""
+        """Return the ten scores of each image of 8 x 8 pixels; each hidden unit is left out with probability `drop`."""
         _, _, b3, b4 = self.biases
         h = pool_2d(relu(self.features(images)), (2, 2), ignore_border=True)
         h = relu(T.dot(h.flatten(2), self.weights) + b3)

@@ -1,4 +1,4 @@
-"""Train the manual's logistic regression in several processes, each on its share of the examples.
+"""Train logistic regression in several processes, each on its share of the examples.
 
     mpiexec -n 2 python examples/data_parallel.py [--data digits|cancer] [--steps N] [--learning-rate R] [--seed S]
 

@@ -1,4 +1,4 @@
-"""What the programs of the gallery share: their command line, parameters, a rule of descent, and pictures."""
+"""What the programs of the gallery share: their command line, parameters, an optimizer (Adam), and pictures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_float(values: Any) -> Array:
 
 
 def parameter(rng: np.random.Generator, name: str, *shape: int, scale: float | None = None) -> Any:
-    """Return a shared array of small random numbers; `scale` is by default that of as many inputs as it has rows."""
+    """Return a shared array of random numbers; by default `scale` is 1 / sqrt(number of inputs of one unit)."""
     size = 1 / np.sqrt(np.prod(shape[1:] if len(shape) == 4 else shape[:-1])) if scale is None else scale
     return theano.shared(as_float(size * rng.normal(size=shape)), name=name)
 

@@ -23,19 +23,20 @@ def smoothness(images: Any) -> Any:
     return T.sqr(images[:, :, 1:] - images[:, :, :-1]).sum() + T.sqr(images[:, :, :, 1:] - images[:, :, :, :-1]).sum()
 
 
-def dream(wish: Any, pixels: Any, rate: float, steps: int) -> list[float]:
-    """Climb with the pixels of a shared variable; return how far the wish came true after each step."""
-    slope = T.grad(wish, pixels)
+def dream(objective: Any, pixels: Any, rate: float, steps: int) -> list[float]:
+    """Climb with the pixels of a shared variable; return the value of the objective before each step."""
+    slope = T.grad(objective, pixels)
     # The length of a step does not depend on that of the gradient.
-    step = theano.function([], wish, updates=[(pixels, pixels + rate * slope / T.sqrt(T.sqr(slope).mean() + 1e-12))])
+    updates = [(pixels, pixels + rate * slope / T.sqrt(T.sqr(slope).mean() + 1e-12))]
+    step = theano.function([], objective, updates=updates)
     return [float(step()) for _ in range(steps)]
 
 
 class Found(NamedTuple):
-    """What the program finds out: how sure the net is of its dreams of each digit, and the wish before and after."""
+    """What the program finds out: how sure the net is of its dream of each digit, and the objective at each step."""
 
     sure: list[float]
-    wishes: list[float]
+    objectives: list[float]
 
 
 def main(quick: bool = False, picture: Path | None = None) -> Found:
@@ -49,12 +50,13 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     seen = sigmoid(raw)
     scores = net.scores(seen)
     classes = T.arange(10)
-    wish = scores[classes, classes].sum() - scores.sum() / 10 - 0.5 * smoothness(seen)
+    objective = scores[classes, classes].sum() - scores.sum() / 10 - 0.5 * smoothness(seen)
     steps = 60 if quick else 300
-    wishes = dream(wish, raw, 0.05, steps)
+    objectives = dream(objective, raw, 0.05, steps)
     chances, dreams = theano.function([], [softmax(scores)[classes, classes], seen])()
     sure = [float(chance) for chance in chances]
-    print(f"wish {wishes[0]:.1f} -> {wishes[-1]:.1f}; the net reads its dreams with {min(sure):.1%} at least")
+    print(f"objective {objectives[0]:.1f} -> {objectives[-1]:.1f}")
+    print(f"the net gives each dream its digit with a probability of at least {min(sure):.3f}")
 
     # What filters of the second layer like, larger than a digit: convolutions take pictures of any size.
     filters = T.arange(16)
@@ -64,7 +66,7 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     textures = theano.function([], sigmoid(canvas))()
     if picture is not None:
         draw(picture, dreams[:, 0], textures[:, 0])
-    return Found(sure, wishes)
+    return Found(sure, objectives)
 
 
 def draw(path: Path, dreams: Array, textures: Array) -> None:

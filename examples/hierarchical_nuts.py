@@ -25,7 +25,8 @@ SCHOOLS = len(EFFECTS)
 def log_density(z: Any) -> Any:
     """Return the log density of a vector: the mean, the log of the spread, and how far each school is from the mean.
 
-    The distances are in units of the spread: so the density has no funnel, where steps would have to be tiny.
+    The distances are in units of the spread. Without this the density has a narrow funnel near spread 0, and steps
+    would have to be tiny there.
     """
     mean, log_spread, distances = z[0], z[1], z[2:]
     spread = T.exp(log_spread)
@@ -37,12 +38,19 @@ def log_density(z: Any) -> Any:
 class Tree(NamedTuple):
     """A part of a path: its two ends with momenta and gradients, a point drawn from it, and how it went."""
 
+    #: Point, momentum and gradient at the end that going backwards has reached.
     left: tuple[Array, Array, Array]
+    #: The same at the end that going forwards has reached.
     right: tuple[Array, Array, Array]
+    #: A point drawn from those in the slice, all with the same probability.
     drawn: Array
+    #: How many points lie in the slice.
     points: int
+    #: Whether the path may be made longer: it neither turns back nor has lost its energy.
     going_on: bool
+    #: The sum of the probabilities with which the points would be accepted.
     accepted: float
+    #: How many points `accepted` sums over.
     looked_at: int
 
 

@@ -1,7 +1,7 @@
 """Matrix factorisation: what is missing in a table is filled in from what is there, as for ratings that nobody gave.
 
 Run ``python examples/matrix_factorisation.py [--quick] [--picture digits.png]``. The table holds handwritten digits,
-one a row, of which every second pixel was taken away at random; the picture shows what was there, and what was filled
+one a row; half of their pixels, chosen at random, are hidden. The picture shows the known pixels, and the table filled
 in.
 """
 
@@ -19,7 +19,7 @@ import theano.tensor as T
 
 
 class Factors:
-    """``rows x columns`` numbers as a product of two thin matrices, with a mean of each row and of each column.
+    """``rows x columns`` numbers as a product of two thin matrices, with a learned offset for each row and each column.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class Factors:
         self.right = parameter(rng, "right", rank, columns, scale=0.1)
         seen = known.sum()
         self.of_row = theano.shared(as_float(np.zeros((rows, 1))), name="of_row", broadcastable=(False, True))
-        means = (table * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        self.of_column = theano.shared(as_float(means), name="of_column")
+        self.means = as_float((table * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+        self.of_column = theano.shared(self.means, name="of_column")
         self.params = [self.left, self.right, self.of_row, self.of_column]
         self.filled = T.dot(self.left, self.right) + self.of_row + self.of_column
         error = (known * T.sqr(self.filled - table)).sum() / seen
@@ -69,8 +69,7 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     steps = 300 if quick else 1200
     costs = [float(step(as_float(0.05 * (1 - i / steps)))) for i in range(steps)]
     filled = theano.function([], model.filled)()
-    means = (table * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    found = Found(root_mean_square(table - means, hidden), root_mean_square(table - filled, hidden), costs)
+    found = Found(root_mean_square(table - model.means, hidden), root_mean_square(table - filled, hidden), costs)
     print(f"error of hidden pixels: {found.by_means:.3f} by means, {found.by_factors:.3f} by factors")
     if picture is not None:
         draw(picture, table, hidden, filled)

@@ -78,7 +78,7 @@ def days_of_years(path: Array, step: float) -> dict[str, float]:
 
 
 def speed_to_mars(step: float) -> float:
-    """Return the speed at which a ship has to leave the Earth's orbit to come as far as that of Mars, by descent."""
+    """Return the speed at which a ship has to leave the Earth's orbit to come as far as that of Mars."""
     speed = theano.shared(2 * np.pi, name="speed")
     start = T.stack([T.zeros(2), T.constant([1.0, 0.0])])
     speeds = T.stack([T.zeros(2), T.stack([T.zeros(()), speed])])

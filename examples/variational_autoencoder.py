@@ -1,7 +1,8 @@
-"""A variational autoencoder: it learns a distribution of handwritten digits, and draws new ones from it.
+"""A variational autoencoder: it decodes handwritten digits from two latent values, and infers these from digits.
 
-Run ``python examples/variational_autoencoder.py [--quick] [--picture digits.png]``. The picture shows digits that the
-model drew, and the plane of two hidden numbers, where the classes lie apart though nobody told which is which.
+Run ``python examples/variational_autoencoder.py [--quick] [--picture digits.png]``. The picture shows digits
+decoded from a grid of latent values, and the latent values of the real digits, coloured by class: the classes lie
+apart, though the model has not seen them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PIXELS, HIDDEN, LATENT = 64, 128, 2
 
 
 class Autoencoder:
-    """An encoder that gives the mean and the log variance of hidden numbers, and a decoder back to pixels."""
+    """An encoder that gives the mean and the log variance of latent values, and a decoder back to pixels."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.into = [parameter(rng, "e1", PIXELS, HIDDEN), zeros("e1_bias", HIDDEN)]
@@ -94,11 +95,11 @@ def main(quick: bool = False, picture: Path | None = None) -> Found:
     return Found(before, after, agreement)
 
 
-def draw(path: Path, drawn: Array, codes: Array, answers: Array) -> None:
+def draw(path: Path, decoded: Array, codes: Array, answers: Array) -> None:
     with drawing(path, 1, 2, size=(9, 4.5)) as (left, right):
-        left.imshow(tiles(drawn.reshape(-1, 8, 8), 15), cmap="gray_r")
+        left.imshow(tiles(decoded.reshape(-1, 8, 8), 15), cmap="gray_r")
         left.set_axis_off()
-        left.set_title("drawn from the plane of hidden numbers")
+        left.set_title("decoded from a grid of latent values")
         points = right.scatter(*codes.T, c=answers, cmap="tab10", s=6)
         right.legend(*points.legend_elements(), fontsize=7, ncols=2)
         right.set_title("where the real digits lie")

@@ -62,7 +62,7 @@ class TestNets(unittest.TestCase):
 
     def test_dream_digits(self) -> None:
         found, _ = run("dream_digits")
-        self.assertGreater(found.wishes[-1], found.wishes[0] + 50)
+        self.assertGreater(found.objectives[-1], found.objectives[0] + 50)
         self.assertGreater(min(found.sure), 0.5)
 
 
