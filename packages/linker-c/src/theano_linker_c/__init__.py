@@ -32,7 +32,7 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
-from ._programs._instructions import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
+from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._storage._container import Container as Container
 from ._storage._shared import (
     SharedVariable as SharedVariable,

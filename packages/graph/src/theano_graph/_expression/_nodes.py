@@ -334,9 +334,8 @@ class Apply(Node, Generic[OpT, VariableT]):
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, parameters: Any) -> Any:
-            """Return ``Apply[Dot]`` as ``Apply[Dot, Any]``: type checkers know the default, old Pythons do not."""
-            given = parameters if isinstance(parameters, tuple) else (parameters,)
-            return super().__class_getitem__((*given, *[Any] * (2 - len(given))))
+            # Type checkers know the default of the second parameter; Python does from 3.13 on.
+            return super().__class_getitem__(parameters if isinstance(parameters, tuple) else (parameters, Any))
 
     def __init__(self, op: OpT, inputs: Sequence[VariableT], outputs: Sequence[VariableT]) -> None:
         if not isinstance(inputs, (list, tuple)) or not isinstance(outputs, (list, tuple)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import Variable, debugprint
 
-from .._programs._instructions import Program
+from .._instructions._data import Program
 
 _MOST_VALUES = 30
 _MOST_LINES = 60

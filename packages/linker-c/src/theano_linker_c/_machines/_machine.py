@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from theano_graph import Apply, Variable
 
-from .._programs._instructions import Program
+from .._instructions._data import Program
 from ._counters import Observer, Reading
 from ._thunks import Thunk
 

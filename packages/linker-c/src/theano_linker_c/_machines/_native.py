@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from .._instructions._data import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from .._instructions._forms import KernelForm
+from .._instructions._schedule import Branch
 from .._perform import OwnThunk, Runner, call_form, params_of, perform_runner
-from .._programs._forms import KernelForm
-from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
-from .._programs._schedule import Branch
 from .._storage._locks import update_lock_of
 from ..cop import CThunk
 from ..kernels import LoadedKernel, type_number

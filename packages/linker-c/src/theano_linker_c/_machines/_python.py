@@ -10,10 +10,10 @@ import numpy as np
 
 from theano_graph import Apply, Variable
 
+from .._instructions._data import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from .._instructions._schedule import Branch, Schedule
 from .._overwriting._arguments import own_value
 from .._perform import OwnThunk, Runner
-from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
-from .._programs._schedule import Branch, Schedule
 from .._storage._locks import UpdateLocks, update_lock_of
 from ._counters import Counters, Observer, Reading
 from ._results import accept_results

@@ -9,8 +9,8 @@ import numpy as np
 
 from theano_graph import Apply, Generic, Type, Variable, compose, describe
 
+from .._instructions._data import ArraySpec, Instruction, array_spec_of
 from .._perform import OwnThunk
-from .._programs._instructions import ArraySpec, Instruction, array_spec_of
 from .._result_error import ResultError, replaced_cell
 from ..cop import CThunk
 from ..scalar import ScalarType

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Origin, Variable, cell_of, config, describe
 
-from .._programs._instructions import Instruction, Program
+from .._instructions._data import Instruction, Program
 from ._error_details import details
 
 #: Exceptions whose text is more than their one argument would be shown by changing it.

@@ -8,8 +8,8 @@ from typing import Any
 
 from theano_graph import Apply, Variable
 
+from .._instructions._data import Instruction, Program
 from .._perform import OwnThunk, Runner, perform_runner
-from .._programs._instructions import Instruction, Program
 from ..cop import CThunk, needs_c_code
 from ._results import accept_results
 

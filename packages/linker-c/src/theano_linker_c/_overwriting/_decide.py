@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from .._programs._instructions import Instruction, Program
+from .._instructions._data import Instruction, Program
 from ..kernels import Donors
 from ._kinds import ALL_KINDS, Overwriting
 from ._lifetimes import Lifetimes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
-from .._programs._instructions import Instruction, Program
+from .._instructions._data import Instruction, Program
 
 #: Later than every instruction.
 NEVER = 1 << 62

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from theano_graph import Apply, Op, RuleTable
 
-from .._programs._instructions import Program
+from .._instructions._data import Program
 from ._lifetimes import Lifetimes
 
 Form = Callable[[Op, int], Op | None]

@@ -8,9 +8,9 @@ from typing import Any
 
 from theano_graph import Apply, Constant, CycleError, FunctionGraph, Variable, toposort
 
+from .._instructions._data import Hooks, Instruction, Program
 from .._machines._native import native_runner
 from .._machines._run_errors import annotate
-from .._programs._instructions import Hooks, Instruction, Program
 from ..program import HAS_RUNTIME, PythonMachine
 from ..program._lower import encode_nodes
 from ._errors import BadOptimization, InvalidValueError, name_of

@@ -9,9 +9,9 @@ from typing import Any
 
 from theano_graph import compose
 
+from .._instructions._data import Hooks, Instruction, Program
 from .._machines._results import accept_results
 from .._machines._thunks import MachineView, Thunk
-from .._programs._instructions import Hooks, Instruction, Program
 from ..program import PythonMachine
 from ..targets import C, Target
 

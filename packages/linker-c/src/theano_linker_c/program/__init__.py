@@ -1,14 +1,6 @@
 """Programs and the machines that run them."""
 
-from .._machines._machine import Machine as Machine
-from .._machines._native import HAS_RUNTIME as HAS_RUNTIME, native_machine as native_machine
-from .._machines._python import PythonMachine as PythonMachine
-from .._machines._run_errors import annotate as annotate, annotate_node as annotate_node
-from .._machines._thunks import MachineView as MachineView, Thunk as Thunk
-from .._overwriting._shown import overwriting_form as overwriting_form
-from .._perform import call_form as call_form
-from .._programs._forms import PERFORM as PERFORM, Form as Form, KernelForm as KernelForm, PerformForm as PerformForm
-from .._programs._instructions import (
+from .._instructions._data import (
     Accepts as Accepts,
     ArraySpec as ArraySpec,
     HasArraySpec as HasArraySpec,
@@ -18,7 +10,20 @@ from .._programs._instructions import (
     ProgramInput as ProgramInput,
     array_spec_of as array_spec_of,
 )
-from .._programs._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
+from .._instructions._forms import (
+    PERFORM as PERFORM,
+    Form as Form,
+    KernelForm as KernelForm,
+    PerformForm as PerformForm,
+)
+from .._instructions._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
+from .._machines._machine import Machine as Machine
+from .._machines._native import HAS_RUNTIME as HAS_RUNTIME, native_machine as native_machine
+from .._machines._python import PythonMachine as PythonMachine
+from .._machines._run_errors import annotate as annotate, annotate_node as annotate_node
+from .._machines._thunks import MachineView as MachineView, Thunk as Thunk
+from .._overwriting._shown import overwriting_form as overwriting_form
+from .._perform import call_form as call_form
 from ._loop import LoopSpec as LoopSpec, ResultKind as ResultKind, loop_runner as loop_runner
 from ._lower import lower as lower, on_lowered as on_lowered
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk, toposort
 
+from .._instructions._data import Accepts, Instruction, Program, ProgramInput, array_spec_of
+from .._instructions._forms import Form, KernelForm
+from .._instructions._schedule import Branch, lazy_form, make_schedule
 from .._overwriting._decide import decide
 from .._overwriting._kinds import ALL_KINDS, Overwriting
 from .._overwriting._release import deaths_by_counting, deaths_in_order
 from .._perform import OwnThunk
-from .._programs._forms import Form, KernelForm
-from .._programs._instructions import Accepts, Instruction, Program, ProgramInput, array_spec_of
-from .._programs._schedule import Branch, lazy_form, make_schedule
 from ..kernels import CompilerOptions, IndexWriteKernel
 from ..targets import C, Target
 

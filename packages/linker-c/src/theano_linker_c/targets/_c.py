@@ -8,12 +8,12 @@ from functools import cache
 
 from theano_graph import Apply
 
+from .._instructions._data import Hooks, Instruction, Program
+from .._instructions._forms import KernelForm
 from .._machines import _native
 from .._machines._machine import BUFFER_LIMIT, Machine
 from .._machines._thunks import python_runner
 from .._perform import Runner
-from .._programs._forms import KernelForm
-from .._programs._instructions import Hooks, Instruction, Program
 from ..compiler import CompilerOptions
 from ..cop import offers_c_code
 from ..kernels import Kernel, LoadedKernel, build

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from theano_graph import Apply
 
+from .._instructions._data import Hooks, Instruction, Program
+from .._instructions._forms import PERFORM, Form, KernelForm
 from .._machines._machine import BUFFER_LIMIT, Machine
 from .._machines._python import PythonMachine
 from .._machines._thunks import python_runner
 from .._perform import Runner
-from .._programs._forms import PERFORM, Form, KernelForm
-from .._programs._instructions import Hooks, Instruction, Program
 from ..compiler import CompilerOptions
 from ..cop import c_thunks, needs_c_code
 from ..kernels import Kernel, native_kernel

@@ -1,1 +1,0 @@
-"""Programs as data: instructions over numbered registers, and what lazy ones need first."""
