@@ -1,15 +1,14 @@
-"""Say where Chromium is; install it where that is asked for and can be done: as root, from Debian's packages.
+"""Say where Chromium is, in which pages that the library writes are opened; the exit status is 1 if there is none.
 
-    python tools/find_chromium.py [--install]
+    python tools/find_chromium.py
 
-In continuous integration (the environment variable CI) it is installed unasked.
+Debian has it as the package `chromium`; the environment variable CHROMIUM may name one.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -21,20 +20,10 @@ def find() -> str | None:
     return str(found) if found else None
 
 
-def install() -> None:
-    """Install it, if this is root on a machine with apt-get."""
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
-        return
-    for command in (["update", "-q"], ["install", "-y", "-q", "--no-install-recommends", "chromium"]):
-        subprocess.run(["apt-get", *command], stdout=sys.stderr, check=False)
-
-
 def main() -> int:
-    """Print the path; the exit status is 1 if there is none."""
-    if find() is None and ("--install" in sys.argv[1:] or os.environ.get("CI")):
-        install()
+    """Print the path."""
     found = find()
-    print(found or "no Chromium was found; install it (--install, as root on Debian), or let CHROMIUM name it")
+    print(found or "no Chromium was found")
     return int(found is None)
 
 
