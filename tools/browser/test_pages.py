@@ -71,13 +71,12 @@ def nested() -> Any:
     return theano.function([x, s], rows.sum() + theano.OpFromGraph([s], [T.exp(s) * 2])(s))
 
 
+@unittest.skipUnless(find(), "no Chromium was found (CHROMIUM may name it)")
 class InBrowser(unittest.TestCase):
     folder: ClassVar[Path]
 
     @classmethod
     def setUpClass(cls) -> None:
-        if find() is None:
-            raise unittest.SkipTest("no Chromium was found (CHROMIUM may name it)")
         made = tempfile.TemporaryDirectory()
         cls.addClassCleanup(made.cleanup)
         cls.folder = Path(made.name)
