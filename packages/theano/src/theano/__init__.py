@@ -130,11 +130,23 @@ rpath = _os.path.realpath(__path__[0])
 p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
-    from . import assert_op as assert_op, gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
+    from . import (
+        assert_op as assert_op,
+        export as export,
+        gpuarray as gpuarray,
+        graph as graph,
+        pathparse as pathparse,
+        tests as tests,
+    )
+    from .export import export_c as export_c
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
-        {".": "assert_op gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp object2"},
+        {
+            ".": "assert_op export gpuarray graph pathparse tests",
+            ".export": "export_c",
+            ".gof": "opt toolbox utils OpenMPOp object2",
+        },
     )

@@ -45,7 +45,9 @@ from ._description._kernel import (
     Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken, overwrites as overwrites,
     type_number as type_number, wait_number as wait_number,
 )
-from ._description._source import CFunction as CFunction, KernelSource as KernelSource, file_text as file_text
+from ._description._source import (
+    CFunction as CFunction, KernelSource as KernelSource, file_text as file_text, memory_type as memory_type,
+)
 from ._description._table import KernelTable as KernelTable, native_kernel as native_kernel
 # isort: on
 # fmt: on
@@ -87,8 +89,8 @@ __all__ += [
     "LengthKernel", "LoadedKernel", "MatrixProductKernel", "Overwriting", "POOLING_MODES", "POOLING_TASKS",
     "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel", "Site",
     "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build", "c_text", "can_reduce",
-    "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library", "native_kernel", "overwrites",
-    "reduction_seed", "type_number", "wait_number", "with_room",
+    "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library", "memory_type", "native_kernel",
+    "overwrites", "reduction_seed", "type_number", "wait_number", "with_room",
 ]
 # isort: on
 # fmt: on

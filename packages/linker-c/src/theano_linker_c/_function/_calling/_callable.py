@@ -144,6 +144,11 @@ class Function(ShownAsHtml, Generic[ResultT]):
         self.__dict__["name"] = name
 
     @property
+    def wiring(self) -> Wiring:
+        """How arguments, shared variables and results belong to the inputs and outputs of the graph."""
+        return self._wiring
+
+    @property
     def container(self) -> ContainerView:
         """The containers of the inputs, by position, name or variable."""
         return ContainerView(self._finder)

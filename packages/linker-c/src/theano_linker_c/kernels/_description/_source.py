@@ -12,7 +12,7 @@ from theano_graph import record
 from ...scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions, is_complex
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
 
-__all__ = ["CFunction", "KernelSource", "file_text"]
+__all__ = ["CFunction", "KernelSource", "file_text", "memory_type"]
 
 #: Functions of the C mathematical library that generated code may call, with their number of arguments.
 MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(

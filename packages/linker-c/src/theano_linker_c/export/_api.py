@@ -1,0 +1,100 @@
+"""``export_c``: a compiled function as files of C."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theano_graph import compose, record
+
+from .._function import Function
+from ._body import write_body
+from ._files import as_json, description, embeds, header_text, source_text, state_bytes
+
+__all__ = ["ExportedFunction", "export_c"]
+
+
+@record
+class ExportedFunction:
+    """What :func:`export_c` has written.
+
+    Attributes
+    ----------
+    name : str
+        Name of the function in C.
+    files : tuple of str
+        Paths: the source, the header, the description, and maybe the first values of the state.
+    description : dict
+        What the file ``.json`` holds.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    description: Mapping[str, Any]
+
+
+def export_c(
+    fn: Function,
+    path: str | os.PathLike[str],
+    *,
+    static: bool = False,
+    shapes: Mapping[Any, Sequence[int]] | None = None,
+) -> ExportedFunction:
+    """Write a compiled function as C99 that needs neither Python nor NumPy.
+
+    ``path.c``, ``path.h`` and ``path.json`` are written. The function in C is called like the last part of the path.
+    It gets a state, the arguments, and memory for the results; shared variables, and memory for temporary arrays, are
+    in the state. Where all lengths are known, a call allocates nothing.
+
+    Parameters
+    ----------
+    fn : Function
+    path : path
+        Without an ending.
+    static : bool
+        True: it is an error if lengths of inputs are not known.
+    shapes : mapping, optional
+        Shapes of inputs, by variable or name. Those of shared variables are the ones of their present values.
+
+    Returns
+    -------
+    ExportedFunction
+
+    Raises
+    ------
+    NoStraightForm
+        If an operation has no form in C; the message names it, and the line that made it.
+    ValueError
+        If the last part of `path` is no name in C, or a shape does not fit.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import theano, theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> f = theano.function([x], T.exp(x).sum())
+    >>> made = theano.export_c(f, os.path.join(tempfile.mkdtemp(), "model"), shapes={x: (3,)}, static=True)
+    >>> [os.path.basename(file) for file in made.files]
+    ['model.c', 'model.h', 'model.json']
+    """
+    stem = os.fspath(path)
+    name = os.path.basename(stem)
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(
+            compose(f"export_c: the function would be called `{name}`, which is no name in C", mend="use another path")
+        )
+    body = write_body(fn, name, shapes or {}, static)
+    found = description(body, name)
+    texts = {
+        f"{stem}.c": source_text(body, name).encode(),
+        f"{stem}.h": header_text(body, name).encode(),
+        f"{stem}.json": as_json(found).encode(),
+    }
+    if not embeds(body):
+        texts[f"{stem}.state"] = state_bytes(body)
+    for file, text in texts.items():
+        with open(file, "wb") as stream:
+            stream.write(text)
+    return ExportedFunction(name, tuple(texts), found)

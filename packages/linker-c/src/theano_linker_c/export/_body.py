@@ -1,0 +1,274 @@
+"""The statements of an exported function: arguments in, results out, and new values into the state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theano_graph import compose, record
+
+from .._function import Function
+from ..kernels import memory_type
+from ..program import Program, lower
+from ..straight import (
+    ONE,
+    STRAIGHT,
+    Block,
+    CArray,
+    Length,
+    Message,
+    NoStraightForm,
+    Root,
+    Wanted,
+    arranged,
+    contiguous_strides,
+    emit_program,
+    product_of,
+)
+from ._clean import portable, without_unread
+from ._interface import Names, Parameter, fixed_shape, spec_of
+
+__all__ = ["Body", "write_body"]
+
+
+@record
+class Body:
+    """An exported function before it is put into files.
+
+    Attributes
+    ----------
+    arguments, results, states : tuple of Parameter
+    lines : tuple of str
+        The statements.
+    arenas : dict of str to int
+        C type of elements -> how many of them temporary arrays need.
+    tables : dict of str to ndarray
+        Constant arrays that the statements read.
+    preamble : tuple of str
+        Text that users' scalar code needs before it.
+    routines : frozenset of str
+        Functions of the library that are called.
+    messages : tuple of Message
+        What status codes mean, counted from 1.
+    takes_memory : bool
+        Whether there are arrays whose sizes are known at run time only.
+    """
+
+    arguments: tuple[Parameter, ...]
+    results: tuple[Parameter, ...]
+    states: tuple[Parameter, ...]
+    lines: tuple[str, ...]
+    arenas: Mapping[str, int]
+    tables: Mapping[str, Any]
+    preamble: tuple[str, ...]
+    routines: frozenset[str]
+    messages: tuple[Message, ...]
+    takes_memory: bool
+
+
+def write_body(fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], static: bool) -> Body:
+    """Write the statements of a compiled function.
+
+    Parameters
+    ----------
+    fn : Function
+    name : str
+        That of the function in C.
+    shapes : mapping
+        Shapes of inputs, by variable or name.
+    static : bool
+        Whether it is an error that a length is not known.
+    """
+    return _Writer(fn, name, shapes).write(static)
+
+
+class _Writer:
+    def __init__(self, fn: Function, name: str, shapes: Mapping[Any, Sequence[int]]) -> None:
+        self.fn, self.maker, self.wiring = fn, fn.maker, fn.wiring
+        self.names = Names((name, *(f"{name}_{part}" for part in ("state", "init", "save", "load", "free", "message"))))
+        self.shapes = shapes
+        self.block = Block()
+        self.arrays: dict[int, CArray] = {}
+        self.program: Program = lower(
+            self.maker.fgraph,
+            arguments=self.wiring.arguments,
+            cells=self.wiring.cells,
+            updates=self.wiring.updates,
+            n_outputs=self.wiring.n_outputs,
+            target=STRAIGHT,
+            lazy=False,
+        )
+
+    def write(self, static: bool) -> Body:
+        """Write everything."""
+        arguments = [self._argument(i, p.register, p.variable) for i, p in enumerate(self.program.inputs)]
+        cells = {id(cell): register for register, cell in self.program.cells}
+        items = [item for i, item in enumerate(self.maker.inputs) if i in self.wiring.cells]
+        states = {
+            register: self._state(register, item, cell)
+            for item, (register, cell) in zip(items, self.program.cells, strict=True)
+        }
+        self._check_given(arguments)
+        if static:
+            self._refuse_unknown(arguments)
+        results = self._results()
+        for _, cell in self.program.updates:
+            if id(cell) not in cells:
+                raise NoStraightForm(
+                    compose("an input with a default value is updated", mend="use a shared variable for it")
+                )
+        self._store({cells[id(cell)]: register for register, cell in self.program.updates})
+        return self._body(arguments, results, list(states.values()))
+
+    def _argument(self, i: int, register: int, variable: Any) -> Parameter:
+        what = "input"
+        spec = spec_of(variable, what)
+        item = self.maker.inputs[self.wiring.arguments[i]]
+        shape = fixed_shape(item.variable, spec.shape, self.shapes, what)
+        label = item.name or variable.name
+        parameter = Parameter(self.names.of(label, f"input_{i}"), label or f"input {i}", spec.dtype, shape)
+        lengths = [
+            self.block.length(f"{parameter.name}_shape[{axis}]") if length is None else Length(length)
+            for axis, length in enumerate(shape)
+        ]
+        pointer = parameter.name if shape else f"&{parameter.name}"
+        self._enter(register, "argument", parameter, pointer, lengths)
+        return parameter
+
+    def _enter(self, register: int, kind: str, parameter: Parameter, pointer: str, lengths: Sequence[Length]) -> None:
+        root = Root(kind, parameter.name, parameter.dtype, product_of(lengths))
+        shape = tuple(lengths)
+        self.arrays[register] = CArray(parameter.dtype, shape, contiguous_strides(shape), pointer, root)
+
+    def _state(self, register: int, item: Any, cell: list[Any]) -> Parameter:
+        variable = item.variable
+        spec = spec_of(variable, "shared variable")
+        value = cell[0]
+        label = variable.name
+        parameter = Parameter(
+            self.names.of(label, f"shared_{register}"),
+            label or "a shared variable",
+            spec.dtype,
+            value.shape,
+            value.copy(),
+        )
+        self._enter(register, "state", parameter, f"state->{parameter.name}", [Length(n) for n in value.shape])
+        if not value.shape:
+            shared = self.arrays[register]
+            self.arrays[register] = CArray(spec.dtype, (), (), f"&state->{parameter.name}", shared.root)
+        return parameter
+
+    def _check_given(self, arguments: Sequence[Parameter]) -> None:
+        variables = [self.maker.inputs[i].variable for i in self.wiring.arguments]
+        known = {*variables, *(variable.name for variable in variables)}
+        for key in self.shapes:
+            if key not in known:
+                names = ", ".join(f"`{argument.label}`" for argument in arguments)
+                raise ValueError(compose(f"shapes: `{key}` is no input", mend=f"name one of {names}"))
+
+    def _refuse_unknown(self, arguments: Sequence[Parameter]) -> None:
+        unknown = [argument.described() for argument in arguments if not argument.fixed]
+        if unknown:
+            raise NoStraightForm(
+                compose(
+                    "static=True: the lengths of some inputs are not known",
+                    where=unknown,
+                    mend="give them by shapes={variable: (lengths, ...)}, or leave out static=True",
+                )
+            )
+
+    def _results(self) -> list[Parameter]:
+        """Write the instructions, and what carries their results to the caller."""
+        block, names = self.block, []
+        targets: dict[int, Wanted] = {}
+        for k, (register, item) in enumerate(zip(self.program.outputs, self.maker.outputs, strict=True)):
+            keys = self.maker.output_keys
+            label = keys[k] if keys else item.variable.name
+            names.append((self.names.of(label, "result" if len(self.maker.outputs) == 1 else f"result_{k}"), label))
+            variable = item.variable
+            dtype = spec_of(variable, "output").dtype
+            targets.setdefault(register, Wanted(names[-1][0], dtype, None, Root("result", names[-1][0], dtype, ONE)))
+        emit_program(block, self.program, self.arrays, targets)
+        results = []
+        for (name, label), register in zip(names, self.program.outputs, strict=True):
+            array = self.arrays[register]
+            shape = tuple(length.factor if length.known else None for length in array.shape)
+            parameter = Parameter(name, label or name, array.dtype, shape)
+            self._give(parameter, array)
+            results.append(parameter)
+        return results
+
+    def _give(self, parameter: Parameter, array: CArray) -> None:
+        block, name = self.block, parameter.name
+        if parameter.fixed:
+            if array.pointer != name:
+                root = Root("result", name, array.dtype, array.size)
+                block.copy(array, CArray(array.dtype, array.shape, contiguous_strides(array.shape), name, root))
+            return
+        if array.root.kind != "temporary" or not array.contiguous or array.root.size.known:
+            made = block.allocate(array.dtype, array.shape)
+            block.copy(array, made)
+            array = made
+        block.line(f"*{name} = {array.pointer};")
+        for axis, length in enumerate(array.shape):
+            block.line(f"{name}_shape[{axis}] = {length};")
+
+    def _store(self, updates: Mapping[int, int]) -> None:
+        """Write new values into the state, after everything that can fail."""
+        block, values = self.block, {}
+        for target, source in updates.items():
+            state, array = self.arrays[target], self.arrays[source]
+            for axis, (a, b) in enumerate(zip(state.shape, array.shape, strict=True)):
+                text = f"the new value of {state.root.name} has another length along axis {axis}"
+                block.same(a, b, text)
+            moved = array.pointer != state.pointer or array.strides != state.strides
+            if array.root.kind == "state" and moved:
+                made = block.allocate(array.dtype, state.shape)
+                block.copy(array, made)
+                array = made
+            values[target] = array
+        for target, array in values.items():
+            state = self.arrays[target]
+            if array.pointer != state.pointer:
+                block.copy(array, state)
+
+    def _body(self, arguments: list[Parameter], results: list[Parameter], states: list[Parameter]) -> Body:
+        block = self.block
+        pointers, arenas = [], {}
+        kinds = sorted({memory_type(root.dtype) for root in block.roots})
+        for kind in kinds:
+            mine = [root for root in block.roots if memory_type(root.dtype) == kind]
+            offsets, total = arranged(mine, block.time + 1)
+            arenas[kind] = total
+            pointers += [f"    {kind} *const {n} = state->arena_{kind} + {offset};" for n, offset in offsets.items()]
+        if block.takes_memory:
+            start = ["theano_memory *const memory = &state->memory;", "memory->now = memory->first;"]
+            start.append("if (memory->now != NULL) memory->now->used = 0;")
+            pointers += ["    " + line for line in start]
+        lines = without_unread([*pointers, *(portable(line) for line in block.lines)])
+        text = "\n".join(lines)
+        tables = {n: v for n, v in block.tables.items() if _is_named(n, text)}
+        if "state" not in text:
+            lines.insert(0, "    (void)state;")
+        return Body(
+            tuple(arguments),
+            tuple(results),
+            tuple(states),
+            tuple(lines),
+            arenas,
+            tables,
+            tuple(portable(part) for part in block.preamble),
+            frozenset(block.routines),
+            tuple(block.messages),
+            block.takes_memory,
+        )
+
+
+def _is_named(name: str, text: str) -> bool:
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
+            return True
+        at = text.find(name, at + 1)
+    return False

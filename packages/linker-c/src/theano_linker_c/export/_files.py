@@ -1,0 +1,271 @@
+"""The files of an exported function: header, source, and a description for programs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from ..scalar import helper_definitions
+from ._body import Body
+from ._clean import portable
+from ._interface import Parameter
+from ._library import INDEPENDENT, definitions, memory_types
+
+__all__ = ["EMBEDDED", "description", "header_text", "source_text", "state_bytes", "state_tag"]
+
+#: State of more elements than this is no text in the source, but a file of its own.
+EMBEDDED = 1_000_000
+_IN_A_LINE = 6
+
+
+def state_tag(body: Body) -> str:
+    """Return sixteen characters that tell which variables a file of saved state is for."""
+    listed = json.dumps([(s.name, s.dtype, s.shape) for s in body.states])
+    return hashlib.sha256(listed.encode()).hexdigest()[:16]
+
+
+def state_bytes(body: Body) -> bytes:
+    """Return what a file with the first values of the state holds."""
+    parts = [state_tag(body).encode(), *(np.ascontiguousarray(s.value).tobytes() for s in body.states)]
+    return b"".join(parts)
+
+
+def embeds(body: Body) -> bool:
+    """Tell whether the first values of the state are in the source."""
+    return sum(s.size for s in body.states) <= EMBEDDED
+
+
+def description(body: Body, name: str) -> dict[str, Any]:
+    """Return what programs want to know about an exported function."""
+    return {
+        "format": 1,
+        "made_by": f"theano-linker-c {__version__}",
+        "function": name,
+        "arguments": [p.as_json() for p in body.arguments],
+        "results": [p.as_json() for p in body.results],
+        "state": [p.as_json() for p in body.states],
+        "state_file": None if embeds(body) else f"{name}.state",
+        "memory_at_run_time": body.takes_memory,
+        "messages": [str(message) for message in body.messages],
+    }
+
+
+def prototype(body: Body, name: str) -> str:
+    """Return the declaration of the function."""
+    parts = [f"{name}_state *state"]
+    for parameter in body.arguments:
+        parts += parameter.as_argument()
+    for parameter in body.results:
+        parts += parameter.as_result()
+    return f"int {name}({', '.join(parts)})"
+
+
+def _comment(lines: Sequence[str]) -> list[str]:
+    safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    return ["/* " + safe[0], *(f" * {line}".rstrip() for line in safe[1:]), " */"]
+
+
+def _about(body: Body, name: str) -> list[str]:
+    found = [f"{name}: a function that Theano has written as C.", ""]
+    for title, parameters in (("Arguments", body.arguments), ("Results", body.results), ("State", body.states)):
+        if parameters:
+            found += [f"{title}:", *(f"    {p.name} ({p.described()})" for p in parameters), ""]
+    found.append("Arrays are in C order, and those of arguments and results do not overlap. A call returns 0, or the")
+    found.append(f"number of an error, for which {name}_message has a text; results and state are not to be used then.")
+    if any(not p.fixed for p in body.results):
+        found.append("Results whose lengths a call tells lie in memory of the state, up to the next call.")
+    found.append("Calls with different states may run at the same time.")
+    return found
+
+
+def header_text(body: Body, name: str) -> str:
+    """Return the header."""
+    guard = re.sub(r"\W", "_", f"{name}_H").upper()
+    fields = [f"    {s.c_type} {s.name}{f'[{max(s.size, 1)}]' if s.shape else ''};" for s in body.states]
+    fields += [f"    {kind} arena_{kind}[{size}];" for kind, size in body.arenas.items()]
+    if body.takes_memory:
+        fields.append("    theano_memory memory;")
+    lines = [
+        *_comment(_about(body, name)),
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "#include <stddef.h>",
+        "#include <stdint.h>",
+        "#include <stdio.h>",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        *([memory_types().strip(), ""] if body.takes_memory else []),
+        "/* What a call needs besides its arguments. It may be large: keep it off the stack. */",
+        "typedef struct {",
+        *(fields or ["    char nothing;"]),
+        f"}} {name}_state;",
+        "",
+        "/* Give a new state its first values. */",
+        f"void {name}_init({name}_state *state);",
+        "/* Write the variables of a state to a file, and read them again: 0, or -1 if that failed. */",
+        f"int {name}_save(const {name}_state *state, FILE *file);",
+        f"int {name}_load({name}_state *state, FILE *file);",
+        "/* Give back memory that calls have taken. */",
+        f"void {name}_free({name}_state *state);",
+        f"{prototype(body, name)};",
+        "/* The text for what a call has returned. */",
+        f"const char *{name}_message(int status);",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "#endif",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def source_text(body: Body, name: str) -> str:
+    """Return the source."""
+    tables = [_table(table, value) for table, value in body.tables.items()]
+    used = definitions(body.routines)
+    text = "\n".join([*body.preamble, *body.lines])
+    helpers = [portable(part) for part in helper_definitions([text])]
+    parts = [
+        *_comment([f"{name}: see {name}.h."]),
+        f'#include "{name}.h"',
+        "#include <math.h>",
+        "#include <stdlib.h>",
+        "#include <string.h>",
+        *(["#ifdef THEANO_CBLAS", "#include <cblas.h>", "#endif"] if any("cblas_" in part for part in used) else []),
+        "",
+        *([INDEPENDENT] if "THEANO_INDEPENDENT" in text else []),
+        *tables,
+        *helpers,
+        *used,
+        *body.preamble,
+        "",
+        f"{prototype(body, name)} {{",
+        *body.lines,
+        "    return 0;",
+        "}",
+        "",
+        *_init(body, name),
+        *_save(body, name),
+        *_free(body, name),
+        *_messages(body, name),
+    ]
+    return "\n".join(parts)
+
+
+def _literals(value: Any) -> list[str]:
+    array = np.asarray(value)
+    if array.dtype == np.float16:
+        array = array.view(np.uint16)
+    kind, flat = array.dtype.kind, array.ravel()
+    if kind == "b":
+        return [str(int(number)) for number in flat]
+    if kind == "f":
+        suffix = "f" if array.dtype.itemsize == 4 else ""
+        return [_real(number, suffix) for number in flat.tolist()] if suffix == "" else [_real(x, "f") for x in flat]
+    if array.dtype == np.uint64:
+        return [f"{number}ULL" for number in flat.tolist()]
+    return ["(-9223372036854775807LL - 1)" if n == -(2**63) else f"{n}LL" for n in flat.tolist()]
+
+
+def _real(number: Any, suffix: str) -> str:
+    if np.isnan(number):
+        return "NAN"
+    if np.isinf(number):
+        return "INFINITY" if number > 0 else "-INFINITY"
+    return f"{float(number)!r}{suffix}" if suffix == "" else f"{np.format_float_scientific(number, unique=True)}f"
+
+
+def _table(name: str, value: Any) -> str:
+    array = np.asarray(value)
+    kind = Parameter(name, name, array.dtype.name, array.shape).c_type
+    numbers = _literals(array) or ["0"]
+    rows = [", ".join(numbers[i : i + _IN_A_LINE]) for i in range(0, len(numbers), _IN_A_LINE)]
+    body = ",\n    ".join(rows)
+    return f"static const {kind} {name}[{max(array.size, 1)}] = {{\n    {body}\n}};"
+
+
+def _init(body: Body, name: str) -> list[str]:
+    lines = [f"void {name}_init({name}_state *state) {{"]
+    tables: list[str] = []
+    for s in body.states:
+        if not s.shape:
+            lines.append(f"    state->{s.name} = {_literals(s.value)[0]};")
+        elif not embeds(body) or not s.value.any():
+            # All bits of a zero are zero, in all types that there are.
+            lines.append(f"    memset(state->{s.name}, 0, sizeof state->{s.name});")
+        else:
+            tables.append(_table(f"{name}_first_{s.name}", s.value))
+            lines.append(f"    memcpy(state->{s.name}, {name}_first_{s.name}, sizeof {name}_first_{s.name});")
+    if body.takes_memory:
+        lines.append("    state->memory.first = state->memory.now = NULL;")
+    if len(lines) == 1:
+        lines.append("    (void)state;")
+    return [*tables, *lines, "}", ""]
+
+
+def _save(body: Body, name: str) -> list[str]:
+    tag = state_tag(body)
+    place = {s.name: f"state->{s.name}" if s.shape else f"&state->{s.name}" for s in body.states}
+    writes = [f"    if (fwrite({at}, sizeof state->{n}, 1, file) != 1)\n        return -1;" for n, at in place.items()]
+    reads = [f"    if (fread({at}, sizeof state->{n}, 1, file) != 1)\n        return -1;" for n, at in place.items()]
+    unused = [] if body.states else ["    (void)state;"]
+    return [
+        f"int {name}_save(const {name}_state *state, FILE *file) {{",
+        *unused,
+        f'    if (fwrite("{tag}", 1, 16, file) != 16)\n        return -1;',
+        *writes,
+        "    return 0;",
+        "}",
+        "",
+        f"int {name}_load({name}_state *state, FILE *file) {{",
+        "    char tag[16];",
+        *unused,
+        f'    if (fread(tag, 1, 16, file) != 16 || memcmp(tag, "{tag}", 16) != 0)\n        return -1;',
+        *reads,
+        "    return 0;",
+        "}",
+        "",
+    ]
+
+
+def _free(body: Body, name: str) -> list[str]:
+    lines = ["    (void)state;"]
+    if body.takes_memory:
+        lines = [
+            "    theano_chunk *chunk = state->memory.first;",
+            "    while (chunk != NULL) {",
+            "        theano_chunk *const next = chunk->next;",
+            "        free(chunk);",
+            "        chunk = next;",
+            "    }",
+            "    state->memory.first = state->memory.now = NULL;",
+        ]
+    return [f"void {name}_free({name}_state *state) {{", *lines, "}", ""]
+
+
+def _messages(body: Body, name: str) -> list[str]:
+    texts = ["no error", *(str(message) for message in body.messages)]
+    rows = [f"        {json.dumps(text)}," for text in texts]
+    return [
+        f"const char *{name}_message(int status) {{",
+        "    static const char *const texts[] = {",
+        *rows,
+        "    };",
+        f'    return status >= 0 && status < {len(texts)} ? texts[status] : "no such error";',
+        "}",
+        "",
+    ]
+
+
+def as_json(found: Mapping[str, Any]) -> str:
+    """Return the description as text."""
+    return json.dumps(found, indent=2) + "\n"

@@ -1,0 +1,160 @@
+"""What an exported function takes and gives: names, dtypes and shapes in C."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Variable, compose, record
+
+from .._instructions._data import ArraySpec, array_spec_of
+from ..kernels import memory_type
+from ..straight import NoStraightForm
+
+__all__ = ["Parameter", "Names", "ExportError", "spec_of"]
+
+#: Words that are no names of variables, besides those that the generated code itself uses.
+_TAKEN = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool complex
+    state memory arena file class template new delete this public private protected namespace operator try catch throw
+    using virtual friend export true false and or not xor main""".split()  # noqa: SIM905
+)
+_GENERATED = re.compile(r"[a-z]+\d+(_\w+)?")
+
+ExportError = NoStraightForm
+
+
+@record
+class Parameter:
+    """An argument, a result, or a variable that keeps its value between calls.
+
+    Attributes
+    ----------
+    name : str
+        In C.
+    label : str
+        As the user calls it.
+    dtype : str
+    shape : tuple of (int or None)
+        None for lengths that a call tells.
+    value : ndarray or None
+        Of what keeps its value: the first one.
+    """
+
+    name: str
+    label: str
+    dtype: str
+    shape: tuple[int | None, ...]
+    value: Any = None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all lengths are known."""
+        return None not in self.shape
+
+    @property
+    def size(self) -> int:
+        """Number of elements, where all lengths are known."""
+        return int(np.prod([length or 0 for length in self.shape], dtype=np.int64)) if self.shape else 1
+
+    @property
+    def c_type(self) -> str:
+        """Type of an element."""
+        return memory_type(self.dtype)
+
+    def as_argument(self) -> list[str]:
+        """Return the declarations by which a call gets a value."""
+        if not self.shape:
+            return [f"{self.c_type} {self.name}"]
+        given = [f"const {self.c_type} *{self.name}"]
+        if not self.fixed:
+            given.append(f"const int64_t {self.name}_shape[{len(self.shape)}]")
+        return given
+
+    def as_result(self) -> list[str]:
+        """Return the declarations by which a call gives a value."""
+        if self.fixed:
+            return [f"{self.c_type} *{self.name}"]
+        return [f"const {self.c_type} **{self.name}", f"int64_t {self.name}_shape[{len(self.shape)}]"]
+
+    def described(self) -> str:
+        """Return what it is, for a comment."""
+        if not self.shape:
+            return f"{self.label}: {self.dtype}"
+        lengths = " x ".join("?" if length is None else str(length) for length in self.shape)
+        return f"{self.label}: {self.dtype}, {lengths}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry of the description for programs."""
+        return {"name": self.name, "label": self.label, "dtype": self.dtype, "shape": list(self.shape)}
+
+
+class Names:
+    """Gives each variable a name in C that no other one has."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._used = set(reserved)
+
+    def of(self, label: str | None, otherwise: str) -> str:
+        """Return a name that is like a label.
+
+        Examples
+        --------
+        >>> names = Names()
+        >>> names.of("x", "input0"), names.of("x", "input1"), names.of("my weight", "w"), names.of("for", "a")
+        ('x', 'x_', 'my_weight', 'for_')
+        """
+        name = re.sub(r"\W", "_", label or otherwise, flags=re.ASCII)
+        if not name or name[0].isdigit() or name.startswith("_"):
+            name = f"x{name}"
+        while name in self._used or name in _TAKEN or _GENERATED.fullmatch(name) or name.endswith("_shape"):
+            name += "_"
+        self._used.add(name)
+        return name
+
+
+def spec_of(variable: Variable, what: str) -> ArraySpec:
+    """Return dtype and static shape of a variable.
+
+    Raises
+    ------
+    NoStraightForm
+        If its values are no arrays of numbers.
+    """
+    spec = array_spec_of(variable)
+    if spec is None or np.dtype(spec.dtype).kind not in "biuf":
+        raise ExportError(
+            compose(
+                f"{what} `{variable}` is of type {variable.type}, which has no form in C",
+                mend="use arrays of real numbers, integers or truth values",
+            )
+        )
+    return spec
+
+
+def fixed_shape(
+    variable: Variable, shape: Sequence[int | None], given: Mapping[Any, Sequence[int]], what: str
+) -> tuple[int | None, ...]:
+    """Return the static shape of a variable, with the lengths that the caller has given for it.
+
+    Raises
+    ------
+    ValueError
+        If the given lengths do not fit the type.
+    """
+    wanted = given.get(variable, given.get(variable.name))
+    if wanted is None:
+        return tuple(shape)
+    fits = len(wanted) == len(shape) and all(a is None or a == b for a, b in zip(shape, wanted, strict=True))
+    if not fits:
+        raise ValueError(
+            compose(
+                f"shapes: {what} `{variable}` of type {variable.type} cannot have the shape {tuple(wanted)}",
+                mend="give one length for each dimension, 1 where it broadcasts",
+            )
+        )
+    return tuple(int(length) for length in wanted)

@@ -1,0 +1,74 @@
+"""Functions of our own that exported code calls; their text is copied into the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+
+__all__ = ["INDEPENDENT", "definitions", "memory_types"]
+
+_FUNCTION = re.compile(r"^static [\w ]+[ *](?:NAME\()?(theano_\w+)\)?\(", re.MULTILINE)
+_CALL = re.compile(r"\btheano_\w+\b")
+_REALS = (("float", "s"), ("double", "d"))
+
+#: Tells the compiler that the turns of the next loop may run at the same time, where it takes such a hint.
+INDEPENDENT = """\
+#if defined(__clang__)
+#define THEANO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define THEANO_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define THEANO_INDEPENDENT
+#endif
+"""
+
+
+def _text(name: str) -> str:
+    folder = resources.files(__package__.rpartition(".")[0]) / "c" / "export"
+    return (folder / name).read_text(encoding="utf-8")
+
+
+@cache
+def memory_types() -> str:
+    """Return the types that a state with memory of its own needs."""
+    return _text("memory.h")
+
+
+@cache
+def _functions() -> dict[str, str]:
+    """Return the text of each function."""
+    found = {}
+    for part in _parts(_text("routines.h")):
+        found[_FUNCTION.search(part)[1]] = part  # type: ignore[index]
+    for part in _parts(_text("products.h")):
+        name = _FUNCTION.search(part)[1]  # type: ignore[index]
+        for kind, letter in _REALS:
+            text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", part)
+            text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)
+            found[f"{name}_{kind}"] = re.sub(r"\bREAL\b", kind, text)
+    return found
+
+
+def _parts(text: str) -> list[str]:
+    """Return the functions of a file, each with the comment before it."""
+    parts = re.split(r"\n(?=\n(?:/\*|static ))", text)
+    return [part.strip() for part in parts if _FUNCTION.search(part)]
+
+
+def definitions(names: Iterable[str]) -> list[str]:
+    """Return the definitions of functions, and before each those of the functions that it calls."""
+    known, found = _functions(), dict[str, str]()
+
+    def enter(name: str) -> None:
+        if name in found:
+            return
+        for other in _CALL.findall(known[name]):
+            if other != name and other in known:
+                enter(other)
+        found[name] = known[name]
+
+    for name in sorted(names):
+        enter(name)
+    return list(found.values())

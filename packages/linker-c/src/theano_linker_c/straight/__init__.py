@@ -1,0 +1,50 @@
+"""Whole programs as straight-line C.
+
+A program (`theano_linker_c.program`) becomes the statements of one C function: `_emit` goes through its instructions,
+and the rule for each kernel or op (`_rules`) writes them into a `Block`, which knows names, loops, checks and memory.
+Lengths are numbers where they are known, and products of C variables otherwise (`_lengths`).
+"""
+
+from . import (
+    _copies as _copies,
+    _elementwise as _elementwise,
+    _indexing as _indexing,
+    _products as _products,
+    _shapes as _shapes,
+)
+from ._arrays import CArray as CArray, Root as Root, contiguous_strides as contiguous_strides
+from ._block import Block as Block, Message as Message
+from ._emit import (
+    STRAIGHT as STRAIGHT,
+    StraightTarget as StraightTarget,
+    Wanted as Wanted,
+    emit_program as emit_program,
+)
+from ._lengths import ONE as ONE, ZERO as ZERO, Length as Length, as_length as as_length, product_of as product_of
+from ._memory import arranged as arranged
+from ._rules import (
+    NoStraightForm as NoStraightForm,
+    straight_kernel as straight_kernel,
+    straight_op as straight_op,
+)
+
+__all__ = [
+    "ONE",
+    "STRAIGHT",
+    "ZERO",
+    "Block",
+    "CArray",
+    "Length",
+    "Message",
+    "NoStraightForm",
+    "Root",
+    "StraightTarget",
+    "Wanted",
+    "arranged",
+    "as_length",
+    "contiguous_strides",
+    "emit_program",
+    "product_of",
+    "straight_kernel",
+    "straight_op",
+]

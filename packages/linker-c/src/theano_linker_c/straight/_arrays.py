@@ -1,0 +1,141 @@
+"""Arrays as C code sees them: a pointer, lengths and strides, and what is known of their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import record
+
+from ..kernels import memory_type
+from ..scalar import CValue, c_cast, c_helper, c_literal, c_type
+from ._lengths import ONE, ZERO, Length, product_of
+
+__all__ = ["CArray", "Root", "contiguous_strides", "load_text", "store_text"]
+
+
+class Root:
+    """Memory in which arrays lie.
+
+    Parameters
+    ----------
+    kind : {"argument", "constant", "state", "result", "temporary", "local"}
+        Whose it is: the caller's; a table's; of a variable that keeps its value; the caller's memory for a result; of
+        the call; or a C variable's.
+    name : str
+        Name of the pointer, or of the variable.
+    dtype : str
+    size : Length
+        Number of elements.
+    """
+
+    def __init__(self, kind: str, name: str, dtype: str, size: Length) -> None:
+        self.kind = kind
+        self.name = name
+        self.dtype = dtype
+        self.size = size
+        #: How many registers hold arrays that lie here.
+        self.readers = 0
+        #: The times between which the memory is in use, as far as they are known.
+        self.begin = self.end = -1
+
+    @property
+    def writable(self) -> bool:
+        """Whether a result may be put here once nobody reads it any more."""
+        return self.kind in ("temporary", "local")
+
+
+@record
+class CArray:
+    """An array in C code.
+
+    Parameters
+    ----------
+    dtype : str
+    shape, strides : tuple of Length
+        Strides count elements.
+    pointer : str
+        C text: a pointer to the first element, in its type in memory.
+    root : Root
+    value : ndarray or None
+        The array itself, where it is known when the code is generated.
+    numbers : tuple of Length or None
+        The elements of integers that lengths are made of, of a scalar or a vector, where they are known as lengths.
+    """
+
+    dtype: str
+    shape: tuple[Length, ...]
+    strides: tuple[Length, ...]
+    pointer: str
+    root: Root
+    value: Any = None
+    numbers: tuple[Length, ...] | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Length:
+        """Number of elements."""
+        return product_of(self.shape)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether elements follow each other in C order, as far as the lengths tell."""
+        expected = ONE
+        for length, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if length != ONE and stride != expected:
+                return False
+            expected = expected * length
+        return True
+
+    def element(self, offset: str) -> str:
+        """Return the C text of the element that stands so many elements behind the first."""
+        if self.pointer.startswith("&"):
+            return self.pointer[1:]
+        return f"{self.pointer}[{offset}]"
+
+    def load(self, offset: str) -> CValue:
+        """Return an element as an operand of scalar code."""
+        if self.value is not None and not self.shape:
+            number = self.value[()]
+            return CValue(c_literal(number, self.dtype), self.dtype, number)
+        return CValue(load_text(self.element(offset), self.dtype), self.dtype)
+
+    def store(self, offset: str, value: CValue) -> str:
+        """Return the statement that sets an element to a value, converted to the dtype."""
+        return f"{self.element(offset)} = {store_text(value, self.dtype)};"
+
+
+def contiguous_strides(shape: Sequence[Length]) -> tuple[Length, ...]:
+    """Return the strides of an array in C order; of dimensions of length 1 they are 0."""
+    strides, step = [], ONE
+    for length in reversed(shape):
+        strides.append(ZERO if length == ONE else step)
+        step = step * length
+    return tuple(reversed(strides))
+
+
+def load_text(text: str, dtype: str) -> str:
+    """Return what is in memory as a number: bools are bytes, a float16 is its bits."""
+    if dtype == "bool":
+        return f"({text} != 0)"
+    return f"theano_from_half_uint16({text})" if dtype == "float16" else text
+
+
+def store_text(value: CValue, dtype: str) -> str:
+    """Return a number as it is kept in memory."""
+    text = c_cast(value, dtype)
+    return c_helper("to_half", "float32", text) if dtype == "float16" else text
+
+
+def pointer_type(dtype: str) -> str:
+    """Return the C type of elements in memory."""
+    return memory_type(dtype)
+
+
+def number_type(dtype: str) -> str:
+    """Return the C type of a number in a variable."""
+    return c_type(dtype)

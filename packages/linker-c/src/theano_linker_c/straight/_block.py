@@ -1,0 +1,379 @@
+"""C statements of a program as they are written: names, loops, checks, and memory for results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose, record
+
+from .._instructions._data import Instruction
+from ..kernels import memory_type
+from ._arrays import CArray, Root, contiguous_strides
+from ._lengths import ONE, ZERO, Length, as_length
+from ._nest import Nest, joined_nest, offset_text
+from ._rules import NoStraightForm
+
+__all__ = ["Block", "Message", "Step"]
+
+#: Longer constants whose elements are all the same are one element.
+_EQUAL = 8
+#: As many elements of constant vectors of integers are known as lengths.
+_NUMBERS = 64
+
+
+@record
+class Message:
+    """What a status code says: the node, the line that made it, and what was wrong."""
+
+    node: str
+    line: str
+    text: str
+
+    def __str__(self) -> str:
+        at = f" ({self.line})" if self.line else ""
+        return f"{self.node}{at}: {self.text}"
+
+
+@record
+class Step:
+    """The instruction that is being written.
+
+    Attributes
+    ----------
+    instruction : Instruction
+    inputs : sequence of CArray
+    targets : mapping of int to Root
+        Registers whose values are wanted in given memory.
+    """
+
+    instruction: Instruction
+    inputs: tuple[CArray, ...]
+    targets: Any
+
+
+class Block:
+    """The statements of a function, in the order in which they run.
+
+    Parameters
+    ----------
+    fail : str
+        What a failed check does, with ``{}`` for the status code.
+
+    Attributes
+    ----------
+    lines : list of str
+    messages : list of Message
+        Those of the status codes, which count from 1.
+    roots : list of Root
+        Memory of known size that the function needs while it runs.
+    tables : dict of str to ndarray
+        Constant arrays, by the names that statements may call them.
+    routines : set of str
+        Names of functions of the library that the statements call.
+    takes_memory : bool
+        Whether there are arrays whose sizes are known at run time only.
+    """
+
+    def __init__(self, fail: str = "return {};") -> None:
+        self.lines: list[str] = []
+        self.messages: list[Message] = []
+        self.roots: list[Root] = []
+        self.tables: dict[str, Any] = {}
+        self.preamble: dict[str, None] = {}
+        self.routines: set[str] = set()
+        self.takes_memory = False
+        self.time = 0
+        self.step: Step | None = None
+        self._fail = fail
+        self._depth = 1
+        self._names = 0
+        self._codes: dict[Message, int] = {}
+        self._table_names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    # ---- text
+
+    def line(self, text: str) -> None:
+        """Add one line."""
+        self.lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Add ``head {``, the lines that follow, and the closing brace."""
+        self.line(f"{head} {{" if head else "{")
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.line("}")
+
+    @contextmanager
+    def scope(self, wanted: bool = True) -> Iterator[None]:
+        """Put the lines that follow between braces, so that their variables end there."""
+        if not wanted:
+            yield
+            return
+        with self.block(""):
+            yield
+
+    def deeper(self) -> None:
+        """Indent the lines that follow, after an opening brace."""
+        self._depth += 1
+
+    def shallower(self) -> None:
+        """Close the last brace."""
+        self._depth -= 1
+        self.line("}")
+
+    def fresh(self, prefix: str) -> str:
+        """Return a name that has not been used."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def call(self, routine: str, *arguments: object) -> str:
+        """Return the text of a call of a function of the library, which is put into the file."""
+        self.routines.add(routine)
+        return f"{routine}({', '.join(map(str, arguments))})"
+
+    # ---- what can go wrong
+
+    def _message(self, text: str) -> Message:
+        if self.step is None:
+            return Message("the arguments", "", text)
+        node = self.step.instruction.node
+        return Message(str(node.op), "" if node.origin is None else str(node.origin), text)
+
+    def refuse(self, text: str, mend: str) -> NoStraightForm:
+        """Return the exception for a node that cannot be written."""
+        return NoStraightForm(compose(str(self._message(text)), mend=mend))
+
+    def code(self, text: str) -> int:
+        """Return the status code that says so of the present node."""
+        message = self._message(text)
+        found = self._codes.get(message)
+        if found is None:
+            self.messages.append(message)
+            found = self._codes[message] = len(self.messages)
+        return found
+
+    def fail(self, text: str) -> str:
+        """Return the statement that ends the call with an error."""
+        return self._fail.format(self.code(text))
+
+    def check(self, condition: str, text: str) -> None:
+        """End the call with an error unless a condition holds."""
+        self.line(f"if (!({condition})) {self.fail(text)}")
+
+    def same(self, a: Length, b: Length, text: str) -> Length:
+        """Return a length that must be equal to another one; the call looks where it is not known.
+
+        Raises
+        ------
+        NoStraightForm
+            If they are known to differ.
+        """
+        if a == b:
+            return a
+        if a.known and b.known:
+            raise self.refuse(f"{text}: {a} and {b}", "pass operands whose lengths fit each other")
+        self.check(f"{a.atom} == {b.atom}", text)
+        return a if a.known else b
+
+    def at_least(self, a: Length, least: int, text: str) -> None:
+        """End the call with an error if a length is shorter."""
+        if not a.known:
+            self.check(f"{a.atom} >= {least}", text)
+        elif a.factor < least:
+            raise self.refuse(text, "pass longer operands")
+
+    # ---- numbers
+
+    def length(self, text: str) -> Length:
+        """Define a variable for a whole number, and return it."""
+        name = self.fresh("n")
+        self.line(f"const int64_t {name} = {text};")
+        return Length(1, (name,))
+
+    def sum(self, parts: Sequence[Length]) -> Length:
+        """Return the sum of lengths."""
+        known = sum(part.factor for part in parts if part.known)
+        others = [part for part in parts if not part.known]
+        if not others:
+            return Length(known)
+        if len(others) == 1 and not known:
+            return others[0]
+        return self.length(" + ".join([*map(str, others), *([str(known)] if known else [])]))
+
+    def number(self, array: CArray) -> Length:
+        """Return the whole number that an array without dimensions holds."""
+        if array.numbers is not None:
+            return array.numbers[0]
+        if array.value is not None:
+            return Length(int(array.value))
+        return self.length(f"(int64_t){array.load('0').text}")
+
+    def numbers(self, array: CArray, count: int) -> list[Length]:
+        """Return the first elements of a vector of whole numbers."""
+        if array.numbers is not None:
+            return list(array.numbers[:count])
+        if array.value is not None:
+            return [Length(int(number)) for number in array.value[:count]]
+        stride = array.strides[0]
+        return [self.length(f"(int64_t){array.load(str(Length(k) * stride)).text}") for k in range(count)]
+
+    # ---- memory
+
+    def local(self, dtype: str, text: str | None = None) -> CArray:
+        """Define a variable, and return it as an array without dimensions."""
+        name = self.fresh("t")
+        self.line(f"{memory_type(dtype)} {name}{'' if text is None else ' = ' + text};")
+        return CArray(dtype, (), (), f"&{name}", Root("local", name, dtype, ONE))
+
+    def number_array(self, length: Length) -> CArray:
+        """Return a length as an array without dimensions, of int64."""
+        if length.known:
+            return self.constant(np.asarray(length.factor, "int64"))
+        name = self.fresh("t")
+        self.line(f"int64_t {name} = {length};")
+        return CArray("int64", (), (), f"&{name}", Root("local", name, "int64", ONE), numbers=(length,))
+
+    def allocate(self, dtype: str, shape: Sequence[Length], *, local: bool = False) -> CArray:
+        """Return memory for an array in C order, which is there until nobody reads it any more.
+
+        Parameters
+        ----------
+        dtype : str
+        shape : sequence of Length
+        local : bool
+            Whether it is needed by the present instruction only.
+        """
+        shape = tuple(map(as_length, shape))
+        if not shape:
+            return self.local(dtype)
+        name, size = self.fresh("v"), ONE
+        for length in shape:
+            size = size * length
+        root = Root("temporary", name, dtype, size)
+        root.begin = self.time
+        kind = memory_type(dtype)
+        if size.known:
+            self.roots.append(root)
+        else:
+            self.takes_memory = True
+            given = self.call("theano_take", "memory", f"(size_t)({size}) * sizeof({kind})")
+            self.line(f"{kind} *const {name} = ({kind} *){given};")
+            self.check(f"{name} != NULL", "there is not enough memory")
+        if local:
+            root.end = self.time
+        return CArray(dtype, shape, contiguous_strides(shape), name, root)
+
+    def result(self, k: int, dtype: str, shape: Sequence[Length], donors: Sequence[int] = ()) -> CArray:
+        """Return memory for a result of the present instruction.
+
+        Parameters
+        ----------
+        k : int
+            Which output of the node.
+        dtype : str
+        shape : sequence of Length
+        donors : sequence of int
+            Inputs of which each element is read before, or when, the element of the result at its position is written.
+        """
+        shape = tuple(shape)
+        assert self.step is not None, "results belong to an instruction"
+        register = self.step.instruction.outputs[k]
+        wanted = self.step.targets.get(register)
+        if wanted is not None and wanted.takes(dtype, shape):
+            return CArray(dtype, shape, contiguous_strides(shape), wanted.pointer, wanted.root)
+        for i in donors:
+            given = self.step.inputs[i]
+            if shape and given.dtype == dtype and given.shape == shape and given.contiguous and self._dies(i):
+                return CArray(dtype, shape, contiguous_strides(shape), given.pointer, given.root)
+        return self.allocate(dtype, shape)
+
+    def _dies(self, i: int) -> bool:
+        """Tell whether nobody reads the memory of an input after the present instruction, but by that input."""
+        assert self.step is not None
+        register, root = self.step.instruction.inputs[i], self.step.inputs[i].root
+        return root.writable and root.readers == 1 and register in self.step.instruction.release
+
+    def constant(self, value: Any) -> CArray:
+        """Return an array that is known, as a table in the file; it is written only if somebody reads it."""
+        whole = array = np.asarray(value)
+        shape = tuple(map(Length, array.shape))
+        strides = contiguous_strides(shape)
+        if array.size > _EQUAL and _all_equal(array):
+            array, strides = array.ravel()[:1], (ZERO,) * len(shape)
+        key = array.dtype.name, array.shape, array.tobytes()
+        name = self._table_names.get(key)
+        if name is None:
+            name = self._table_names[key] = self.fresh("c")
+            self.tables[name] = array
+        root = Root("constant", name, array.dtype.name, Length(array.size))
+        numbers = None
+        if whole.dtype.kind in "iu" and whole.ndim <= 1 and whole.size <= _NUMBERS:
+            numbers = tuple(Length(int(number)) for number in whole.ravel())
+        return CArray(array.dtype.name, shape, strides, name, root, whole, numbers)
+
+    def view(self, array: CArray, shape: Sequence[Length], strides: Sequence[Length], offset: str = "0") -> CArray:
+        """Return an array in the memory of another one, from an element on."""
+        pointer = array.pointer
+        if offset != "0":
+            pointer = self.fresh("p")
+            kind = memory_type(array.dtype)
+            const = "const " if array.root.kind in ("argument", "constant", "state") else ""
+            self.line(f"{const}{kind} *const {pointer} = {array.pointer} + {offset};")
+        clean = tuple(ZERO if length == ONE else stride for length, stride in zip(shape, strides, strict=True))
+        return CArray(array.dtype, tuple(shape), clean, pointer, array.root)
+
+    # ---- loops
+
+    def nest(self, shape: Sequence[Length], operands: Sequence[CArray], strides: Any = None) -> Nest:
+        """Return the loops over the elements of arrays that have one shape."""
+        return joined_nest(shape, [x.strides for x in operands] if strides is None else strides)
+
+    @contextmanager
+    def loops(self, nest: Nest, *, independent: bool = True) -> Iterator[list[str]]:
+        """Write nested loops; gives the offset of each operand inside.
+
+        Parameters
+        ----------
+        nest : Nest
+        independent : bool
+            Whether turns of the innermost loop may run at the same time.
+        """
+        indices = [self.fresh("i") for _ in nest.shape]
+        for k, (index, length) in enumerate(zip(indices, nest.shape, strict=True)):
+            if independent and k == len(indices) - 1:
+                self.lines.append("THEANO_INDEPENDENT")
+            self.line(f"for (int64_t {index} = 0; {index} < {length}; {index}++) {{")
+            self._depth += 1
+        yield [offset_text(indices, row) for row in nest.strides]
+        for _ in indices:
+            self._depth -= 1
+            self.line("}")
+
+    def copy(self, source: CArray, target: CArray) -> None:
+        """Write a loop that copies all elements of an array to another one of the same shape and dtype."""
+        if source.contiguous and target.contiguous and source.shape:
+            size = f"(size_t)({source.size}) * sizeof({memory_type(source.dtype)})"
+            self.line(f"memcpy({target.pointer}, {source.pointer}, {size});")
+            return
+        with self.loops(self.nest(source.shape, (source, target))) as (a, b):
+            self.line(f"{target.element(b)} = {source.element(a)};")
+
+    def in_order(self, array: CArray) -> CArray:
+        """Return an array in C order: the given one, or a copy that the present instruction needs."""
+        if array.contiguous:
+            return array
+        made = self.allocate(array.dtype, array.shape, local=True)
+        self.copy(array, made)
+        return made
+
+
+def _all_equal(array: Any) -> bool:
+    """Tell whether all elements have the same bits."""
+    first = array.ravel()[:1].tobytes()
+    return bool(array.tobytes() == first * array.size)

@@ -1,0 +1,157 @@
+"""From a program to straight-line C: each instruction by the rule of its kernel or op."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from theano_graph import Apply, record
+
+from .._instructions._data import Instruction, Program
+from .._instructions._forms import KernelForm
+from .._perform import perform_runner
+from .._straight_modules import import_straight_rules
+from ..kernels import Kernel
+from ..targets import Target
+from ._arrays import CArray, Root
+from ._block import Block, Step
+from ._lengths import Length
+from ._rules import straight_kernel, straight_op
+
+__all__ = ["STRAIGHT", "StraightTarget", "Wanted", "emit_program"]
+
+#: What has no more elements than this is computed when the code is generated, where all operands are known.
+_FOLDED = 4096
+
+
+class StraightTarget(Target):
+    """Takes kernels that have a form in straight-line C; its programs are written, not run."""
+
+    impl = None
+    overwrites = False
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Tell whether there is a rule for a kernel."""
+        return straight_kernel.get(kernel) is not None
+
+    def runs_c_code(self, node: Apply) -> bool:
+        """Tell that no node runs C code of its own: such code is written for Python's objects."""
+        return False
+
+
+#: What programs are lowered for that become C text.
+STRAIGHT = StraightTarget("straight")
+
+
+@record
+class Wanted:
+    """Memory in which a value is to be put.
+
+    Attributes
+    ----------
+    pointer : str
+    dtype : str
+    shape : tuple of Length or None
+        None for any shape that is known.
+    root : Root
+    """
+
+    pointer: str
+    dtype: str
+    shape: tuple[Length, ...] | None
+    root: Root
+
+    def takes(self, dtype: str, shape: tuple[Length, ...]) -> bool:
+        """Tell whether a value can be put there."""
+        if self.shape is None:
+            return dtype == self.dtype and bool(shape) and all(length.known for length in shape)
+        return dtype == self.dtype and shape == self.shape
+
+
+def emit_program(
+    block: Block, program: Program, arrays: dict[int, CArray], targets: Mapping[int, Wanted] | None = None
+) -> dict[int, CArray]:
+    """Write all instructions of a program.
+
+    Parameters
+    ----------
+    block : Block
+    program : Program
+        Made for :data:`STRAIGHT`.
+    arrays : dict of int to CArray
+        Of the registers that are there at the beginning, besides constants; gets those of the others.
+    targets : mapping of int to Wanted, optional
+        Registers whose values should be put into given memory, where the rule for their node has a choice.
+
+    Returns
+    -------
+    dict
+        `arrays`.
+
+    Raises
+    ------
+    NoStraightForm
+        If a node has no form in C; the message names its op and line.
+    """
+    import_straight_rules()
+    for register, value in program.constants:
+        if isinstance(value, (np.ndarray, np.generic, int, float)):
+            arrays[register] = block.constant(value)
+    before = block.step
+    for instruction in program.instructions:
+        inputs = tuple(_array(block, arrays, register, instruction) for register in instruction.inputs)
+        block.step = Step(instruction, inputs, targets or {})
+        results = _results(block, instruction, inputs)
+        for register, array in zip(instruction.outputs, results, strict=True):
+            arrays[register] = array
+            array.root.readers += 1
+        for register in {*instruction.release, *instruction.unread}:
+            if register in arrays:
+                _release(block, arrays[register].root)
+        block.time += 1
+    block.step = before
+    return arrays
+
+
+def _array(block: Block, arrays: Mapping[int, CArray], register: int, instruction: Instruction) -> CArray:
+    if register not in arrays:
+        block.step = Step(instruction, (), {})
+        variable = instruction.node.inputs[instruction.inputs.index(register)]
+        raise block.refuse(f"{variable} of type {variable.type} is no array", "pass and compute arrays only")
+    return arrays[register]
+
+
+def _release(block: Block, root: Root) -> None:
+    root.readers -= 1
+    if not root.readers:
+        root.end = block.time
+
+
+def _results(block: Block, instruction: Instruction, inputs: Sequence[CArray]) -> Sequence[CArray]:
+    folded = _folded(block, instruction, inputs)
+    if folded is not None:
+        return folded
+    node, form = instruction.node, instruction.form
+    if isinstance(form, KernelForm):
+        return straight_kernel.lookup(form.kernel)(form.kernel, block, inputs)
+    rule = straight_op.get(node.op)
+    if rule is None:
+        raise block.refuse(
+            "this operation has no form in C", "use operations that have one, or leave this one to Python"
+        )
+    return rule(node, block, inputs)
+
+
+def _folded(block: Block, instruction: Instruction, inputs: Sequence[CArray]) -> list[CArray] | None:
+    """Compute what is known when the code is generated; None where that cannot be done."""
+    node = instruction.node
+    if not inputs or any(x.value is None for x in inputs) or sum(x.value.size for x in inputs) > _FOLDED:
+        return None
+    try:
+        values = perform_runner(node)([np.array(x.value) for x in inputs])
+    except Exception:  # noqa: BLE001  (an op may raise anything; a call of the C code finds out what is wrong)
+        return None
+    if not all(isinstance(value, np.ndarray) and value.size <= _FOLDED for value in values):
+        return None
+    return [block.constant(value) for value in values]

@@ -1,0 +1,353 @@
+"""``x[index]``: views, parts that are copied, and arrays of which a part is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from theano_graph import record
+
+from ..kernels import IndexArray, Indexing, IndexInput, IndexReadKernel, IndexSlice, IndexViewKernel, IndexWriteKernel
+from ..scalar import CValue, add, c_cast, c_type
+from ._arrays import CArray
+from ._block import Block
+from ._lengths import ONE, ZERO, Length
+from ._nest import offset_text
+from ._rules import straight_kernel
+
+__all__: list[str] = []
+
+_OUT_OF_BOUNDS = "an index is out of bounds"
+
+
+@record
+class _Source:
+    """An array of indices of one dimension.
+
+    Attributes
+    ----------
+    array : CArray
+    broadcastable : tuple of bool
+    length, stride : Length
+        Of the dimension that is indexed.
+    """
+
+    array: CArray
+    broadcastable: tuple[bool, ...]
+    length: Length
+    stride: Length
+
+
+@record
+class _Region:
+    """What an index means for an array.
+
+    Attributes
+    ----------
+    offset : str
+        Of its first element.
+    shape, strides : tuple of Length
+        Dimensions that slices give.
+    before : int
+        How many of them stand before those of the arrays of indices.
+    sources : tuple of _Source
+    common : tuple of Length
+        The shape that the arrays of indices have in common.
+    """
+
+    offset: str
+    shape: tuple[Length, ...]
+    strides: tuple[Length, ...]
+    before: int
+    sources: tuple[_Source, ...]
+    common: tuple[Length, ...]
+
+    @property
+    def full_shape(self) -> tuple[Length, ...]:
+        """The shape of the part."""
+        return (*self.shape[: self.before], *self.common, *self.shape[self.before :])
+
+
+class _Walk:
+    """Goes through the entries of an index from the left."""
+
+    def __init__(self, kernel: Indexing, block: Block, inputs: Sequence[CArray]) -> None:
+        self.block, self.inputs, self.x = block, inputs, inputs[0]
+        self.offsets: list[str] = []
+        self.shape: list[Length] = []
+        self.strides: list[Length] = []
+        self.sources: list[_Source] = []
+        advanced = [i for i, e in enumerate(kernel.entries) if isinstance(e, (IndexArray, int, IndexInput))]
+        self.advanced = any(isinstance(e, IndexArray) for e in kernel.entries)
+        self.adjacent = self.advanced and advanced == list(range(advanced[0], advanced[0] + len(advanced)))
+        self.before, seen, axis = 0, False, 0
+        for entry in kernel.entries:
+            if isinstance(entry, IndexArray) or (self.advanced and isinstance(entry, (int, IndexInput))):
+                seen = True
+            elif self.adjacent and not seen:
+                self.before += not isinstance(entry, (int, IndexInput))
+            axis = self.enter(entry, axis)
+        for rest in range(axis, self.x.ndim):
+            self.shape.append(self.x.shape[rest])
+            self.strides.append(self.x.strides[rest])
+
+    def enter(self, entry: object, axis: int) -> int:
+        """Take one entry; return the dimension that comes next."""
+        if entry is None:
+            self.shape.append(ONE)
+            self.strides.append(ZERO)
+            return axis
+        length, stride = self.x.shape[axis], self.x.strides[axis]
+        if isinstance(entry, IndexSlice):
+            self.slice(entry, length, stride)
+        elif isinstance(entry, IndexArray):
+            return self.array(entry, axis)
+        else:
+            self.move(self.index(self.number(entry), length), stride)
+        return axis + 1
+
+    def number(self, entry: object) -> Length:
+        """Return a whole number that is known, or that an input gives."""
+        if isinstance(entry, IndexInput):
+            return self.block.number(self.inputs[entry.position])
+        assert isinstance(entry, int)
+        return Length(entry)
+
+    def index(self, number: Length, length: Length) -> Length:
+        """Return an index counted from the beginning."""
+        block = self.block
+        if number.known and length.known:
+            index = number.factor + (length.factor if number.factor < 0 else 0)
+            if not 0 <= index < length.factor:
+                raise block.refuse(f"index {number} is out of bounds for length {length}", "pass a smaller index")
+            return Length(index)
+        if number.known and number.factor >= 0:
+            block.check(f"{number} < {length.atom}", _OUT_OF_BOUNDS)
+            return number
+        found = block.length(f"{number.atom} + ({number.atom} < 0 ? {length.atom} : 0)")
+        block.check(f"{found} >= 0 && {found} < {length.atom}", _OUT_OF_BOUNDS)
+        return found
+
+    def move(self, index: Length, stride: Length) -> None:
+        """Begin so many elements later along a dimension."""
+        offset = index * stride
+        if offset != ZERO:
+            self.offsets.append(offset.atom)
+
+    def slice(self, entry: IndexSlice, length: Length, stride: Length) -> None:
+        """Take a dimension of a slice."""
+        block = self.block
+        bounds = [None if e is None else self.number(e) for e in (entry.start, entry.stop, entry.step)]
+        if all(b is None for b in bounds):
+            start, count, step = ZERO, length, ONE
+        elif length.known and all(b is None or b.known for b in bounds):
+            if bounds[2] == ZERO:
+                raise block.refuse("the step of a slice is 0", "pass another step")
+            found = range(*slice(*(None if b is None else b.factor for b in bounds)).indices(length.factor))
+            start, count, step = Length(found.start if found else 0), Length(len(found)), Length(found.step)
+        else:
+            start, count, step = self._slice_at_run_time(bounds, length)
+        self.shape.append(count)
+        self.strides.append(stride * step)
+        self.move(start, stride)
+
+    def _slice_at_run_time(self, bounds: Sequence[Length | None], length: Length) -> tuple[Length, Length, Length]:
+        block = self.block
+        step = bounds[2] or ONE
+        if not step.known:
+            block.check(f"{step} != 0", "the step of a slice is 0")
+        elif step == ZERO:
+            raise block.refuse("the step of a slice is 0", "pass another step")
+        given = [f"{int(b is not None)}, {0 if b is None else b}" for b in bounds[:2]]
+        block.routines.add("theano_slice")
+        start = block.fresh("n")
+        block.line(f"int64_t {start};")
+        count = block.length(f"theano_slice({given[0]}, {given[1]}, {step}, {length}, &{start})")
+        return Length(1, (start,)), count, step
+
+    def array(self, entry: IndexArray, axis: int) -> int:
+        """Take an array of indices, or of truth values."""
+        array = self.inputs[entry.position]
+        if not entry.mask:
+            source = _Source(array, entry.broadcastable, self.x.shape[axis], self.x.strides[axis])
+            self.sources.append(source)
+            return axis + 1
+        ndim = array.ndim
+        for k in range(ndim):
+            text = f"a mask has not the length of dimension {axis + k} that it is for"
+            self.block.same(array.shape[k], self.x.shape[axis + k], text)
+        self.sources.append(self.mask(array, self.x.strides[axis : axis + ndim]))
+        return axis + ndim
+
+    def mask(self, mask: CArray, strides: Sequence[Length]) -> _Source:
+        """Write down where the elements of a mask are true."""
+        block = self.block
+        count = block.fresh("n")
+        block.line(f"int64_t {count} = 0;")
+        with block.loops(block.nest(mask.shape, (mask,)), independent=False) as (at,):
+            block.line(f"{count} += {mask.load(at).text};")
+        # The number of true elements is known at run time only, so their memory is asked for there.
+        places = block.allocate("int64", (Length(1, (count,)),), local=True)
+        index = block.fresh("k")
+        block.line(f"int64_t {index} = 0;")
+        with block.loops(block.nest(mask.shape, (), [mask.strides, strides]), independent=False) as (at, place):
+            block.line(f"if ({mask.load(at).text}) {places.element(index + '++')} = {place};")
+        return _Source(places, (False,), ZERO, ONE)
+
+    def common_shape(self) -> tuple[Length, ...]:
+        """Return the shape that the arrays of indices have together; those that broadcast are repeated."""
+        ndim = max((len(source.broadcastable) for source in self.sources), default=0)
+        shape = []
+        for axis in range(ndim):
+            found: Length | None = None
+            for source in self.sources:
+                own = axis - ndim + len(source.broadcastable)
+                if own < 0:
+                    continue
+                length = source.array.shape[own]
+                if source.broadcastable[own]:
+                    self.block.same(length, ONE, "an array of indices that broadcasts has not length 1")
+                else:
+                    text = "arrays of indices differ in length"
+                    found = length if found is None else self.block.same(found, length, text)
+            shape.append(ONE if found is None else found)
+        return tuple(shape)
+
+    def region(self) -> _Region:
+        """Return what the index means."""
+        offset = " + ".join(self.offsets) or "0"
+        common = self.common_shape()
+        return _Region(offset, tuple(self.shape), tuple(self.strides), self.before, tuple(self.sources), common)
+
+
+@straight_kernel.register(IndexViewKernel)
+def _view(kernel: IndexViewKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    x = inputs[0]
+    region = _Walk(kernel, block, inputs).region()
+    numbers = None
+    if x.numbers is not None and x.ndim == 1 and region.offset.isdigit() and all(s.known for s in region.shape):
+        start, step = int(region.offset), region.strides[0].factor if region.strides else 0
+        count = region.shape[0].factor if region.shape else 1
+        numbers = tuple(x.numbers[start + k * step] for k in range(count))
+    if not region.shape and x.root.kind != "constant":
+        # An element is better off in a variable than in memory.
+        made = block.local(x.dtype, x.element(region.offset))
+        return [CArray(made.dtype, (), (), made.pointer, made.root, None, numbers)]
+    view = block.view(x, region.shape, region.strides, region.offset)
+    return [CArray(view.dtype, view.shape, view.strides, view.pointer, view.root, None, numbers)]
+
+
+@contextmanager
+def _elements(
+    block: Block, region: _Region, others: Sequence[tuple[CArray, Sequence[Length]]], independent: bool
+) -> Iterator[list[str]]:
+    """Write loops over a part; gives the offset of the element in the array, and of that in each other operand."""
+    shape = region.full_shape
+    nothing = (ZERO,) * len(region.common)
+    own = (*region.strides[: region.before], *nothing, *region.strides[region.before :])
+    first, last = region.before, region.before + len(region.common)
+    rows = []
+    for source in region.sources:
+        strides, missing = [], len(region.common) - len(source.broadcastable)
+        for axis in range(len(region.common)):
+            fixed = axis < missing or source.broadcastable[axis - missing]
+            strides.append(ZERO if fixed else source.array.strides[axis - missing])
+        rows.append((ZERO,) * first + tuple(strides) + (ZERO,) * (len(shape) - last))
+    operands = [own, *rows, *(strides for _, strides in others)]
+    indices = [block.fresh("i") for _ in shape]
+    base: list[str] = [region.offset] if region.offset != "0" else []
+    opened = 0
+    for axis in range(len(shape) + 1):
+        if axis == last:
+            base += _source_offsets(block, region, rows, indices)
+        if axis == len(shape):
+            break
+        if shape[axis] == ONE:
+            indices[axis] = "0"
+            continue
+        if independent and axis == len(shape) - 1:
+            block.lines.append("THEANO_INDEPENDENT")
+        index = indices[axis]
+        block.line(f"for (int64_t {index} = 0; {index} < {shape[axis]}; {index}++) {{")
+        block.deeper()
+        opened += 1
+    inside = offset_text(indices, own)
+    whole = " + ".join([*base, *([inside] if inside != "0" else [])]) or "0"
+    yield [whole, *(offset_text(indices, row) for row in operands[1 + len(rows) :])]
+    for _ in range(opened):
+        block.shallower()
+
+
+def _source_offsets(
+    block: Block, region: _Region, rows: Sequence[Sequence[Length]], indices: Sequence[str]
+) -> list[str]:
+    """Write what arrays of indices say of the loops so far, and return what they add to offsets."""
+    found = []
+    for source, row in zip(region.sources, rows, strict=True):
+        value = source.array.load(offset_text(indices, row))
+        name = block.fresh("k")
+        if source.length == ZERO and source.stride == ONE:
+            block.line(f"const int64_t {name} = {value.text};")
+            found.append(name)
+            continue
+        wrap = "" if source.array.dtype.startswith(("u", "b")) else f" + ({value.text} < 0 ? {source.length.atom} : 0)"
+        block.line(f"const int64_t {name} = (int64_t){value.text}{wrap};")
+        block.check(f"{name} >= 0 && {name} < {source.length.atom}", _OUT_OF_BOUNDS)
+        found.append(name if source.stride == ONE else f"{name} * {source.stride.atom}")
+    return found
+
+
+@straight_kernel.register(IndexReadKernel)
+def _read(kernel: IndexReadKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    x = inputs[0]
+    region = _Walk(kernel, block, inputs).region()
+    made = block.result(0, x.dtype, region.full_shape)
+    with block.scope(not region.full_shape), _elements(block, region, [(made, made.strides)], False) as (a, b):
+        block.line(f"{made.element(b)} = {x.element(a)};")
+    return [made]
+
+
+@straight_kernel.register(IndexWriteKernel)
+def _write(kernel: IndexWriteKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    x, part = inputs[:2]
+    region = _Walk(kernel, block, inputs).region()
+    shape = region.full_shape
+    offset = len(shape) - part.ndim
+    strides = [ZERO] * offset
+    for axis in range(part.ndim):
+        if kernel.broadcastable[axis]:
+            block.same(part.shape[axis], ONE, f"axis {axis} of the values broadcasts, and has not length 1")
+            strides.append(ZERO)
+        else:
+            block.same(part.shape[axis], shape[axis + offset], "the values have not the shape of the part they are for")
+            strides.append(part.strides[axis])
+    made = block.result(0, x.dtype, x.shape, (0,))
+    if made.pointer != x.pointer:
+        _copy_all(block, x, made)
+    target = _moved(region, x, made, block, kernel, inputs)
+    with block.scope(not shape), _elements(block, target, [(part, strides)], False) as (a, b):
+        value = part.load(b)
+        if not kernel.replace:
+            value = CValue(f"({_sum(made.load(a), value, x.dtype)})", x.dtype)
+        block.line(made.store(a, value))
+    return [made]
+
+
+def _copy_all(block: Block, x: CArray, made: CArray) -> None:
+    block.copy(x, made)
+
+
+def _moved(
+    region: _Region, x: CArray, made: CArray, block: Block, kernel: Indexing, inputs: Sequence[CArray]
+) -> _Region:
+    """Return the region of the copy, whose strides may be others."""
+    if made.strides == x.strides:
+        return region
+    return _Walk(kernel, block, [made, *inputs[1:]]).region()
+
+
+def _sum(a: CValue, b: CValue, dtype: str) -> str:
+    if dtype == "bool":
+        return f"{a.text} | {c_cast(b, 'bool')}"
+    converted = CValue(c_cast(b, dtype), dtype)
+    return f"({c_type(dtype)})({add.c_expression([a, converted], dtype)})"

@@ -1,0 +1,276 @@
+"""Views, and arrays that follow from shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..kernels import (
+    ArrayRoutineKernel,
+    ConcatenateKernel,
+    FullKernel,
+    LengthKernel,
+    ReshapeKernel,
+    SpecifyShapeKernel,
+    SplitKernel,
+    StackKernel,
+    TransposeKernel,
+)
+from ..scalar import CValue
+from ._arrays import CArray, contiguous_strides
+from ._block import Block
+from ._lengths import ONE, ZERO, Length, product_of
+from ._rules import straight_kernel
+
+__all__: list[str] = []
+
+
+@straight_kernel.register(TransposeKernel)
+def _transpose(kernel: TransposeKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    (x,) = inputs
+    for axis in kernel.drop:
+        block.same(x.shape[axis], ONE, f"axis {axis} is dropped, and has not length 1")
+    shape = [ONE if axis is None else x.shape[axis] for axis in kernel.order]
+    strides = [ZERO if axis is None else x.strides[axis] for axis in kernel.order]
+    view = block.view(x, shape, strides)
+    return [_with_numbers(view, x)]
+
+
+def _with_numbers(view: CArray, x: CArray) -> CArray:
+    """Let a view of one number, or of all of a vector, know what these numbers are."""
+    if x.numbers is not None and view.ndim <= 1 and view.size == x.size:
+        return CArray(view.dtype, view.shape, view.strides, view.pointer, view.root, None, x.numbers)
+    return view
+
+
+@straight_kernel.register(LengthKernel)
+def _length(kernel: LengthKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    return [block.number_array(inputs[0].shape[kernel.axis])]
+
+
+@straight_kernel.register(StackKernel)
+def _stack(kernel: StackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    made = block.result(0, kernel.dtype, (Length(len(inputs)),))
+    for i, x in enumerate(inputs):
+        block.line(made.store(str(i), x.load("0")))
+    numbers = None
+    if kernel.dtype == "int64":
+        numbers = tuple(block.number(x) for x in inputs)
+    return [CArray(made.dtype, made.shape, made.strides, made.pointer, made.root, None, numbers)]
+
+
+@straight_kernel.register(ReshapeKernel)
+def _reshape(kernel: ReshapeKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    x, wanted = inputs
+    lengths = block.numbers(wanted, kernel.ndim_out)
+    shape = _filled_in(block, x.size, lengths)
+    if x.contiguous:
+        return [block.view(x, shape, contiguous_strides(shape))]
+    made = block.result(0, x.dtype, shape)
+    block.copy(x, block.view(made, x.shape, contiguous_strides(x.shape)))
+    return [made]
+
+
+def _filled_in(block: Block, size: Length, lengths: Sequence[Length]) -> list[Length]:
+    """Return a shape in which -1 has become what is left of the number of elements."""
+    missing = [k for k, length in enumerate(lengths) if length == Length(-1)]
+    text = "the number of elements changes"
+    if len(missing) > 1:
+        raise block.refuse("a new shape has two lengths of -1", "give all lengths but one")
+    if missing:
+        others = product_of(length for k, length in enumerate(lengths) if k != missing[0])
+        shape = list(lengths)
+        shape[missing[0]] = _divided(block, size, others, text)
+        return shape
+    if any(not length.known for length in lengths):
+        unknown = [k for k, length in enumerate(lengths) if not length.known]
+        if product_of(lengths) == size:
+            return list(lengths)
+        # A length that is known at run time only may be -1 there.
+        if len(unknown) == 1:
+            k = unknown[0]
+            others = product_of(length for i, length in enumerate(lengths) if i != k)
+            left = _divided(block, size, others, text) if others != ZERO else lengths[k]
+            block.check(f"{lengths[k].atom} == {left.atom} || {lengths[k].atom} == -1", text)
+            return [left if i == k else length for i, length in enumerate(lengths)]
+        for k in unknown:
+            block.check(f"{lengths[k].atom} >= 0", "a new shape has negative lengths that are known at run time only")
+    block.same(product_of(lengths), size, text)
+    return list(lengths)
+
+
+def _divided(block: Block, size: Length, others: Length, text: str) -> Length:
+    """Return how often a length goes into another."""
+    if size.known and others.known:
+        if others.factor == 0 or size.factor % others.factor:
+            raise block.refuse(text, "give lengths whose product is the number of elements")
+        return Length(size.factor // others.factor)
+    rest = list(size.names)
+    if size.factor and others.factor and size.factor % others.factor == 0:
+        for name in others.names:
+            if name not in rest:
+                break
+            rest.remove(name)
+        else:
+            return Length(size.factor // others.factor, tuple(rest))
+    block.check(f"{others.atom} > 0 && {size.atom} % {others.atom} == 0", text)
+    return block.length(f"{size.atom} / {others.atom}")
+
+
+@straight_kernel.register(FullKernel)
+def _full(kernel: FullKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    x, *numbers = inputs
+    shape = [block.number(number) for number in numbers]
+    for length in shape:
+        block.at_least(length, 0, "a length is negative")
+    offset = len(shape) - x.ndim
+    strides = [ZERO] * offset
+    for axis in range(x.ndim):
+        if kernel.broadcastable[axis]:
+            block.same(x.shape[axis], ONE, f"axis {axis} of the value broadcasts, and has not length 1")
+            strides.append(ZERO)
+        else:
+            shape[axis + offset] = block.same(
+                shape[axis + offset], x.shape[axis], f"the value and the result differ in length along axis {axis}"
+            )
+            strides.append(x.strides[axis])
+    made = block.result(0, kernel.dtype, shape)
+    with block.loops(block.nest(shape, (), [strides, made.strides])) as (a, b):
+        block.line(made.store(b, x.load(a)))
+    return [made]
+
+
+@straight_kernel.register(ConcatenateKernel)
+def _concatenate(kernel: ConcatenateKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    parts, axis = inputs[1:], kernel.axis
+    shape = list(parts[0].shape)
+    for part in parts[1:]:
+        for other in range(kernel.ndim):
+            if other != axis:
+                text = f"arrays that are joined differ in length along axis {other}"
+                shape[other] = block.same(shape[other], part.shape[other], text)
+    shape[axis] = block.sum([part.shape[axis] for part in parts])
+    made = block.result(0, kernel.dtype, shape)
+    begin: list[Length] = []
+    for part in parts:
+        start = block.sum(begin)
+        _copy_part(block, part, made, axis, start)
+        begin.append(part.shape[axis])
+    if made.ndim == 1 and all(part.numbers is not None for part in parts):
+        numbers = tuple(number for part in parts for number in part.numbers or ())
+        return [CArray(made.dtype, made.shape, made.strides, made.pointer, made.root, None, numbers)]
+    return [made]
+
+
+def _copy_part(block: Block, part: CArray, made: CArray, axis: int, start: Length) -> None:
+    offset = start * made.strides[axis] if made.shape[axis] != ONE else ZERO
+    target = block.view(made, part.shape, [
+        ZERO if length == ONE else stride for length, stride in zip(part.shape, made.strides, strict=True)
+    ], str(offset))  # fmt: skip
+    block.copy(part, target)
+
+
+@straight_kernel.register(SpecifyShapeKernel)
+def _specify_shape(kernel: SpecifyShapeKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    x, *numbers = inputs
+    given = iter(numbers)
+    shape = list(x.shape)
+    for axis, checked in enumerate(kernel.checked):
+        if checked:
+            wanted = block.number(next(given)) if numbers else ONE
+            shape[axis] = block.same(x.shape[axis], wanted, f"axis {axis} has not the length that was promised")
+    return [CArray(x.dtype, tuple(shape), x.strides, x.pointer, x.root, x.value, x.numbers)]
+
+
+@straight_kernel.register(SplitKernel)
+def _split(kernel: SplitKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    x, _, lengths = inputs
+    assert block.step is not None
+    count, axis = len(block.step.instruction.outputs), kernel.axis
+    block.same(lengths.shape[0], Length(count), "there is not one length for each part")
+    parts = block.numbers(lengths, count)
+    for part in parts:
+        block.at_least(part, 0, "a part has a negative length")
+    block.same(block.sum(parts), x.shape[axis], "the lengths of the parts do not add up to the length of the whole")
+    views: list[CArray] = []
+    begin: list[Length] = []
+    for part in parts:
+        shape = [part if a == axis else length for a, length in enumerate(x.shape)]
+        offset = block.sum(begin) * x.strides[axis]
+        views.append(block.view(x, shape, x.strides, str(offset)))
+        begin.append(part)
+    return views
+
+
+@straight_kernel.register(ArrayRoutineKernel)
+def _routine(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    return [_ROUTINES[kernel.task](kernel, block, inputs)]
+
+
+def _cumulative(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
+    (x, *_) = inputs
+    sign, start = ("+", "0") if kernel.task == "cumsum" else ("*", "1")
+    axis = kernel.number
+    made = block.result(0, kernel.dtype, x.shape)
+    others = [a for a in range(x.ndim) if a != axis]
+    lengths = [x.shape[a] for a in others]
+    with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, made)])) as (a, b):
+        total, index = block.fresh("r"), block.fresh("i")
+        kind = "double" if kernel.dtype == "float64" else "float" if kernel.dtype == "float32" else f"{kernel.dtype}_t"
+        with block.scope(not lengths):
+            block.line(f"{kind} {total} = {start};")
+            with block.block(f"for (int64_t {index} = 0; {index} < {x.shape[axis]}; {index}++)"):
+                value = x.load(f"{a} + {index} * {x.strides[axis].atom}")
+                block.line(f"{total} = ({kind})({total} {sign} {value.text});")
+                place = f"{b} + {index} * {made.strides[axis].atom}"
+                block.line(made.store(place, CValue(total, kernel.dtype)))
+    return made
+
+
+def _diagonal(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
+    (x,) = inputs
+    down, right = max(-kernel.number, 0), max(kernel.number, 0)
+    rows, columns = x.shape
+    if rows.known and columns.known:
+        count = Length(max(min(rows.factor - down, columns.factor - right), 0))
+    else:
+        block.routines.add("theano_least")
+        count = block.length(f"theano_least({rows.atom} - {down}, {columns.atom} - {right})")
+    step = block.sum(x.strides)
+    start = block.sum([Length(down) * x.strides[0], Length(right) * x.strides[1]])
+    made = block.result(0, kernel.dtype, (count,))
+    with block.loops(block.nest((count,), (), [(step,), made.strides])) as (a, b):
+        block.line(made.store(b, x.load(f"{start} + {a}")))
+    return made
+
+
+def _arange(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
+    start, stop, step = (block.number(x) for x in inputs)
+    if start.known and stop.known and step.known:
+        count = Length(len(range(start.factor, stop.factor, step.factor)))
+    else:
+        block.check(f"{step.atom} != 0", "the step of a range is 0")
+        block.routines.add("theano_range_length")
+        count = block.length(f"theano_range_length({start}, {stop}, {step})")
+    made = block.result(0, kernel.dtype, (count,))
+    index = block.fresh("i")
+    with block.block(f"for (int64_t {index} = 0; {index} < {count}; {index}++)"):
+        block.line(made.store(index, CValue(f"({start.atom} + {index} * {step.atom})", "int64")))
+    return made
+
+
+def _eye(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
+    rows, columns, diagonal = (block.number(x) for x in inputs)
+    for length in (rows, columns):
+        block.at_least(length, 0, "a length is negative")
+    made = block.result(0, kernel.dtype, (rows, columns))
+    i, j = block.fresh("i"), block.fresh("j")
+    with (
+        block.block(f"for (int64_t {i} = 0; {i} < {rows}; {i}++)"),
+        block.block(f"for (int64_t {j} = 0; {j} < {columns}; {j}++)"),
+    ):
+        offset = f"{i} * {columns.atom} + {j}"
+        block.line(made.store(offset, CValue(f"({j} - {i} == {diagonal})", "bool")))
+    return made
+
+
+_ROUTINES = {"cumsum": _cumulative, "cumprod": _cumulative, "diagonal": _diagonal, "arange": _arange, "eye": _eye}

@@ -1,0 +1,209 @@
+"""Exported C computes what the function computes, kernel by kernel, with known and unknown lengths."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+
+from .harness import Exported, check
+
+RNG = np.random.default_rng(5)
+
+
+class TestElementwise(unittest.TestCase):
+    """Elementwise operations, broadcast and on views."""
+
+    def test_broadcast(self) -> None:
+        """Rows, columns and scalars."""
+        x, y, z = T.dmatrix("x"), T.dvector("y"), T.dscalar("z")
+        f = theano.function([x, y, z], [T.exp(x) * y + z, T.tanh(x.T) + y.dimshuffle(0, "x") * 2])
+        check(f, (RNG.normal(size=(3, 4)), RNG.normal(size=4), 0.5), (RNG.normal(size=(2, 4)), RNG.normal(size=4), 2.0))
+
+    def test_dtypes(self) -> None:
+        """Integers, truth values, single and half precision."""
+        i, b, f, h = (
+            T.ivector("i"),
+            T.TensorType("bool", (False,))("b"),
+            T.fvector("f"),
+            T.TensorType("float16", (False,))("h"),
+        )
+        out = [i // 3, i % 4, T.switch(b, f, -f), h * 2, T.cast(f, "int8"), i > 2, b & (f > 0), T.maximum(f, 0), i**2]
+        values = (
+            np.arange(-4, 5, dtype="int32"),
+            RNG.random(9) > 0.5,
+            RNG.normal(size=9).astype("float32"),
+            RNG.normal(size=9).astype("float16"),
+        )
+        check(theano.function([i, b, f, h], out), values)
+
+    def test_in_place(self) -> None:
+        """Memory that is written again while views of it are still to be read."""
+        x = T.dmatrix("x")
+        y = x * 2
+        check(
+            theano.function([x], [(y + y.T) / 2, y[::-1] + y, T.inc_subtensor(y[1:], y[:-1])]),
+            (RNG.normal(size=(4, 4)),),
+        )
+
+
+class TestReductions(unittest.TestCase):
+    """Sums, products, extrema, along each axis."""
+
+    def test_axes(self) -> None:
+        """All kinds over all axes."""
+        x = T.TensorType("float64", (False,) * 3)("x")
+        axes = [None, 0, 1, 2, (0, 2), (1, 2), (0, 1)]
+        out = [getattr(x, kind)(axis=axis) for kind in ("sum", "prod", "max", "min", "mean") for axis in axes]
+        out += [T.argmax(x, axis=axis) for axis in (None, 0, 1, 2)] + [
+            T.argmin(x, axis=1),
+            (x > 0).any(axis=0),
+            x.var(),
+        ]
+        check(theano.function([x], out), (RNG.normal(size=(3, 20, 5)),), (RNG.normal(size=(1, 2, 40)),))
+
+    def test_nan(self) -> None:
+        """NaN is the extremum, and where it is."""
+        x = T.dvector("x")
+        value = RNG.normal(size=40)
+        value[7] = np.nan
+        check(theano.function([x], [x.max(), x.min(), T.argmax(x), T.sum(x)]), (value,))
+
+    def test_no_elements(self) -> None:
+        """The sum of nothing is 0, and its maximum an error."""
+        x = T.dmatrix("x")
+        check(theano.function([x], [x.sum(axis=0), x.prod(axis=1)]), (np.zeros((0, 3)),))
+
+
+class TestIndexing(unittest.TestCase):
+    """Views, gathers and scatters."""
+
+    def test_views(self) -> None:
+        """Slices with all signs, numbers, new axes."""
+        x, i = T.dmatrix("x"), T.lscalar("i")
+        out = [x[1:, ::-1], x[-1], x[i], x[:, i], x[:i], x[i:, 1:-1:2], x[::-2, None], x[0, i] * 2, x[-2:50], x[i:0:-1]]
+        check(theano.function([x, i], out), (RNG.normal(size=(5, 6)), 2), (RNG.normal(size=(5, 6)), -1))
+
+    def test_arrays(self) -> None:
+        """Arrays of indices, masks, and mixtures."""
+        x, i, m = T.TensorType("float64", (False,) * 3)("x"), T.ivector("i"), T.TensorType("bool", (False,))("m")
+        out = [x[i], x[:, i], x[i, i], x[:, i, i], x[i, :, i], x[m], x[:, 1, m.nonzero()[0] * 0], x[i, 1:, 0]]
+        values = RNG.normal(size=(3, 3, 3)), np.array([0, -1, 2, 2], "int32"), np.array([True, False, True])
+        check(theano.function([x, i, m], out), values)
+
+    def test_writes(self) -> None:
+        """Elements that are named twice are incremented twice."""
+        x, y, i = T.dmatrix("x"), T.dvector("y"), T.ivector("i")
+        out = [
+            T.set_subtensor(x[1], y),
+            T.inc_subtensor(x[:, 1:], 5.0),
+            T.inc_subtensor(x[i], y),
+            T.set_subtensor(x[::2, i], 1.5),
+            T.set_subtensor(x[x > 0], 0.0),
+        ]
+        check(
+            theano.function([x, y, i], out),
+            (RNG.normal(size=(3, 4)), RNG.normal(size=4), np.array([1, 1, -1], "int32")),
+        )
+
+    def test_out_of_bounds(self) -> None:
+        """A call says which operation, and the line that made it."""
+        x, i = T.dvector("x"), T.lscalar("i")
+        exported = Exported(theano.function([x, i], x[i]))
+        with self.assertRaisesRegex(ValueError, r"test_export_kernels\.py:\d+\): an index is out of bounds"):
+            exported(np.zeros(3), 3)
+
+
+class TestShapes(unittest.TestCase):
+    """Joining, splitting, reshaping, making."""
+
+    def test_joining(self) -> None:
+        """Concatenation, stacks, splits."""
+        x, y = T.dmatrix("x"), T.dmatrix("y")
+        a, b = T.split(x, [1, 2], 2, axis=0)
+        out = [
+            T.concatenate([x, y], axis=0),
+            T.concatenate([x, y, x], axis=1),
+            T.stack([x, y]),
+            a,
+            b * 2,
+            T.join(0, a, b),
+        ]
+        check(theano.function([x, y], out), (RNG.normal(size=(3, 4)), RNG.normal(size=(3, 4))))
+
+    def test_reshaping(self) -> None:
+        """Known and computed shapes, of views too."""
+        x = T.dmatrix("x")
+        out = [
+            x.reshape((2, -1)),
+            x.T.reshape((-1,)),
+            x.flatten(),
+            x.reshape((x.shape[1], x.shape[0])),
+            x.T.flatten(2),
+            T.zeros_like(x) + 1,
+            x.shape,
+            T.repeat(x, 2, axis=0),
+        ]
+        check(theano.function([x], out), (RNG.normal(size=(4, 6)),), (RNG.normal(size=(2, 5)),))
+
+    def test_making(self) -> None:
+        """Ranges, unit matrices, cumulative sums, diagonals."""
+        x, n = T.dmatrix("x"), T.lscalar("n")
+        out = [
+            T.arange(n),
+            T.arange(n, 0, -2),
+            T.eye(n, 4, 1),
+            T.cumsum(x, axis=0),
+            T.cumprod(x, axis=1),
+            T.diagonal(x, 1),
+        ]
+        check(theano.function([x, n], [*out, T.cumsum(x)]), (RNG.normal(size=(4, 5)), 7))
+
+
+class TestProducts(unittest.TestCase):
+    """Vectors and matrices, small and large, in every layout."""
+
+    def test_kinds(self) -> None:
+        """All kinds of products."""
+        for dtype in ("float64", "float32"):
+            a, b, v, w = T.matrix("a", dtype), T.matrix("b", dtype), T.vector("v", dtype), T.vector("w", dtype)
+            out = [
+                a.dot(b),
+                b.T.dot(a.T),
+                a.dot(v),
+                w.dot(a),
+                v.dot(v),
+                T.outer(w, v),
+                2 * a.dot(b) + T.outer(w, w),
+                a[::2].dot(b),
+            ]
+            for m, k in ((3, 4), (37, 70)):
+                values = (RNG.normal(size=s).astype(dtype) for s in ((m, k), (k, m), (k,), (m,)))
+                check(theano.function([a, b, v, w], out), tuple(values))
+
+    def test_batched(self) -> None:
+        """Stacks of matrices."""
+        a, b = T.TensorType("float64", (False,) * 3)("a"), T.TensorType("float64", (False,) * 3)("b")
+        check(theano.function([a, b], T.batched_dot(a, b)), (RNG.normal(size=(3, 2, 4)), RNG.normal(size=(3, 4, 5))))
+
+
+class TestState(unittest.TestCase):
+    """Shared variables and their updates."""
+
+    def test_training(self) -> None:
+        """Steps of a softmax regression."""
+        x, y = T.dmatrix("x"), T.ivector("y")
+        w, b = theano.shared(RNG.normal(size=(5, 4)), "w"), theano.shared(np.zeros(4), "b")
+        p = T.nnet.softmax(x.dot(w) + b)
+        loss = -T.log(p[T.arange(y.shape[0]), y]).mean()
+        updates = [(v, v - 0.1 * g) for v, g in zip((w, b), T.grad(loss, [w, b]), strict=True)]
+        f = theano.function([x, y], [loss, p], updates=updates)
+        check(f, *[(RNG.normal(size=(7, 5)), RNG.integers(0, 4, 7).astype("int32")) for _ in range(3)])
+
+    def test_swap(self) -> None:
+        """New values are computed from the old ones of all variables."""
+        a, b = theano.shared(np.arange(3.0), "a"), theano.shared(np.ones(3), "b")
+        check(theano.function([], [a + b, a], updates=[(a, b), (b, a[::-1])]), (), (), ())
