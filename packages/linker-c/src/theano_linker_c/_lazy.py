@@ -64,3 +64,9 @@ def _linear_algebra(short: str) -> Any:
 def safe_archive() -> Any:
     """Return what loads archives that anybody may have made; few programs do."""
     return importlib.import_module(".archive._safe", __package__)
+
+
+@cache
+def exporting() -> Any:
+    """Return what writes functions as C; few programs do."""
+    return importlib.import_module(".export", __package__)

@@ -66,7 +66,9 @@ class Body:
     takes_memory: bool
 
 
-def write_body(fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], static: bool) -> Body:
+def write_body(
+    fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], static: bool, frozen: bool = False
+) -> Body:
     """Write the statements of a compiled function.
 
     Parameters
@@ -78,12 +80,15 @@ def write_body(fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], sta
         Shapes of inputs, by variable or name.
     static : bool
         Whether it is an error that a length is not known.
+    frozen : bool
+        Whether shared variables are constants, with their present values. For functions that update none.
     """
-    return _Writer(fn, name, shapes).write(static)
+    return _Writer(fn, name, shapes, frozen).write(static)
 
 
 class _Writer:
-    def __init__(self, fn: Function, name: str, shapes: Mapping[Any, Sequence[int]]) -> None:
+    def __init__(self, fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], frozen: bool) -> None:
+        self.frozen = frozen
         self.fn, self.maker, self.wiring = fn, fn.maker, fn.wiring
         self.names = Names((name, *(f"{name}_{part}" for part in ("state", "init", "save", "load", "free", "message"))))
         self.shapes = shapes
@@ -107,7 +112,12 @@ class _Writer:
         states = {
             register: self._state(register, item, cell)
             for item, (register, cell) in zip(items, self.program.cells, strict=True)
+            if not self.frozen
         }
+        if self.frozen:
+            for item, (register, cell) in zip(items, self.program.cells, strict=True):
+                spec_of(item.variable, "shared variable")
+                self.arrays[register] = self.block.constant(cell[0].copy())
         self._check_given(arguments)
         if static:
             self._refuse_unknown(arguments)

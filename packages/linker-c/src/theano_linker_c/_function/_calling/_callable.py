@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
 
+from ..._lazy import exporting
 from ..._overwriting._shown import Decisions
 from ..._storage._container import Container
 from ..._storage._shared import SharedVariable
@@ -24,6 +25,8 @@ from ._views import ContainerView, Finder, ValueView
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from ...export import CFunction
 
     # Plain `Function` stands for one whose results may be anything.
     ResultT = TypeVar("ResultT", default=Any)
@@ -267,6 +270,55 @@ class Function(ShownAsHtml, Generic[ResultT]):
     def get_shared(self) -> list[Variable]:
         """Return the shared variables that the function reads or updates."""
         return [item.variable for item in self.maker.inputs if item.shared]
+
+    def c_pointer(
+        self, signature: str | None = None, *, shapes: Mapping[Any, Sequence[int]] | None = None
+    ) -> CFunction:
+        """Compile the function as a C function, which needs no interpreter and may be called from any thread.
+
+        `ctypes`, `scipy.LowLevelCallable`, Numba and other C code can call it. Equal functions are compiled once: the
+        code is kept in the cache of compiled kernels.
+
+        Shared variables are constants in it, with the values that they have now. Functions that update some are
+        refused. Temporary arrays are on the stack where they are small, and belong to the calling thread otherwise, so
+        that several threads may call it at once.
+
+        After an error, a call returns NaN (0 where it returns an integer) or fills its results with it, and
+        ``pointer.message()``, called by the same thread, says what was wrong.
+
+        Parameters
+        ----------
+        signature : str, optional
+            In C, such as ``"double(double)"``: arguments for the inputs, then pointers to memory for the outputs. An
+            output that is a number may be returned; ``int`` with pointers for all outputs returns 0, or the number of
+            an error. ``"double(int, double *)"`` is for one vector, or as many numbers as the integer says, as
+            SciPy's integrals pass them. A last argument ``void *`` is ignored. By default: numbers as such, arrays as
+            pointers, and the one output that is a number as result.
+        shapes : mapping, optional
+            Shapes of inputs, by variable or name, where their types do not tell them.
+
+        Returns
+        -------
+        CFunction
+            A function object of ctypes, with an `address`. Its code is unloaded when the object goes away.
+
+        Raises
+        ------
+        TypeError
+            If an operation has no form in C, lengths are not known, or the function has updates.
+        ValueError
+            If the signature does not fit.
+
+        Examples
+        --------
+        >>> import theano, theano.tensor as T
+        >>> x = T.dscalar("x")
+        >>> f = theano.function([x], T.exp(-x**2)).c_pointer("double(double)")
+        >>> f(0.0)
+        1.0
+        """
+        found: CFunction = exporting().c_pointer(self, signature, shapes=shapes)
+        return found
 
     def copy(
         self,
