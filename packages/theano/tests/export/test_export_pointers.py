@@ -11,6 +11,7 @@ import tempfile
 import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from scipy import LowLevelCallable
@@ -34,6 +35,11 @@ def _pointer_to(array: np.ndarray) -> ctypes._Pointer[ctypes.c_double]:
     return array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
 
 
+def _results(pointer: Any, value: np.ndarray) -> set[float]:
+    """Return the different results of many calls."""
+    return {pointer(_pointer_to(value)) for _ in range(200)}
+
+
 class TestNumbers(unittest.TestCase):
     """Functions of numbers."""
 
@@ -43,7 +49,7 @@ class TestNumbers(unittest.TestCase):
     def test_values(self) -> None:
         """The values of the function, to the last bit."""
         f = theano.function([self.x], T.exp(-(self.x**2)) * T.sin(self.x))
-        pointer = f.c_pointer("double(double)")
+        pointer: Any = f.c_pointer("double(double)")
         for x in (-1.5, 0.0, 0.3, np.inf, np.nan):
             np.testing.assert_equal(pointer(x), float(f(x)))
         self.assertEqual(ctypes.cast(pointer, ctypes.c_void_p).value, pointer.address)
@@ -232,10 +238,7 @@ class TestThreads(unittest.TestCase):
             wanted = [pointer(_pointer_to(value)) for value in values]
             np.testing.assert_allclose(wanted, [f(value) for value in values])
             with ThreadPoolExecutor(4) as pool:
-                tasks = [
-                    pool.submit(lambda value, p=pointer: {p(_pointer_to(value)) for _ in range(200)}, value)
-                    for value in values
-                ]
+                tasks = [pool.submit(_results, pointer, value) for value in values]
                 found = [task.result() for task in tasks]
             self.assertEqual(found, [{value} for value in wanted])
 

@@ -11,6 +11,7 @@ from theano_graph import compose, record
 
 from .._function import Function
 from ._body import write_body
+from ._casadi import casadi_files
 from ._files import as_json, description, embeds, header_text, source_text, state_bytes
 
 __all__ = ["ExportedFunction", "export_c"]
@@ -41,6 +42,8 @@ def export_c(
     *,
     static: bool = False,
     shapes: Mapping[Any, Sequence[int]] | None = None,
+    abi: str | None = None,
+    derivatives: int = 1,
 ) -> ExportedFunction:
     """Write a compiled function as C99 that needs neither Python nor NumPy.
 
@@ -57,6 +60,13 @@ def export_c(
         True: it is an error if lengths of inputs are not known.
     shapes : mapping, optional
         Shapes of inputs, by variable or name. Those of shared variables are the ones of their present values.
+    abi : {None, "casadi"}
+        What other program is to call the function. For "casadi", ``path.c`` has what ``casadi.external`` wants besides,
+        and ``jac_path.c`` the derivatives: all files of C go into one shared object. Inputs and outputs are numbers,
+        vectors and matrices of float64 with known lengths. The function that C programs call is then called
+        ``name_values``, and shared variables are constants.
+    derivatives : {0, 1, 2}
+        With `abi`: how often the function can be differentiated there. CasADi's solvers want 2 for exact Hessians.
 
     Returns
     -------
@@ -85,6 +95,8 @@ def export_c(
         raise ValueError(
             compose(f"export_c: the function would be called `{name}`, which is no name in C", mend="use another path")
         )
+    if abi is not None:
+        return _for_other_program(fn, stem, name, shapes or {}, abi, derivatives)
     body = write_body(fn, name, shapes or {}, static)
     found = description(body, name)
     texts = {
@@ -94,7 +106,22 @@ def export_c(
     }
     if not embeds(body):
         texts[f"{stem}.state"] = state_bytes(body)
+    _write(texts)
+    return ExportedFunction(name, tuple(texts), found)
+
+
+def _for_other_program(
+    fn: Function, stem: str, name: str, shapes: Mapping[Any, Sequence[int]], abi: str, derivatives: int
+) -> ExportedFunction:
+    if abi != "casadi":
+        raise ValueError(compose(f"export_c: abi={abi!r} is not known", mend="use abi='casadi', or leave it out"))
+    files, found = casadi_files(fn, name, shapes, derivatives)
+    texts = {os.path.join(os.path.dirname(stem), file): text for file, text in files.items()}
+    _write(texts)
+    return ExportedFunction(name, tuple(texts), found)
+
+
+def _write(texts: Mapping[str, bytes]) -> None:
     for file, text in texts.items():
         with open(file, "wb") as stream:
             stream.write(text)
-    return ExportedFunction(name, tuple(texts), found)
