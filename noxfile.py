@@ -1,6 +1,6 @@
-"""Sessions beyond the tests: demo, bench, docs, release, stress, attack, fuzz, sanitize (`nox -s NAME -- options`).
+"""Sessions beyond the tests: demo, bench, docs, release, export, stress, attack, fuzz, sanitize.
 
-The last four are of the size of a night; docs/hardening.md says what each has shown.
+`nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
 """
 
 from __future__ import annotations
@@ -103,6 +103,29 @@ def check_release(session: nox.Session, layer: str) -> None:
     install_layer(session, layer, python, "--test", "--wheel", wheel)
     session.run(python, "tools/run_tests.py", layer, external=True)
     session.log("built and checked: %s", ", ".join(files))
+
+
+#: What compiles exported C for other processors, and what runs it here.
+MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node")
+
+
+@nox.session
+def export(session: nox.Session) -> None:
+    """Test exported C with CMake, then compare its numbers on other processors, as far as compilers for them are there.
+
+    Debian has those for ARM in gcc-aarch64-linux-gnu and qemu-user. Options after `--` are a compiler, `::` and what
+    runs its programs.
+    """
+    python = python_of(session)
+    install_layer(session, "theano", python, "--test", "--with=cmake>=3.20")
+    folder = ROOT / "packages" / "theano" / "tests"
+    with session.chdir(folder.parent):
+        session.run(python, "-m", "nose2", "-s", "tests", "export", external=True)
+    for words in (session.posargs,) if session.posargs else (line.split() for line in MACHINES):
+        if shutil.which(words[0]) is None:
+            session.warn("%s is not installed: left out", words[0])
+            continue
+        session.run(python, "-m", "export.other_machines", "--", *words, external=True, env={"PYTHONPATH": str(folder)})
 
 
 @nox.session
