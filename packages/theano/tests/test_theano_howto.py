@@ -96,6 +96,9 @@ class TestHowTo(unittest.TestCase):
     def test_saving(self) -> None:
         self.run_page("saving.md")
 
+    def test_export(self) -> None:
+        self.run_page("export.md")
+
     def test_scan(self) -> None:
         self.run_page("scan.md")
 

@@ -194,13 +194,21 @@ class _Reducer:
                 for name, reduction, value in zip(lanes, reductions, values, strict=True):
                     own = f"{name}[{lane}]"
                     block.line(f"{own} = {_joined(reduction, own, c_cast(value, reduction.acc_dtype))};")
-            with block.block(f"for (; {index} < {length}; {index}++)"):
-                values = self.elements([_plus(a, offset_text([index], s)) for a, s in zip(begin, steps, strict=True)])
-                for name, reduction, value in zip(names, reductions, values, strict=True):
-                    block.line(f"{name} = {_joined(reduction, name, c_cast(value, reduction.acc_dtype))};")
+            # Compilers warn of a loop that is never entered.
+            if length.factor % LANES:
+                self.remainder(index, length, list(zip(begin, steps, strict=True)), names)
         with block.block(f"for (int {lane} = 0; {lane} < {LANES}; {lane}++)"):
             for name, mine, reduction in zip(names, lanes, reductions, strict=True):
                 block.line(f"{name} = {_joined(reduction, name, f'{mine}[{lane}]')};")
+
+    def remainder(
+        self, index: str, length: Length, moves: Sequence[tuple[str, Sequence[Length]]], names: Sequence[str]
+    ) -> None:
+        """Add what is left of a row after whole vectors."""
+        with self.block.block(f"for (; {index} < {length}; {index}++)"):
+            values = self.elements([_plus(a, offset_text([index], s)) for a, s in moves])
+            for name, reduction, value in zip(names, self.kernel.reductions, values, strict=True):
+                self.block.line(f"{name} = {_joined(reduction, name, c_cast(value, reduction.acc_dtype))};")
 
     def across(self, kept_axes: Sequence[int]) -> None:
         """Add row after row to a row of totals, since rows are where memory is contiguous."""
