@@ -41,6 +41,7 @@ BENCHMARKS = (
     "sparse",
     "loops",
     "convolution",
+    "exported",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
 

@@ -1,0 +1,158 @@
+"""Exported C beside the same functions called from Python: a net, a recurrent net, a hierarchical density.
+
+C is compiled by gcc with ``-O3 -march=native`` and called with ctypes, which takes about a microsecond. CasADi's C is
+that of the density, differentiated there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import hierarchical
+import mlp
+import numpy
+from harness import OURS, Options, Row, compare, peer
+
+C, CASADI = "exported C", "casadi's C"
+_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
+_FEATURES, _UNITS, _STEPS = 32, 64, 20
+
+
+def compiled(sources: Sequence[str], output: str) -> ctypes.CDLL:
+    """Compile files of C and load them."""
+    subprocess.run(["gcc", *_FLAGS, "-o", output, *sources, "-lm"], check=True)
+    return ctypes.CDLL(output)
+
+
+def exported(fn: Any, values: Sequence[Any]) -> Callable[[], object]:
+    """Return a call of the exported function with these values; its arrays and state live as long as the call."""
+    import theano
+
+    inputs = [item.variable for item in fn.maker.inputs if not item.implicit]
+    shapes = {x: numpy.shape(value) for x, value in zip(inputs, values, strict=True)}
+    with tempfile.TemporaryDirectory() as folder:
+        stem = os.path.join(folder, "model")
+        made = theano.export_c(fn, stem, shapes=shapes, static=True)
+        with open(f"{stem}_size.c", "w", encoding="utf-8") as file:
+            file.write('#include "model.h"\nlong long model_size(void) { return (long long)sizeof(model_state); }\n')
+        library = compiled([f"{stem}.c", f"{stem}_size.c"], f"{stem}.so")
+    library.model_size.restype = ctypes.c_longlong
+    state = numpy.zeros(library.model_size() // 8 + 8, "float64")
+    library.model_init(ctypes.c_void_p(state.ctypes.data))
+    if made.description["state_file"]:
+        raise ValueError("the state is too large for this benchmark")
+    arguments: list[Any] = [ctypes.c_void_p(state.ctypes.data)]
+    kept: list[Any] = [state, library]
+    for parameter, value in zip(made.description["arguments"], values, strict=True):
+        array = numpy.asarray(value, parameter["dtype"], order="C")
+        kept.append(array)
+        number = numpy.ctypeslib.as_ctypes_type(array.dtype)
+        arguments.append(ctypes.c_void_p(array.ctypes.data) if parameter["shape"] else number(array.item()))
+    for parameter in made.description["results"]:
+        kept.append(numpy.zeros(parameter["shape"], parameter["dtype"]))
+        arguments.append(ctypes.c_void_p(kept[-1].ctypes.data))
+    library.model.argtypes = [type(argument) for argument in arguments]
+    return partial(_call, library.model, arguments, kept)
+
+
+def _call(function: Any, arguments: Sequence[Any], kept: Sequence[Any]) -> Any:
+    if function(*arguments):
+        raise RuntimeError("the call failed")
+    return kept[-1]
+
+
+def prediction() -> tuple[Any, list[Any]]:
+    """Return the prediction of the net of `mlp`."""
+    import theano
+    import theano.tensor as T
+
+    x = T.fmatrix("x")
+    parameters = [theano.shared(value) for value in mlp.first_values()]
+    h = x
+    for k in range(0, len(parameters) - 2, 2):
+        h = T.tanh(T.dot(h, parameters[k]) + parameters[k + 1])
+    return theano.function([x], T.nnet.softmax(T.dot(h, parameters[-2]) + parameters[-1])), [mlp.data()[0]]
+
+
+def recurrent_net() -> tuple[Any, list[Any]]:
+    """Return a gated recurrent unit over a sequence, its steps written out."""
+    import theano
+    import theano.tensor as T
+
+    rng = numpy.random.default_rng(3)
+    x, h = T.dmatrix("x"), T.dvector("h")
+    by_input = [theano.shared(rng.normal(size=(_FEATURES, _UNITS)) / 8) for _ in range(3)]
+    by_state = [theano.shared(rng.normal(size=(_UNITS, _UNITS)) / 8) for _ in range(3)]
+    parts = [x.dot(w) for w in by_input]
+    out = h
+    for i in range(_STEPS):
+        z, r = (T.nnet.sigmoid(parts[k][i] + out.dot(by_state[k])) for k in (0, 1))
+        out = (1 - z) * out + z * T.tanh(parts[2][i] + (r * out).dot(by_state[2]))
+    return theano.function([x, h], out), [rng.normal(size=(_STEPS, _FEATURES)), numpy.zeros(_UNITS)]
+
+
+class _CasadiFunctions:
+    """The functions of `hierarchical.log_density` on arrays of CasADi's scalars."""
+
+    def __init__(self, casadi: Any) -> None:
+        self._casadi = casadi
+
+    def __getattr__(self, name: str) -> Callable[[Any], Any]:
+        function = getattr(self._casadi, name)
+
+        def each(x: Any) -> Any:
+            return numpy.array([function(v) for v in x], object) if isinstance(x, numpy.ndarray) else function(x)
+
+        return each
+
+
+def casadi_density() -> Callable[[], object]:
+    """Return a call of CasADi's C for the hierarchical density and its gradient."""
+    casadi: Any = peer("casadi")
+    symbols = [casadi.SX.sym(f"v{k}", max(numpy.size(v), 1)) for k, v in enumerate(hierarchical.point())]
+    split = [
+        numpy.array([s[i] for i in range(s.numel())], object) if numpy.ndim(v) else s
+        for s, v in zip(symbols, hierarchical.point(), strict=True)
+    ]
+    cost = hierarchical.log_density(_CasadiFunctions(casadi), *split)
+    function = casadi.Function("density", symbols, [cost, *(casadi.gradient(cost, s) for s in symbols)])
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            source = function.generate("density.c")
+            library = compiled([source], os.path.join(folder, "density.so"))
+        finally:
+            os.chdir(before)
+    values = [numpy.atleast_1d(numpy.asarray(v, "float64")) for v in hierarchical.point()]
+    results = [numpy.zeros(1), *(numpy.zeros(v.size) for v in values)]
+    pointers = [(ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays)) for arrays in (values, results)]
+    work = numpy.zeros(function.sz_w() + 1)
+    arguments = [*pointers, ctypes.c_void_p(), ctypes.c_void_p(work.ctypes.data), ctypes.c_int(0)]
+    return partial(_call, library.density, arguments, [values, work, pointers, results])
+
+
+def run(options: Options) -> list[Row]:
+    """Measure a call of each."""
+    if shutil.which("gcc") is None:
+        return [Row("exported C", {OURS: "there is no gcc"})]
+    cases = {
+        "prediction of a perceptron 784-512-512-10, 128 examples": prediction(),
+        "a training step of that perceptron": (mlp.symbolic_step("theano", None), list(mlp.data())),
+        f"a gated recurrent unit, {_STEPS} steps of {_UNITS} units": recurrent_net(),
+        "hierarchical density and gradient": (hierarchical.symbolic("theano", None), hierarchical.point()),
+    }
+    rows = []
+    for case, (fn, values) in cases.items():
+        contenders: dict[str, Callable[[], object] | None] = {OURS: partial(fn, *values), C: exported(fn, values)}
+        if fn is cases["hierarchical density and gradient"][0]:
+            contenders[CASADI] = None if peer("casadi") is None else casadi_density()
+        rows.append(Row(f"{case}: called from Python, and exported", compare(contenders, options)))
+    return rows
