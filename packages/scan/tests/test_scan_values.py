@@ -4,7 +4,7 @@ import io
 import pickle
 import unittest
 from contextlib import redirect_stderr
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -195,7 +195,9 @@ class _Overwriting(Op):
     """Adds 1 to an array where it lies."""
 
     __props__ = ()
-    destroy_map: ClassVar[dict[int, list[int]]] = {0: [0]}
+
+    def __init__(self) -> None:
+        self.destroy_map = {0: [0]}
 
     def make_node(self, x: Any) -> Apply:
         return Apply(self, [x], [x.type()])
