@@ -117,11 +117,9 @@ def casadi_density() -> Callable[[], object]:
     """Return a call of CasADi's C for the hierarchical density and its gradient."""
     casadi: Any = peer("casadi")
     symbols = [casadi.SX.sym(f"v{k}", max(numpy.size(v), 1)) for k, v in enumerate(hierarchical.point())]
-    split = [
-        numpy.array([s[i] for i in range(s.numel())], object) if numpy.ndim(v) else s
-        for s, v in zip(symbols, hierarchical.point(), strict=True)
-    ]
-    cost = hierarchical.log_density(_CasadiFunctions(casadi), *split)
+    # Arrays of scalars, numbers too: NumPy's rules of broadcasting hold for these.
+    arrays = [numpy.array([s[i] for i in range(s.numel())], object) for s in symbols]
+    cost = hierarchical.log_density(_CasadiFunctions(casadi), *arrays)[0]
     function = casadi.Function("density", symbols, [cost, *(casadi.gradient(cost, s) for s in symbols)])
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
