@@ -11,6 +11,8 @@ __all__ = ["INDEPENDENT", "definitions", "memory_types"]
 
 _FUNCTION = re.compile(r"^static [\w ]+[ *](?:NAME\()?(theano_\w+)\)?\(", re.MULTILINE)
 _CALL = re.compile(r"\btheano_\w+\b")
+#: Files of functions that there are for each of two types.
+_TEMPLATES = ("products.h", "windows.h")
 _REALS = (("float", "s"), ("double", "d"))
 
 #: Tells the compiler that the turns of the next loop may run at the same time, where it takes such a hint.
@@ -42,8 +44,11 @@ def _functions() -> dict[str, str]:
     found = {}
     for part in _parts(_text("routines.h")):
         found[_FUNCTION.search(part)[1]] = part  # type: ignore[index]
-    for part in _parts(_text("products.h")):
+    for part in [part for name in _TEMPLATES for part in _parts(_text(name))]:
         name = _FUNCTION.search(part)[1]  # type: ignore[index]
+        if "NAME(" not in part:
+            found[name] = part
+            continue
         for kind, letter in _REALS:
             text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", part)
             text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)

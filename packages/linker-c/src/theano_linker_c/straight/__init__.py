@@ -11,6 +11,7 @@ from . import (
     _indexing as _indexing,
     _products as _products,
     _shapes as _shapes,
+    _windows as _windows,
 )
 from ._arrays import CArray as CArray, Root as Root, contiguous_strides as contiguous_strides
 from ._block import Block as Block, Message as Message
