@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, record
 
 from .._function import Function
+from .._straight_modules import import_straight_rules
 from ..kernels import memory_type
 from ..program import Program, lower
 from ..straight import (
@@ -84,6 +85,7 @@ def write_body(fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], sta
 
 class _Writer:
     def __init__(self, fn: Function, name: str, shapes: Mapping[Any, Sequence[int]]) -> None:
+        import_straight_rules()
         self.fn, self.maker, self.wiring = fn, fn.maker, fn.wiring
         self.names = Names((name, *(f"{name}_{part}" for part in ("state", "init", "save", "load", "free", "message"))))
         self.shapes = shapes

@@ -9,6 +9,7 @@ from . import (
     _copies as _copies,
     _elementwise as _elementwise,
     _indexing as _indexing,
+    _linear_algebra as _linear_algebra,
     _products as _products,
     _shapes as _shapes,
     _windows as _windows,
