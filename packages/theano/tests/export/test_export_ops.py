@@ -63,7 +63,11 @@ class TestDtypes(unittest.TestCase):
         """Sums and products of narrow numbers become wider."""
         i, f, b = T.bmatrix("i"), T.fmatrix("f"), T.TensorType("bool", (False,))("b")
         out = [T.cumsum(i, 0), T.cumprod(i, 1), T.cumsum(f, 1), T.cumsum(b)]
-        values = RNG.integers(-9, 9, (3, 4)).astype("int8"), RNG.normal(size=(2, 5)).astype("float32"), RNG.random(7) > 0.4
+        values = (
+            RNG.integers(-9, 9, (3, 4)).astype("int8"),
+            RNG.normal(size=(2, 5)).astype("float32"),
+            RNG.random(7) > 0.4,
+        )
         check(theano.function([i, f, b], out), values)
 
     def test_ranges(self) -> None:

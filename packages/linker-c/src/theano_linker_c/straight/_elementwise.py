@@ -22,6 +22,7 @@ from ._block import Block
 from ._lengths import ONE, ZERO, Length, product_of
 from ._nest import Nest, offset_text
 from ._rules import straight_kernel
+from ._special import take_special
 
 __all__ = ["broadcast_shape", "spread_strides"]
 
@@ -71,6 +72,7 @@ def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[CVa
             value = CValue(name, value.dtype)
         named.append(value)
     statements, results = program.emit(named, block.fresh("e") + "_")
+    take_special(block, [*statements, *(result.text for result in results), *program.preamble])
     for statement in statements:
         block.line(statement)
     for part in program.preamble:
