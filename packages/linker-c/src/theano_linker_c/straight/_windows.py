@@ -63,9 +63,9 @@ def _convolution(kernel: ConvolutionKernel, block: Block, inputs: Sequence[CArra
     steps, apart = ([Length(n) for n in numbers] for numbers in (kernel.strides, kernel.dilations))
     table = _table(block, (image, window, output, steps, apart, before))
     kind = memory_type(kernel.dtype)
-    a, b = (f"({kind} *){x.pointer}" for x in given)
-    order = {"forward": (a, b, made.pointer), "input_grad": (made.pointer, a, b)}
-    pointers = order.get(kernel.task, (a, made.pointer, b))
+    one, other = (f"({kind} *){x.pointer}" for x in given)
+    order = {"forward": (one, other, made.pointer), "input_grad": (made.pointer, one, other)}
+    pointers = order.get(kernel.task, (one, made.pointer, other))
     name = f"theano_convolve_{kind}"
     task, flip = _TASKS[kernel.task], int(kernel.flip)
     numbers = (count, kernel.groups, channels, filters)
