@@ -23,4 +23,5 @@ def announce_straight_rules(module: str) -> None:
 def import_straight_rules() -> None:
     """Import what has been announced, once."""
     while _modules:
-        importlib.import_module(_modules.pop(0))
+        importlib.import_module(_modules[0])
+        del _modules[0]

@@ -270,6 +270,7 @@ from .sorting import (
 register_library(__file__)
 announce_words("theano_tensor._words")
 announce_straight_rules("theano_tensor._exported_derivatives")
+announce_straight_rules("theano_tensor._straight")
 
 __all__ = [
     "ScalarFromTensor",

@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, record
 
 from .._function import Function
+from .._straight_modules import import_straight_rules
 from ..kernels import memory_type
 from ..program import Program, lower
 from ..straight import (
@@ -88,6 +89,7 @@ def write_body(
 
 class _Writer:
     def __init__(self, fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], frozen: bool) -> None:
+        import_straight_rules()
         self.frozen = frozen
         self.fn, self.maker, self.wiring = fn, fn.maker, fn.wiring
         self.names = Names((name, *(f"{name}_{part}" for part in ("state", "init", "save", "load", "free", "message"))))

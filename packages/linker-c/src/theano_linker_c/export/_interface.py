@@ -112,7 +112,8 @@ class Names:
         if not name or name[0].isdigit() or name.startswith("_"):
             name = f"x{name}"
         while name in self._used or name in _TAKEN or _GENERATED.fullmatch(name) or name.endswith("_shape"):
-            name += "_"
+            # More behind the number would look like a generated name still.
+            name = f"v_{name}" if re.match(r"[a-z]+\d+_", name) else f"{name}_"
         self._used.add(name)
         return name
 

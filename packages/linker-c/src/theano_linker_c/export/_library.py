@@ -11,7 +11,12 @@ __all__ = ["INDEPENDENT", "definitions", "memory_types"]
 
 _FUNCTION = re.compile(r"^static [\w ]+[ *](?:NAME\()?(theano_\w+)\)?\(", re.MULTILINE)
 _CALL = re.compile(r"\btheano_\w+\b")
+#: Files of functions that there are for each of several types.
+_TEMPLATES = ("products.h", "windows.h", "sorting.h", "lapack.h")
 _REALS = (("float", "s"), ("double", "d"))
+#: Types in memory, for functions that are there for each of them.
+_KINDS = (*_REALS, *((f"{sign}int{bits}_t", "") for sign in ("", "u") for bits in (8, 16, 32, 64)))
+_OF_ALL = ("theano_before", "theano_argsort")
 
 #: Tells the compiler that the turns of the next loop may run at the same time, where it takes such a hint.
 INDEPENDENT = """\
@@ -40,11 +45,14 @@ def memory_types() -> str:
 def _functions() -> dict[str, str]:
     """Return the text of each function."""
     found = {}
-    for part in _parts(_text("routines.h")):
+    for part in [*_parts(_text("routines.h")), *_parts(_text("special.h"))]:
         found[_FUNCTION.search(part)[1]] = part  # type: ignore[index]
-    for part in _parts(_text("products.h")):
+    for part in [part for name in _TEMPLATES for part in _parts(_text(name))]:
         name = _FUNCTION.search(part)[1]  # type: ignore[index]
-        for kind, letter in _REALS:
+        if "NAME(" not in part:
+            found[name] = part
+            continue
+        for kind, letter in _KINDS if name.startswith(_OF_ALL) else _REALS:
             text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", part)
             text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)
             found[f"{name}_{kind}"] = re.sub(r"\bREAL\b", kind, text)

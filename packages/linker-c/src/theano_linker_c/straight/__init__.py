@@ -9,8 +9,10 @@ from . import (
     _copies as _copies,
     _elementwise as _elementwise,
     _indexing as _indexing,
+    _linear_algebra as _linear_algebra,
     _products as _products,
     _shapes as _shapes,
+    _windows as _windows,
 )
 from ._arrays import CArray as CArray, Root as Root, contiguous_strides as contiguous_strides
 from ._block import Block as Block, Message as Message

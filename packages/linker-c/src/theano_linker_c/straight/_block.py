@@ -356,7 +356,11 @@ class Block:
             self.line("}")
 
     def copy(self, source: CArray, target: CArray) -> None:
-        """Write a loop that copies all elements of an array to another one of the same shape and dtype."""
+        """Write a loop that copies all elements of an array to another one of the same shape, converted if need be."""
+        if source.dtype != target.dtype:
+            with self.loops(self.nest(source.shape, (source, target))) as (a, b):
+                self.line(target.store(b, source.load(a)))
+            return
         if source.contiguous and target.contiguous and source.shape:
             size = f"(size_t)({source.size}) * sizeof({memory_type(source.dtype)})"
             self.line(f"memcpy({target.pointer}, {source.pointer}, {size});")

@@ -19,9 +19,10 @@ from ..scalar import (
 )
 from ._arrays import CArray, load_text
 from ._block import Block
-from ._lengths import ONE, ZERO, Length
+from ._lengths import ONE, ZERO, Length, product_of
 from ._nest import Nest, offset_text
 from ._rules import straight_kernel
+from ._special import take_special
 
 __all__ = ["broadcast_shape", "spread_strides"]
 
@@ -29,6 +30,10 @@ __all__ = ["broadcast_shape", "spread_strides"]
 LANES = 8
 #: Fewer elements than this are reduced one after the other.
 _FEW = 16
+#: As many elements are added up before their sum is added to a total.
+_PART = 1024
+#: Longer sums of rows of float32 are added up in float64.
+_ROWS = 256
 
 
 def broadcast_shape(block: Block, inputs: Sequence[CArray], broadcast: Sequence[Sequence[bool]]) -> tuple[Length, ...]:
@@ -67,6 +72,7 @@ def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[CVa
             value = CValue(name, value.dtype)
         named.append(value)
     statements, results = program.emit(named, block.fresh("e") + "_")
+    take_special(block, [*statements, *(result.text for result in results), *program.preamble])
     for statement in statements:
         block.line(statement)
     for part in program.preamble:
@@ -160,17 +166,18 @@ class _Reducer:
         last = nest.shape[-1] if nest.shape else ONE
         if nest.shape and not (last.known and last.factor < _FEW) and all(map(_has_lanes, reductions)):
             self._in_lanes(nest, starts, names)
-            return [CValue(name, r.acc_dtype) for name, r in zip(names, reductions, strict=True)]
+            return [CValue(name, _wide(r)) for name, r in zip(names, reductions, strict=True)]
         with block.loops(nest, independent=False) as offsets:
             values = self.elements([_plus(a, b) for a, b in zip(starts, offsets, strict=True)])
             for name, reduction, value in zip(names, reductions, values, strict=True):
-                block.line(f"{name} = {_joined(reduction, name, c_cast(value, reduction.acc_dtype))};")
-        return [CValue(name, r.acc_dtype) for name, r in zip(names, reductions, strict=True)]
+                wide = _wide(reduction)
+                block.line(f"{name} = {_joined(reduction, name, c_cast(value, wide), wide)};")
+        return [CValue(name, _wide(r)) for name, r in zip(names, reductions, strict=True)]
 
     def _start(self, reduction: Reduction) -> str:
         name = self.block.fresh("r")
-        seed = c_literal(reduction.seed, reduction.acc_dtype)
-        self.block.line(f"{c_type(reduction.acc_dtype)} {name} = {seed};")
+        wide = _wide(reduction)
+        self.block.line(f"{c_type(wide)} {name} = {c_literal(reduction.seed, wide)};")
         return name
 
     def _in_lanes(self, nest: Nest, starts: Sequence[str], names: Sequence[str]) -> None:
@@ -186,36 +193,57 @@ class _Reducer:
         with block.loops(rows, independent=False) as outer:
             begin = [_plus(a, b) for a, b in zip(starts, outer, strict=True)]
             index = block.fresh("i")
+            long = not (length.known and length.factor <= _PART)
+            divided = length.known and length.factor % LANES == 0
             block.line(f"int64_t {index} = 0;")
-            whole = block.block(f"for (; {index} + {LANES} <= {length.atom}; {index} += {LANES})")
+            end, last = (block.fresh("n") for _ in range(2)) if long else (length.atom, "")
+            if long:
+                block.line(f"while ({index} + {LANES} <= {length.atom}) {{")
+                block.deeper()
+                block.line(f"const int64_t {last} = {length.atom} - {index};")
+                block.line(f"const int64_t {end} = {index} + ({last} < {_PART} ? {last} : {_PART});")
+            whole = block.block(f"for (; {index} + {LANES} <= {end}; {index} += {LANES})")
             with whole, block.block(f"for (int {lane} = 0; {lane} < {LANES}; {lane}++)"):
                 place = f"({index} + {lane})"
                 values = self.elements([_plus(a, offset_text([place], s)) for a, s in zip(begin, steps, strict=True)])
                 for name, reduction, value in zip(lanes, reductions, values, strict=True):
                     own = f"{name}[{lane}]"
                     block.line(f"{own} = {_joined(reduction, own, c_cast(value, reduction.acc_dtype))};")
-            # Compilers warn of a loop that is never entered.
-            if length.factor % LANES:
-                self.remainder(index, length, list(zip(begin, steps, strict=True)), names)
-        with block.block(f"for (int {lane} = 0; {lane} < {LANES}; {lane}++)"):
-            for name, mine, reduction in zip(names, lanes, reductions, strict=True):
-                block.line(f"{name} = {_joined(reduction, name, f'{mine}[{lane}]')};")
+            self._take_lanes(names, lanes)
+            if long:
+                block.shallower()
+            if not divided:
+                self._remainder(names, index, length, begin, steps)
 
-    def remainder(
-        self, index: str, length: Length, moves: Sequence[tuple[str, Sequence[Length]]], names: Sequence[str]
+    def _remainder(
+        self, names: Sequence[str], index: str, length: Length, begin: Sequence[str], steps: Sequence[Sequence[Length]]
     ) -> None:
-        """Add what is left of a row after whole vectors."""
-        with self.block.block(f"for (; {index} < {length}; {index}++)"):
-            values = self.elements([_plus(a, offset_text([index], s)) for a, s in moves])
+        """Write how the totals take up the elements behind the last whole set of lanes."""
+        block = self.block
+        with block.block(f"for (; {index} < {length}; {index}++)"):
+            values = self.elements([_plus(a, offset_text([index], s)) for a, s in zip(begin, steps, strict=True)])
             for name, reduction, value in zip(names, self.kernel.reductions, values, strict=True):
-                self.block.line(f"{name} = {_joined(reduction, name, c_cast(value, reduction.acc_dtype))};")
+                wide = _wide(reduction)
+                block.line(f"{name} = {_joined(reduction, name, c_cast(value, wide), wide)};")
+
+    def _take_lanes(self, names: Sequence[str], lanes: Sequence[str]) -> None:
+        """Write how the totals take up the lanes, which begin anew, so that long sums are made of short ones."""
+        block, lane = self.block, self.block.fresh("k")
+        with block.block(f"for (int {lane} = 0; {lane} < {LANES}; {lane}++)"):
+            for name, mine, reduction in zip(names, lanes, self.kernel.reductions, strict=True):
+                wide = _wide(reduction)
+                block.line(f"{name} = {_joined(reduction, name, f'{mine}[{lane}]', wide)};")
+                block.line(f"{mine}[{lane}] = {c_literal(reduction.seed, reduction.acc_dtype)};")
 
     def across(self, kept_axes: Sequence[int]) -> None:
         """Add row after row to a row of totals, since rows are where memory is contiguous."""
         block, reductions = self.block, self.kernel.reductions
+        rows = product_of(self.shape[axis] for axis in self.kernel.axes)
+        short = rows.known and rows.factor <= _ROWS
+        kinds = [r.acc_dtype if short else _wide(r) for r in reductions]
         sums = [
-            x if x.dtype == r.acc_dtype and x.dtype != "float16" else block.allocate(r.acc_dtype, x.shape, local=True)
-            for x, r in zip(self.totals, reductions, strict=True)
+            x if x.dtype == kind and x.dtype != "float16" else block.allocate(kind, x.shape, local=True)
+            for x, kind in zip(self.totals, kinds, strict=True)
         ]
         for x, reduction in zip(sums, reductions, strict=True):
             with block.loops(block.nest(x.shape, (x,))) as (at,):
@@ -227,7 +255,7 @@ class _Reducer:
             values = self.elements(offsets)
             for x, at, reduction, value in zip(sums, offsets[len(self.strides) :], reductions, values, strict=True):
                 before = load_text(x.element(at), x.dtype)
-                joined = _joined(reduction, before, c_cast(value, reduction.acc_dtype))
+                joined = _joined(reduction, before, c_cast(value, x.dtype), x.dtype)
                 block.line(x.store(at, CValue(f"({joined})", x.dtype)))
         for x, total in zip(sums, self.totals, strict=True):
             if x is not total:
@@ -242,9 +270,14 @@ def _has_lanes(reduction: Reduction) -> bool:
     )
 
 
-def _joined(reduction: Reduction, a: str, b: str) -> str:
+def _wide(reduction: Reduction) -> str:
+    """Return the dtype of a total of all elements: sums of float32 are added up in float64."""
+    return "float64" if reduction.combine.name == "add" and reduction.acc_dtype == "float32" else reduction.acc_dtype
+
+
+def _joined(reduction: Reduction, a: str, b: str, dtype: str | None = None) -> str:
     """Return the C text of two elements joined, in the dtype of the total."""
-    dtype = reduction.acc_dtype
+    dtype = reduction.acc_dtype if dtype is None else dtype
     values = [CValue(a, dtype), CValue(b if b.isidentifier() else f"({b})", dtype)]
     return f"({c_type(dtype)})({reduction.combine.c_expression(values, dtype)})"
 

@@ -133,6 +133,8 @@ def _results(block: Block, instruction: Instruction, inputs: Sequence[CArray]) -
     if folded is not None:
         return folded
     node, form = instruction.node, instruction.form
+    if any(str(getattr(v.type, "dtype", "")).startswith("complex") for v in (*node.inputs, *node.outputs)):
+        raise block.refuse("complex numbers have no form in C", "compute with real and imaginary parts")
     if isinstance(form, KernelForm):
         return straight_kernel.lookup(form.kernel)(form.kernel, block, inputs)
     rule = straight_op.get(node.op)

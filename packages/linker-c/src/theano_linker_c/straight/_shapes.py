@@ -15,7 +15,7 @@ from ..kernels import (
     StackKernel,
     TransposeKernel,
 )
-from ..scalar import CValue
+from ..scalar import CValue, c_type
 from ._arrays import CArray, contiguous_strides
 from ._block import Block
 from ._lengths import ONE, ZERO, Length, product_of
@@ -215,14 +215,14 @@ def _cumulative(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArra
     lengths = [x.shape[a] for a in others]
     with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, made)])) as (a, b):
         total, index = block.fresh("r"), block.fresh("i")
-        kind = "double" if kernel.dtype == "float64" else "float" if kernel.dtype == "float32" else f"{kernel.dtype}_t"
+        kind = "double" if kernel.dtype.startswith("float") else c_type(kernel.dtype)
         with block.scope(not lengths):
             block.line(f"{kind} {total} = {start};")
             with block.block(f"for (int64_t {index} = 0; {index} < {x.shape[axis]}; {index}++)"):
                 value = x.load(f"{a} + {index} * {x.strides[axis].atom}")
                 block.line(f"{total} = ({kind})({total} {sign} {value.text});")
                 place = f"{b} + {index} * {made.strides[axis].atom}"
-                block.line(made.store(place, CValue(total, kernel.dtype)))
+                block.line(made.store(place, CValue(total, "float64" if kind == "double" else kernel.dtype)))
     return made
 
 

@@ -32,7 +32,7 @@ _COPIED = frozenset(
 _ADDED = _COPIED - {"float16"}
 
 
-def _entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
+def index_entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
     """Return the index of a node whose inputs from `first` on are what its symbols stand for."""
     position = first
 
@@ -56,7 +56,7 @@ def _entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
     return tuple(found)
 
 
-def _types(node: Apply) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def operand_types(node: Apply) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return tuple(v.type.dtype for v in node.inputs), tuple(v.type.ndim for v in node.inputs)
 
 
@@ -68,14 +68,14 @@ def _has_broadcasting_masks(node: Apply, first: int) -> bool:
 
 @native_kernel.register(Subtensor)
 def _view(node: Apply[Subtensor, Tensor]) -> Kernel | None:
-    dtypes, ndims = _types(node)
-    return IndexViewKernel(_entries(node, 1), dtypes, ndims) if dtypes[0] in _COPIED else None
+    dtypes, ndims = operand_types(node)
+    return IndexViewKernel(index_entries(node, 1), dtypes, ndims) if dtypes[0] in _COPIED else None
 
 
 @native_kernel.register(AdvancedSubtensor)
 def _read(node: Apply[AdvancedSubtensor, Tensor]) -> Kernel | None:
-    dtypes, ndims = _types(node)
-    entries = _entries(node, 1)
+    dtypes, ndims = operand_types(node)
+    entries = index_entries(node, 1)
     if dtypes[0] not in _COPIED or not any(isinstance(e, IndexArray) for e in entries):
         return None
     if _has_broadcasting_masks(node, 1):
@@ -85,8 +85,8 @@ def _read(node: Apply[AdvancedSubtensor, Tensor]) -> Kernel | None:
 
 @native_kernel.register(IncSubtensor, AdvancedIncSubtensor)
 def _write(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor]) -> Kernel | None:
-    op, (dtypes, ndims) = node.op, _types(node)
-    entries = _entries(node, 2)
+    op, (dtypes, ndims) = node.op, operand_types(node)
+    entries = index_entries(node, 2)
     known = _COPIED if op.set_instead_of_inc else _ADDED
     if dtypes[0] not in known or dtypes[1] != dtypes[0] or getattr(op, "ignore_duplicates", False):
         return None

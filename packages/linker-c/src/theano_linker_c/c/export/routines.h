@@ -55,6 +55,24 @@ static int64_t theano_range_length(int64_t start, int64_t stop, int64_t step) {
     return stop < start ? (start - stop - 1) / -step + 1 : 0;
 }
 
+/* The number of elements of a range of real numbers. */
+static int64_t theano_real_range_length(double start, double stop, double step) {
+    const double count = ceil((stop - start) / step);
+    return count > 0 ? (int64_t)count : 0;
+}
+
+/* The number of windows of a pooling along an axis. */
+static int64_t theano_count_windows(int64_t length, int64_t window, int64_t step, int64_t pad, int ignore_border) {
+    const int64_t room = length + 2 * pad - window;
+    int64_t cover, inside;
+    if (ignore_border)
+        return room < 0 ? 0 : room / step + 1;
+    /* As many as cover everything, but none that begins behind the last element. */
+    cover = room > 0 ? (room + step - 1) / step : 0;
+    inside = room + window > 0 ? (room + window - 1) / step : -1;
+    return (inside < cover ? inside : cover) + 1;
+}
+
 /* The first element and the number of elements of a slice; a bound that is not there is that of all elements. */
 static int64_t theano_slice(int has_start, int64_t start, int has_stop, int64_t stop, int64_t step, int64_t length,
                             int64_t *first) {

@@ -1,0 +1,178 @@
+/* Convolutions and pooling of REAL numbers along three axes; of fewer axes, the first ones have length 1.
+ *
+ * `way` has three numbers each: lengths of images, of filters or windows, and of results, then steps, distances of the
+ * elements of a filter, and zeros before the images. */
+
+/* Copy what `rows` rows of windows see, from row `first` on, to a matrix whose rows are the taps of the filters; or add
+ * the matrix to the images. A row of windows is what the last axis has of them. */
+static void NAME(theano_columns)(const int64_t *way, int flip, int64_t channels, int64_t first, int64_t rows,
+                                 REAL *image, REAL *columns, int back) {
+    const int64_t *lengths = way, *taps = way + 3, *output = way + 6, *step = way + 9, *apart = way + 12;
+    const int64_t *before = way + 15, width = output[2];
+    for (int64_t c = 0; c < channels; c++, image += lengths[0] * lengths[1] * lengths[2])
+        for (int64_t tap = 0; tap < taps[0] * taps[1] * taps[2]; tap++) {
+            const int64_t own = flip ? taps[0] * taps[1] * taps[2] - 1 - tap : tap;
+            const int64_t k0 = own / (taps[1] * taps[2]), k1 = own / taps[2] % taps[1], k2 = own % taps[2];
+            const int64_t shift = k2 * apart[2] - before[2];
+            /* The windows from `begin` to `end` see elements of the images with this tap. */
+            int64_t begin = shift < 0 ? (-shift + step[2] - 1) / step[2] : 0;
+            int64_t end = lengths[2] > shift ? (lengths[2] - shift - 1) / step[2] + 1 : 0;
+            begin = begin < width ? begin : width;
+            end = end < width ? end : width;
+            end = end < begin ? begin : end;
+            for (int64_t row = first; row < first + rows; row++, columns += width) {
+                const int64_t i0 = row / output[1] * step[0] + k0 * apart[0] - before[0];
+                const int64_t i1 = row % output[1] * step[1] + k1 * apart[1] - before[1];
+                const int inside = i0 >= 0 && i0 < lengths[0] && i1 >= 0 && i1 < lengths[1];
+                REAL *line = image + (inside ? (i0 * lengths[1] + i1) * lengths[2] : 0);
+                if (back) {
+                    if (inside)
+                        for (int64_t j = begin; j < end; j++)
+                            line[j * step[2] + shift] += columns[j];
+                    continue;
+                }
+                if (!inside) {
+                    for (int64_t j = 0; j < width; j++)
+                        columns[j] = 0;
+                    continue;
+                }
+                for (int64_t j = 0; j < begin; j++)
+                    columns[j] = 0;
+                if (step[2] == 1)
+                    for (int64_t j = begin; j < end; j++)
+                        columns[j] = line[j + shift];
+                else
+                    for (int64_t j = begin; j < end; j++)
+                        columns[j] = line[j * step[2] + shift];
+                for (int64_t j = end; j < width; j++)
+                    columns[j] = 0;
+            }
+        }
+}
+
+/* task 0: output = convolution of images with filters; 1: images = the gradient by them; 2: filters = the gradient by
+ * them. Channels and filters are those of one group. As many rows of windows are taken at a time as there is room for
+ * in `columns`, one at least. */
+static void NAME(theano_convolve)(int task, const int64_t *way, int flip, int64_t count, int64_t groups,
+                                  int64_t channels, int64_t filters, REAL *images, REAL *kernel, REAL *output,
+                                  REAL *columns, int64_t room) {
+    const int64_t image = channels * way[0] * way[1] * way[2], taps = channels * way[3] * way[4] * way[5];
+    const int64_t lines = way[6] * way[7], width = way[8], positions = lines * width;
+    int64_t most = taps > 0 && width > 0 ? room / (taps * width) : 1;
+    most = most < 1 ? 1 : most;
+    if (task == 1)
+        for (int64_t i = 0; i < count * groups * image; i++)
+            images[i] = 0;
+    if (task == 2)
+        for (int64_t i = 0; i < groups * filters * taps; i++)
+            kernel[i] = 0;
+    for (int64_t n = 0; n < count * groups; n++, images += image, output += filters * positions) {
+        REAL *own = kernel + n % groups * filters * taps;
+        for (int64_t first = 0; first < lines; first += most) {
+            const int64_t rows = lines - first < most ? lines - first : most, part = rows * width;
+            REAL *result = output + first * width;
+            if (task != 1)
+                NAME(theano_columns)(way, flip, channels, first, rows, images, columns, 0);
+            if (task == 0)
+                NAME(theano_gemm)(filters, part, taps, 1, own, taps, 1, columns, part, 1, 0, result, positions, 1);
+            else if (task == 1)
+                NAME(theano_gemm)(taps, part, filters, 1, own, 1, taps, result, positions, 1, 0, columns, part, 1);
+            else
+                NAME(theano_gemm)(filters, taps, part, 1, result, positions, 1, columns, 1, part, 1, own, taps, 1);
+            if (task == 1)
+                NAME(theano_columns)(way, flip, channels, first, rows, images, columns, 1);
+        }
+    }
+}
+
+/* Where window `at` of an axis begins and ends among the elements, and how many elements count for its mean. */
+static int64_t theano_window(const int64_t *way, int axis, int64_t at, int with_padding, int64_t *begin, int64_t *end) {
+    const int64_t start = at * way[9 + axis] - way[15 + axis], stop = start + way[3 + axis];
+    const int64_t length = way[axis], padded = length + way[15 + axis];
+    *begin = start < 0 ? 0 : start;
+    *end = stop < length ? stop : length;
+    return with_padding ? (stop < padded ? stop : padded) - start : *end - *begin;
+}
+
+/* mode 0: maxima; 1: sums; 2 and 3: means with and without the padding. */
+static void NAME(theano_pool)(const int64_t *way, int mode, int64_t count, const REAL *x, REAL *y) {
+    int64_t a0, b0, a1, b1, a2, b2;
+    for (int64_t n = 0; n < count; n++, x += way[0] * way[1] * way[2])
+        for (int64_t i = 0; i < way[6]; i++) {
+            const int64_t c0 = theano_window(way, 0, i, mode == 2, &a0, &b0);
+            for (int64_t j = 0; j < way[7]; j++) {
+                const int64_t c1 = theano_window(way, 1, j, mode == 2, &a1, &b1);
+                for (int64_t k = 0; k < way[8]; k++, y++) {
+                    const int64_t c2 = theano_window(way, 2, k, mode == 2, &a2, &b2);
+                    REAL total = mode == 0 ? (REAL)-INFINITY : 0;
+                    for (int64_t p = a0; p < b0; p++)
+                        for (int64_t q = a1; q < b1; q++) {
+                            const REAL *row = x + (p * way[1] + q) * way[2];
+                            if (mode == 0)
+                                for (int64_t r = a2; r < b2; r++)
+                                    total = row[r] > total || row[r] != row[r] ? row[r] : total;
+                            else
+                                for (int64_t r = a2; r < b2; r++)
+                                    total += row[r];
+                        }
+                    *y = mode < 2 ? total : total / (REAL)(c0 * c1 * c2);
+                }
+            }
+        }
+}
+
+/* x = the gradient by what was pooled, by sums (mode 1) or means. */
+static void NAME(theano_pool_back)(const int64_t *way, int mode, int64_t count, const REAL *y, REAL *x) {
+    const int64_t size = way[0] * way[1] * way[2];
+    int64_t a0, b0, a1, b1, a2, b2;
+    for (int64_t i = 0; i < count * size; i++)
+        x[i] = 0;
+    for (int64_t n = 0; n < count; n++, x += size)
+        for (int64_t i = 0; i < way[6]; i++) {
+            const int64_t c0 = theano_window(way, 0, i, mode == 2, &a0, &b0);
+            for (int64_t j = 0; j < way[7]; j++) {
+                const int64_t c1 = theano_window(way, 1, j, mode == 2, &a1, &b1);
+                for (int64_t k = 0; k < way[8]; k++, y++) {
+                    const int64_t c2 = theano_window(way, 2, k, mode == 2, &a2, &b2);
+                    const REAL part = mode == 1 ? *y : *y / (REAL)(c0 * c1 * c2);
+                    for (int64_t p = a0; p < b0; p++)
+                        for (int64_t q = a1; q < b1; q++)
+                            for (int64_t r = a2; r < b2; r++)
+                                x[(p * way[1] + q) * way[2] + r] += part;
+                }
+            }
+        }
+}
+
+/* Where the first largest element of each window is: `whole` (of the shape of x) gets each window's element of
+ * `windows` there (back), or `windows` gets the element of `whole`, and 0 where there is none. */
+static void NAME(theano_pool_largest)(const int64_t *way, int back, int64_t count, const REAL *x, const REAL *y,
+                                      REAL *whole, REAL *windows) {
+    const int64_t size = way[0] * way[1] * way[2];
+    int64_t a0, b0, a1, b1, a2, b2;
+    if (back)
+        for (int64_t i = 0; i < count * size; i++)
+            whole[i] = 0;
+    for (int64_t n = 0; n < count; n++, x += size, whole += size)
+        for (int64_t i = 0; i < way[6]; i++) {
+            theano_window(way, 0, i, 0, &a0, &b0);
+            for (int64_t j = 0; j < way[7]; j++) {
+                theano_window(way, 1, j, 0, &a1, &b1);
+                for (int64_t k = 0; k < way[8]; k++, y++, windows++) {
+                    int64_t found = -1;
+                    theano_window(way, 2, k, 0, &a2, &b2);
+                    for (int64_t p = a0; p < b0 && found < 0; p++)
+                        for (int64_t q = a1; q < b1 && found < 0; q++)
+                            for (int64_t r = a2; r < b2; r++)
+                                if (x[(p * way[1] + q) * way[2] + r] == *y) {
+                                    found = (p * way[1] + q) * way[2] + r;
+                                    break;
+                                }
+                    if (!back)
+                        *windows = found < 0 ? 0 : whole[found];
+                    else if (found >= 0)
+                        whole[found] += *windows;
+                }
+            }
+        }
+}

@@ -1,0 +1,28 @@
+"""What the rules of this folder share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from theano_linker_c.straight import Block, CArray, Length
+
+__all__ = ["loops", "offset"]
+
+
+@contextmanager
+def loops(block: Block, lengths: Sequence[Length]) -> Iterator[list[str]]:
+    """Write a loop for each length, one inside the other; gives their indices."""
+    indices = [block.fresh("i") for _ in lengths]
+    for index, length in zip(indices, lengths, strict=True):
+        block.line(f"for (int64_t {index} = 0; {index} < {length}; {index}++) {{")
+        block.deeper()
+    yield indices
+    for _ in indices:
+        block.shallower()
+
+
+def offset(x: CArray, indices: Sequence[str]) -> str:
+    """Return the offset of an element, by its index along each axis."""
+    terms = [f"{i} * {s.atom}" for i, s in zip(indices, x.strides, strict=True) if i != "0" and str(s) != "0"]
+    return " + ".join(terms) or "0"

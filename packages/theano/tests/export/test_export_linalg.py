@@ -1,0 +1,114 @@
+"""Exported linear algebra on matrices."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+from theano.tensor import nlinalg, slinalg
+
+from .harness import Exported, check
+
+RNG = np.random.default_rng(13)
+
+
+def _definite(n: int, dtype: str = "float64") -> Any:
+    a = RNG.normal(size=(n, n))
+    return (a @ a.T + np.eye(n)).astype(dtype)
+
+
+class TestEquations(unittest.TestCase):
+    """Factors, solutions, inverses, determinants, and their gradients."""
+
+    def test_solutions(self) -> None:
+        """All structures, of vectors and matrices, in both precisions."""
+        for dtype in ("float64", "float32"):
+            a, b, v = T.matrix("a", dtype), T.matrix("b", dtype), T.vector("v", dtype)
+            out = [
+                slinalg.cholesky(a),
+                slinalg.Cholesky(lower=False)(a),
+                slinalg.solve(a, b),
+                slinalg.solve(a, v),
+                slinalg.solve_lower_triangular(a, b),
+                slinalg.solve_upper_triangular(a.T, v),
+                slinalg.Solve("symmetric", lower=True)(a, b),
+                nlinalg.matrix_inverse(a),
+                nlinalg.det(a),
+                *nlinalg.slogdet(-a),
+            ]
+            values = _definite(5, dtype), RNG.normal(size=(5, 3)).astype(dtype), RNG.normal(size=5).astype(dtype)
+            others = _definite(1, dtype), RNG.normal(size=(1, 2)).astype(dtype), RNG.normal(size=1).astype(dtype)
+            check(theano.function([a, b, v], out), values, others, tolerance=1e-8 if dtype == "float64" else 2e-3)
+
+    def test_gradients(self) -> None:
+        """The logarithm of a Gaussian density, and its gradient."""
+        a, v = T.dmatrix("a"), T.dvector("v")
+        factor = slinalg.cholesky(a)
+        loss = T.log(T.diag(factor)).sum() + (slinalg.solve_lower_triangular(factor, v) ** 2).sum()
+        f = theano.function([a, v], [loss, *T.grad(loss, [a, v])])
+        check(f, (_definite(6), RNG.normal(size=6)))
+
+    def test_failures(self) -> None:
+        """Singular and indefinite matrices are errors of the call, or give NaN where the user says so."""
+        a = T.dmatrix("a")
+        for expression, text in (
+            (slinalg.cholesky(a), "not positive definite"),
+            (nlinalg.matrix_inverse(a), "singular"),
+            (slinalg.solve(a, a), "singular"),
+            (slinalg.solve_lower_triangular(a, a), "singular"),
+        ):
+            exported = Exported(theano.function([a], expression))
+            with self.assertRaisesRegex(ValueError, text):
+                exported(np.zeros((3, 3)))
+            with self.assertRaisesRegex(ValueError, "not square"):
+                exported(np.zeros((3, 2)))
+        out = [slinalg.Cholesky(on_error="nan")(a), nlinalg.det(a), *nlinalg.slogdet(a)]
+        check(theano.function([a], out), (np.zeros((2, 2)),))
+
+
+class TestFactors(unittest.TestCase):
+    """Eigenvalues, singular values, and QR."""
+
+    def test_eigenvalues(self) -> None:
+        """Vectors up to their signs."""
+        for dtype, bound in (("float64", 1e-9), ("float32", 1e-3)):
+            a = T.matrix("a", dtype)
+            w, v = nlinalg.eigh(a)
+            w_upper, _ = nlinalg.Eigh("U")(a)
+            f = theano.function([a], [w, (v * w).dot(v.T), v.T.dot(v), w_upper])
+            check(f, (_definite(7, dtype),), (np.diag([3.0, -1, 2]).astype(dtype),), tolerance=bound)
+
+    def test_singular_values(self) -> None:
+        """Tall, wide and deficient matrices; all vectors, some, or none."""
+        tall, wide, poor = RNG.normal(size=(6, 3)), RNG.normal(size=(2, 5)), np.ones((4, 3))
+        for value in (tall, wide, poor, tall.astype("float32")):
+            a = T.matrix("a", value.dtype.name)
+            u, s, vt = nlinalg.svd(a, full_matrices=False)
+            u2, s2, vt2 = nlinalg.svd(a, full_matrices=True)
+            (only,) = [nlinalg.SVD(compute_uv=False)(a)]
+            out = [s, (u * s).dot(vt), u.T.dot(u), vt.dot(vt.T), s2, u2.T.dot(u2), vt2.dot(vt2.T), only]
+            f = theano.function([a], out)
+            exported = Exported(f, {a: value.shape}, static=True)
+            for got, want in zip(exported(value), f(value), strict=True):
+                bound = 1e-9 if value.dtype == np.float64 else 1e-3
+                np.testing.assert_allclose(got, want, rtol=bound, atol=bound)
+
+    def test_unknown_shape(self) -> None:
+        """It must be known whether there are more rows or columns."""
+        a = T.dmatrix("a")
+        with self.assertRaisesRegex(TypeError, "more rows or more columns"):
+            Exported(theano.function([a], nlinalg.SVD(compute_uv=False)(a)))
+
+    def test_qr(self) -> None:
+        """All modes, of all shapes, with the signs of LAPACK."""
+        for shape in ((5, 3), (3, 5), (4, 4), (1, 1)):
+            a = T.dmatrix("a")
+            out = [*nlinalg.qr(a, "reduced"), *nlinalg.qr(a, "complete"), nlinalg.qr(a, "r")]
+            f = theano.function([a], out)
+            value = RNG.normal(size=shape)
+            for got, want in zip(Exported(f, {a: shape}, static=True)(value), f(value), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)

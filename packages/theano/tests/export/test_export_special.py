@@ -1,0 +1,56 @@
+"""Exported special functions, over wide ranges and at their poles."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+
+from .harness import Exported, check
+
+RNG = np.random.default_rng(17)
+EDGES = np.array([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.nan])
+
+
+class TestSpecial(unittest.TestCase):
+    """Functions that the C library does not have."""
+
+    def test_one_argument(self) -> None:
+        """Gamma, its relatives, inverses of error functions, Bessel functions."""
+        x = T.dvector("x")
+        names = ("gamma", "gammaln", "psi", "tri_gamma", "erfinv", "erfcinv", "erfcx", "j0", "j1", "i0", "i1")
+        f = theano.function([x], [getattr(T, name)(x) for name in names])
+        values = np.concatenate([RNG.uniform(-20, 30, 300), np.exp(RNG.uniform(-18, 5, 300)), RNG.uniform(-1, 1, 300)])
+        with np.errstate(all="ignore"):
+            check(f, (values,), (EDGES,), tolerance=2e-12)
+
+    def test_two_arguments(self) -> None:
+        """Incomplete gamma and beta functions, and their gradients."""
+        a, x = T.dvector("a"), T.dvector("x")
+        out = [T.gammainc(a, x), T.gammaincc(a, x), T.chi2sf(x, a), T.betaln(a, x), T.betainc(a, x, 0.3)]
+        out += T.grad(T.gammainc(a, x).sum(), [a, x])
+        values = np.exp(RNG.uniform(-4, 4, 300)), np.exp(RNG.uniform(-4, 4, 300))
+        check(theano.function([a, x], out), values, tolerance=1e-9)
+
+    def test_bessel_orders(self) -> None:
+        """Whole orders that are known; others are refused."""
+        x, v = T.dvector("x"), T.dvector("v")
+        f = theano.function([x], [T.jv(3.0, x), T.iv(2.0, x), *T.grad(T.j1(x).sum() + T.i1(x).sum(), [x])])
+        check(f, (RNG.uniform(-60, 60, 200),), tolerance=1e-11)
+        with self.assertRaisesRegex(TypeError, r"jv has a form in C for whole orders only"):
+            Exported(theano.function([v, x], T.jv(v, x)))
+
+    def test_single_precision(self) -> None:
+        """Computed in double precision, and rounded."""
+        x = T.fvector("x")
+        f = theano.function([x], [T.gammaln(x), T.erfinv(x), T.psi(x).sum()])
+        check(f, (RNG.uniform(0.01, 0.99, 40).astype("float32"),))
+
+    def test_complex(self) -> None:
+        """Complex numbers are refused, by op and line."""
+        x = T.dvector("x")
+        with self.assertRaisesRegex(TypeError, r"test_export_special\.py:\d+.*complex numbers have no form"):
+            Exported(theano.function([x], T.exp(T.complex(x, x)).real))
