@@ -42,6 +42,7 @@ from ._storage._shared import (
     shared as shared,
     shared_constructor as shared_constructor,
 )
+from ._straight_modules import announce_straight_rules as announce_straight_rules
 from ._version import __version__ as __version__
 from .cop import run_c_code, storage_thunk
 from .debugmode import DebugMode as DebugMode, DebugModeError as DebugModeError
@@ -108,6 +109,7 @@ __all__ = [
     "UpdateError",
     "ViewOp",
     "__version__",
+    "announce_straight_rules",
     "constructors",
     "deep_copy_op",
     "eval_cache",

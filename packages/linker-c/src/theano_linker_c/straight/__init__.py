@@ -13,12 +13,20 @@ from . import (
     _shapes as _shapes,
 )
 from ._arrays import CArray as CArray, Root as Root, contiguous_strides as contiguous_strides
-from ._block import Block as Block, Message as Message
+from ._block import Block as Block, Message as Message, Place as Place
 from ._emit import (
     STRAIGHT as STRAIGHT,
     StraightTarget as StraightTarget,
     Wanted as Wanted,
     emit_program as emit_program,
+)
+from ._inner import (
+    LoopBody as LoopBody,
+    RowPlace as RowPlace,
+    emit_inner as emit_inner,
+    function_program as function_program,
+    inline_program as inline_program,
+    stand_in as stand_in,
 )
 from ._lengths import ONE as ONE, ZERO as ZERO, Length as Length, as_length as as_length, product_of as product_of
 from ._memory import arranged as arranged
@@ -35,16 +43,23 @@ __all__ = [
     "Block",
     "CArray",
     "Length",
+    "LoopBody",
     "Message",
     "NoStraightForm",
+    "Place",
     "Root",
+    "RowPlace",
     "StraightTarget",
     "Wanted",
     "arranged",
     "as_length",
     "contiguous_strides",
+    "emit_inner",
     "emit_program",
+    "function_program",
+    "inline_program",
     "product_of",
+    "stand_in",
     "straight_kernel",
     "straight_op",
 ]

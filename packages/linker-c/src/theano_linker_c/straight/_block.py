@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ._lengths import ONE, ZERO, Length, as_length
 from ._nest import Nest, joined_nest, offset_text
 from ._rules import NoStraightForm
 
-__all__ = ["Block", "Message", "Step"]
+__all__ = ["Block", "Message", "Place", "Step"]
 
 #: Longer constants whose elements are all the same are one element.
 _EQUAL = 8
@@ -38,6 +38,21 @@ class Message:
         return f"{self.node}{at}: {self.text}"
 
 
+class Place(Protocol):
+    """Memory in which a value may be put."""
+
+    @property
+    def pointer(self) -> str:
+        """C text of a pointer to the first element."""
+
+    @property
+    def root(self) -> Root:
+        """What memory that is."""
+
+    def takes(self, dtype: str, shape: tuple[Length, ...]) -> bool:
+        """Tell whether a value of a dtype and shape can be put there."""
+
+
 @record
 class Step:
     """The instruction that is being written.
@@ -46,7 +61,7 @@ class Step:
     ----------
     instruction : Instruction
     inputs : sequence of CArray
-    targets : mapping of int to Root
+    targets : mapping of int to Place
         Registers whose values are wanted in given memory.
     """
 
@@ -117,6 +132,20 @@ class Block:
             return
         with self.block(""):
             yield
+
+    @property
+    def names(self) -> int:
+        """The number in the name that was made last; those of later names are larger."""
+        return self._names
+
+    @property
+    def depth(self) -> int:
+        """How far the next line is indented."""
+        return self._depth
+
+    def indent(self, by: int) -> None:
+        """Indent the lines that follow by more or less."""
+        self._depth += by
 
     def deeper(self) -> None:
         """Indent the lines that follow, after an opening brace."""

@@ -15,7 +15,7 @@ from .._straight_modules import import_straight_rules
 from ..kernels import Kernel
 from ..targets import Target
 from ._arrays import CArray, Root
-from ._block import Block, Step
+from ._block import Block, Place, Step
 from ._lengths import Length
 from ._rules import straight_kernel, straight_op
 
@@ -70,7 +70,7 @@ class Wanted:
 
 
 def emit_program(
-    block: Block, program: Program, arrays: dict[int, CArray], targets: Mapping[int, Wanted] | None = None
+    block: Block, program: Program, arrays: dict[int, CArray], targets: Mapping[int, Place] | None = None
 ) -> dict[int, CArray]:
     """Write all instructions of a program.
 
@@ -81,7 +81,7 @@ def emit_program(
         Made for :data:`STRAIGHT`.
     arrays : dict of int to CArray
         Of the registers that are there at the beginning, besides constants; gets those of the others.
-    targets : mapping of int to Wanted, optional
+    targets : mapping of int to Place, optional
         Registers whose values should be put into given memory, where the rule for their node has a choice.
 
     Returns
