@@ -1,6 +1,7 @@
 """Tensors: symbolic arrays, their types, and every operation on them."""
 
 from theano_graph import announce_words, register_library
+from theano_linker_c import announce_straight_rules
 
 from . import (
     _constructors_typed,
@@ -268,6 +269,7 @@ from .sorting import (
 
 register_library(__file__)
 announce_words("theano_tensor._words")
+announce_straight_rules("theano_tensor._straight_graphs")
 
 __all__ = [
     "ScalarFromTensor",

@@ -1,4 +1,4 @@
-"""Loops, choices and graphs inside of graphs in exported C."""
+"""Loops in exported C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 import theano
 import theano.tensor as T
-from theano.ifelse import ifelse
 
 from .harness import Exported, check
 
@@ -90,7 +89,7 @@ class TestLoops(unittest.TestCase):
         """Rows whose lengths a step tells."""
         x, n = T.dvector("x"), T.lscalar("n")
         rows, _ = theano.map(lambda v, x, n: T.concatenate([x[1:], x[:n] * v]), [x], [x, n])
-        odd, _ = theano.map(lambda v, x: x[(x > 0).nonzero()] * v, [x], [x])
+        odd, _ = theano.map(lambda v, x: x[x > 0] * v, [x], [x])
         check(theano.function([x, n], [rows, odd]), (_normal(6), 2), (_normal(5), 0))
 
 

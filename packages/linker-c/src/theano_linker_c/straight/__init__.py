@@ -13,7 +13,7 @@ from . import (
     _shapes as _shapes,
 )
 from ._arrays import CArray as CArray, Root as Root, contiguous_strides as contiguous_strides
-from ._block import Block as Block, Message as Message, Place as Place
+from ._block import Block as Block, Message as Message
 from ._emit import (
     STRAIGHT as STRAIGHT,
     StraightTarget as StraightTarget,
@@ -21,14 +21,11 @@ from ._emit import (
     emit_program as emit_program,
 )
 from ._inner import (
-    LoopBody as LoopBody,
-    RowPlace as RowPlace,
-    emit_inner as emit_inner,
     function_program as function_program,
     inline_program as inline_program,
-    stand_in as stand_in,
 )
 from ._lengths import ONE as ONE, ZERO as ZERO, Length as Length, as_length as as_length, product_of as product_of
+from ._loops import emit_loop as emit_loop
 from ._memory import arranged as arranged
 from ._rules import (
     NoStraightForm as NoStraightForm,
@@ -43,23 +40,19 @@ __all__ = [
     "Block",
     "CArray",
     "Length",
-    "LoopBody",
     "Message",
     "NoStraightForm",
-    "Place",
     "Root",
-    "RowPlace",
     "StraightTarget",
     "Wanted",
     "arranged",
     "as_length",
     "contiguous_strides",
-    "emit_inner",
+    "emit_loop",
     "emit_program",
     "function_program",
     "inline_program",
     "product_of",
-    "stand_in",
     "straight_kernel",
     "straight_op",
 ]

@@ -91,6 +91,8 @@ class Block:
         Names of functions of the library that the statements call.
     takes_memory : bool
         Whether there are arrays whose sizes are known at run time only.
+    guards : int
+        In how many branches the present statements are, which a call may not reach.
     """
 
     def __init__(self, fail: str = "return {};") -> None:
@@ -101,6 +103,7 @@ class Block:
         self.preamble: dict[str, None] = {}
         self.routines: set[str] = set()
         self.takes_memory = False
+        self.guards = 0
         self.time = 0
         self.step: Step | None = None
         self._fail = fail
@@ -206,7 +209,8 @@ class Block:
         if a == b:
             return a
         if a.known and b.known:
-            raise self.refuse(f"{text}: {a} and {b}", "pass operands whose lengths fit each other")
+            self._never(f"{text}: {a} and {b}", "pass operands whose lengths fit each other")
+            return a
         self.check(f"{a.atom} == {b.atom}", text)
         return a if a.known else b
 
@@ -215,7 +219,13 @@ class Block:
         if not a.known:
             self.check(f"{a.atom} >= {least}", text)
         elif a.factor < least:
-            raise self.refuse(text, "pass longer operands")
+            self._never(text, "pass longer operands")
+
+    def _never(self, text: str, mend: str) -> None:
+        """Refuse what is known to be wrong; where it may not be reached, a call that reaches it fails."""
+        if not self.guards:
+            raise self.refuse(text, mend)
+        self.line(self.fail(text))
 
     # ---- numbers
 
