@@ -270,6 +270,8 @@ from .sorting import (
 register_library(__file__)
 announce_words("theano_tensor._words")
 announce_straight_rules("theano_tensor._straight_graphs")
+announce_straight_rules("theano_tensor._straight_random")
+announce_straight_rules("theano_tensor._straight_categories")
 
 __all__ = [
     "ScalarFromTensor",

@@ -40,7 +40,7 @@ def memory_types() -> str:
 def _functions() -> dict[str, str]:
     """Return the text of each function."""
     found = {}
-    for part in _parts(_text("routines.h")):
+    for part in [*_parts(_text("routines.h")), *_parts(_text("random.h"))]:
         found[_FUNCTION.search(part)[1]] = part  # type: ignore[index]
     for part in _parts(_text("products.h")):
         name = _FUNCTION.search(part)[1]  # type: ignore[index]

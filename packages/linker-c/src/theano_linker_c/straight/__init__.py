@@ -31,6 +31,7 @@ from ._rules import (
     NoStraightForm as NoStraightForm,
     straight_kernel as straight_kernel,
     straight_op as straight_op,
+    straight_value as straight_value,
 )
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "product_of",
     "straight_kernel",
     "straight_op",
+    "straight_value",
 ]
