@@ -268,10 +268,10 @@ class _Sum:
         block, total = self.block, self.total
         for a, b in zip(total.shape, value.shape, strict=True):
             block.same(a, b, "steps of a loop give values of different shapes, which are added")
-        with block.loops(block.nest(total.shape, (total, value))) as (a, b):
+        with block.loops(block.nest(total.shape, (total, value))) as (at, place):
             joined = "|" if total.dtype == "bool" else "+"
-            text = f"({c_type(total.dtype)})({total.load(a).text} {joined} {value.load(b).text})"
-            block.line(total.store(a, CValue(text, total.dtype)))
+            text = f"({c_type(total.dtype)})({total.load(at).text} {joined} {value.load(place).text})"
+            block.line(total.store(at, CValue(text, total.dtype)))
 
     def allocate(self) -> list[str]:
         """Return nothing: there is memory already."""
