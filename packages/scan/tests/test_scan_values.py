@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
-from theano_graph import MissingInputError, clone_replace, config, debugprint
-from theano_linker_c import function, shared
+from theano_graph import Apply, MissingInputError, Op, clone_replace, config, debugprint
+from theano_linker_c import In, Mode, function, shared
 from theano_scan import Scan, foldl, foldr, map, reduce, scan, scan_checkpoints, until
 from theano_tensor.random import RandomStreams
 
@@ -189,6 +189,47 @@ class TestForms(unittest.TestCase):
         f([1.0, 2.0])
         (node,) = [n for n in f.maker.fgraph.toposort() if isinstance(n.op, Scan)]
         self.assertEqual(node.op.compiled().profile.fct_call_time > 0, True)
+
+
+class _Overwriting(Op):
+    """Adds 1 to an array where it lies."""
+
+    __props__ = ()
+
+    def __init__(self) -> None:
+        self.destroy_map = {0: [0]}
+
+    def make_node(self, x: Any) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any, params: object = None) -> None:
+        inputs[0][...] += 1
+        output_storage[0][0] = inputs[0]
+
+
+class TestOverwritten(unittest.TestCase):
+    """Loops beside an op that overwrites what they begin with."""
+
+    def test_copied_before(self) -> None:
+        """A loop reads the copy in its buffer, where the original is overwritten before it can run."""
+        x = T.dmatrix("x")
+        changed = _Overwriting()(x)
+        found, _ = scan(
+            lambda old, last, total, c: [last - old + c, total + last],
+            outputs_info=[{"initial": x, "taps": [-3, -1]}, changed[0]],
+            non_sequences=[changed[1]],
+            n_steps=4,
+        )
+        value = np.arange(9.0).reshape(3, 3)
+        rows, total = list(value), value[0] + 1
+        for _ in range(4):
+            total = total + rows[-1]
+            rows.append(rows[-1] - rows[-3] + value[1] + 1)
+        for mode in (None, Mode("py", None), "FAST_COMPILE"):
+            f = function([In(x, mutable=True)], found, mode=mode, accept_inplace=True)
+            states, totals = f(value.copy())
+            np.testing.assert_array_equal(states, rows[3:])
+            np.testing.assert_array_equal(totals[-1], total)
 
 
 class TestBadInput(unittest.TestCase):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, InconsistencyError, ReplaceValidate, Variable
 from theano_linker_c.modes import optdb
 from theano_optimize import GraphRewriter
 
@@ -14,7 +15,7 @@ from .._loop._ops import Loop, Scan
 from .._loop._plan import FINAL
 
 
-def loop_of(node: Apply, op: Loop | None = None) -> list[Any]:
+def loop_of(node: Apply, op: Loop | None = None, start: Callable[[Any, int, int], Any] = start_of) -> list[Any]:
     """Return the outputs of the loop that runs, for a node of a Scan.
 
     Parameters
@@ -22,9 +23,11 @@ def loop_of(node: Apply, op: Loop | None = None) -> list[Any]:
     node : Apply
     op : Loop, optional
         ``node.op.loop`` by default.
+    start : callable, optional
+        ``start(buffer, place, depth)`` is the first value of a state.
     """
     scan: Scan = node.op
-    made: list[Any] = (op or scan.loop)(*scan.loop_inputs(node.inputs, start_of), return_list=True)
+    made: list[Any] = (op or scan.loop)(*scan.loop_inputs(node.inputs, start), return_list=True)
     return made
 
 
@@ -43,12 +46,28 @@ class LowerScans(GraphRewriter):
         """Rewrite the graph."""
         if not any(type(node.op) is Scan for node in fgraph.apply_nodes):
             return
+        if any(node.op.destroy_map for node in fgraph.apply_nodes) and not hasattr(fgraph, "replace_all_validate"):
+            fgraph.attach_feature(ReplaceValidate())
         for node in fgraph.toposort():
             if type(node.op) is Scan:
-                fgraph.replace_all(_replacements(fgraph, node), reason=self)
+                self._replace(fgraph, node)
+
+    def _replace(self, fgraph: FunctionGraph, node: Apply) -> None:
+        replace: Any = getattr(fgraph, "replace_all_validate", fgraph.replace_all)
+        try:
+            replace(_replacements(fgraph, node), reason=self)
+        except InconsistencyError:
+            # What has been copied into a buffer is overwritten before the loop can run, which reads the copy then.
+            fgraph.replace_all(_replacements(fgraph, node, _row_of), reason=self)
 
 
-def _replacements(fgraph: FunctionGraph, node: Apply) -> list[tuple[Variable, Variable]]:
+def _row_of(buffer: Any, place: int, depth: int) -> Any:
+    return buffer[place]
+
+
+def _replacements(
+    fgraph: FunctionGraph, node: Apply, start: Callable[[Any, int, int], Any] = start_of
+) -> list[tuple[Variable, Variable]]:
     op: Scan = node.op
     places, buffers = places_in_loop(op), [*op.outer_mitsot(node), *op.outer_sitsot(node)]
     loop = op.loop.keeping(
@@ -56,7 +75,7 @@ def _replacements(fgraph: FunctionGraph, node: Apply) -> list[tuple[Variable, Va
         for k, place in enumerate(places[: len(buffers)])
         if op.loop.plan.kinds[place] == FINAL and not _last_row_alone(fgraph, node.outputs[k])
     )
-    made = loop_of(node, loop)
+    made = loop_of(node, loop, start)
     pairs: list[tuple[Variable, Variable]] = []
     for k, (out, place) in enumerate(zip(node.outputs, places, strict=True)):
         if k >= len(buffers):

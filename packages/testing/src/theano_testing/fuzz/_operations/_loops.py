@@ -160,7 +160,8 @@ def _drawn(d: Draw) -> Drawn:
     fixed = [fitting(d, dtype, row) for _ in range(d.one_of((0, 1, 1, 2)))]
     names, kind = _arguments(d, sequences, states, len(fixed)), np.dtype(dtype).kind
     # A result that is no state has the dtype of what it is made of: all states have that of the loop.
-    step = tuple(_step(d, names, kind, taps, bool(row)) for taps in states)
+    # Sums within a row of truth values, which the reference takes for floats, would differ.
+    step = tuple(_step(d, names, kind, taps, bool(row) and narrow == dtype) for taps in states)
     options: dict[str, Any] = {"sequences": sequences, "states": states, "step": step}
     options["result"] = _result(d, len(states))
     shortest = bool(sequences) and d.chance(0.7)
