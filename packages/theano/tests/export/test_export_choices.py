@@ -103,3 +103,48 @@ class TestChecks(unittest.TestCase):
         from_debugger = PdbBreakpoint("stop")(x.sum() > 0, x)
         with self.assertRaisesRegex(TypeError, "no debugger"):
             Exported(theano.function([x], from_debugger * 2))
+
+
+class TestMixtures(unittest.TestCase):
+    """Loops in choices, choices in loops, graphs in loops."""
+
+    def test_loop_in_choice(self) -> None:
+        """A loop runs where it is chosen, and where it is not its errors are none."""
+        c, n, x = T.lscalar("c"), T.lscalar("n"), T.dvector("x")
+        rows, _ = theano.scan(lambda v, s: s * 0.5 + v, sequences=x, outputs_info=T.zeros((2,)), n_steps=n)
+        f = theano.function([c, n, x], [ifelse(c, rows, T.ones((1, 2)) * n), ifelse(c > 1, rows[-1], rows[0] * 2)])
+        check(f, (1, 3, _normal(4)), (2, 2, _normal(2)))
+        f = theano.function([c, n, x], ifelse(c, rows.sum(), x.sum()))
+        check(f, (1, 2, _normal(3)), (0, 9, _normal(3)))
+
+    def test_lengths_of_inner_loops(self) -> None:
+        """The number of inner steps depends on the values, and on an outer step."""
+        x, top = T.dvector("x"), T.dscalar("top")
+
+        def outer(v: Any, k: Any, top: Any) -> Any:
+            grown, _ = theano.scan(
+                lambda s, v: (s * 2 + v, theano.scan_module.until(s > top)), outputs_info=v, non_sequences=v, n_steps=20
+            )
+            ranks, _ = theano.map(lambda i, v: [i * v, v], T.arange(k + 1), v)
+            return grown.sum(), grown[-1] + ranks[0].sum(), T.concatenate([grown, ranks[1]])[:3]
+
+        out, _ = theano.scan(outer, sequences=[x, T.arange(x.shape[0])], non_sequences=top)
+        check(theano.function([x, top], out), (np.abs(_normal(4)), 30.0), (np.abs(_normal(2)) + 0.5, 100.0))
+
+    def test_rows_as_they_are(self) -> None:
+        """Steps that give rows of their sequences, constants and states."""
+        x, y = T.dmatrix("x"), T.dvector("y")
+        out, _ = theano.scan(
+            lambda row, s, y: [s[::-1], row, y, s], sequences=x, outputs_info=[y, None, None, None], non_sequences=y
+        )
+        mode = theano.Mode(linker="cvm", optimizer="fast_compile")
+        check(theano.function([x, y], out, mode=mode), (_normal(3, 2), _normal(4)))
+
+    def test_graph_in_loop(self) -> None:
+        """An op that holds a graph, in a loop, and with a loop in it."""
+        a, b = T.dvector("a"), T.dvector("b")
+        inner, _ = theano.scan(lambda v, s: s * v + 1, sequences=a, outputs_info=b)
+        op = theano.OpFromGraph([a, b], [inner[-1], a[::-1]])
+        x = T.dmatrix("x")
+        (p, q), _ = theano.scan(lambda row, s, r: op(row, s + r), sequences=x, outputs_info=[T.ones((3,)), x[0]])
+        check(theano.function([x], [p, q, T.grad(p.sum(), x)]), (_normal(4, 3),))
