@@ -269,7 +269,6 @@ from .sorting import (
 
 register_library(__file__)
 announce_words("theano_tensor._words")
-announce_straight_rules("theano_tensor._exported_derivatives")
 announce_straight_rules("theano_tensor._straight")
 
 __all__ = [

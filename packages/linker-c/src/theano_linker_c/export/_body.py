@@ -27,7 +27,7 @@ from ..straight import (
     product_of,
 )
 from ._clean import portable, without_unread
-from ._interface import Names, Parameter, fixed_shape, spec_of
+from ._interface import Names, Parameter, fixed_shape, spec_of, state_array
 
 __all__ = ["Body", "write_body"]
 
@@ -154,20 +154,16 @@ class _Writer:
 
     def _state(self, register: int, item: Any, cell: list[Any]) -> Parameter:
         variable = item.variable
-        spec = spec_of(variable, "shared variable")
-        value = cell[0]
+        value = state_array(variable, cell[0])
+        dtype = value.dtype.name
         label = variable.name
         parameter = Parameter(
-            self.names.of(label, f"shared_{register}"),
-            label or "a shared variable",
-            spec.dtype,
-            value.shape,
-            value.copy(),
+            self.names.of(label, f"shared_{register}"), label or "a shared variable", dtype, value.shape, value
         )
         self._enter(register, "state", parameter, f"state->{parameter.name}", [Length(n) for n in value.shape])
         if not value.shape:
             shared = self.arrays[register]
-            self.arrays[register] = CArray(spec.dtype, (), (), f"&state->{parameter.name}", shared.root)
+            self.arrays[register] = CArray(dtype, (), (), f"&state->{parameter.name}", shared.root)
         return parameter
 
     def _check_given(self, arguments: Sequence[Parameter]) -> None:

@@ -11,10 +11,11 @@ import numpy as np
 from theano_graph import Variable, compose, record
 
 from .._instructions._data import ArraySpec, array_spec_of
+from .._straight_modules import import_straight_rules
 from ..kernels import memory_type
-from ..straight import NoStraightForm
+from ..straight import NoStraightForm, straight_value
 
-__all__ = ["Parameter", "Names", "ExportError", "spec_of"]
+__all__ = ["Parameter", "Names", "ExportError", "spec_of", "state_array"]
 
 #: Words that are no names of variables, besides those that the generated code itself uses.
 _TAKEN = frozenset(
@@ -135,6 +136,22 @@ def spec_of(variable: Variable, what: str) -> ArraySpec:
             )
         )
     return spec
+
+
+def state_array(variable: Variable, value: Any) -> Any:
+    """Return a copy of the value of a shared variable as an array: that of its type, where it is none.
+
+    Raises
+    ------
+    NoStraightForm
+        If its values have no form in C.
+    """
+    import_straight_rules()
+    convert = straight_value.get(variable.type)
+    if convert is not None:
+        return np.array(convert(value))
+    spec_of(variable, "shared variable")
+    return value.copy()
 
 
 def fixed_shape(

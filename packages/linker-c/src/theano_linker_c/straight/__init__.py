@@ -22,12 +22,18 @@ from ._emit import (
     Wanted as Wanted,
     emit_program as emit_program,
 )
+from ._inner import (
+    function_program as function_program,
+    inline_program as inline_program,
+)
 from ._lengths import ONE as ONE, ZERO as ZERO, Length as Length, as_length as as_length, product_of as product_of
+from ._loops import emit_loop as emit_loop
 from ._memory import arranged as arranged
 from ._rules import (
     NoStraightForm as NoStraightForm,
     straight_kernel as straight_kernel,
     straight_op as straight_op,
+    straight_value as straight_value,
 )
 
 __all__ = [
@@ -45,8 +51,12 @@ __all__ = [
     "arranged",
     "as_length",
     "contiguous_strides",
+    "emit_loop",
     "emit_program",
+    "function_program",
+    "inline_program",
     "product_of",
     "straight_kernel",
     "straight_op",
+    "straight_value",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ._lengths import ONE, ZERO, Length, as_length
 from ._nest import Nest, joined_nest, offset_text
 from ._rules import NoStraightForm
 
-__all__ = ["Block", "Message", "Step"]
+__all__ = ["Block", "Message", "Place", "Step"]
 
 #: Longer constants whose elements are all the same are one element.
 _EQUAL = 8
@@ -38,6 +38,21 @@ class Message:
         return f"{self.node}{at}: {self.text}"
 
 
+class Place(Protocol):
+    """Memory in which a value may be put."""
+
+    @property
+    def pointer(self) -> str:
+        """C text of a pointer to the first element."""
+
+    @property
+    def root(self) -> Root:
+        """What memory that is."""
+
+    def takes(self, dtype: str, shape: tuple[Length, ...]) -> bool:
+        """Tell whether a value of a dtype and shape can be put there."""
+
+
 @record
 class Step:
     """The instruction that is being written.
@@ -46,7 +61,7 @@ class Step:
     ----------
     instruction : Instruction
     inputs : sequence of CArray
-    targets : mapping of int to Root
+    targets : mapping of int to Place
         Registers whose values are wanted in given memory.
     """
 
@@ -76,6 +91,8 @@ class Block:
         Names of functions of the library that the statements call.
     takes_memory : bool
         Whether there are arrays whose sizes are known at run time only.
+    guards : int
+        In how many branches the present statements are, which a call may not reach.
     """
 
     def __init__(self, fail: str = "return {};") -> None:
@@ -86,6 +103,7 @@ class Block:
         self.preamble: dict[str, None] = {}
         self.routines: set[str] = set()
         self.takes_memory = False
+        self.guards = 0
         self.time = 0
         self.step: Step | None = None
         self._fail = fail
@@ -117,6 +135,20 @@ class Block:
             return
         with self.block(""):
             yield
+
+    @property
+    def names(self) -> int:
+        """The number in the name that was made last; those of later names are larger."""
+        return self._names
+
+    @property
+    def depth(self) -> int:
+        """How far the next line is indented."""
+        return self._depth
+
+    def indent(self, by: int) -> None:
+        """Indent the lines that follow by more or less."""
+        self._depth += by
 
     def deeper(self) -> None:
         """Indent the lines that follow, after an opening brace."""
@@ -177,7 +209,8 @@ class Block:
         if a == b:
             return a
         if a.known and b.known:
-            raise self.refuse(f"{text}: {a} and {b}", "pass operands whose lengths fit each other")
+            self._never(f"{text}: {a} and {b}", "pass operands whose lengths fit each other")
+            return a
         self.check(f"{a.atom} == {b.atom}", text)
         return a if a.known else b
 
@@ -186,7 +219,13 @@ class Block:
         if not a.known:
             self.check(f"{a.atom} >= {least}", text)
         elif a.factor < least:
-            raise self.refuse(text, "pass longer operands")
+            self._never(text, "pass longer operands")
+
+    def _never(self, text: str, mend: str) -> None:
+        """Refuse what is known to be wrong; where it may not be reached, a call that reaches it fails."""
+        if not self.guards:
+            raise self.refuse(text, mend)
+        self.line(self.fail(text))
 
     # ---- numbers
 

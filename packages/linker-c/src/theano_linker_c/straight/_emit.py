@@ -15,7 +15,8 @@ from .._straight_modules import import_straight_rules
 from ..kernels import Kernel
 from ..targets import Target
 from ._arrays import CArray, Root
-from ._block import Block, Step
+from ._block import Block, Place, Step
+from ._branches import Choice, Registers, Targets, arranged_branches, emit_choice
 from ._lengths import Length
 from ._rules import straight_kernel, straight_op
 
@@ -70,7 +71,7 @@ class Wanted:
 
 
 def emit_program(
-    block: Block, program: Program, arrays: dict[int, CArray], targets: Mapping[int, Wanted] | None = None
+    block: Block, program: Program, arrays: dict[int, CArray], targets: Mapping[int, Place] | None = None
 ) -> dict[int, CArray]:
     """Write all instructions of a program.
 
@@ -81,7 +82,7 @@ def emit_program(
         Made for :data:`STRAIGHT`.
     arrays : dict of int to CArray
         Of the registers that are there at the beginning, besides constants; gets those of the others.
-    targets : mapping of int to Wanted, optional
+    targets : mapping of int to Place, optional
         Registers whose values should be put into given memory, where the rule for their node has a choice.
 
     Returns
@@ -99,10 +100,22 @@ def emit_program(
         if isinstance(value, (np.ndarray, np.generic, int, float)):
             arrays[register] = block.constant(value)
     before = block.step
-    for instruction in program.instructions:
-        inputs = tuple(_array(block, arrays, register, instruction) for register in instruction.inputs)
-        block.step = Step(instruction, inputs, targets or {})
-        results = _results(block, instruction, inputs)
+    _emit(block, arranged_branches(program), arrays, targets or {})
+    block.step = before
+    return arrays
+
+
+def _emit(block: Block, steps: Sequence[Instruction | Choice], arrays: Registers, targets: Targets) -> None:
+    for step in steps:
+        instruction = step.instruction if isinstance(step, Choice) else step
+        if isinstance(step, Choice):
+            inputs: tuple[CArray, ...] = (_array(block, arrays, step.condition, instruction),)
+            block.step = Step(instruction, inputs, targets)
+            results: Sequence[CArray] = emit_choice(block, step, arrays, targets, _emit)
+        else:
+            inputs = tuple(_array(block, arrays, register, instruction) for register in instruction.inputs)
+            block.step = Step(instruction, inputs, targets)
+            results = _results(block, instruction, inputs)
         for register, array in zip(instruction.outputs, results, strict=True):
             arrays[register] = array
             array.root.readers += 1
@@ -110,8 +123,6 @@ def emit_program(
             if register in arrays:
                 _release(block, arrays[register].root)
         block.time += 1
-    block.step = before
-    return arrays
 
 
 def _array(block: Block, arrays: Mapping[int, CArray], register: int, instruction: Instruction) -> CArray:

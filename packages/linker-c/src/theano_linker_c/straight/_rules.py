@@ -9,7 +9,7 @@ from theano_graph import Apply, RuleTable, TheanoError
 
 from ._arrays import CArray
 
-__all__ = ["KernelRule", "NoStraightForm", "OpRule", "straight_kernel", "straight_op"]
+__all__ = ["KernelRule", "NoStraightForm", "OpRule", "straight_kernel", "straight_op", "straight_value"]
 
 
 class NoStraightForm(TheanoError, TypeError):
@@ -25,3 +25,5 @@ OpRule: TypeAlias = Callable[[Apply, Any, Sequence[CArray]], Sequence[CArray]]
 straight_kernel: RuleTable[KernelRule] = RuleTable("straight_kernel")
 #: By the class of the op. A rule is called ``(node, block, inputs)``.
 straight_op: RuleTable[OpRule] = RuleTable("straight_op")
+#: By the class of a type whose values are no arrays: gives the array in which such a value is kept.
+straight_value: RuleTable[Callable[[Any], Any]] = RuleTable("straight_value")

@@ -1,7 +1,17 @@
 """Forms of tensor operations in C that stands alone, besides those that the machine in C has; loaded for exports only.
 
-`_dtypes` describes nodes as kernels where the machine leaves them to Python because of the dtypes of operands. The
-other modules write operations that are no kernels.
+`_dtypes` describes nodes as kernels where the machine leaves them to Python because of the dtypes of operands.
+`_derivatives` makes the Jacobians that exported functions come with. The other modules write operations that are no
+kernels, by subject; `_loops` is what they share.
 """
 
-from . import _arrays as _arrays, _diagonals as _diagonals, _dtypes as _dtypes, _sorting as _sorting
+from . import (
+    _arrays as _arrays,
+    _categories as _categories,
+    _derivatives as _derivatives,
+    _diagonals as _diagonals,
+    _dtypes as _dtypes,
+    _graphs as _graphs,
+    _random as _random,
+    _sorting as _sorting,
+)

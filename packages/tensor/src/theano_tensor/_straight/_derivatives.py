@@ -9,9 +9,9 @@ from theano_graph import Variable
 from theano_linker_c import Function, function
 from theano_linker_c.export import Jacobian, set_jacobian_maker
 
-from ._core._convert import constant
-from .gradient import grad
-from .joining import stack
+from .._core._convert import constant
+from ..gradient import grad
+from ..joining import stack
 
 __all__ = ["jacobian_function"]
 

@@ -1,0 +1,412 @@
+"""Loops as loops of C: the program of a step is written once, between the braces of a ``for``.
+
+States lie in two buffers that change places after each step, so that a new state may be read from any old one; where
+all of them are kept, the rows of the result are these buffers. Rows of results are written where the program of a step
+can, and copied otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TypeAlias
+
+from theano_graph import Variable
+
+from .._instructions._data import Program, array_spec_of
+from ..kernels import memory_type
+from ..program._loop import LoopSpec, ResultKind
+from ..scalar import CValue, c_type
+from ._arrays import CArray, Root, contiguous_strides
+from ._block import Block, Place
+from ._bodies import Body, RowPlace
+from ._emit import Wanted
+from ._inner import emit_inner, stand_in
+from ._lengths import ONE, ZERO, Length, product_of
+
+__all__ = ["emit_loop"]
+
+Shape: TypeAlias = "tuple[Length, ...] | None"
+
+
+def emit_loop(
+    block: Block,
+    program: Program,
+    spec: LoopSpec,
+    n: Length,
+    given: Sequence[CArray],
+    shapes: Sequence[Shape],
+    *,
+    counted: bool = False,
+    whole: bool = True,
+) -> tuple[list[CArray], Length]:
+    """Write a loop, and return its results and the number of steps that are done.
+
+    Parameters
+    ----------
+    block : Block
+    program : Program
+        Of one step: from rows of sequences, states and what stays the same to new states and other values.
+    spec : LoopSpec
+    n : Length
+        How many steps there are; the code must have found out that it is not negative.
+    given : sequence of CArray
+        Sequences, first states, and what stays the same.
+    shapes : sequence of (tuple of Length) or None
+        Of a value of each output, where that is known before the loop; those of sums are.
+    counted : bool
+        Whether the first input of the program is the number of the step.
+    whole : bool
+        Whether the results are those of the present instruction, one after the other.
+    """
+    return _Writer(block, program, spec, n, given, shapes, counted, whole).write()
+
+
+class _State:
+    """A state: where a step reads it, and where it writes the new one.
+
+    Parameters
+    ----------
+    block : Block
+    start : CArray
+        What it is before the first step.
+    stacked : bool
+        Whether all new states are rows of a result.
+    """
+
+    def __init__(self, block: Block, start: CArray, stacked: bool) -> None:
+        self.block, self.start, self.stacked = block, start, stacked
+        self.kind = memory_type(start.dtype)
+        self.now, self.next, self.buffers = block.fresh("s"), block.fresh("s"), ""
+        self.root: Root | None = None
+        self.strides = contiguous_strides(start.shape)
+        if not start.shape:
+            block.line(f"{self.kind} {self.now} = {start.element('0')};")
+            block.line(f"{self.kind} {self.next};")
+        elif stacked:
+            held = start if start.contiguous else self._copied(block.allocate(start.dtype, start.shape))
+            block.line(f"const {self.kind} *{self.now} = {held.pointer};")
+        else:
+            both = block.allocate(start.dtype, (Length(2), *start.shape))
+            self.root, self.buffers = both.root, both.pointer
+            self._copied(block.view(both, start.shape, self.strides))
+            block.line(f"{self.kind} *{self.now} = {both.pointer};")
+            block.line(f"{self.kind} *{self.next} = {both.pointer} + {start.size};")
+
+    def _copied(self, held: CArray) -> CArray:
+        self.block.copy(self.start, held)
+        return held
+
+    def array(self) -> CArray:
+        """Return it as the step reads it."""
+        start = self.start
+        root = Root("argument", self.now, start.dtype, start.size)
+        pointer = self.now if start.shape else f"&{self.now}"
+        return CArray(start.dtype, start.shape, self.strides, pointer, root)
+
+    def place(self, row: RowPlace | None) -> Place:
+        """Return where the step should put the new one."""
+        start = self.start
+        if not start.shape:
+            root = Root("result", self.next, start.dtype, ONE)
+            return Wanted(f"&{self.next}", start.dtype, (), root)
+        if row is not None:
+            return Wanted(row.pointer, start.dtype, start.shape, row.root)
+        return Wanted(self.next, start.dtype, start.shape, Root("result", self.next, start.dtype, start.size))
+
+    def store(self, value: CArray, row: RowPlace | None, k: int) -> CArray:
+        """Write, at the end of the step, what puts the new one where it belongs; return it there."""
+        block, start = self.block, self.start
+        for axis, (a, b) in enumerate(zip(start.shape, value.shape, strict=True)):
+            block.same(a, b, f"state {k} of a loop changes its length along axis {axis}")
+        place = self.place(row)
+        made = CArray(start.dtype, start.shape, self.strides, place.pointer, place.root)
+        if value.pointer != made.pointer:
+            block.copy(value, made)
+        return made
+
+    def move(self, row: RowPlace | None) -> None:
+        """Make the new state that of the next step."""
+        block = self.block
+        if not self.start.shape:
+            block.line(f"{self.now} = {self.next};")
+        elif row is not None:
+            block.line(f"{self.now} = {row.pointer};")
+        else:
+            block.line(f"{self.now} = {self.next};")
+            size = self.start.size
+            block.line(f"{self.next} = {self.next} == {self.buffers} ? {self.buffers} + {size} : {self.buffers};")
+
+    def result(self) -> CArray:
+        """Return the last state, after the loop."""
+        start = self.start
+        if not start.shape:
+            return CArray(start.dtype, (), (), f"&{self.now}", Root("local", self.now, start.dtype, ONE))
+        assert self.root is not None
+        return CArray(start.dtype, start.shape, self.strides, self.now, self.root)
+
+
+class _Output:
+    """The rows of a result, or the last value of what is no state.
+
+    Parameters
+    ----------
+    writer : _Writer
+    k : int
+        Which output of the loop.
+    dtype : str
+    """
+
+    def __init__(self, writer: _Writer, k: int, dtype: str) -> None:
+        self.writer, self.k, self.dtype = writer, k, dtype
+        self.kind = memory_type(dtype)
+        self.stacks = writer.spec.kinds[k] == ResultKind.STACK
+        self.known = writer.shapes[k]
+        self.row = RowPlace(writer.body, dtype, self.known)
+        self.shape: tuple[Length, ...] = ()
+        #: Whether the first step tells the shape, and takes memory for the rows of all steps.
+        self.late = False
+        self.pointer = ""
+        self.root: Root | None = None
+        self.text = f"steps of a loop give values of different shapes (output {k})"
+
+    def store(self, value: CArray) -> None:
+        """Write, at the end of the step, what puts a value into its row."""
+        block, body = self.writer.block, self.writer.body
+        self.shape = value.shape if self.known is None else self.known
+        self.late = not body.is_outside(self.shape)
+        for a, b in zip(self.shape, value.shape, strict=True):
+            block.same(a, b, self.text)
+        if self.late:
+            self._take(value.shape)
+        if value.pointer != self.row.pointer:
+            strides = contiguous_strides(value.shape)
+            block.copy(value, CArray(self.dtype, value.shape, strides, self.row.pointer, self.row.root))
+
+    def _take(self, shape: tuple[Length, ...]) -> None:
+        """Write what takes memory in the first step, and looks in the others whether the shape is the same."""
+        block, writer = self.writer.block, self.writer
+        self.pointer = block.fresh("v")
+        self.shape = tuple(x if x.known else Length(1, (block.fresh("n"),)) for x in shape)
+        pairs = [(mine, x) for mine, x in zip(self.shape, shape, strict=True) if not x.known]
+        with block.block(f"if ({writer.step} == 0)"):
+            for mine, x in pairs:
+                block.line(f"{mine} = {x};")
+            size = f"(size_t)({product_of(self._whole())}) * sizeof({self.kind})"
+            block.line(f"{self.pointer} = ({self.kind} *){block.call('theano_take', 'memory', size)};")
+            block.check(f"{self.pointer} != NULL", "there is not enough memory")
+            block.line(f"{writer.memory} = {block.call('theano_remember', 'memory')};")
+        for mine, x in pairs:
+            block.check(f"{mine} == {x.atom}", self.text)
+        block.line(self._row_line())
+        block.takes_memory = True
+
+    def _whole(self) -> tuple[Length, ...]:
+        return (self.writer.n, *self.shape) if self.stacks else self.shape
+
+    def _row_line(self) -> str:
+        place = f" + {self.writer.place} * {product_of(self.shape).atom}" if self.stacks else ""
+        return f"{self.kind} *const {self.row.pointer} = {self.pointer}{place};"
+
+    def allocate(self) -> list[str]:
+        """Write, before the loop, what gives memory; return what the body begins with."""
+        writer, block = self.writer, self.writer.block
+        whole = self._whole()
+        if self.late:
+            block.line(f"{self.kind} *{self.pointer} = NULL;")
+            for length in self.shape:
+                if not length.known:
+                    block.line(f"int64_t {length} = 0;")
+            self.root = Root("temporary", self.pointer, self.dtype, product_of(whole))
+            return []
+        if writer.whole and not (self.stacks and writer.spec.until) and whole:
+            made = block.result(self.k, self.dtype, whole)
+        else:
+            made = block.allocate(self.dtype, whole) if whole else block.local(self.dtype, "0")
+        if made.root.kind == "temporary":
+            made.root.begin = writer.body.time
+        self.pointer, self.root = made.pointer, made.root
+        return [self._row_line()]
+
+    def result(self) -> CArray:
+        """Return it, after the loop."""
+        assert self.root is not None
+        shape, writer = self._whole(), self.writer
+        strides = contiguous_strides(shape)
+        made = CArray(self.dtype, shape, strides, self.pointer, self.root)
+        if not self.stacks or not writer.spec.until:
+            return made
+        done = (writer.done, *self.shape)
+        offset = "0"
+        if writer.spec.backwards:
+            offset = f"({writer.n} - {writer.done}) * {product_of(self.shape).atom}"
+        return writer.block.view(made, done, contiguous_strides(done), offset)
+
+
+class _Sum:
+    """The sum of the values of an output.
+
+    Parameters
+    ----------
+    writer : _Writer
+    k : int
+        Which output of the loop.
+    dtype : str
+    """
+
+    def __init__(self, writer: _Writer, k: int, dtype: str) -> None:
+        self.block = block = writer.block
+        shape = writer.shapes[k]
+        assert shape is not None
+        made = block.result(k, dtype, shape) if writer.whole and shape else block.allocate(dtype, shape)
+        self.total = made
+        with block.loops(block.nest(shape, (self.total,))) as (at,):
+            block.line(self.total.store(at, CValue("0", dtype, 0)))
+
+    def store(self, value: CArray) -> None:
+        """Write, at the end of the step, what adds a value."""
+        block, total = self.block, self.total
+        for a, b in zip(total.shape, value.shape, strict=True):
+            block.same(a, b, "steps of a loop give values of different shapes, which are added")
+        with block.loops(block.nest(total.shape, (total, value))) as (at, place):
+            joined = "|" if total.dtype == "bool" else "+"
+            text = f"({c_type(total.dtype)})({total.load(at).text} {joined} {value.load(place).text})"
+            block.line(total.store(at, CValue(text, total.dtype)))
+
+    def allocate(self) -> list[str]:
+        """Return nothing: there is memory already."""
+        return []
+
+    def result(self) -> CArray:
+        """Return it, after the loop."""
+        return self.total
+
+
+class _Writer:
+    """One loop; the parameters are those of :func:`emit_loop`."""
+
+    def __init__(
+        self,
+        block: Block,
+        program: Program,
+        spec: LoopSpec,
+        n: Length,
+        given: Sequence[CArray],
+        shapes: Sequence[Shape],
+        counted: bool,
+        whole: bool,
+    ) -> None:
+        self.block, self.program, self.spec, self.n = block, program, spec, n
+        self.shapes, self.counted, self.whole = shapes, counted, whole
+        first = spec.rows
+        last = first + spec.states
+        self.sequences, self.starts, self.constants = given[:first], given[first:last], given[last:]
+        for k, x in enumerate(self.sequences):
+            self._check(x.shape[0], f"sequence {k} of a loop has too few elements for its steps")
+        self.body = Body(block)
+        self.step, self.memory, self.ended = block.fresh("i"), block.fresh("m"), block.fresh("u")
+        self.done = Length(1, (block.fresh("n"),)) if spec.until else n
+        self.place = f"({n} - 1 - {self.step})" if spec.backwards else self.step
+
+    def _check(self, length: Length, text: str) -> None:
+        if self.n.known:
+            self.block.at_least(length, self.n.factor, text)
+        elif length != self.n:
+            self.block.check(f"{length.atom} >= {self.n.atom}", text)
+
+    def write(self) -> tuple[list[CArray], Length]:
+        """Write everything."""
+        block, spec, body = self.block, self.spec, self.body
+        if spec.until:
+            block.line(f"int64_t {self.done} = 0;")
+        stacked = [kind == ResultKind.STACK for kind in spec.kinds]
+        states = [_State(block, x, kept) for x, kept in zip(self.starts, stacked, strict=False)]
+        outputs = [self._output(k) for k in range(len(spec.kinds))]
+        body.begin()
+        self._step(states, outputs)
+        takes = any("theano_take(" in line for line in body.lines)
+        if takes:
+            block.line(f"{block.call('theano_give_back', 'memory', self.memory)};")
+        if spec.until:
+            block.line(f"if ({self.ended}) break;")
+        body.pause()
+        block.lines += body.take_before()
+        heads = [line for output in outputs if output is not None for line in output.allocate()]
+        if takes:
+            block.line(f"theano_mark {self.memory} = {block.call('theano_remember', 'memory')};")
+        with block.block(f"for (int64_t {self.step} = 0; {self.step} < {self.n}; {self.step}++)"):
+            for line in heads:
+                block.line(line)
+            block.lines += body.lines
+        results = [s.result() if o is None else o.result() for s, o in zip_longest(states, outputs)]
+        kept = {id(x.root) for x in results}
+        for root in block.roots[body.roots :]:
+            if root.end < 0 and id(root) not in kept:
+                root.end = block.time
+        return results, self.done
+
+    def _output(self, k: int) -> _Output | _Sum | None:
+        kind = self.spec.kinds[k]
+        if k < len(self.starts) and kind == ResultKind.LAST:
+            return None
+        dtype = self.starts[k].dtype if k < len(self.starts) else self._dtype(k)
+        return _Sum(self, k, dtype) if kind == ResultKind.SUM else _Output(self, k, dtype)
+
+    def _dtype(self, k: int) -> str:
+        spec = array_spec_of(self._variable(self.program.outputs[k]))
+        assert spec is not None
+        return spec.dtype
+
+    def _variable(self, register: int) -> Variable:
+        program = self.program
+        found = {parameter.register: parameter.variable for parameter in program.inputs}
+        for instruction in program.instructions:
+            found.update(zip(instruction.inputs, instruction.node.inputs, strict=True))
+            found.update(zip(instruction.outputs, instruction.node.outputs, strict=True))
+        return found[register]
+
+    def _step(self, states: Sequence[_State], outputs: Sequence[_Output | _Sum | None]) -> None:
+        """Write the body."""
+        block = self.block
+        given = [self._number()] if self.counted else []
+        given += [self._row(x) for x in self.sequences]
+        given += [state.array() for state in states]
+        given += [stand_in(x) for x in self.constants]
+        places = self._places(states, outputs)
+        targets: dict[int, Place] = {}
+        for register, place in zip(self.program.outputs, places, strict=False):
+            if place is not None:
+                targets.setdefault(register, place)
+        values = emit_inner(block, self.program, given, targets)
+        for k, value in enumerate(values[: len(outputs)]):
+            output = outputs[k]
+            if k < len(states):
+                value = states[k].store(value, output.row if isinstance(output, _Output) else None, k)
+            if output is not None:
+                output.store(value)
+        if self.spec.until:
+            block.line(f"const int {self.ended} = {values[-1].load('0').text} != 0;")
+            block.line(f"{self.done} = {self.step} + 1;")
+        for k, state in enumerate(states):
+            output = outputs[k]
+            state.move(output.row if isinstance(output, _Output) else None)
+
+    def _places(self, states: Sequence[_State], outputs: Sequence[_Output | _Sum | None]) -> list[Place | None]:
+        rows = [output.row if isinstance(output, _Output) else None for output in outputs]
+        mine: list[Place | None] = [state.place(row) for state, row in zip(states, rows, strict=False)]
+        return mine + rows[len(states) :]
+
+    def _row(self, x: CArray) -> CArray:
+        """Return the row of a sequence that a step reads."""
+        name, kind = self.block.fresh("p"), memory_type(x.dtype)
+        offset = f" + {self.place} * {x.strides[0].atom}" if x.strides[0] != ZERO else ""
+        self.block.line(f"const {kind} *const {name} = {x.pointer}{offset};")
+        shape, root = x.shape[1:], Root("argument", name, x.dtype, product_of(x.shape[1:]))
+        return CArray(x.dtype, shape, x.strides[1:], name, root)
+
+    def _number(self) -> CArray:
+        """Return the number of the step."""
+        name = self.block.fresh("t")
+        self.block.line(f"int64_t {name} = {self.step};")
+        index = (Length(1, (self.step,)),)
+        return CArray("int64", (), (), f"&{name}", Root("argument", name, "int64", ONE), None, index)

@@ -1,0 +1,251 @@
+"""Random numbers in straight-line C: the same ones as NumPy draws from the same states.
+
+States that are no arrays are kept as arrays of words: a Mersenne twister as 624 words, the position of the next one,
+whether there is a normal number left over, and that number in two words; a PCG64 as four words of 64 bits, state and
+increment with the higher halves first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply
+from theano_linker_c.scalar import CValue
+from theano_linker_c.straight import (
+    ZERO,
+    Block,
+    CArray,
+    Length,
+    NoStraightForm,
+    product_of,
+    straight_op,
+    straight_value,
+)
+
+from ..random import GeneratorType, RandomFunction, RandomStateType, permutation_helper, random_integers_helper
+from ..random.mrg import MRGUniform
+from ..random.mrg._recurrence import M1, SCALES
+
+__all__: list[str] = []
+
+_WORDS = 628
+_MASK = (1 << 64) - 1
+
+
+@straight_value.register(RandomStateType)
+def _twister_words(value: np.random.RandomState) -> Any:
+    found: Any = value.get_state(legacy=False)
+    if found["bit_generator"] not in ("MT19937", "Mersenne"):
+        raise NoStraightForm(f"random numbers of {found['bit_generator']} have no form in C; MT19937 has one")
+    words = np.zeros(_WORDS, "uint32")
+    words[:624], words[624] = found["state"]["key"], found["state"]["pos"]
+    if found["has_gauss"]:
+        words[625], words[626:] = 1, np.array([found["gauss"]], "float64").view("uint32")
+    return words
+
+
+@straight_value.register(GeneratorType)
+def _pcg_words(value: np.random.Generator) -> Any:
+    found: Any = value.bit_generator.state
+    if found["bit_generator"] != "PCG64":
+        raise NoStraightForm(
+            f"random numbers of {found['bit_generator']} have no form in C; PCG64 and MT19937 have one"
+        )
+    numbers = found["state"]["state"], found["state"]["inc"]
+    return np.array([part for n in numbers for part in (n >> 64, n & _MASK)], "uint64")
+
+
+# ---- draws from states of NumPy
+
+
+@straight_op.register(RandomFunction)
+def _draw(node: Apply[RandomFunction], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    op: RandomFunction = node.op
+    state, size, *args = inputs
+    twister = isinstance(node.inputs[0].type, RandomStateType)
+    writer = (_TWISTER if twister else _PCG).get(op.fn)
+    if writer is None or op.outtype.dtype == "float16":
+        what = f"{op.name} of dtype {op.outtype.dtype} from a {'RandomState' if twister else 'Generator'}"
+        names = ", ".join(sorted(getattr(fn, "__name__", str(fn)).removesuffix("_helper") for fn in _TWISTER))
+        raise block.refuse(
+            f"{what} has no form in C", f"draw from a RandomState one of {names}, or from MRG_RandomStreams"
+        )
+    moved = _moved(block, state)
+    shape = _shape(node, block, size, args)
+    return [moved, writer(op, block, moved.pointer, shape, args)]
+
+
+def _moved(block: Block, state: CArray) -> CArray:
+    """Return a copy of a state that a draw may move."""
+    moved = block.result(0, state.dtype, state.shape, (0,))
+    if moved.pointer != state.pointer:
+        block.copy(state, moved)
+    return moved
+
+
+def _shape(node: Apply[RandomFunction], block: Block, size: CArray, args: Sequence[CArray]) -> list[Length]:
+    """Return the shape that the size says, or else the parameters."""
+    op: RandomFunction = node.op
+    ndim = op.outtype.ndim - op.ndim_added
+    if size.shape[0] == ZERO:
+        found: list[Length] = [Length(1)] * ndim
+        for x, variable in zip(args, node.inputs[2:], strict=True):
+            kind: Any = variable.type
+            for axis in range(x.ndim if op.ndim_added == 0 else 0):
+                at = ndim - x.ndim + axis
+                if kind.shape[axis] != 1:
+                    text = "parameters of a draw differ in length"
+                    known = found[at] if found[at] != Length(1) else x.shape[axis]
+                    found[at] = block.same(known, x.shape[axis], text)
+        return found
+    block.same(size.shape[0], Length(ndim), "a draw has another number of dimensions than was said")
+    lengths = block.numbers(size, ndim)
+    for length in lengths:
+        block.at_least(length, 0, "a length in the size of a draw is negative")
+    return lengths
+
+
+def _strides(block: Block, x: CArray, shape: Sequence[Length]) -> list[Length]:
+    """Return strides by which a parameter broadcasts to the shape of a draw."""
+    found = [ZERO] * (len(shape) - x.ndim)
+    for length, stride, wanted in zip(x.shape, x.strides, shape[len(found) :], strict=True):
+        if length == Length(1):
+            found.append(ZERO)
+        elif length == wanted or length.known:
+            block.same(length, wanted, "a parameter of a draw has another length than the size says")
+            found.append(stride)
+        else:
+            text = "a parameter of a draw has another length than the size says"
+            block.check(f"{length.atom} == {wanted.atom} || {length.atom} == 1", text)
+            found.append(block.length(f"{length.atom} == 1 ? 0 : {stride}"))
+    return found
+
+
+#: Writes a draw: op, block, pointer to the state, shape, parameters.
+_Draw = Callable[[RandomFunction, Block, str, Sequence[Length], Sequence[CArray]], CArray]
+
+
+def _elementwise(
+    op: RandomFunction,
+    block: Block,
+    shape: Sequence[Length],
+    args: Sequence[CArray],
+    number: Callable[[list[str], CArray, str], None],
+) -> CArray:
+    """Write the loop over all numbers of a draw, in C order; `number` writes one, from parameters to an element."""
+    made = block.result(1, op.outtype.dtype, shape)
+    strides = [*(_strides(block, x, shape) for x in args), list(made.strides)]
+    with block.scope(not shape), block.loops(block.nest(shape, (), strides), independent=False) as offsets:
+        number([x.load(at).text for x, at in zip(args, offsets, strict=False)], made, offsets[-1])
+    return made
+
+
+def _uniform(routine: str) -> _Draw:
+    def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+        def number(given: list[str], made: CArray, at: str) -> None:
+            low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
+            block.line(f"const double {low} = {given[0]}, {high} = {given[1]};")
+            block.line(f"double {x} = {low} + ({high} - {low}) * {block.call(routine, state)};")
+            if made.dtype == "float32":
+                # Rounding must not reach the upper bound, which is excluded.
+                block.line(f"if ((float){x} == (float){high} && (float){high} != (float){low})")
+                block.line(f"    {x} = nextafterf((float){high}, (float){low});")
+            block.line(made.store(at, CValue(x, "float64")))
+
+        return _elementwise(op, block, shape, args, number)
+
+    return write
+
+
+def _normal(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+    def number(given: list[str], made: CArray, at: str) -> None:
+        text = f"({given[0]} + (double){given[1]} * {block.call('theano_twister_normal', state)})"
+        block.check(f"{given[1]} >= 0", "normal: the standard deviation is negative")
+        block.line(made.store(at, CValue(text, "float64")))
+
+    return _elementwise(op, block, shape, args, number)
+
+
+def _integers(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+    def number(given: list[str], made: CArray, at: str) -> None:
+        low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
+        block.line(f"const int64_t {low} = {given[0]}, {high} = {given[1]};")
+        block.check(f"{low} <= {high}", "random_integers: a lower bound is above the upper one")
+        drawn = block.call("theano_twister_below", state, f"(uint64_t){high} - (uint64_t){low}")
+        block.line(f"const int64_t {x} = (int64_t)((uint64_t){low} + {drawn});")
+        block.line(made.store(at, CValue(x, "int64")))
+
+    return _elementwise(op, block, shape, args, number)
+
+
+def _permutation(
+    op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]
+) -> CArray:
+    n = block.number(args[0])
+    block.at_least(n, 0, "permutation: the number of integers is negative")
+    kept = op.outtype.dtype == "int64"
+    whole = (*shape, n)
+    made = block.result(1, "int64", whole) if kept else block.allocate("int64", whole, local=True)
+    k, i, j, held, row = (block.fresh(prefix) for prefix in ("i", "i", "i", "x", "p"))
+    with block.block(f"for (int64_t {k} = 0; {k} < {product_of(shape)}; {k}++)"):
+        block.line(f"int64_t *const {row} = {made.pointer} + {k} * {n.atom};")
+        block.line(f"for (int64_t {i} = 0; {i} < {n}; {i}++) {row}[{i}] = {i};")
+        with block.block(f"for (int64_t {i} = {n} - 1; {i} > 0; {i}--)"):
+            drawn = block.call("theano_twister_below", state, f"(uint64_t){i}")
+            block.line(f"const int64_t {j} = (int64_t){drawn}, {held} = {row}[{i}];")
+            block.line(f"{row}[{i}] = {row}[{j}];")
+            block.line(f"{row}[{j}] = {held};")
+    if kept:
+        return made
+    result = block.result(1, op.outtype.dtype, whole)
+    with block.loops(block.nest(whole, (made, result))) as (a, b):
+        block.line(result.store(b, made.load(a)))
+    return result
+
+
+_TWISTER: dict[Any, _Draw] = {
+    "uniform": _uniform("theano_twister_real"),
+    "normal": _normal,
+    random_integers_helper: _integers,
+    permutation_helper: _permutation,
+}
+_PCG: dict[Any, _Draw] = {"uniform": _uniform("theano_pcg_real")}
+
+
+# ---- streams of MRG31k3p
+
+
+@straight_op.register(MRGUniform)
+def _streams(node: Apply[MRGUniform], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    states, size = inputs
+    dtype, ndim = node.op.output_type.dtype, node.op.output_type.ndim
+    block.same(states.shape[1], Length(6), "states of streams have other than six numbers")
+    block.same(size.shape[0], Length(ndim), "a draw has another number of dimensions than was said")
+    shape = block.numbers(size, ndim)
+    for length in shape:
+        block.at_least(length, 0, "a length in the size of a draw is negative")
+    n, total = states.shape[0], product_of(shape)
+    if not (n.known and n.factor > 0):
+        block.check(f"{n.atom} > 0 || {total.atom} == 0", "there is no stream to draw from")
+    if not total.known or total.factor > M1:
+        block.check(f"{total.atom} <= {M1}", f"one draw takes at most {M1} numbers")
+    moved = _moved(block, states)
+    made = block.result(1, dtype, shape)
+    first, j, z = block.fresh("i"), block.fresh("i"), block.fresh("z")
+    rounds = block.block(f"for (int64_t {first} = 0; {first} < {total}; {first} += {n})")
+    with rounds, block.block(f"for (int64_t {j} = 0; {j} < {n} && {first} + {j} < {total}; {j}++)"):
+        block.line(f"const int32_t {z} = {block.call('theano_mrg_next', f'{moved.pointer} + 6 * {j}')};")
+        block.line(made.store(f"{first} + {j}", _number(z, dtype)))
+    return [moved, made]
+
+
+def _number(z: str, dtype: str) -> CValue:
+    """Return what a stream gives as a number between 0 and 1."""
+    if dtype == "float32":
+        return CValue(f"((float){z} * {SCALES[dtype]!r}f)", "float32")
+    if dtype == "float16":
+        return CValue(f"((float)(({z} & 0x7fff) + 1) * {SCALES[dtype]!r}f)", "float32")
+    return CValue(f"({z} * {SCALES[dtype]!r})", "float64")

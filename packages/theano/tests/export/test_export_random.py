@@ -1,0 +1,112 @@
+"""Exported C draws the same random numbers as the function, call after call."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+from theano.sandbox.rng_mrg import MRG_RandomStreams
+from theano.tensor.shared_randomstreams import RandomStreams
+
+from .harness import Exported, check
+
+
+class TestMRG(unittest.TestCase):
+    """Streams of MRG31k3p."""
+
+    def test_uniform(self) -> None:
+        """The same bits, in each dtype, over several calls, in more rounds than one."""
+        streams = MRG_RandomStreams(7)
+        out = [
+            streams.uniform((5, 3), dtype="float64"),
+            streams.uniform((40,), dtype="float32", nstreams=7),
+            streams.uniform((300,), dtype="float16", nstreams=50),
+            streams.uniform((), dtype="float64", low=2, high=5),
+        ]
+        check(theano.function([], out), (), (), (), tolerance=0)
+
+    def test_size_at_run_time(self) -> None:
+        """Dropout over an input whose shape a call tells."""
+        x = T.fmatrix("x")
+        mask = MRG_RandomStreams(5).binomial(x.shape, p=0.7, dtype="float32", nstreams=20)
+        value = np.ones((6, 9), "float32")
+        check(theano.function([x], x * mask / np.float32(0.7)), (value,), (value,), (value[:2],))
+
+    def test_distributions(self) -> None:
+        """Normal numbers, and categories with and without replacement."""
+        streams = MRG_RandomStreams(11)
+        p = T.dmatrix("p")
+        out = [
+            streams.normal((9,), avg=1.0, std=2.0, dtype="float64"),
+            streams.multinomial(pvals=p, n=4, dtype="int64"),
+            streams.choice(size=2, replace=False, p=p, dtype="int64"),
+            streams.choice(size=3, replace=True, p=p, dtype="int64"),
+        ]
+        chances = np.array([[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]])
+        check(theano.function([p], out), (chances,), (chances,))
+
+
+class TestNumPy(unittest.TestCase):
+    """States of NumPy's generators."""
+
+    def test_draws(self) -> None:
+        """Bit for bit what RandomState draws, over several calls."""
+        streams = RandomStreams(3)
+        n = T.lscalar("n")
+        out = [
+            streams.uniform((4, 100), low=-1.0, high=3.0, dtype="float64"),
+            streams.uniform((5,), dtype="float32"),
+            streams.normal((7,), avg=2.0, std=0.5, dtype="float64"),
+            streams.random_integers((6,), low=-3, high=9),
+            streams.random_integers((n,), low=0, high=2**40),
+            streams.permutation((2,), n=n),
+            streams.shuffle_row_elements(T.arange(n)),
+        ]
+        check(theano.function([n], out), (5,), (5,), (8,), tolerance=0)
+
+    def test_parameters(self) -> None:
+        """Parameters that are arrays, with a size and without one."""
+        streams = RandomStreams(3)
+        x, y = T.dvector("x"), T.dmatrix("y")
+        out = [streams.uniform(low=x, high=x + 2, dtype="float64"), streams.normal(avg=x, std=y, size=y.shape)]
+        values = np.arange(3.0), np.ones((2, 3))
+        check(theano.function([x, y], out), values, values)
+
+    def test_generator(self) -> None:
+        """PCG64, the generator that NumPy makes by default."""
+        state = theano.shared(np.random.default_rng(5), "state")
+        after, drawn = T.raw_random.uniform(state, (50,), -1.0, 1.0, dtype="float64")
+        check(theano.function([], drawn, updates={state: after}), (), (), tolerance=0)
+
+    def test_refused(self) -> None:
+        """What has no form in C is named."""
+        with self.assertRaisesRegex(TypeError, "(?s)poisson.*permutation"):
+            Exported(theano.function([], RandomStreams(3).poisson((4,), lam=2.0)))
+        state = theano.shared(np.random.Generator(np.random.Philox(5)))
+        after, drawn = T.raw_random.uniform(state, (5,))
+        with self.assertRaisesRegex(TypeError, "Philox"):
+            Exported(theano.function([], drawn, updates={state: after}))
+        bounds = T.lscalar("low")
+        exported = Exported(theano.function([bounds], RandomStreams(3).random_integers((2,), low=bounds, high=5)))
+        with self.assertRaisesRegex(ValueError, "lower bound"):
+            exported(9)
+
+
+class TestLoops(unittest.TestCase):
+    """Draws in loops and choices."""
+
+    def test_scan(self) -> None:
+        """A random walk: the state goes from step to step, and from call to call."""
+        numpy_streams: Any = RandomStreams(4)
+        mrg = MRG_RandomStreams(4)
+        x = T.dvector("x")
+
+        def step(s: Any) -> Any:
+            return s + numpy_streams.normal(s.shape, dtype="float64") * mrg.uniform((), dtype="float64", nstreams=1)
+
+        walk, updates = theano.scan(step, outputs_info=x, n_steps=4)
+        check(theano.function([x], walk, updates=updates), (np.zeros(3),), (np.ones(3),))
