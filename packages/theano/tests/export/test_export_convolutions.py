@@ -59,7 +59,7 @@ class TestConvolutions(unittest.TestCase):
     def test_one_axis(self) -> None:
         """Sequences."""
         x, w = T.dtensor3("x"), T.dtensor3("w")
-        y = T.nnet.abstract_conv.causal_conv1d(x, w, (None,) * 3, (4, 3, 2), filter_dilation=2)
+        y = T.nnet.abstract_conv.causal_conv1d(x, w, (4, 3, 2), (None,) * 3, filter_dilation=2)
         check(
             theano.function([x, w], _with_gradients(y, [x, w])),
             (RNG.normal(size=(2, 3, 9)), RNG.normal(size=(4, 3, 2))),

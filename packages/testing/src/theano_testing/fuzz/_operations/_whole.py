@@ -58,6 +58,13 @@ def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
     return reduce
 
 
+def _product(x: Any, **options: Any) -> Any:
+    """Multiply narrow floats as wide ones: in another order, a part of a product may be too small for the narrow."""
+    wide = {"float16": "float64", "float32": "float64", "complex64": "complex128"}.get(x.dtype.name, x.dtype.name)
+    with np.errstate(over="ignore"):
+        return np.prod(x.astype(wide), **options).astype(x.dtype)
+
+
 def _mean(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, **options: function(x.astype("float64") if x.dtype.kind in "biu" else x, **options)
 
@@ -99,7 +106,7 @@ def _reductions() -> list[Operation]:
     some = {"filled": True}
     return [
         Operation("sum", tt.sum, _wide(np.sum), _reduced(ALL), weight=5),
-        Operation("prod", tt.prod, _wide(np.prod), _reduced(ALL), weight=1.5),
+        Operation("prod", tt.prod, _wide(_product), _reduced(ALL), weight=1.5),
         Operation("max", tt.max, np.max, _reduced(NUMBERS, **some), weight=1.5),
         Operation("min", tt.min, np.min, _reduced(NUMBERS, **some)),
         Operation("all", tt.all, np.all, _reduced(REALS)),
