@@ -48,6 +48,23 @@ class ProductsOfNarrowFactors(unittest.TestCase):
         assert_allclose(found, 6e40 / large.astype("float64") / large.astype("float64"))
 
 
+class SumsOfOtherDtypes(unittest.TestCase):
+    """Sums inside of sums, which are computed in a dtype of their own."""
+
+    def test_truth_values_beside_an_exponential(self) -> None:
+        b, x = tt.TensorType("bool", (None,))("b"), tt.dvector("x")
+        one = tt.constant(np.array(True))
+        true, value = np.array([True]), np.array([1.0])
+        assert_allclose(run((one + b) + tt.exp(tt.log(x)), [b, x], true, value), [2.0])
+        assert_allclose(run(tt.log((one + b) + tt.exp(x)), [b, x], true, value), np.log(1 + np.exp(value)))
+
+    def test_integers_that_go_round(self) -> None:
+        i, x = tt.bvector("i"), tt.dvector("x")
+        hundred = tt.constant(np.array(100, "int8"))
+        values = np.array([100], "int8"), np.array([1.0])
+        assert_allclose(run((hundred + i) + tt.exp(tt.log(x)), [i, x], *values), [-55.0])
+
+
 class ShiftedExponentials(unittest.TestCase):
     """Exponentials whose argument has lost its maximum already."""
 

@@ -19,12 +19,11 @@ from scipy.integrate import nquad, quad
 
 import theano
 import theano.tensor as T
-from theano_linker_c.export._loading import code_library
-from theano_linker_c.export._signature import parse_signature
+from theano_linker_c.export import code_library, parse_signature
 
 _PROGRAM = """
 import theano, theano.tensor as T
-from theano_linker_c.export._loading import code_library
+from theano_linker_c.export import code_library
 x = T.dscalar("x")
 f = theano.function([x], T.exp(-x**2) * 3)
 print(f.c_pointer()(0.5), f.c_pointer()(0.5), code_library.compiler_runs)

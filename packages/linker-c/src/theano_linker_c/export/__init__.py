@@ -8,6 +8,17 @@ functions in memory: `_adapter` gives them the signatures (`_signature`) of othe
 
 from ._api import ExportedFunction as ExportedFunction, export_c as export_c
 from ._derivatives import Jacobian as Jacobian, set_jacobian_maker as set_jacobian_maker
+from ._loading import code_library as code_library
 from ._pointer import CFunction as CFunction, c_pointer as c_pointer
+from ._signature import parse_signature as parse_signature
 
-__all__ = ["CFunction", "ExportedFunction", "Jacobian", "c_pointer", "export_c", "set_jacobian_maker"]
+__all__ = [
+    "CFunction",
+    "ExportedFunction",
+    "Jacobian",
+    "c_pointer",
+    "code_library",
+    "export_c",
+    "parse_signature",
+    "set_jacobian_maker",
+]

@@ -33,7 +33,7 @@ def exponents(variable: Tensor) -> list[Tensor] | None:
         term = stack.pop()
         if len(found) + len(stack) > MAX_SUMMANDS:
             return None
-        added = operands(term, scalar.add)
+        added = operands(term, scalar.add) if term.type.dtype == dtype else None
         inner = operands(term, scalar.exp)
         value = number(term)
         if added is not None:

@@ -203,12 +203,17 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
 
 
 def _summands(variable: Tensor) -> list[tuple[Tensor, int]] | None:
-    """Return the terms of a sum with their signs, or None if there are too many."""
+    """Return the terms of a sum with their signs, or None if there are too many.
+
+    A sum of another dtype is one term: truth values are added without a carry, and integers go round.
+    """
     found: list[tuple[Tensor, int]] = []
     stack: list[tuple[Tensor, int]] = [(variable, 1)]
+    dtype = variable.type.dtype
     while stack:
         v, sign = stack.pop()
-        added, subtracted = operands(v, scalar.add), operands(v, scalar.sub)
+        same = v.type.dtype == dtype
+        added, subtracted = (operands(v, op) if same else None for op in (scalar.add, scalar.sub))
         if added is not None and logistic_atom(v) is None:
             stack.extend((x, sign) for x in reversed(added))
         elif subtracted is not None and logistic_atom(v) is None:
