@@ -29,7 +29,7 @@ class TestConvolutions(unittest.TestCase):
     def test_layouts(self) -> None:
         """Borders, steps, distances, flips and groups."""
         x, w = T.dtensor4("x"), T.dtensor4("w")
-        layouts = [
+        layouts: list[dict[str, Any]] = [
             {"border_mode": "valid", "filter_flip": False},
             {"border_mode": "half", "filter_dilation": (2, 1)},
             {"border_mode": "full", "subsample": (2, 3)},
