@@ -25,9 +25,8 @@ static void NAME(theano_gemv)(int64_t m, int64_t n, REAL alpha, const REAL *a, i
     if (m > 0 && n > 0 && x_step > 0 && y_step > 0 && (a_column == 1 || a_row == 1) && a_row > 0 && a_column > 0) {
         const int along = a_column == 1;
         const int64_t step = along ? a_row : a_column, least = along ? n : m;
-        BLAS(gemv)
-        (CblasRowMajor, along ? CblasNoTrans : CblasTrans, (int)(along ? m : n), (int)(along ? n : m), alpha, a,
-         (int)(step < least ? least : step), x, (int)x_step, beta, y, (int)y_step);
+        BLAS(gemv)(CblasRowMajor, along ? CblasNoTrans : CblasTrans, (int)(along ? m : n), (int)(along ? n : m), alpha,
+                   a, (int)(step < least ? least : step), x, (int)x_step, beta, y, (int)y_step);
         return;
     }
 #endif
@@ -62,10 +61,9 @@ static void NAME(theano_gemm)(int64_t m, int64_t n, int64_t depth, REAL alpha, c
         const int a_plain = a_column == 1, b_plain = b_column == 1;
         const int64_t a_step = a_plain ? a_row : a_column, a_least = a_plain ? depth : m;
         const int64_t b_step = b_plain ? b_row : b_column, b_least = b_plain ? n : depth;
-        BLAS(gemm)
-        (CblasRowMajor, a_plain ? CblasNoTrans : CblasTrans, b_plain ? CblasNoTrans : CblasTrans, (int)m, (int)n,
-         (int)depth, alpha, a, (int)(a_step < a_least ? a_least : a_step), b,
-         (int)(b_step < b_least ? b_least : b_step), beta, c, (int)(c_row < n ? n : c_row));
+        BLAS(gemm)(CblasRowMajor, a_plain ? CblasNoTrans : CblasTrans, b_plain ? CblasNoTrans : CblasTrans, (int)m,
+                   (int)n, (int)depth, alpha, a, (int)(a_step < a_least ? a_least : a_step), b,
+                   (int)(b_step < b_least ? b_least : b_step), beta, c, (int)(c_row < n ? n : c_row));
         return;
     }
 #endif

@@ -12,8 +12,8 @@ static uint32_t theano_mrg_shifted(uint32_t x) {
 /* One step of a stream of MRG31k3p: a number from 1 to 2^31 - 1. */
 static int32_t theano_mrg_next(int32_t *s) {
     const uint32_t x12 = (uint32_t)s[1], x13 = (uint32_t)s[2], x21 = (uint32_t)s[3], x23 = (uint32_t)s[5];
-    const uint32_t y = theano_mrg_reduced(
-        ((x12 & 511u) << 22) + (x12 >> 9) + ((x13 & 16777215u) << 7) + (x13 >> 24), 2147483647u);
+    const uint32_t y =
+        theano_mrg_reduced(((x12 & 511u) << 22) + (x12 >> 9) + ((x13 & 16777215u) << 7) + (x13 >> 24), 2147483647u);
     const uint32_t new1 = theano_mrg_reduced(y + x13, 2147483647u);
     uint32_t new2 = theano_mrg_reduced(theano_mrg_shifted(x23) + x23, 2147462579u);
     new2 = theano_mrg_reduced(new2 + theano_mrg_shifted(x21), 2147462579u);
@@ -105,9 +105,7 @@ static uint64_t theano_pcg_next(uint64_t *s) {
     return turns ? mixed >> turns | mixed << (64 - turns) : mixed;
 }
 
-static double theano_pcg_real(uint64_t *s) {
-    return (double)(theano_pcg_next(s) >> 11) / 9007199254740992.0;
-}
+static double theano_pcg_real(uint64_t *s) { return (double)(theano_pcg_next(s) >> 11) / 9007199254740992.0; }
 
 /* The category that a number falls into: the first whose running sum exceeds it; past the sum the last possible one
  * where `closed` is set, and otherwise none: -1. */

@@ -22,8 +22,7 @@ static double theano_special_psi(double x, int unused) {
     y = 1 / (x * x);
     return sum + log(x) - 0.5 / x -
            y * (1.0 / 12 -
-                y * (1.0 / 120 -
-                     y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132 - y * (691.0 / 32760 - y / 12))))));
+                y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132 - y * (691.0 / 32760 - y / 12))))));
 }
 
 /* Halley's method, from an approximation of two digits; q is from 0 to 1. */
