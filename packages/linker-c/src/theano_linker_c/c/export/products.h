@@ -48,12 +48,56 @@ static void NAME(theano_gemv)(int64_t m, int64_t n, REAL alpha, const REAL *a, i
     }
 }
 
+/* sums += a b for four rows of a and a panel of sixteen columns of b. With compilers that know vectors the sums stay in
+ * registers. */
+static void NAME(theano_tile)(int64_t terms, const REAL *a, const int64_t *rows, int64_t a_column, const REAL *panel,
+                              REAL *sums) {
+#if defined(__GNUC__)
+    typedef REAL vector __attribute__((vector_size(32)));
+    enum { PER_VECTOR = 32 / sizeof(REAL), VECTORS = 16 / PER_VECTOR };
+    for (int part = 0; part < VECTORS; part += 2) {
+        vector s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0}, x, y;
+        const REAL *p = panel + part * PER_VECTOR;
+        for (int64_t k = 0; k < terms; k++, p += 16) {
+            const REAL *at = a + k * a_column;
+            const REAL f0 = at[rows[0]], f1 = at[rows[1]], f2 = at[rows[2]], f3 = at[rows[3]];
+            memcpy(&x, p, sizeof x);
+            memcpy(&y, p + PER_VECTOR, sizeof y);
+            s0 += f0 * x;
+            t0 += f0 * y;
+            s1 += f1 * x;
+            t1 += f1 * y;
+            s2 += f2 * x;
+            t2 += f2 * y;
+            s3 += f3 * x;
+            t3 += f3 * y;
+        }
+        REAL *to = sums + part * PER_VECTOR;
+        memcpy(to, &s0, sizeof s0);
+        memcpy(to + PER_VECTOR, &t0, sizeof t0);
+        memcpy(to + 16, &s1, sizeof s1);
+        memcpy(to + 16 + PER_VECTOR, &t1, sizeof t1);
+        memcpy(to + 32, &s2, sizeof s2);
+        memcpy(to + 32 + PER_VECTOR, &t2, sizeof t2);
+        memcpy(to + 48, &s3, sizeof s3);
+        memcpy(to + 48 + PER_VECTOR, &t3, sizeof t3);
+    }
+#else
+    for (int j = 0; j < 64; j++)
+        sums[j] = 0;
+    for (int64_t k = 0; k < terms; k++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 16; j++)
+                sums[16 * i + j] += a[k * a_column + rows[i]] * panel[16 * k + j];
+#endif
+}
+
 /* c = alpha * a b + beta * c; c is not read where beta is 0. Sixteen columns of b are copied together, and four rows of
  * a are multiplied with them at a time. */
 static void NAME(theano_gemm)(int64_t m, int64_t n, int64_t depth, REAL alpha, const REAL *a, int64_t a_row,
                               int64_t a_column, const REAL *b, int64_t b_row, int64_t b_column, REAL beta, REAL *c,
                               int64_t c_row, int64_t c_column) {
-    enum { ROWS = 4, COLUMNS = 16, DEPTH = 128 };
+    enum { ROWS = 4, COLUMNS = 16, DEPTH = 256 };
     REAL panel[DEPTH * COLUMNS];
 #ifdef THEANO_CBLAS
     if (m > 0 && n > 0 && depth > 0 && c_column == 1 && (a_row == 1 || a_column == 1) &&
@@ -79,14 +123,11 @@ static void NAME(theano_gemm)(int64_t m, int64_t n, int64_t depth, REAL alpha, c
                     panel[k * COLUMNS + j] = j < width ? b[(begin + k) * b_row + (first + j) * b_column] : 0;
             for (int64_t top = 0; top < m; top += ROWS) {
                 const int64_t rows = m - top < ROWS ? m - top : ROWS;
-                REAL sums[ROWS][COLUMNS] = {{0}};
-                for (int64_t k = 0; k < terms; k++)
-                    for (int i = 0; i < ROWS; i++) {
-                        const int64_t row = top + (i < rows ? i : 0);
-                        const REAL factor = a[row * a_row + (begin + k) * a_column];
-                        for (int j = 0; j < COLUMNS; j++)
-                            sums[i][j] += factor * panel[k * COLUMNS + j];
-                    }
+                int64_t starts[ROWS];
+                REAL sums[ROWS][COLUMNS];
+                for (int i = 0; i < ROWS; i++)
+                    starts[i] = (top + (i < rows ? i : 0)) * a_row + begin * a_column;
+                NAME(theano_tile)(terms, a, starts, a_column, panel, &sums[0][0]);
                 for (int64_t i = 0; i < rows; i++)
                     for (int64_t j = 0; j < width; j++)
                         c[(top + i) * c_row + (first + j) * c_column] += alpha * sums[i][j];
