@@ -12,7 +12,7 @@ import theano.tensor as T
 from .harness import Exported, check
 
 RNG = np.random.default_rng(17)
-EDGES = np.array([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.nan])
+EDGES = np.array([0.0, 1.0, 2.0, 0.5, np.inf, np.nan])
 
 
 class TestSpecial(unittest.TestCase):
@@ -26,6 +26,12 @@ class TestSpecial(unittest.TestCase):
         values = np.concatenate([RNG.uniform(-20, 30, 300), np.exp(RNG.uniform(-18, 5, 300)), RNG.uniform(-1, 1, 300)])
         with np.errstate(all="ignore"):
             check(f, (values,), (EDGES,), tolerance=2e-12)
+
+    def test_poles(self) -> None:
+        """Releases of SciPy differ in what gamma is where it has no value: infinite or NaN, but no number."""
+        x = T.dvector("x")
+        (found,) = Exported(theano.function([x], T.gamma(x)))([-1.0, -2.0, -np.inf])
+        self.assertFalse(np.isfinite(found).any(), found)
 
     def test_two_arguments(self) -> None:
         """Incomplete gamma and beta functions, and their gradients."""
