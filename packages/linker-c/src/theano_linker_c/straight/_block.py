@@ -227,6 +227,31 @@ class Block:
             raise self.refuse(text, mend)
         self.line(self.fail(text))
 
+    def spread(
+        self, x: CArray, shape: Sequence[Length], broadcastable: Sequence[bool], text: str
+    ) -> tuple[list[Length], list[Length]]:
+        """Return the strides of an array that is spread over a shape, and the shape, with what the array tells of it.
+
+        Parameters
+        ----------
+        x : CArray
+            Has the last dimensions of the shape; those that broadcast have length 1.
+        shape : sequence of Length
+        broadcastable : sequence of bool
+            Of the dimensions of x.
+        text : str
+            What is wrong where lengths differ.
+        """
+        found, offset = list(shape), len(shape) - x.ndim
+        strides = [ZERO] * offset
+        for axis, fixed in enumerate(broadcastable):
+            if fixed:
+                self.same(x.shape[axis], ONE, f"axis {axis} of the values broadcasts, and has not length 1")
+            else:
+                found[axis + offset] = self.same(found[axis + offset], x.shape[axis], f"{text} along axis {axis}")
+            strides.append(ZERO if fixed else x.strides[axis])
+        return strides, found
+
     # ---- numbers
 
     def length(self, text: str) -> Length:

@@ -312,15 +312,9 @@ def _write(kernel: IndexWriteKernel, block: Block, inputs: Sequence[CArray]) -> 
     x, part = inputs[:2]
     region = _Walk(kernel, block, inputs).region()
     shape = region.full_shape
-    offset = len(shape) - part.ndim
-    strides = [ZERO] * offset
-    for axis in range(part.ndim):
-        if kernel.broadcastable[axis]:
-            block.same(part.shape[axis], ONE, f"axis {axis} of the values broadcasts, and has not length 1")
-            strides.append(ZERO)
-        else:
-            block.same(part.shape[axis], shape[axis + offset], "the values have not the shape of the part they are for")
-            strides.append(part.strides[axis])
+    strides, _ = block.spread(
+        part, shape, kernel.broadcastable, "the values and the part they are for differ in length"
+    )
     made = block.result(0, x.dtype, x.shape, (0,))
     if made.pointer != x.pointer:
         _copy_all(block, x, made)

@@ -122,17 +122,7 @@ def _full(kernel: FullKernel, block: Block, inputs: Sequence[CArray]) -> list[CA
     shape = [block.number(number) for number in numbers]
     for length in shape:
         block.at_least(length, 0, "a length is negative")
-    offset = len(shape) - x.ndim
-    strides = [ZERO] * offset
-    for axis in range(x.ndim):
-        if kernel.broadcastable[axis]:
-            block.same(x.shape[axis], ONE, f"axis {axis} of the value broadcasts, and has not length 1")
-            strides.append(ZERO)
-        else:
-            shape[axis + offset] = block.same(
-                shape[axis + offset], x.shape[axis], f"the value and the result differ in length along axis {axis}"
-            )
-            strides.append(x.strides[axis])
+    strides, shape = block.spread(x, shape, kernel.broadcastable, "the value and the result differ in length")
     made = block.result(0, kernel.dtype, shape)
     with block.loops(block.nest(shape, (), [strides, made.strides])) as (a, b):
         block.line(made.store(b, x.load(a)))

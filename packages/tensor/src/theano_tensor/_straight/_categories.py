@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from theano_graph import Apply
@@ -45,6 +46,16 @@ class _Rows:
         at = f"({self.draw} * {self.rows.atom} + {self.row}) * {self.numbers.strides[0].atom}"
         self.block.line(f"const double {self.u} = {self.numbers.load(at).text};")
 
+    @contextmanager
+    def each_draw(self) -> Iterator[None]:
+        """Write the loops over rows and over draws, with what each begins with."""
+        block, places = self.block, self.places()
+        with block.block(f"for (int64_t {self.row} = 0; {self.row} < {self.rows}; {self.row}++)"):
+            self.begin_row(places)
+            with block.block(f"for (int64_t {self.draw} = 0; {self.draw} < {self.draws}; {self.draw}++)"):
+                self.uniform()
+                yield
+
     def category(self, number: str, closed: str) -> str:
         """Return the call that finds the category of a number."""
         return self.block.call("theano_category", self.p, self.k, number, closed)
@@ -60,16 +71,12 @@ def _counts(node: Apply[MultinomialFromUniform], block: Block, inputs: Sequence[
     made = block.result(0, rows.dtype, (rows.rows, rows.k))
     with block.loops(block.nest(made.shape, (made,))) as (at,):
         block.line(made.store(at, CValue("0", rows.dtype, 0)))
-    places = rows.places()
-    with block.block(f"for (int64_t {rows.row} = 0; {rows.row} < {rows.rows}; {rows.row}++)"):
-        rows.begin_row(places)
-        with block.block(f"for (int64_t {rows.draw} = 0; {rows.draw} < {rows.draws}; {rows.draw}++)"):
-            rows.uniform()
-            j = block.fresh("j")
-            block.line(f"const int64_t {j} = {rows.category(rows.u, f'{rows.total} > {1 - SLACK!r}')};")
-            at = f"{rows.row} * {rows.k.atom} + {j}"
-            one = CValue(f"({made.load(at).text} + 1)", rows.dtype)
-            block.line(f"if ({j} >= 0) {made.store(at, one)}")
+    with rows.each_draw():
+        j = block.fresh("j")
+        block.line(f"const int64_t {j} = {rows.category(rows.u, f'{rows.total} > {1 - SLACK!r}')};")
+        at = f"{rows.row} * {rows.k.atom} + {j}"
+        one = CValue(f"({made.load(at).text} + 1)", rows.dtype)
+        block.line(f"if ({j} >= 0) {made.store(at, one)}")
     return [made]
 
 
@@ -79,17 +86,13 @@ def _chosen(node: Apply[ChoiceFromUniform], block: Block, inputs: Sequence[CArra
     most = f"{rows.draws.atom} == 0 || {rows.k.atom} > 0" if node.op.replace else f"{rows.draws.atom} <= {rows.k.atom}"
     block.check(most, "there are not so many categories")
     made = block.result(0, rows.dtype, (rows.rows, rows.draws))
-    places = rows.places()
-    with block.block(f"for (int64_t {rows.row} = 0; {rows.row} < {rows.rows}; {rows.row}++)"):
-        rows.begin_row(places)
-        with block.block(f"for (int64_t {rows.draw} = 0; {rows.draw} < {rows.draws}; {rows.draw}++)"):
-            rows.uniform()
-            j = block.fresh("j")
-            block.line(f"int64_t {j} = 0;")
-            with block.block(f"if ({rows.total} > 0)"):
-                (_with if node.op.replace else _without)(rows, j)
-            at = f"{rows.row} * {rows.draws.atom} + {rows.draw}"
-            block.line(made.store(at, CValue(j, "int64")))
+    with rows.each_draw():
+        j = block.fresh("j")
+        block.line(f"int64_t {j} = 0;")
+        with block.block(f"if ({rows.total} > 0)"):
+            (_with if node.op.replace else _without)(rows, j)
+        at = f"{rows.row} * {rows.draws.atom} + {rows.draw}"
+        block.line(made.store(at, CValue(j, "int64")))
     return [made]
 
 
