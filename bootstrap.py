@@ -5,7 +5,7 @@
     python3 bootstrap.py test  [options of tox, for example: -e graph]
     python3 bootstrap.py bench [options of the benchmarks]
 
-It needs Python 3.11, 3.12 or 3.13 and the standard library alone. Nothing outside this folder is changed.
+It needs Python 3.11 to 3.15 and the standard library alone. Nothing outside this folder is changed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ package index can be reached."""
 def find_python() -> str | None:
     """Find an interpreter that is neither too old nor too new."""
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
-    for version in ("3.13", "3.12", "3.11"):
+    for version in ("3.13", "3.12", "3.11", "3.14", "3.15"):
         found = shutil.which("python" + version)
         for candidate in ([found] if found else []) + glob.glob(f"{pyenv}/versions/{version}.*/bin/python"):
             if run_quietly([candidate, "--version"])[0]:
@@ -48,11 +48,11 @@ def find_python() -> str | None:
 
 def check_version() -> None:
     """Go on with a Python that fits, or say what is needed."""
-    if (3, 11) <= sys.version_info[:2] <= (3, 13):
+    if (3, 11) <= sys.version_info[:2] <= (3, 15):
         return
     found = find_python()
     if found is None:
-        sys.exit("bootstrap: Python 3.11, 3.12 or 3.13 is needed; this is %d.%d." % sys.version_info[:2])  # noqa: UP031
+        sys.exit("bootstrap: Python 3.11 to 3.15 is needed; this is %d.%d." % sys.version_info[:2])  # noqa: UP031
     os.execv(found, [found, *sys.argv])
 
 
@@ -78,7 +78,7 @@ def try_each(commands: list[list[str]]) -> tuple[bool, str]:
 
 def make_environment() -> None:
     """Make `.venv`, unless there is one that works."""
-    if run_quietly([VENV_PYTHON, "-c", "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))"])[0]:
+    if run_quietly([VENV_PYTHON, "-c", "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 15))"])[0]:
         return
     if os.path.isdir(VENV) and os.listdir(VENV) and not os.path.exists(os.path.join(VENV, "pyvenv.cfg")):
         sys.exit("bootstrap: .venv exists and is no virtual environment. To mend: move it away.")

@@ -41,7 +41,7 @@ def metadata_problems(item: Layer, metadata: Message) -> Iterator[str]:
         "Name": item.distribution,
         "Version": version,
         "License-Expression": "BSD-3-Clause",
-        "Requires-Python": "<3.14,>=3.11",
+        "Requires-Python": "<3.16,>=3.11",
         "License-File": "LICENSE",
     }
     for key, value in expected.items():

@@ -56,7 +56,7 @@ def main() -> None:
             passed &= check_with_pyright(item.folder / PROGRAMS[name])
     if not sys.argv[1:]:
         scripts = [name for name in SCRIPTS if (ROOT / name).suffix == ".py" or any((ROOT / name).rglob("*.py"))]
-        passed &= check("scripts", scripts, os.pathsep.join(("docs", "examples", "benchmarks")))
+        passed &= check("scripts", scripts, os.pathsep.join(("docs", "examples", "benchmarks", "tools/cluster")))
     sys.exit(int(not passed))
 
 

@@ -1,7 +1,8 @@
 """Builds the C runtime where a C compiler is at hand, and goes on without it where none is.
 
 Set ``THEANO_REQUIRE_EXTENSION=1`` to make a failed build an error, as for wheels that are to be published, and
-``THEANO_PURE=1`` to build a wheel without the runtime, for all systems.
+``THEANO_PURE=1`` to build a wheel without the runtime, for all systems. ``THEANO_FREE_THREADING=1`` builds one that
+does not need the interpreter's lock, for Pythons that are built without it (3.13t and later); an experiment.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def extensions() -> list[Extension]:
             SOURCES,
             depends=HEADERS,
             include_dirs=include,
+            define_macros=[("THEANO_FREE_THREADING", "1")] if is_set("THEANO_FREE_THREADING") else [],
             extra_compile_args=flags,
             extra_link_args=["-pthread"],
             libraries=["m"],
