@@ -1,7 +1,8 @@
-"""Exported C beside the same functions called from Python: a net, a recurrent net, a hierarchical density.
+"""Exported C beside the same functions called from Python: nets, a recurrent net, a hierarchical density.
 
-C is compiled by gcc with ``-O3 -march=native`` and called with ctypes, which takes about a microsecond. CasADi's C is
-that of the density, differentiated there.
+C is compiled by gcc with ``-O3``, then for this very processor, then with products by CBLAS (where ``cblas.h`` is
+installed), and called with ctypes, which takes about a microsecond. CasADi's C is that of the density, differentiated
+there, compiled as the second one.
 """
 
 from __future__ import annotations
@@ -20,42 +21,83 @@ import mlp
 import numpy
 from harness import OURS, Options, Row, compare, peer
 
-C, CASADI = "exported C", "casadi's C"
-_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
+C, NATIVE, CBLAS, CASADI = "exported C", "C, -march=native", "C with CBLAS", "casadi's C"
+_FLAGS = ("-O3", "-shared", "-fPIC")
+_OWN = ("-march=native",)
+#: Arguments for the compiler, and libraries.
+_WAYS = {C: ((), ()), NATIVE: (_OWN, ()), CBLAS: ((*_OWN, "-DTHEANO_CBLAS"), ("-lopenblas",))}
 _FEATURES, _UNITS, _STEPS = 32, 64, 20
 
 
-def compiled(sources: Sequence[str], output: str) -> ctypes.CDLL:
+def compiled(
+    sources: Sequence[str], output: str, flags: Sequence[str] = (), libraries: Sequence[str] = ()
+) -> ctypes.CDLL:
     """Compile files of C and load them."""
-    subprocess.run(["gcc", *_FLAGS, "-o", output, *sources, "-lm"], check=True)
+    command = ["gcc", *_FLAGS, *flags, "-o", output, *sources, *libraries, "-lm"]
+    subprocess.run(command, check=True, capture_output=True)
     return ctypes.CDLL(output)
 
 
-def exported(fn: Any, values: Sequence[Any]) -> Callable[[], object]:
-    """Return a call of the exported function with these values; its arrays and state live as long as the call."""
+def exported(fn: Any, values: Sequence[Any]) -> dict[str, Callable[[], object] | None]:
+    """Return calls of the exported function with these values, None where it cannot be compiled so."""
     import theano
 
     inputs = [item.variable for item in fn.maker.inputs if not item.implicit]
     shapes = {x: numpy.shape(value) for x, value in zip(inputs, values, strict=True)}
+    calls: dict[str, Callable[[], object] | None] = {}
+    shared = fn.get_shared()
+    first = [variable.get_value() for variable in shared]
     with tempfile.TemporaryDirectory() as folder:
         stem = os.path.join(folder, "model")
-        made = theano.export_c(fn, stem, shapes=shapes, static=True)
-        with open(f"{stem}_size.c", "w", encoding="utf-8") as file:
-            file.write('#include "model.h"\nlong long model_size(void) { return (long long)sizeof(model_state); }\n')
-        library = compiled([f"{stem}.c", f"{stem}_size.c"], f"{stem}.so")
+        try:
+            # Tables of a million numbers take compilers long: the values are put into the state here.
+            for variable, value in zip(shared, first, strict=True):
+                variable.set_value(numpy.zeros_like(value))
+            description = theano.export_c(fn, stem, shapes=shapes, static=True).description
+        finally:
+            for variable, value in zip(shared, first, strict=True):
+                variable.set_value(value)
+        with open(f"{stem}_state.c", "w", encoding="utf-8") as file:
+            file.write(_state_source([parameter["name"] for parameter in description["state"]]))
+        for number, (way, (flags, libraries)) in enumerate(_WAYS.items()):
+            try:
+                library = compiled([f"{stem}.c", f"{stem}_state.c"], f"{stem}_{number}.so", flags, libraries)
+            except subprocess.CalledProcessError:
+                if way != CBLAS:
+                    raise
+                calls[way] = None
+                continue
+            calls[way] = _bound(library, description, first, values)
+    return calls
+
+
+def _state_source(names: Sequence[str]) -> str:
+    """Return C functions that tell how long the state is, and where its variables are."""
+    places = "".join(f"    if (k == {k}) return (void *)state->{name};\n" for k, name in enumerate(names))
+    return (
+        '#include "model.h"\nlong long model_size(void) { return (long long)sizeof(model_state); }\n'
+        f"void *model_place(model_state *state, int k) {{\n{places}    return NULL;\n}}\n"
+    )
+
+
+def _bound(library: ctypes.CDLL, description: Any, first: Sequence[Any], values: Sequence[Any]) -> Callable[[], object]:
+    """Return a call with these values of shared variables and inputs; its arrays live as long as the call."""
     library.model_size.restype = ctypes.c_longlong
     state = numpy.zeros(library.model_size() // 8 + 8, "float64")
     library.model_init(ctypes.c_void_p(state.ctypes.data))
-    if made.description["state_file"]:
-        raise ValueError("the state is too large for this benchmark")
+    library.model_place.restype = ctypes.c_void_p
+    for k, (parameter, value) in enumerate(zip(description["state"], first, strict=True)):
+        array = numpy.asarray(value, parameter["dtype"], order="C")
+        place = library.model_place(ctypes.c_void_p(state.ctypes.data), ctypes.c_int(k))
+        ctypes.memmove(place, array.ctypes.data, array.nbytes)
     arguments: list[Any] = [ctypes.c_void_p(state.ctypes.data)]
     kept: list[Any] = [state, library]
-    for parameter, value in zip(made.description["arguments"], values, strict=True):
+    for parameter, value in zip(description["arguments"], values, strict=True):
         array = numpy.asarray(value, parameter["dtype"], order="C")
         kept.append(array)
         number = numpy.ctypeslib.as_ctypes_type(array.dtype)
         arguments.append(ctypes.c_void_p(array.ctypes.data) if parameter["shape"] else number(array.item()))
-    for parameter in made.description["results"]:
+    for parameter in description["results"]:
         kept.append(numpy.zeros(parameter["shape"], parameter["dtype"]))
         arguments.append(ctypes.c_void_p(kept[-1].ctypes.data))
     library.model.argtypes = [type(argument) for argument in arguments]
@@ -68,8 +110,8 @@ def _call(function: Any, arguments: Sequence[Any], kept: Sequence[Any]) -> Any:
     return kept[-1]
 
 
-def prediction() -> tuple[Any, list[Any]]:
-    """Return the prediction of the net of `mlp`."""
+def prediction(count: int) -> tuple[Any, list[Any]]:
+    """Return the prediction of the net of `mlp`, for so many examples."""
     import theano
     import theano.tensor as T
 
@@ -78,7 +120,28 @@ def prediction() -> tuple[Any, list[Any]]:
     h = x
     for k in range(0, len(parameters) - 2, 2):
         h = T.tanh(T.dot(h, parameters[k]) + parameters[k + 1])
-    return theano.function([x], T.nnet.softmax(T.dot(h, parameters[-2]) + parameters[-1])), [mlp.data()[0]]
+    return theano.function([x], T.nnet.softmax(T.dot(h, parameters[-2]) + parameters[-1])), [mlp.data()[0][:count]]
+
+
+def convolutional_step() -> tuple[Any, list[Any]]:
+    """Return a step of training of LeNet, with 64 images."""
+    import theano
+    import theano.tensor as T
+    from theano.tensor.signal.pool import pool_2d
+
+    rng = numpy.random.default_rng(4)
+    x, y = T.ftensor4("x"), T.ivector("y")
+    shapes = (20, 1, 5, 5), (50, 20, 5, 5), (800, 500), (500, 10)
+    weights = [theano.shared((rng.normal(size=shape) / 10).astype("float32")) for shape in shapes]
+    h = x
+    for filters in weights[:2]:
+        h = pool_2d(T.nnet.relu(T.nnet.conv2d(h, filters)), (2, 2), ignore_border=True)
+    p = T.nnet.softmax(T.tanh(h.flatten(2).dot(weights[2])).dot(weights[3]))
+    cost = T.nnet.categorical_crossentropy(p, y).mean()
+    rate = numpy.float32(0.01)
+    updates = [(w, w - rate * g) for w, g in zip(weights, T.grad(cost, weights), strict=True)]
+    images = rng.normal(size=(64, 1, 28, 28)).astype("float32")
+    return theano.function([x, y], cost, updates=updates), [images, rng.integers(0, 10, 64).astype("int32")]
 
 
 def recurrent_net() -> tuple[Any, list[Any]]:
@@ -126,7 +189,7 @@ def casadi_density() -> Callable[[], object]:
         os.chdir(folder)
         try:
             source = function.generate("density.c")
-            library = compiled([source], os.path.join(folder, "density.so"))
+            library = compiled([source], os.path.join(folder, "density.so"), _OWN)
         finally:
             os.chdir(before)
     values = [numpy.atleast_1d(numpy.asarray(v, "float64")) for v in hierarchical.point()]
@@ -141,16 +204,19 @@ def run(options: Options) -> list[Row]:
     """Measure a call of each."""
     if shutil.which("gcc") is None:
         return [Row("exported C", {OURS: "there is no gcc"})]
+    density = (hierarchical.symbolic("theano", None), hierarchical.point())
     cases = {
-        "prediction of a perceptron 784-512-512-10, 128 examples": prediction(),
+        "prediction of a perceptron 784-512-512-10, one example": prediction(1),
+        "the same, 128 examples": prediction(128),
         "a training step of that perceptron": (mlp.symbolic_step("theano", None), list(mlp.data())),
+        "a training step of LeNet, 64 images": convolutional_step(),
         f"a gated recurrent unit, {_STEPS} steps of {_UNITS} units": recurrent_net(),
-        "hierarchical density and gradient": (hierarchical.symbolic("theano", None), hierarchical.point()),
+        "hierarchical density and gradient": density,
     }
     rows = []
     for case, (fn, values) in cases.items():
-        contenders: dict[str, Callable[[], object] | None] = {OURS: partial(fn, *values), C: exported(fn, values)}
-        if fn is cases["hierarchical density and gradient"][0]:
+        contenders: dict[str, Callable[[], object] | None] = {OURS: partial(fn, *values), **exported(fn, values)}
+        if fn is density[0]:
             contenders[CASADI] = None if peer("casadi") is None else casadi_density()
         rows.append(Row(f"{case}: called from Python, and exported", compare(contenders, options)))
     return rows

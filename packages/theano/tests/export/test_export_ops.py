@@ -96,6 +96,12 @@ class TestSorting(unittest.TestCase):
         value[1, 2, 0] = np.nan
         check(theano.function([x, i], out), (value, RNG.integers(0, 9, (5, 4)).astype("uint8")))
 
+    def test_float16(self) -> None:
+        """In the order of their numbers, not of their bits."""
+        x = T.TensorType("float16", (False,))("x")
+        out = [T.sort(x), T.argsort(x), T.topk(x, 2), T.extra_ops.Unique()(x), T.extra_ops.searchsorted(T.sort(x), x)]
+        check(theano.function([x], out), (np.array([1.5, -2, 65504, np.inf, -0.25, 1.5], "float16"),))
+
     def test_top(self) -> None:
         """The largest, and the smallest elements."""
         x, k = T.fmatrix("x"), T.lscalar("k")

@@ -13,6 +13,7 @@ from .._function import Function
 from ._body import write_body
 from ._casadi import casadi_files
 from ._files import as_json, description, embeds, header_text, source_text, state_bytes
+from ._words import is_taken
 
 __all__ = ["ExportedFunction", "export_c"]
 
@@ -94,6 +95,10 @@ def export_c(
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(
             compose(f"export_c: the function would be called `{name}`, which is no name in C", mend="use another path")
+        )
+    if is_taken(name):
+        raise ValueError(
+            compose(f"export_c: `{name}` means something else in C already", mend="use another path, like `my_model`")
         )
     if abi is not None:
         return _for_other_program(fn, stem, name, shapes or {}, abi, derivatives)

@@ -31,6 +31,9 @@ from ._interface import Names, Parameter, fixed_shape, spec_of, state_array
 
 __all__ = ["Body", "write_body"]
 
+#: More elements than any computer has memory for.
+_LARGEST = 1 << 48
+
 
 @record
 class Body:
@@ -92,7 +95,9 @@ class _Writer:
         import_straight_rules()
         self.frozen = frozen
         self.fn, self.maker, self.wiring = fn, fn.maker, fn.wiring
-        self.names = Names((name, *(f"{name}_{part}" for part in ("state", "init", "save", "load", "free", "message"))))
+        self.names = Names(
+            (name, *(f"{name}_{part}" for part in ("state", "init", "first", "save", "load", "free", "message")))
+        )
         self.shapes = shapes
         self.block = Block()
         self.arrays: dict[int, CArray] = {}
@@ -123,7 +128,7 @@ class _Writer:
         self._check_given(arguments)
         if static:
             self._refuse_unknown(arguments)
-        results = self._results()
+        results = self._results(cells)
         for _, cell in self.program.updates:
             if id(cell) not in cells:
                 raise NoStraightForm(
@@ -185,7 +190,7 @@ class _Writer:
                 )
             )
 
-    def _results(self) -> list[Parameter]:
+    def _results(self, cells: Mapping[int, int]) -> list[Parameter]:
         """Write the instructions, and what carries their results to the caller."""
         block, names = self.block, []
         targets: dict[int, Wanted] = {}
@@ -196,7 +201,7 @@ class _Writer:
             variable = item.variable
             dtype = spec_of(variable, "output").dtype
             targets.setdefault(register, Wanted(names[-1][0], dtype, None, Root("result", names[-1][0], dtype, ONE)))
-        emit_program(block, self.program, self.arrays, targets)
+        emit_program(block, self.program, self.arrays, targets, self._replaced(cells, targets))
         results = []
         for (name, label), register in zip(names, self.program.outputs, strict=True):
             array = self.arrays[register]
@@ -205,6 +210,15 @@ class _Writer:
             self._give(parameter, array)
             results.append(parameter)
         return results
+
+    def _replaced(self, cells: Mapping[int, int], targets: Mapping[int, Wanted]) -> dict[int, Wanted]:
+        """Return the memory of the state in which new values may be computed; those of results have other memory."""
+        found = {}
+        for register, cell in self.program.updates:
+            state = self.arrays.get(cells.get(id(cell), -1))
+            if state is not None and state.shape and register not in targets:
+                found[register] = Wanted(state.pointer, state.dtype, state.shape, state.root)
+        return found
 
     def _give(self, parameter: Parameter, array: CArray) -> None:
         block, name = self.block, parameter.name
@@ -222,7 +236,7 @@ class _Writer:
             block.line(f"{name}_shape[{axis}] = {length};")
 
     def _store(self, updates: Mapping[int, int]) -> None:
-        """Write new values into the state, after everything that can fail."""
+        """Write new values into the state, as far as they have not been computed there."""
         block, values = self.block, {}
         for target, source in updates.items():
             state, array = self.arrays[target], self.arrays[source]
@@ -248,6 +262,7 @@ class _Writer:
             mine = [root for root in block.roots if memory_type(root.dtype) == kind]
             offsets, total = arranged(mine, block.time + 1)
             arenas[kind] = total
+            _check_room(total, kind)
             pointers += [f"    {kind} *const {n} = state->arena_{kind} + {offset};" for n, offset in offsets.items()]
         if block.takes_memory:
             start = ["theano_memory *const memory = &state->memory;", "memory->now = memory->first;"]
@@ -269,6 +284,16 @@ class _Writer:
             frozenset(block.routines),
             tuple(block.messages),
             block.takes_memory,
+        )
+
+
+def _check_room(count: int, kind: str) -> None:
+    if count > _LARGEST:
+        raise NoStraightForm(
+            compose(
+                f"a call needs {count} elements of type {kind} for temporary arrays, more than a computer has",
+                mend="give smaller shapes, or export with unknown lengths: such calls tell that there is no memory",
+            )
         )
 
 

@@ -16,6 +16,7 @@ from ._body import Body
 from ._clean import portable
 from ._interface import Parameter
 from ._library import INDEPENDENT, definitions, memory_types
+from ._vectors import OPTIONS, vector_functions
 
 __all__ = ["EMBEDDED", "description", "header_text", "source_text", "state_bytes", "state_tag"]
 
@@ -66,8 +67,20 @@ def prototype(body: Body, name: str) -> str:
     return f"int {name}({', '.join(parts)})"
 
 
+def _shown(text: str) -> str:
+    """Return text without characters that only control how it is shown, and without halves of characters."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _string(text: str) -> str:
+    """Return a literal of C for a text, in UTF-8."""
+    plain = set(range(32, 127)) - set(b'"\\?')
+    parts = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode("utf-8", "backslashreplace"))
+    return f'"{"".join(parts)}"'
+
+
 def _comment(lines: Sequence[str]) -> list[str]:
-    safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    safe = [_shown(line).replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in lines]
     return ["/* " + safe[0], *(f" * {line}".rstrip() for line in safe[1:]), " */"]
 
 
@@ -110,7 +123,8 @@ def header_text(body: Body, name: str) -> str:
         "",
         "/* Give a new state its first values. */",
         f"void {name}_init({name}_state *state);",
-        "/* Write the variables of a state to a file, and read them again: 0, or -1 if that failed. */",
+        "/* Write the variables of a state to a file, and read them again: 0, or -1 if that failed. A file of other",
+        " * variables changes nothing; after one that is too short they have their first values. */",
         f"int {name}_save(const {name}_state *state, FILE *file);",
         f"int {name}_load({name}_state *state, FILE *file);",
         "/* Give back memory that calls have taken. */",
@@ -141,6 +155,8 @@ def source_text(body: Body, name: str) -> str:
         "#include <stdlib.h>",
         "#include <string.h>",
         *(["#ifdef THEANO_CBLAS", "#include <cblas.h>", "#endif"] if any("cblas_" in part for part in used) else []),
+        OPTIONS,
+        *vector_functions([text, *helpers, *used]),
         "",
         *([INDEPENDENT] if "THEANO_INDEPENDENT" in text else []),
         *tables,
@@ -194,7 +210,7 @@ def _table(name: str, value: Any) -> str:
 
 
 def _init(body: Body, name: str) -> list[str]:
-    lines = [f"void {name}_init({name}_state *state) {{"]
+    lines: list[str] = []
     tables: list[str] = []
     for s in body.states:
         if not s.shape:
@@ -205,18 +221,21 @@ def _init(body: Body, name: str) -> list[str]:
         else:
             tables.append(_table(f"{name}_first_{s.name}", s.value))
             lines.append(f"    memcpy(state->{s.name}, {name}_first_{s.name}, sizeof {name}_first_{s.name});")
+    first = [f"static void {name}_first({name}_state *state) {{", *lines, "}", ""] if lines else []
+    given = [f"    {name}_first(state);"] if lines else []
     if body.takes_memory:
-        lines.append("    state->memory.first = state->memory.now = NULL;")
-    if len(lines) == 1:
-        lines.append("    (void)state;")
-    return [*tables, *lines, "}", ""]
+        given.append("    state->memory.first = state->memory.now = NULL;")
+    given = given or ["    (void)state;"]
+    return [*tables, *first, f"void {name}_init({name}_state *state) {{", *given, "}", ""]
 
 
 def _save(body: Body, name: str) -> list[str]:
     tag = state_tag(body)
     place = {s.name: f"state->{s.name}" if s.shape else f"&state->{s.name}" for s in body.states}
     writes = [f"    if (fwrite({at}, sizeof state->{n}, 1, file) != 1)\n        return -1;" for n, at in place.items()]
-    reads = [f"    if (fread({at}, sizeof state->{n}, 1, file) != 1)\n        return -1;" for n, at in place.items()]
+    reads = [f"fread({at}, sizeof state->{n}, 1, file) != 1" for n, at in place.items()]
+    failed = " ||\n        ".join(reads)
+    read = [f"    if ({failed}) {{", f"        {name}_first(state);", "        return -1;", "    }"]
     unused = [] if body.states else ["    (void)state;"]
     return [
         f"int {name}_save(const {name}_state *state, FILE *file) {{",
@@ -230,7 +249,7 @@ def _save(body: Body, name: str) -> list[str]:
         "    char tag[16];",
         *unused,
         f'    if (fread(tag, 1, 16, file) != 16 || memcmp(tag, "{tag}", 16) != 0)\n        return -1;',
-        *reads,
+        *(read if reads else []),
         "    return 0;",
         "}",
         "",
@@ -254,7 +273,7 @@ def _free(body: Body, name: str) -> list[str]:
 
 def _messages(body: Body, name: str) -> list[str]:
     texts = ["no error", *(str(message) for message in body.messages)]
-    rows = [f"        {json.dumps(text)}," for text in texts]
+    rows = [f"        {_string(text)}," for text in texts]
     return [
         f"const char *{name}_message(int status) {{",
         "    static const char *const texts[] = {",

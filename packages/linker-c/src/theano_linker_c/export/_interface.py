@@ -14,16 +14,10 @@ from .._instructions._data import ArraySpec, array_spec_of
 from .._straight_modules import import_straight_rules
 from ..kernels import memory_type
 from ..straight import NoStraightForm, straight_value
+from ._words import is_taken
 
 __all__ = ["Parameter", "Names", "ExportError", "spec_of", "state_array"]
 
-#: Words that are no names of variables, besides those that the generated code itself uses.
-_TAKEN = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool complex
-    state memory arena file class template new delete this public private protected namespace operator try catch throw
-    using virtual friend export true false and or not xor main""".split()  # noqa: SIM905
-)
 _GENERATED = re.compile(r"[a-z]+\d+(_\w+)?")
 
 ExportError = NoStraightForm
@@ -112,9 +106,9 @@ class Names:
         name = re.sub(r"\W", "_", label or otherwise, flags=re.ASCII)
         if not name or name[0].isdigit() or name.startswith("_"):
             name = f"x{name}"
-        while name in self._used or name in _TAKEN or _GENERATED.fullmatch(name) or name.endswith("_shape"):
-            # More behind the number would look like a generated name still.
-            name = f"v_{name}" if re.match(r"[a-z]+\d+_", name) else f"{name}_"
+        while name in self._used or is_taken(name) or _GENERATED.fullmatch(name) or name.endswith("_shape"):
+            # With more behind it, it would look like a generated name, or one of the headers, still.
+            name = f"v_{name}" if is_taken(f"{name}_") or re.match(r"[a-z]+\d+_", name) else f"{name}_"
         self._used.add(name)
         return name
 

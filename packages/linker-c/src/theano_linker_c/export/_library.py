@@ -17,6 +17,9 @@ _REALS = (("float", "s"), ("double", "d"))
 #: Types in memory, for functions that are there for each of them.
 _KINDS = (*_REALS, *((f"{sign}int{bits}_t", "") for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _OF_ALL = ("theano_before", "theano_argsort")
+#: For functions that there are for each of several widths of vectors: bytes, rows of a tile, and what runs them.
+_VECTORS = ((64, 8, "avx512f"), (32, 6, "avx2,fma"), (16, 4, ""))
+_JOINED = 'optimize("fp-contract=fast")'
 
 #: Tells the compiler that the turns of the next loop may run at the same time, where it takes such a hint.
 INDEPENDENT = """\
@@ -53,11 +56,34 @@ def _functions() -> dict[str, str]:
         if "NAME(" not in part:
             found[name] = part
             continue
-        for kind, letter in _KINDS if name.startswith(_OF_ALL) else _REALS:
-            text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", part)
-            text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)
-            found[f"{name}_{kind}"] = re.sub(r"\bREAL\b", kind, text)
+        for version in _versions(part):
+            own = _FUNCTION.search(version)[1]  # type: ignore[index]
+            for kind, letter in _KINDS if name.startswith(_OF_ALL) else _REALS:
+                text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", version)
+                text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)
+                found[f"{own}_{kind}"] = re.sub(r"\bREAL\b", kind, text)
     return found
+
+
+def _versions(part: str) -> list[str]:
+    """Return the text of a function for each width of vectors, if it stands for several."""
+    if "THEANO_FOR_BYTES" not in part:
+        return [part]
+    return [_version(part, *how) for how in _VECTORS]
+
+
+def _version(part: str, width: int, rows: int, features: str) -> str:
+    """Return the text of a function for a width of vectors; products and sums may be joined in it."""
+    joined = "#if defined(__clang__)\n#pragma clang fp contract(fast)\n#endif"
+    text = re.sub(r" *\bTHEANO_JOINED\b", joined, part)
+    text = re.sub(r"\bTILE_ROWS\b", str(rows), re.sub(r"BYTES\b", str(width), text))
+    if not features:
+        own = f"#if defined(__GNUC__) && !defined(__clang__)\n__attribute__(({_JOINED}))\n#endif"
+        return text.replace(f"THEANO_FOR_{width}", own)
+    comment, _, rest = text.partition(f"THEANO_FOR_{width}\n")
+    target = f'target("{features}")'
+    own = f"#if defined(__clang__)\n__attribute__(({target}))\n#else\n__attribute__(({target}, {_JOINED}))\n#endif"
+    return f"{comment}#if defined(__GNUC__) && defined(__x86_64__)\n{own}\n{rest}\n#endif"
 
 
 def _parts(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._contract._cvalue import CValue, c_builtin, c_cast, c_helper
+from ._contract._cvalue import CValue, c_builtin, c_cast, c_helper, c_wrapped
 from ._contract._derivative import differentiable, zero_like
 from ._contract._dtypes import UNSIGNED_DTYPES, is_complex, is_discrete, part_dtype, upcast
 from ._contract._op import Arithmetic, BinaryScalarOp, UnaryScalarOp, arraywise, dtype_name, quiet
@@ -41,7 +41,7 @@ class Add(_Variadic):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Join with ``+``, or ``|`` for bool."""
-        return (" | " if result == "bool" else " + ").join(c_cast(arg, result) for arg in args)
+        return c_wrapped("|" if result == "bool" else "+", [c_cast(arg, result) for arg in args], result)
 
 
 class Mul(_Variadic):
@@ -51,13 +51,11 @@ class Mul(_Variadic):
     ufunc = np.multiply
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
-        """Join with ``*``, or ``&`` for bool; 16-bit unsigned numbers must not be promoted to a signed int."""
+        """Join with ``*``, or ``&`` for bool."""
         texts = [c_cast(arg, result) for arg in args]
         if is_complex(result):
             return reduce(lambda a, b: c_helper("mul", result, a, b), texts)
-        if result == "uint16":
-            texts = [f"(uint32_t){text}" for text in texts]
-        return (" & " if result == "bool" else " * ").join(texts)
+        return c_wrapped("&" if result == "bool" else "*", texts, result)
 
 
 class Sub(Arithmetic, BinaryScalarOp):
@@ -69,8 +67,7 @@ class Sub(Arithmetic, BinaryScalarOp):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Write the difference."""
-        a, b = (c_cast(arg, result) for arg in args)
-        return f"{a} - {b}"
+        return c_wrapped("-", [c_cast(arg, result) for arg in args], result)
 
 
 class Neg(Arithmetic, UnaryScalarOp):
@@ -84,7 +81,8 @@ class Neg(Arithmetic, UnaryScalarOp):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Write the negation."""
-        return f"-{args[0].text}"
+        text = args[0].text
+        return c_wrapped("-", [text], result) if is_discrete(result) else f"-{text}"
 
 
 class Abs(UnaryScalarOp):
@@ -110,7 +108,9 @@ class Abs(UnaryScalarOp):
             return c_helper("length", args[0].dtype, text)
         if result == "bool" or result in UNSIGNED_DTYPES:
             return text
-        return f"{text} < 0 ? -{text} : {text}" if is_discrete(result) else c_builtin("fabs", result, text)
+        if is_discrete(result):
+            return f"{text} < 0 ? {c_wrapped('-', [text], result)} : {text}"
+        return c_builtin("fabs", result, text)
 
 
 class Sgn(Arithmetic, UnaryScalarOp):
@@ -179,7 +179,7 @@ class Sqr(Arithmetic, UnaryScalarOp):
         x = args[0].text
         if is_complex(result):
             return c_helper("mul", result, x, x)
-        return f"(uint32_t){x} * (uint32_t){x}" if result == "uint16" else f"{x} * {x}"
+        return c_wrapped("*", [x, x], result)
 
 
 add = Add()

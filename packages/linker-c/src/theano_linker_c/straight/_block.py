@@ -321,17 +321,23 @@ class Block:
             size = size * length
         root = Root("temporary", name, dtype, size)
         root.begin = self.time
-        kind = memory_type(dtype)
         if size.known:
             self.roots.append(root)
         else:
             self.takes_memory = True
-            given = self.call("theano_take", "memory", f"(size_t)({size}) * sizeof({kind})")
-            self.line(f"{kind} *const {name} = ({kind} *){given};")
-            self.check(f"{name} != NULL", "there is not enough memory")
+            self.take(name, dtype, size, f"{memory_type(dtype)} *const ")
         if local:
             root.end = self.time
         return CArray(dtype, shape, contiguous_strides(shape), name, root)
+
+    def take(self, name: str, dtype: str, size: Length, declared: str = "") -> None:
+        """Write what takes memory whose size is known at run time only; the size in bytes may be too large for C."""
+        kind = memory_type(dtype)
+        numbers = [str(size.factor)] if size.factor != 1 else []
+        product = " * ".join([*numbers, *(f"(double){name}" for name in size.names)])
+        given = self.call("theano_take", "memory", f"{product} * sizeof({kind})")
+        self.line(f"{declared}{name} = ({kind} *){given};")
+        self.check(f"{name} != NULL", "there is not enough memory")
 
     def result(self, k: int, dtype: str, shape: Sequence[Length], donors: Sequence[int] = ()) -> CArray:
         """Return memory for a result of the present instruction.
@@ -349,13 +355,22 @@ class Block:
         assert self.step is not None, "results belong to an instruction"
         register = self.step.instruction.outputs[k]
         wanted = self.step.targets.get(register)
-        if wanted is not None and wanted.takes(dtype, shape):
+        if wanted is not None and wanted.takes(dtype, shape) and self._goes_along(wanted, shape, donors):
             return CArray(dtype, shape, contiguous_strides(shape), wanted.pointer, wanted.root)
         for i in donors:
             given = self.step.inputs[i]
             if shape and given.dtype == dtype and given.shape == shape and given.contiguous and self._dies(i):
                 return CArray(dtype, shape, contiguous_strides(shape), given.pointer, given.root)
         return self.allocate(dtype, shape)
+
+    def _goes_along(self, wanted: Place, shape: tuple[Length, ...], donors: Sequence[int]) -> bool:
+        """Tell whether the present instruction reads from memory for a result only elements that it then writes."""
+        assert self.step is not None
+        return all(
+            i in donors and x.pointer == wanted.pointer and x.shape == shape and x.contiguous
+            for i, x in enumerate(self.step.inputs)
+            if x.root is wanted.root
+        )
 
     def _dies(self, i: int) -> bool:
         """Tell whether nobody reads the memory of an input after the present instruction, but by that input."""

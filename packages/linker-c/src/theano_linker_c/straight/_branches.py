@@ -181,9 +181,7 @@ class _Result:
             for mine, length in zip(self.shape, value.shape, strict=True):
                 if not mine.known:
                     block.line(f"{mine} = {length};")
-            size = f"(size_t)({value.size}) * sizeof({self.kind})"
-            block.line(f"{self.pointer} = ({self.kind} *){block.call('theano_take', 'memory', size)};")
-            block.check(f"{self.pointer} != NULL", "there is not enough memory")
+            block.take(self.pointer, self.dtype, value.size)
         block.line(f"{self.kind} *const {self.places[side].pointer} = {self.pointer};")
 
     def store(self, side: int) -> None:

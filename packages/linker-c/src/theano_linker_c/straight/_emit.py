@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,12 +13,13 @@ from .._instructions._data import Instruction, Program
 from .._instructions._forms import KernelForm
 from .._perform import perform_runner
 from .._straight_modules import import_straight_rules
-from ..kernels import Kernel
+from ..kernels import ArrayRoutineKernel, FullKernel, Kernel
 from ..targets import Target
 from ._arrays import CArray, Root
 from ._block import Block, Place, Step
 from ._branches import Choice, Registers, Targets, arranged_branches, emit_choice
 from ._lengths import Length
+from ._replacing import emit_replacing
 from ._rules import straight_kernel, straight_op
 
 __all__ = ["STRAIGHT", "StraightTarget", "Wanted", "emit_program"]
@@ -71,7 +73,11 @@ class Wanted:
 
 
 def emit_program(
-    block: Block, program: Program, arrays: dict[int, CArray], targets: Mapping[int, Place] | None = None
+    block: Block,
+    program: Program,
+    arrays: dict[int, CArray],
+    targets: Mapping[int, Place] | None = None,
+    replaced: Mapping[int, Place] | None = None,
 ) -> dict[int, CArray]:
     """Write all instructions of a program.
 
@@ -84,6 +90,8 @@ def emit_program(
         Of the registers that are there at the beginning, besides constants; gets those of the others.
     targets : mapping of int to Place, optional
         Registers whose values should be put into given memory, where the rule for their node has a choice.
+    replaced : mapping of int to Place, optional
+        Registers whose values should be put into the memory of arrays, once nobody reads these any more.
 
     Returns
     -------
@@ -100,7 +108,7 @@ def emit_program(
         if isinstance(value, (np.ndarray, np.generic, int, float)):
             arrays[register] = block.constant(value)
     before = block.step
-    _emit(block, arranged_branches(program), arrays, targets or {})
+    emit_replacing(block, program, arranged_branches(program), arrays, targets or {}, replaced or {}, _emit)
     block.step = before
     return arrays
 
@@ -156,10 +164,23 @@ def _results(block: Block, instruction: Instruction, inputs: Sequence[CArray]) -
     return rule(node, block, inputs)
 
 
+def _fills(instruction: Instruction, inputs: Sequence[CArray]) -> bool:
+    """Tell whether an array is filled that may be large though its operands are not."""
+    kernel = instruction.form.kernel if isinstance(instruction.form, KernelForm) else None
+    if isinstance(kernel, FullKernel):
+        return math.prod(max(int(x.value), 0) for x in inputs[1:]) > _FOLDED
+    if not isinstance(kernel, ArrayRoutineKernel) or kernel.task not in ("arange", "eye"):
+        return False
+    first, second, third = (int(x.value) for x in inputs)
+    return (first * second if kernel.task == "eye" else (second - first) // (third or 1)) > _FOLDED
+
+
 def _folded(block: Block, instruction: Instruction, inputs: Sequence[CArray]) -> list[CArray] | None:
     """Compute what is known when the code is generated; None where that cannot be done."""
     node = instruction.node
     if not inputs or any(x.value is None for x in inputs) or sum(x.value.size for x in inputs) > _FOLDED:
+        return None
+    if _fills(instruction, inputs):
         return None
     try:
         values = perform_runner(node)([np.array(x.value) for x in inputs])

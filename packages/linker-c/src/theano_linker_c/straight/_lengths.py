@@ -40,7 +40,7 @@ class Length:
 
     def __str__(self) -> str:
         if not self.names:
-            return str(self.factor)
+            return "(-9223372036854775807 - 1)" if self.factor == -(2**63) else str(self.factor)
         names = " * ".join(self.names)
         if self.factor == 1:
             return names

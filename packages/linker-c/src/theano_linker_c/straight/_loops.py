@@ -16,7 +16,7 @@ from theano_graph import Variable
 from .._instructions._data import Program, array_spec_of
 from ..kernels import memory_type
 from ..program._loop import LoopSpec, ResultKind
-from ..scalar import CValue, c_type
+from ..scalar import CValue, add, c_cast, c_type
 from ._arrays import CArray, Root, contiguous_strides
 from ._block import Block, Place
 from ._bodies import Body, RowPlace
@@ -192,9 +192,7 @@ class _Output:
         with block.block(f"if ({writer.step} == 0)"):
             for mine, x in pairs:
                 block.line(f"{mine} = {x};")
-            size = f"(size_t)({product_of(self._whole())}) * sizeof({self.kind})"
-            block.line(f"{self.pointer} = ({self.kind} *){block.call('theano_take', 'memory', size)};")
-            block.check(f"{self.pointer} != NULL", "there is not enough memory")
+            block.take(self.pointer, self.dtype, product_of(self._whole()))
             block.line(f"{writer.memory} = {block.call('theano_remember', 'memory')};")
         for mine, x in pairs:
             block.check(f"{mine} == {x.atom}", self.text)
@@ -269,8 +267,8 @@ class _Sum:
         for a, b in zip(total.shape, value.shape, strict=True):
             block.same(a, b, "steps of a loop give values of different shapes, which are added")
         with block.loops(block.nest(total.shape, (total, value))) as (at, place):
-            joined = "|" if total.dtype == "bool" else "+"
-            text = f"({c_type(total.dtype)})({total.load(at).text} {joined} {value.load(place).text})"
+            terms = [CValue(c_cast(x, total.dtype), total.dtype) for x in (total.load(at), value.load(place))]
+            text = f"({c_type(total.dtype)})({add.c_expression(terms, total.dtype)})"
             block.line(total.store(at, CValue(text, total.dtype)))
 
     def allocate(self) -> list[str]:

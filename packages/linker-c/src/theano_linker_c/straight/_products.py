@@ -13,10 +13,12 @@ from ._block import Block
 from ._lengths import ONE, ZERO, Length
 from ._rules import straight_kernel
 
-__all__: list[str] = []
+__all__ = ["product_room"]
 
 #: Products of so few multiplications are written as loops where they stand.
 _SMALL = 512
+#: So many rows, of so many elements, of a left factor are copied together, and at most so many more.
+_PANEL, _TILE = 256, 8
 _KINDS = {"float32": "float", "float64": "double"}
 
 
@@ -113,8 +115,28 @@ def _write(
         arguments = (columns, terms, factor, b, right[2], right[1], a, left[2], rest, c, steps[1])
         block.line(block.call(f"theano_gemv_{kind}", *arguments) + ";")
     else:
-        operands = (a, left[1], left[2], b, right[1], right[2], rest, c, steps[0], steps[1])
+        room = product_room(block, dtype, rows, terms, left[2])
+        operands = (a, left[1], left[2], b, right[1], right[2], rest, c, steps[0], steps[1], room)
         block.line(block.call(f"theano_gemm_{kind}", rows, columns, terms, factor, *operands) + ";")
+
+
+def product_room(block: Block, dtype: str, rows: Length, terms: Length, step: Length) -> str:
+    """Return a pointer to memory to which a product of matrices copies a part of its left factor.
+
+    Parameters
+    ----------
+    block : Block
+    dtype : str
+    rows, terms : Length
+        Lengths of the left factor.
+    step : Length
+        How far the elements of a row are apart; nothing is copied where they follow each other.
+    """
+    if ONE in (step, terms):
+        return "NULL"
+    least = [length.factor if length.known else _PANEL for length in (rows, terms)]
+    size = Length((min(least[0], _PANEL) + _TILE) * min(least[1], _PANEL))
+    return block.allocate(dtype, (size,), local=True).pointer
 
 
 def _write_loops(

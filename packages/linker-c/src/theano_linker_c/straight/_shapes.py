@@ -15,7 +15,7 @@ from ..kernels import (
     StackKernel,
     TransposeKernel,
 )
-from ..scalar import CValue, c_type
+from ..scalar import CValue, add, c_cast, c_type, mul
 from ._arrays import CArray, contiguous_strides
 from ._block import Block
 from ._lengths import ONE, ZERO, Length, product_of
@@ -198,21 +198,23 @@ def _routine(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray])
 
 def _cumulative(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
     (x, *_) = inputs
-    sign, start = ("+", "0") if kernel.task == "cumsum" else ("*", "1")
+    join, start = (add, "0") if kernel.task == "cumsum" else (mul, "1")
     axis = kernel.number
     made = block.result(0, kernel.dtype, x.shape)
     others = [a for a in range(x.ndim) if a != axis]
     lengths = [x.shape[a] for a in others]
     with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, made)])) as (a, b):
         total, index = block.fresh("r"), block.fresh("i")
-        kind = "double" if kernel.dtype.startswith("float") else c_type(kernel.dtype)
+        wide = "float64" if kernel.dtype.startswith("float") else kernel.dtype
+        kind = c_type(wide)
         with block.scope(not lengths):
             block.line(f"{kind} {total} = {start};")
             with block.block(f"for (int64_t {index} = 0; {index} < {x.shape[axis]}; {index}++)"):
                 value = x.load(f"{a} + {index} * {x.strides[axis].atom}")
-                block.line(f"{total} = ({kind})({total} {sign} {value.text});")
+                text = join.c_expression([CValue(total, wide), CValue(c_cast(value, wide), wide)], wide)
+                block.line(f"{total} = ({kind})({text});")
                 place = f"{b} + {index} * {made.strides[axis].atom}"
-                block.line(made.store(place, CValue(total, "float64" if kind == "double" else kernel.dtype)))
+                block.line(made.store(place, CValue(total, wide)))
     return made
 
 
@@ -244,7 +246,11 @@ def _arange(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) 
     made = block.result(0, kernel.dtype, (count,))
     index = block.fresh("i")
     with block.block(f"for (int64_t {index} = 0; {index} < {count}; {index}++)"):
-        block.line(made.store(index, CValue(f"({start.atom} + {index} * {step.atom})", "int64")))
+        block.line(
+            made.store(
+                index, CValue(f"(int64_t)((uint64_t){start.atom} + (uint64_t){index} * (uint64_t){step.atom})", "int64")
+            )
+        )
     return made
 
 

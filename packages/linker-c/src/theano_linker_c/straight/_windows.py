@@ -8,6 +8,7 @@ from ..kernels import POOLING_MODES, ConvolutionKernel, PoolingKernel, memory_ty
 from ._arrays import CArray
 from ._block import Block
 from ._lengths import ONE, ZERO, Length, product_of
+from ._products import product_room
 from ._rules import straight_kernel
 
 __all__: list[str] = []
@@ -60,6 +61,8 @@ def _convolution(kernel: ConvolutionKernel, block: Block, inputs: Sequence[CArra
     row = channels * product_of(window) * output[-1]
     room = _room(block, row, product_of(output[:-1]))
     columns = block.allocate(kernel.dtype, (room,), local=True)
+    taps = channels * product_of(window)
+    copied = product_room(block, kernel.dtype, taps, filters, ZERO) if kernel.task == "input_grad" else "NULL"
     steps, apart = ([Length(n) for n in numbers] for numbers in (kernel.strides, kernel.dilations))
     table = _table(block, (image, window, output, steps, apart, before))
     kind = memory_type(kernel.dtype)
@@ -69,7 +72,7 @@ def _convolution(kernel: ConvolutionKernel, block: Block, inputs: Sequence[CArra
     name = f"theano_convolve_{kind}"
     task, flip = _TASKS[kernel.task], int(kernel.flip)
     numbers = (count, kernel.groups, channels, filters)
-    block.line(block.call(name, task, table, flip, *numbers, *pointers, columns.pointer, room) + ";")
+    block.line(block.call(name, task, table, flip, *numbers, *pointers, columns.pointer, room, copied) + ";")
     return [made]
 
 

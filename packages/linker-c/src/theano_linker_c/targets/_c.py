@@ -25,6 +25,7 @@ class CTarget(Target):
 
     impl = None
     overwrites = True
+    has_loops = True
 
     @property
     def present(self) -> Target:

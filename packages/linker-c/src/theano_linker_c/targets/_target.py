@@ -34,6 +34,8 @@ class Target:
         The implementation for which ops with a `make_thunk` of their own are asked; None leaves the choice to them.
     overwrites : bool
         Whether the machine puts results into memory of operands that die, as instructions say in `donors` and `waits`.
+    has_loops : bool
+        Whether the machine can run a loop whose steps are one elementwise kernel by one call of an `ElementwiseLoop`.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Target:
 
     impl: str | None = "py"
     overwrites: bool = False
+    has_loops: bool = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -70,6 +73,8 @@ class Target:
 
     def kernel_of(self, node: Apply) -> Kernel | None:
         """Return a node as a kernel that the target takes, or None."""
+        if type(self).takes is Target.takes:
+            return None  # it takes none, whatever the node is
         kernel = native_kernel.describe(node, self)
         return kernel if kernel is not None and self.takes(kernel) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theano_graph import Apply
-from theano_linker_c.scalar import CValue, c_cast, c_type
+from theano_linker_c.scalar import CValue, add, c_cast, c_type, mul
 from theano_linker_c.straight import Block, CArray, Length, straight_op
 
 from .._core._dtypes import DISCRETE_DTYPES
@@ -38,7 +38,9 @@ def _dot(node: Apply[Dot, Tensor], block: Block, inputs: Sequence[CArray]) -> li
             if dtype == "bool":
                 block.line(f"{total} = {total} || (({left}) && ({right}));")
             else:
-                block.line(f"{total} = ({number})({total} + ({left}) * ({right}));")
+                product = mul.c_expression([CValue(f"({left})", dtype), CValue(f"({right})", dtype)], dtype)
+                both = [CValue(total, dtype), CValue(f"({product})", dtype)]
+                block.line(f"{total} = ({number})({add.c_expression(both, dtype)});")
         block.line(made.store(offset(made, indices), CValue(total, dtype)))
     return [made]
 
@@ -153,5 +155,6 @@ def _bincount(node: Apply[BinCount, Tensor], block: Block, inputs: Sequence[CArr
     with loops(block, x.shape) as (i,):
         at = f"(int64_t){x.load(offset(x, [i])).text}"
         more = c_cast(weights[0].load(offset(weights[0], [i])), dtype) if weights else "1"
-        block.line(made.store(at, CValue(f"({made.load(at).text} + {more})", dtype)))
+        terms = [made.load(at), CValue(f"({more})", dtype)]
+        block.line(made.store(at, CValue(f"({add.c_expression(terms, dtype)})", dtype)))
     return [made]

@@ -18,9 +18,13 @@ from ._loops import loops, offset
 __all__: list[str] = []
 
 
-def _refuse_unordered(block: Block, x: CArray) -> None:
-    if x.dtype == "float16" or x.dtype.startswith("complex"):
-        raise block.refuse(f"elements of {x.dtype} are not sorted in C", "convert them to float32 or float64")
+def _ordered_as(block: Block, x: CArray) -> CArray:
+    """Return an array whose order is that of another one: itself, or float16 as float32, which holds all of them."""
+    if x.dtype != "float16":
+        return x
+    wide = block.allocate("float32", x.shape, local=True)
+    block.copy(x, wide)
+    return wide
 
 
 def _ordered(block: Block, x: CArray, start: str, length: Length, stride: Length) -> str:
@@ -31,9 +35,8 @@ def _ordered(block: Block, x: CArray, start: str, length: Length, stride: Length
     return order.pointer
 
 
-def _along(block: Block, x: CArray, axis: int) -> tuple[list[Length], int]:
-    _refuse_unordered(block, x)
-    return [length for k, length in enumerate(x.shape) if k != axis], axis
+def _others(x: CArray, axis: int) -> list[Length]:
+    return [length for k, length in enumerate(x.shape) if k != axis]
 
 
 def _at(indices: Sequence[str], axis: int, index: str) -> list[str]:
@@ -45,11 +48,10 @@ def _at(indices: Sequence[str], axis: int, index: str) -> list[str]:
 def _sort(node: Apply[Sort | ArgSort, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     (x,) = inputs
     axis = node.op.axis % x.ndim
-    others, _ = _along(block, x, axis)
     made = block.result(0, node.outputs[0].type.dtype, x.shape)
-    order = _space(block, x, axis)
-    with loops(block, others) as indices:
-        _call(block, x, axis, indices, order)
+    order, key = _space(block, x, axis), _ordered_as(block, x)
+    with loops(block, _others(x, axis)) as indices:
+        _call(block, key, axis, indices, order)
         with loops(block, [x.shape[axis]]) as (i,):
             number = f"{order[0].pointer}[{i}]"
             found = x.element(offset(x, _at(indices, axis, number))) if isinstance(node.op, Sort) else number
@@ -72,7 +74,6 @@ def _call(block: Block, x: CArray, axis: int, indices: Sequence[str], order: tup
 def _top(node: Apply[TopK, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     x, op, k = inputs[0], node.op, block.number(inputs[1])
     axis, length = op.axis, inputs[0].shape[op.axis]
-    others, _ = _along(block, x, axis)
     if k.known:
         count = Length(abs(k.factor))
         block.at_least(count, 1, "topk: k is 0")
@@ -83,9 +84,9 @@ def _top(node: Apply[TopK, Tensor], block: Block, inputs: Sequence[CArray]) -> l
     block.check(f"{count} > 0 && {count} <= {length}", "topk: k is 0, or larger than the length of the axis")
     shape = [count if a == axis else n for a, n in enumerate(x.shape)]
     results = [block.result(i, v.type.dtype, shape) for i, v in enumerate(node.outputs)]
-    order = _space(block, x, axis)
-    with loops(block, others) as indices:
-        _call(block, x, axis, indices, order)
+    order, key = _space(block, x, axis), _ordered_as(block, x)
+    with loops(block, _others(x, axis)) as indices:
+        _call(block, key, axis, indices, order)
         with loops(block, [count]) as (i,):
             number = f"{order[0].pointer}[{k} > 0 ? {length} - 1 - {i} : {i}]"
             place = _at(indices, axis, i)
@@ -99,8 +100,6 @@ def _top(node: Apply[TopK, Tensor], block: Block, inputs: Sequence[CArray]) -> l
 @straight_op.register(SearchsortedOp)
 def _search(node: Apply[SearchsortedOp, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     x, v, *sorter = inputs
-    for operand in (x, v):
-        _refuse_unordered(block, operand)
     made = block.result(0, "int64", v.shape)
     for order in sorter:
         block.same(order.shape[0], x.shape[0], "the sorter has not the length of the vector")
@@ -141,15 +140,14 @@ def _unique(node: Apply[Unique, Tensor], block: Block, inputs: Sequence[CArray])
     op, x = node.op, block.in_order(inputs[0])
     if op.axis is not None and x.ndim > 1:
         raise block.refuse("distinct slices have no form in C", "flatten the tensor, or leave this one to Python")
-    _refuse_unordered(block, x)
-    size = x.size
-    order = _ordered(block, x, "0", size, Length(1))
+    size, key = x.size, _ordered_as(block, x)
+    order = _ordered(block, key, "0", size, Length(1))
     count = block.fresh("n")
     block.line(f"int64_t {count} = 0;")
     first = block.allocate("int64", (size,), local=True)
     numbers = block.allocate("int64", (size,), local=True)
     with loops(block, [size]) as (i,):
-        now, before = x.element(f"{order}[{i}]"), x.element(f"{order}[{i} - 1]")
+        now, before = key.element(f"{order}[{i}]"), key.element(f"{order}[{i} - 1]")
         both = f" && ({now} == {now} || {before} == {before})" if x.dtype.startswith("f") else ""
         block.line(f"if ({i} == 0 || ({now} != {before}{both})) {first.pointer}[{count}++] = {i};")
         block.line(f"{numbers.pointer}[{order}[{i}]] = {count} - 1;")

@@ -1,9 +1,12 @@
 /* Functions that exported C code calls. Each stands between two empty lines, and is copied where it is called. */
 
-/* Give memory for an array, or NULL. */
-static void *theano_take(theano_memory *memory, size_t size) {
+/* Give memory for an array of so many bytes, or NULL. */
+static void *theano_take(theano_memory *memory, double bytes) {
     theano_chunk *chunk = memory->now;
-    size = (size + 63) / 64 * 64;
+    size_t size;
+    if (!(bytes >= 0 && bytes < 9007199254740992.0 && bytes < (double)SIZE_MAX / 2))
+        return NULL;
+    size = ((size_t)bytes + 63) / 64 * 64;
     while (chunk != NULL && chunk->size - chunk->used < size) {
         chunk = chunk->next;
         if (chunk != NULL)
@@ -50,15 +53,19 @@ static int64_t theano_least(int64_t a, int64_t b) {
 
 /* The number of elements of a range. */
 static int64_t theano_range_length(int64_t start, int64_t stop, int64_t step) {
+    const uint64_t a = (uint64_t)start, b = (uint64_t)stop, by = (uint64_t)step;
+    uint64_t count;
     if (step > 0)
-        return start < stop ? (stop - start - 1) / step + 1 : 0;
-    return stop < start ? (start - stop - 1) / -step + 1 : 0;
+        count = start < stop ? (b - a - 1) / by + 1 : 0;
+    else
+        count = stop < start ? (a - b - 1) / (0 - by) + 1 : 0;
+    return count > INT64_MAX ? INT64_MAX : (int64_t)count;
 }
 
 /* The number of elements of a range of real numbers. */
 static int64_t theano_real_range_length(double start, double stop, double step) {
     const double count = ceil((stop - start) / step);
-    return count > 0 ? (int64_t)count : 0;
+    return count >= 9e18 ? INT64_MAX : count > 0 ? (int64_t)count : 0;
 }
 
 /* The number of windows of a pooling along an axis. */
@@ -83,7 +90,7 @@ static int64_t theano_slice(int has_start, int64_t start, int has_stop, int64_t 
     start = start < low ? low : start > high ? high : start;
     stop = stop < low ? low : stop > high ? high : stop;
     if (step < 0)
-        count = stop < start ? (start - stop - 1) / -step + 1 : 0;
+        count = stop < start ? (int64_t)((uint64_t)(start - stop - 1) / (0 - (uint64_t)step)) + 1 : 0;
     else
         count = start < stop ? (stop - start - 1) / step + 1 : 0;
     *first = count ? start : 0;

@@ -269,10 +269,14 @@ static double theano_special_gammaincc(double a, double x, int unused) { return 
 /* The fraction 8.17.22, on the side on which it converges fast. */
 static double theano_special_betainc(double a, double b, double x, int unused) {
     double c = 1, d, fraction;
-    if (!(a > 0 && b > 0 && x >= 0 && x <= 1))
+    if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b)))
         return (double)NAN;
     if (x == 0 || x == 1)
         return x;
+    if (a == 0 || isinf(b))
+        return 1;
+    if (b == 0 || isinf(a))
+        return 0;
     if (x > (a + 1) / (a + b + 2))
         return 1 - theano_special_betainc(b, a, 1 - x, 0);
     d = 1 / (1 - (a + b) * x / (a + 1));

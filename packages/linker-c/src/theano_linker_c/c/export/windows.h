@@ -20,9 +20,14 @@ static void NAME(theano_columns)(const int64_t *way, int flip, int64_t channels,
             begin = begin < width ? begin : width;
             end = end < width ? end : width;
             end = end < begin ? begin : end;
-            for (int64_t row = first; row < first + rows; row++, columns += width) {
-                const int64_t i0 = row / output[1] * step[0] + k0 * apart[0] - before[0];
-                const int64_t i1 = row % output[1] * step[1] + k1 * apart[1] - before[1];
+            int64_t row0 = first / output[1], row1 = first % output[1];
+            for (int64_t row = 0; row < rows; row++, columns += width, row1++) {
+                if (row1 == output[1]) {
+                    row0++;
+                    row1 = 0;
+                }
+                const int64_t i0 = row0 * step[0] + k0 * apart[0] - before[0];
+                const int64_t i1 = row1 * step[1] + k1 * apart[1] - before[1];
                 const int inside = i0 >= 0 && i0 < lengths[0] && i1 >= 0 && i1 < lengths[1];
                 REAL *line = image + (inside ? (i0 * lengths[1] + i1) * lengths[2] : 0);
                 if (back) {
@@ -55,7 +60,7 @@ static void NAME(theano_columns)(const int64_t *way, int flip, int64_t channels,
  * in `columns`, one at least. */
 static void NAME(theano_convolve)(int task, const int64_t *way, int flip, int64_t count, int64_t groups,
                                   int64_t channels, int64_t filters, REAL *images, REAL *kernel, REAL *output,
-                                  REAL *columns, int64_t room) {
+                                  REAL *columns, int64_t room, REAL *copied) {
     const int64_t image = channels * way[0] * way[1] * way[2], taps = channels * way[3] * way[4] * way[5];
     const int64_t lines = way[6] * way[7], width = way[8], positions = lines * width;
     int64_t most = taps > 0 && width > 0 ? room / (taps * width) : 1;
@@ -74,11 +79,14 @@ static void NAME(theano_convolve)(int task, const int64_t *way, int flip, int64_
             if (task != 1)
                 NAME(theano_columns)(way, flip, channels, first, rows, images, columns, 0);
             if (task == 0)
-                NAME(theano_gemm)(filters, part, taps, 1, own, taps, 1, columns, part, 1, 0, result, positions, 1);
+                NAME(theano_gemm)(filters, part, taps, 1, own, taps, 1, columns, part, 1, 0, result, positions, 1,
+                                  copied);
             else if (task == 1)
-                NAME(theano_gemm)(taps, part, filters, 1, own, 1, taps, result, positions, 1, 0, columns, part, 1);
+                NAME(theano_gemm)(taps, part, filters, 1, own, 1, taps, result, positions, 1, 0, columns, part, 1,
+                                  copied);
             else
-                NAME(theano_gemm)(filters, taps, part, 1, result, positions, 1, columns, 1, part, 1, own, taps, 1);
+                NAME(theano_gemm)(filters, taps, part, 1, result, positions, 1, columns, 1, part, 1, own, taps, 1,
+                                  copied);
             if (task == 1)
                 NAME(theano_columns)(way, flip, channels, first, rows, images, columns, 1);
         }
@@ -94,28 +102,49 @@ static int64_t theano_window(const int64_t *way, int axis, int64_t at, int with_
     return with_padding ? (stop < padded ? stop : padded) - start : *end - *begin;
 }
 
-/* mode 0: maxima; 1: sums; 2 and 3: means with and without the padding. */
+/* mode 0: maxima; 1: sums; 2 and 3: means with and without the padding. The elements of all windows of a row are taken
+ * together, those of one place in the window at a time. */
 static void NAME(theano_pool)(const int64_t *way, int mode, int64_t count, const REAL *x, REAL *y) {
+    const int64_t width = way[8], step = way[11];
     int64_t a0, b0, a1, b1, a2, b2;
     for (int64_t n = 0; n < count; n++, x += way[0] * way[1] * way[2])
         for (int64_t i = 0; i < way[6]; i++) {
             const int64_t c0 = theano_window(way, 0, i, mode == 2, &a0, &b0);
-            for (int64_t j = 0; j < way[7]; j++) {
+            for (int64_t j = 0; j < way[7]; j++, y += width) {
                 const int64_t c1 = theano_window(way, 1, j, mode == 2, &a1, &b1);
-                for (int64_t k = 0; k < way[8]; k++, y++) {
-                    const int64_t c2 = theano_window(way, 2, k, mode == 2, &a2, &b2);
-                    REAL total = mode == 0 ? (REAL)-INFINITY : 0;
-                    for (int64_t p = a0; p < b0; p++)
-                        for (int64_t q = a1; q < b1; q++) {
-                            const REAL *row = x + (p * way[1] + q) * way[2];
-                            if (mode == 0)
-                                for (int64_t r = a2; r < b2; r++)
-                                    total = row[r] > total || row[r] != row[r] ? row[r] : total;
+                REAL *restrict to = y;
+                for (int64_t k = 0; k < width; k++)
+                    to[k] = mode == 0 ? (REAL)-INFINITY : 0;
+                for (int64_t p = a0; p < b0; p++)
+                    for (int64_t q = a1; q < b1; q++)
+                        for (int64_t r = 0; r < way[5]; r++) {
+                            const int64_t start = (p * way[1] + q) * way[2], shift = r - way[17];
+                            int64_t begin = 0, end = width;
+                            while (begin < end && begin * step + shift < 0)
+                                begin++;
+                            while (end > begin && (end - 1) * step + shift >= way[2])
+                                end--;
+                            if (begin == end)
+                                continue;
+                            const REAL *row = x + start + begin * step + shift;
+                            REAL *restrict part = to + begin;
+                            if (mode != 0)
+                                for (int64_t k = 0; k < end - begin; k++)
+                                    part[k] += row[k * step];
+                            else if (step == 2)
+                                for (int64_t k = 0; k < end - begin; k++) {
+                                    const REAL value = row[2 * k];
+                                    part[k] = (value > part[k]) | (value != value) ? value : part[k];
+                                }
                             else
-                                for (int64_t r = a2; r < b2; r++)
-                                    total += row[r];
+                                for (int64_t k = 0; k < end - begin; k++) {
+                                    const REAL value = row[k * step];
+                                    part[k] = (value > part[k]) | (value != value) ? value : part[k];
+                                }
                         }
-                    *y = mode < 2 ? total : total / (REAL)(c0 * c1 * c2);
+                for (int64_t k = 0; mode >= 2 && k < width; k++) {
+                    const int64_t c2 = theano_window(way, 2, k, mode == 2, &a2, &b2);
+                    to[k] /= (REAL)(c0 * c1 * c2);
                 }
             }
         }
@@ -149,6 +178,7 @@ static void NAME(theano_pool_back)(const int64_t *way, int mode, int64_t count, 
 static void NAME(theano_pool_largest)(const int64_t *way, int back, int64_t count, const REAL *x, const REAL *y,
                                       REAL *whole, REAL *windows) {
     const int64_t size = way[0] * way[1] * way[2];
+    const int few = way[3] * way[4] * way[5] <= 9;
     int64_t a0, b0, a1, b1, a2, b2;
     if (back)
         for (int64_t i = 0; i < count * size; i++)
@@ -161,7 +191,14 @@ static void NAME(theano_pool_largest)(const int64_t *way, int back, int64_t coun
                 for (int64_t k = 0; k < way[8]; k++, y++, windows++) {
                     int64_t found = -1;
                     theano_window(way, 2, k, 0, &a2, &b2);
-                    for (int64_t p = a0; p < b0 && found < 0; p++)
+                    /* In small windows, looking at all elements from behind takes less than a guess where to stop. */
+                    for (int64_t p = b0 - 1; few && p >= a0; p--)
+                        for (int64_t q = b1 - 1; q >= a1; q--) {
+                            const int64_t start = (p * way[1] + q) * way[2];
+                            for (int64_t r = b2 - 1; r >= a2; r--)
+                                found = x[start + r] == *y ? start + r : found;
+                        }
+                    for (int64_t p = a0; !few && p < b0 && found < 0; p++)
                         for (int64_t q = a1; q < b1 && found < 0; q++)
                             for (int64_t r = a2; r < b2; r++)
                                 if (x[(p * way[1] + q) * way[2] + r] == *y) {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from ._chelpers_complex import COMPLEX_FAMILIES
-from ._cvalue import c_type
+from ._cvalue import c_type, c_wrapped
 from ._dtypes import DISCRETE_DTYPES, SIGNED_DTYPES, UNSIGNED_DTYPES
 
 _CALL = re.compile(r"\btheano_([a-z_]+)_((?:u?int|float|complex)(?:8|16|32|64|128)|bool)\b")
@@ -42,7 +42,7 @@ def _int_div(dtype: str) -> str:
     if dtype in SIGNED_DTYPES:
         scalar = c_type(dtype)
         body = (
-            f"if (b == 0) return 0; if (b == -1) return ({scalar})(-a);"
+            f"if (b == 0) return 0; if (b == -1) return ({scalar})({c_wrapped('-', ['a'], dtype)});"
             f" {scalar} q = ({scalar})(a / b);"
             f" return ({scalar})(q - ((a % b != 0) & ((a < 0) != (b < 0))));"
         )
@@ -80,7 +80,9 @@ def _mod(dtype: str) -> str:
 def _int_pow(dtype: str) -> str:
     scalar = c_type(dtype)
     negative = "" if dtype in UNSIGNED_DTYPES else "if (b < 0) return a == 1 ? 1 : (a == -1 ? (b % 2 ? -1 : 1) : 0);"
-    body = f"{negative} {scalar} r = 1; while (b) {{ if (b & 1) r *= a; b /= 2; a *= a; }} return r;"
+    wide = "uint64_t" if "64" in dtype else "uint32_t"
+    body = f"{negative} {wide} r = 1, p = ({wide})a; while (b) {{ if (b & 1) r *= p; b /= 2; p *= p; }}"
+    body += f" return ({scalar})r;"
     return _function("int_pow", dtype, "a b", body)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from theano_graph import TheanoError, record
 
-from ._dtypes import C_TYPES, is_complex, part_dtype
+from ._dtypes import C_TYPES, is_complex, is_discrete, part_dtype
 
 #: Functions of the C library that have a complex form, which is named with a "c" in front.
 COMPLEX_FUNCTIONS: frozenset[str] = frozenset(
@@ -19,6 +19,8 @@ COMPLEX_FUNCTIONS: frozenset[str] = frozenset(
 )
 #: Helpers that are written for complex numbers too.
 _COMPLEX_HELPERS = frozenset({"complex", "mul", "true_div", "inv", "sgn", "length", "power"})
+#: Unsigned types that signed numbers are computed in.
+_WIDE = {"int32": "uint32_t", "int64": "uint64_t"}
 _SINGLE = frozenset({"float16", "float32", "complex64"})
 
 
@@ -96,6 +98,26 @@ def converted(array: Any, dtype: str) -> Any:
     wide = array.astype("float64")
     above = (wide - 2.0**63).astype("int64").astype("uint64") ^ np.uint64(2**63)
     return np.where(wide >= 2.0**63, above, wide.astype("int64").astype("uint64"))
+
+
+def c_wrapped(symbol: str, texts: Sequence[str], dtype: str) -> str:
+    """Give the text of a sum, difference or product, whose overflow is that of NumPy: modulo a power of two.
+
+    Overflow of signed numbers has no meaning in C, so they are converted to unsigned ones, and the result back.
+
+    Parameters
+    ----------
+    symbol : {"+", "-", "*"}
+    texts : sequence of str
+        Values of the dtype; a single one is subtracted from zero.
+    dtype : str
+    """
+    texts = ["0", *texts] if len(texts) == 1 and symbol == "-" else texts
+    narrow = is_discrete(dtype) and symbol == "*" and (len(texts) > 2 or dtype == "uint16")
+    wide = _WIDE.get(dtype, "uint32_t" if narrow and dtype in ("int8", "uint8", "int16", "uint16") else None)
+    if wide is not None:
+        return f"({c_type(dtype)})({f' {symbol} '.join(f'({wide}){text}' for text in texts)})"
+    return f" {symbol} ".join(texts)
 
 
 def c_rounded(text: str, dtype: str) -> str:

@@ -385,6 +385,13 @@ class Comparison(BinaryScalarOp):
             common = "float32"  # int8 and float16 compare in float16, whose values a float holds
         if common == "float64" and is_discrete(a.dtype) and is_discrete(b.dtype):
             return self._mixed_signs(a, b)
+        # Compilers warn of comparisons whose results they know.
+        if a.text == b.text and (self.symbol in ("<", ">") or is_discrete(common)):
+            return str(int("=" in self.symbol and self.symbol != "!="))
+        if common.startswith("uint") and (b.constant == 0 and self.symbol in ("<", ">=")):
+            return str(int(self.symbol == ">="))
+        if common.startswith("uint") and (a.constant == 0 and self.symbol in (">", "<=")):
+            return str(int(self.symbol == "<="))
         return f"{c_cast(a, common)} {self.symbol} {c_cast(b, common)}"
 
     def _mixed_signs(self, a: CValue, b: CValue) -> str:
