@@ -15,7 +15,7 @@ import theano_tensor as T
 from theano_graph import Apply, Op, config
 from theano_linker_c import function, shared
 from theano_linker_c.program import HAS_RUNTIME
-from theano_scan import Scan, scan, until
+from theano_scan import Loop, Scan, scan, until
 from theano_tensor import TensorType
 from theano_tensor.random import RandomStreams
 
@@ -87,6 +87,31 @@ def values_of(drawn: dict[str, Any], shape: tuple[int, ...], seed: int) -> Any:
     if drawn["dtype"].startswith("complex"):
         return (values + 1j * rng.integers(-3, 4, shape)).astype(drawn["dtype"])
     return values.astype(drawn["dtype"])
+
+
+class TestElementwiseSteps(unittest.TestCase):
+    def test_code_for_all_steps_is_made_and_used(self) -> None:
+        x, a, b = T.dvectors("x", "a", "b")
+        rows = T.dmatrix("rows")
+        values = [np.linspace(0, 1, 10), np.linspace(0.5, 0.9, 10), np.linspace(0.1, 0.2, 10)]
+        sequence = np.linspace(-1, 1, 70).reshape(7, 10)
+
+        def last() -> Any:
+            states, updates = scan(lambda x, a, b: x * a + b, outputs_info=x, non_sequences=[a, b], n_steps=7)
+            return states[-1], updates
+
+        def backwards() -> Any:
+            return scan(lambda r, x, a: x * a + r, rows, x, a, go_backwards=True)
+
+        for inputs, build, given_values in (
+            ([x, a, b], last, values),
+            ([rows, x, a], backwards, [sequence, *values[:2]]),
+        ):
+            native, plain = both(inputs, build)
+            np.testing.assert_array_equal(native(*given_values), plain(*given_values))
+            (loop,) = (node.op for node in native.maker.fgraph.apply_nodes if isinstance(node.op, Loop))
+            program: Any = loop.compiled().machine.program
+            self.assertEqual(list(program.loops) == [loop.plan.loop_spec()], HAS_RUNTIME)
 
 
 class TestNativeLoops(unittest.TestCase):

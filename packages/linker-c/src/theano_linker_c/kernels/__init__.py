@@ -27,6 +27,7 @@ from ._indexing import (
     IndexReadKernel as IndexReadKernel, IndexSlice as IndexSlice, IndexViewKernel as IndexViewKernel,
     IndexWriteKernel as IndexWriteKernel, Indexing as Indexing,
 )
+from ._loop import ElementwiseLoop as ElementwiseLoop
 from ._matrix_product import MatrixProductKernel as MatrixProductKernel
 from ._reduction import Reduction as Reduction, ReductionKernel as ReductionKernel
 from ._shapes import (
@@ -41,9 +42,9 @@ from ._windows import (
 )
 from ._description._accumulators import can_reduce as can_reduce, reduction_seed as reduction_seed
 from ._description._kernel import (
-    Donors as Donors, Encoded as Encoded, Kernel as Kernel, LoadedKernel as LoadedKernel, Overwriting as Overwriting,
-    Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken, overwrites as overwrites,
-    type_number as type_number, wait_number as wait_number,
+    Donors as Donors, Encoded as Encoded, Kernel as Kernel, Linkage as Linkage, LoadedKernel as LoadedKernel,
+    Overwriting as Overwriting, Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken,
+    overwrites as overwrites, type_number as type_number, wait_number as wait_number,
 )
 from ._description._source import (
     CFunction as CFunction, KernelSource as KernelSource, file_text as file_text, memory_type as memory_type,
@@ -83,14 +84,14 @@ __all__ = [
 # isort: off
 __all__ += [
     "ArgmaxKernel", "ArrayRoutineKernel", "CFunction", "CONVOLUTION_TASKS", "CompressedKernel", "CompressedTask",
-    "ConcatenateKernel", "ConvolutionKernel", "ConvolutionTask", "Donors", "EXPENSIVE", "ElementwiseKernel", "Encoded",
-    "FullKernel", "IndexArray", "IndexEntry", "IndexInput", "IndexNumber", "IndexReadKernel", "IndexSlice",
-    "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel", "KernelLibrary", "KernelSource", "KernelTable",
-    "LengthKernel", "LoadedKernel", "MatrixProductKernel", "Overwriting", "POOLING_MODES", "POOLING_TASKS",
-    "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel", "Site",
-    "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build", "c_text", "can_reduce",
-    "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library", "memory_type", "native_kernel",
-    "overwrites", "reduction_seed", "type_number", "wait_number", "with_room",
+    "ConcatenateKernel", "ConvolutionKernel", "ConvolutionTask", "Donors", "EXPENSIVE", "ElementwiseKernel",
+    "ElementwiseLoop", "Encoded", "FullKernel", "IndexArray", "IndexEntry", "IndexInput", "IndexNumber",
+    "IndexReadKernel", "IndexSlice", "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel", "KernelLibrary",
+    "KernelSource", "KernelTable", "LengthKernel", "Linkage", "LoadedKernel", "MatrixProductKernel", "Overwriting",
+    "POOLING_MODES", "POOLING_TASKS", "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel",
+    "ReshapeKernel", "Site", "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build",
+    "c_text", "can_reduce", "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library",
+    "memory_type", "native_kernel", "overwrites", "reduction_seed", "type_number", "wait_number", "with_room",
 ]
 # isort: on
 # fmt: on

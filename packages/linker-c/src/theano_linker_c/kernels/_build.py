@@ -27,11 +27,12 @@ from ..compiler import (
     compile_error,
     digest,
     find_toolchain,
+    known_toolchain,
     remove,
     run_compiler,
 )
 from ..scalar import NoNativeForm
-from ._description._kernel import Kernel, LoadedKernel, c_text
+from ._description._kernel import Kernel, Linkage, LoadedKernel, c_text
 from ._description._shared_code import SHARED_CODE, set_shared_code
 from ._description._source import KernelSource, file_text
 from ._libraries._special import set_special_functions, special_address
@@ -84,6 +85,36 @@ class KernelLibrary:
             self._toolchains.clear()
             self._caches.clear()
 
+    def cache(self, options: CompilerOptions) -> KernelCache:
+        """Return what is kept in the compile directory of `options`."""
+        with self._lock:
+            known = self._caches.get(options)
+            if known is None:
+                folder = CompileDirectory(options.directory)
+                known = self._caches[options] = KernelCache(folder, options.max_age, options.max_bytes)
+            return known
+
+    def known_toolchain(self, options: CompilerOptions) -> Toolchain | None:
+        """Return the toolchain for `options` where it is known without trying the compiler; None otherwise."""
+        with self._lock:
+            if options not in self._toolchains and known_toolchain(options, self.cache(options).folder) is not None:
+                self.toolchain(options)
+            return self._toolchains.get(options, (None, None))[1]
+
+    def load(self, wanted: Mapping[str, Linkage], options: CompilerOptions) -> dict[str, LoadedKernel] | None:
+        """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise."""
+        with self._lock:
+            cache = self.cache(options)
+            found: dict[str, LoadedKernel] = {}
+            for symbol, linkage in wanted.items():
+                key = symbol[1:]
+                kernel = self._loaded.get(key) or _load_linked(cache, symbol, linkage)
+                if kernel is None:
+                    return None
+                found[symbol] = self._loaded[key] = kernel
+            self._recent.extend(found.values())
+            return found
+
     def toolchain(
         self, options: CompilerOptions, sources: Sequence[KernelSource] = ()
     ) -> tuple[CompileDirectory, Toolchain | None]:
@@ -94,8 +125,8 @@ class KernelLibrary:
         with self._lock:
             known = self._toolchains.get(options)
             if known is None:
-                folder = CompileDirectory(options.directory)
-                cache = self._caches[options] = KernelCache(folder, options.max_age, options.max_bytes)
+                cache = self.cache(options)
+                folder = cache.folder
                 plain = not sources or options.warnings or options.keep_sources
                 first = None if plain else _FirstKernels(sources, cache)
 
@@ -253,13 +284,29 @@ def _load_cached(cache: KernelCache, item: _Wanted) -> LoadedKernel | None:
         return None
 
 
+def _load_linked(cache: KernelCache, symbol: str, linkage: Linkage) -> LoadedKernel | None:
+    path = cache.find(symbol[1:])
+    if path is None or not all(special_address(name, count) for name, count in linkage.special):
+        return None
+    try:
+        return _linked(MappedCode(path), symbol, linkage)
+    except (OSError, AttributeError):
+        return None
+
+
 def _find(code: MappedCode, item: _Wanted) -> LoadedKernel:
-    set_shared_code(code.address, item.source.shared)
-    set_special_functions(code.address, item.source.special.items())
-    if not item.source.has("_inner"):
-        return LoadedKernel(item.symbol, code.address(item.symbol), code=code)
-    outer = code.address(item.symbol + "_outer") if item.source.has("_outer") else 0
-    return LoadedKernel(item.symbol, code.address(item.symbol + "_inner"), outer, code)
+    source = item.source
+    suffixes = tuple(suffix for suffix in ("_inner", "_outer") if source.has(suffix))
+    return _linked(code, item.symbol, Linkage(suffixes, source.shared, tuple(source.special.items())))
+
+
+def _linked(code: MappedCode, symbol: str, linkage: Linkage) -> LoadedKernel:
+    set_shared_code(code.address, linkage.shared)
+    set_special_functions(code.address, linkage.special)
+    if "_inner" not in linkage.suffixes:
+        return LoadedKernel(symbol, code.address(symbol), code=code, linkage=linkage)
+    outer = code.address(symbol + "_outer") if "_outer" in linkage.suffixes else 0
+    return LoadedKernel(symbol, code.address(symbol + "_inner"), outer, code, linkage)
 
 
 def _warn_no_compiler(options: CompilerOptions) -> None:

@@ -129,6 +129,12 @@ def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     NoNativeForm
         If a dtype or an op has no C form.
     """
+    nest = nest_of(kernel)
+    return KernelSource(loop_nest_functions(nest, ""), nest.program.preamble)
+
+
+def nest_of(kernel: ElementwiseKernel) -> LoopNest:
+    """Say what the loops of a kernel compute, on which operands."""
     inputs = [Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes)]
     count = len(inputs)
     outputs = [Operand(count + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.output_dtypes)]
@@ -137,7 +143,7 @@ def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     op = kernel.scalar_op
     alone = op.nout > 1 and not isinstance(op, Composite)
     program = OneOp(op, kernel.input_dtypes) if alone else program_of(op, kernel.input_dtypes)
-    return KernelSource(loop_nest_functions(LoopNest(program, (*inputs, *outputs), layouts), ""), program.preamble)
+    return LoopNest(program, (*inputs, *outputs), layouts)
 
 
 def loop_nest_functions(nest: LoopNest, suffix: str) -> tuple[CFunction, ...]:

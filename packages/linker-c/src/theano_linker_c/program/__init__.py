@@ -16,6 +16,7 @@ from .._instructions._forms import (
     KernelForm as KernelForm,
     PerformForm as PerformForm,
 )
+from .._instructions._needed import ALWAYS as ALWAYS, when_needed as when_needed
 from .._instructions._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
 from .._machines._machine import Machine as Machine
 from .._machines._native import HAS_RUNTIME as HAS_RUNTIME, native_machine as native_machine
@@ -24,10 +25,16 @@ from .._machines._run_errors import annotate as annotate, annotate_node as annot
 from .._machines._thunks import MachineView as MachineView, Thunk as Thunk
 from .._overwriting._shown import overwriting_form as overwriting_form
 from .._perform import call_form as call_form
-from ._loop import LoopSpec as LoopSpec, ResultKind as ResultKind, loop_runner as loop_runner
-from ._lower import lower as lower, on_lowered as on_lowered
+from ._loop import (
+    LoopSpec as LoopSpec,
+    ResultKind as ResultKind,
+    loop_runner as loop_runner,
+    lowered_for_loop as lowered_for_loop,
+)
+from ._lower import branch_of as branch_of, lower as lower, on_lowered as on_lowered, thunk_of as thunk_of
 
 __all__ = [
+    "ALWAYS",
     "HAS_RUNTIME",
     "PERFORM",
     "Accepts",
@@ -55,7 +62,9 @@ __all__ = [
     "lazy_form",
     "loop_runner",
     "lower",
+    "lowered_for_loop",
     "native_machine",
     "on_lowered",
     "overwriting_form",
+    "when_needed",
 ]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import IntEnum
 from typing import Any
 
-from theano_graph import record
+from theano_graph import Apply, Variable, record
+
+from .._instructions._forms import KernelForm
+from ..kernels import CompilerOptions, ElementwiseKernel, ElementwiseLoop
+from ..targets import Target
 
 
 class ResultKind(IntEnum):
@@ -52,6 +58,81 @@ class LoopSpec:
     backwards: bool = False
 
 
+_step_of: ContextVar[LoopSpec | None] = ContextVar("step_of", default=None)
+
+
+@contextmanager
+def lowered_for_loop(loop_spec: LoopSpec) -> Iterator[None]:
+    """Let programs that are made meanwhile have code for all steps of a loop, where that is more than calls of a step.
+
+    Parameters
+    ----------
+    loop_spec : LoopSpec
+        How the programs will be run in a loop.
+    """
+    token = _step_of.set(loop_spec)
+    try:
+        yield
+    finally:
+        _step_of.reset(token)
+
+
+def forms_of_loops(
+    order: Sequence[Apply],
+    registers: Mapping[Variable, int],
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    target: Target,
+    options: CompilerOptions | None,
+) -> dict[LoopSpec, KernelForm]:
+    """Return code for all steps of the loops that a program is meant for, compiled together with the code of a step.
+
+    Parameters
+    ----------
+    order : sequence of Apply
+        The nodes of the program.
+    registers : mapping of Variable to int
+    inputs, outputs : sequence of int
+        The registers of arguments and results.
+    target : Target
+    options : CompilerOptions or None
+    """
+    loop_spec = _step_of.get()
+    if loop_spec is None or not target.has_loops or len(order) != 1:
+        return {}
+    kernel = target.kernel_of(order[0])
+    if not isinstance(kernel, ElementwiseKernel):
+        return {}
+    read, written = ([registers[v] for v in side] for side in (order[0].inputs, order[0].outputs))
+    loop = _loop_of(kernel, loop_spec, read, written, inputs, outputs)
+    if loop is None or not loop.worthwhile:
+        return {}
+    _, form = target.build([kernel, loop], options)
+    return {} if form is None else {loop_spec: form}
+
+
+def _loop_of(
+    kernel: ElementwiseKernel,
+    loop_spec: LoopSpec,
+    read: Sequence[int],
+    written: Sequence[int],
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+) -> ElementwiseLoop | None:
+    """Return a loop of one kernel, which reads and writes some registers; None where there is more to do in a step."""
+    kinds = loop_spec.kinds
+    fits = len(outputs) == len(kinds) and loop_spec.rows + loop_spec.states <= len(inputs)
+    if not fits or loop_spec.until or ResultKind.SUM in kinds or sorted(outputs) != sorted(written):
+        return None
+    states = dict(zip(inputs[loop_spec.rows :], outputs[: loop_spec.states], strict=False))
+    return ElementwiseLoop(
+        kernel,
+        feeds=tuple(written.index(states[r]) if r in states else -1 for r in read),
+        rows=tuple(r in inputs[: loop_spec.rows] for r in read),
+        stacked=tuple(kinds[outputs.index(r)] == ResultKind.STACK for r in written),
+    )
+
+
 def loop_runner(machine: Any, loop_spec: LoopSpec) -> LoopRunner | None:
     """Return what runs the program of a machine many times in one call, or None where the machine cannot.
 
@@ -73,9 +154,12 @@ def loop_runner(machine: Any, loop_spec: LoopSpec) -> LoopRunner | None:
         return None
     rows, states, until, backwards = loop_spec.rows, loop_spec.states, loop_spec.until, loop_spec.backwards
     kinds = tuple(int(kind) for kind in loop_spec.kinds)
+    form = machine.program.loops.get(loop_spec)
+    whole = 0 if form is None else form.code.address
 
     def run_loop(runs: int, values: Sequence[Any], shape_error: MakeShapeError) -> tuple[int, list[Any]]:
-        found: tuple[int, list[Any]] = run(runs, tuple(values), rows, states, kinds, until, backwards, shape_error)
+        given = runs, tuple(values), rows, states, kinds, until, backwards, shape_error, whole
+        found: tuple[int, list[Any]] = run(*given)
         return found
 
     return run_loop

@@ -17,6 +17,7 @@ from .._overwriting._release import deaths_by_counting, deaths_in_order
 from .._perform import OwnThunk
 from ..kernels import CompilerOptions, IndexWriteKernel
 from ..targets import C, Target
+from ._loop import forms_of_loops
 
 #: Called with each program that :func:`lower` has made: for tests.
 on_lowered: list[Callable[[Program], None]] = []
@@ -72,21 +73,22 @@ def lower(
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
     order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
     registers = _number(fgraph, order)
-    constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
-    thunks = [_thunk_of(node, target) for node in order]
-    branches = [None if thunk is not None else _branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
+    thunks = [thunk_of(node, target) for node in order]
+    branches = [None if thunk is not None else branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
     asking = {i: branches[i] for i, thunk in enumerate(thunks) if branches[i] or (thunk is not None and thunk.lazy)}
     if lazy and asking:
         readers, release = deaths_by_counting(fgraph, order, registers)
         schedule = make_schedule(fgraph, order, readers, asking)
     else:
         schedule, release = None, deaths_in_order(fgraph, order, registers)
+    given, results = [registers[fgraph.inputs[i]] for i in positions], [registers[v] for v in fgraph.outputs]
+    loops = forms_of_loops(order, registers, given, results, target, options)
     found = _forms(order, thunks, branches, target, options)
     instructions = tuple(
         Instruction(
             node,
-            tuple(registers[v] for v in node.inputs),
-            tuple(registers[v] for v in node.outputs),
+            tuple([registers[v] for v in node.inputs]),
+            tuple([registers[v] for v in node.outputs]),
             _parts_written(node, found[i], release[i], registers) if keep else release[i],
             found[i],
             unread=_unread(fgraph, node, registers),
@@ -94,20 +96,20 @@ def lower(
         for i, node in enumerate(order)
     )
     accepts = [Accepts(_is_float64(fgraph.inputs[i])) for i in positions] if accepts is None else accepts
-    results = [registers[v] for v in fgraph.outputs]
     program = Program(
         instructions=instructions,
         n_registers=len(registers),
         inputs=tuple(
-            ProgramInput(registers[fgraph.inputs[i]], fgraph.inputs[i], accepted)
-            for i, accepted in zip(positions, accepts, strict=True)
+            ProgramInput(register, fgraph.inputs[i], accepted)
+            for i, register, accepted in zip(positions, given, accepts, strict=True)
         ),
         cells=tuple((registers[fgraph.inputs[i]], cell) for i, cell in (cells or {}).items()),
-        constants=constants,
+        constants=tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant)),
         outputs=tuple(results[:n_outputs]),
         updates=tuple((results[i], cell) for i, cell in updates),
         schedule=schedule,
         shown=_shown_positions(fgraph, order) if preferred is None else (),
+        loops=loops,
     )
     program = decide(program, overwriting) if target.overwrites else program
     for look in on_lowered:
@@ -190,7 +192,7 @@ def encode_nodes(nodes: Sequence[Apply], *, target: Target = C) -> list[Instruct
     target : Target
         What runs them.
     """
-    thunks = [_thunk_of(node, target) for node in nodes]
+    thunks = [thunk_of(node, target) for node in nodes]
     forms = _forms(nodes, thunks, [None] * len(nodes), target, None)
     instructions = []
     for node, form in zip(nodes, forms, strict=True):
@@ -202,7 +204,8 @@ def encode_nodes(nodes: Sequence[Apply], *, target: Target = C) -> list[Instruct
     return instructions
 
 
-def _thunk_of(node: Apply, target: Target) -> OwnThunk | None:
+def thunk_of(node: Apply, target: Target) -> OwnThunk | None:
+    """Return the thunk that the op of a node makes for it; None where it leaves that to us."""
     return OwnThunk(node, target.impl) if has_own_thunk(node.op) else None
 
 
@@ -219,7 +222,8 @@ def _forms(
     return [thunks[i] or branches[i] or next(found) for i in range(len(order))]
 
 
-def _branch_of(node: Apply) -> Branch | None:
+def branch_of(node: Apply) -> Branch | None:
+    """Return a node as a choice between its inputs; None where it is none."""
     rule = lazy_form.get(node.op)
     return None if rule is None else rule(node)
 

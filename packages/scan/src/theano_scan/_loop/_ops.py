@@ -29,6 +29,7 @@ from theano_graph import (
     shape_rule,
 )
 from theano_linker_c import Function
+from theano_linker_c.program import lowered_for_loop
 from theano_tensor import TensorType, as_tensor_variable
 from theano_tensor.builders import ComparedGraphOp
 from theano_tensor.shape import shape_i
@@ -399,7 +400,8 @@ class Loop(Scan):
             return self._function
         # What a step does not need any more is memory for its later results, and for those of the next step.
         # Its variables stand for no value: test values of what is outside cannot be computed inside.
-        with config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off"):
+        flags = config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off")
+        with flags, lowered_for_loop(self.plan.loop_spec()):
             made = super().compiled()
         if self.memory.allow_gc and hasattr(made.machine, "buffer_limit"):
             made.machine.buffer_limit = 0

@@ -323,9 +323,7 @@ static int run_once(Loop *r) {
 
 /* Say in the exception that is set at which run it happened. */
 static void note_run(const Loop *r) {
-    PyObject *type, *error, *traceback;
-    PyErr_Fetch(&type, &error, &traceback);
-    PyErr_NormalizeException(&type, &error, &traceback);
+    PyObject *error = error_take();
     if (error != NULL && PyErr_GivenExceptionMatches(error, PyExc_Exception)) {
         PyObject *text = PyUnicode_FromFormat("  in step %zd of a loop of %zd, counted from 0", r->run, r->runs);
         PyObject *answer = text == NULL ? NULL : PyObject_CallMethod(error, "add_note", "O", text);
@@ -333,7 +331,8 @@ static void note_run(const Loop *r) {
         Py_XDECREF(answer);
         PyErr_Clear();
     }
-    PyErr_Restore(type, error, traceback);
+    if (error != NULL)
+        error_set(error);
 }
 
 /* What has become of the values, as (runs done, list). A new reference. */
@@ -404,17 +403,19 @@ static int allocate(Loop *r) {
     return 0;
 }
 
-/* Method `repeat(runs, values, rows, states, kinds, until, backwards, raise_mismatch)`: the program's inputs are rows
- * of the first values, states that start as the next ones, and the other values as they are; its outputs are the new
- * states, further results, and with `until` the truth value that ends the loop. `raise_mismatch(result, row, shape,
- * wanted)` makes the exception for a changed shape. Returns how many runs were done, and the list of results. */
-PyObject *machine_run_loop(PyObject *self, PyObject *args) {
-    Machine *m = (Machine *)self;
+/* Method `repeat(runs, values, rows, states, kinds, until, backwards, raise_mismatch, whole)`: the program's inputs
+ * are rows of the first values, states that start as the next ones, and the other values as they are; its
+ * outputs are the new states, further results, and with `until` the truth value that ends the loop.
+ * `raise_mismatch(result, row, shape, wanted)` makes the exception for a changed shape. `whole` is the address
+ * of code for all steps, or 0. Returns how many runs were done, and the list of results. */
+static PyObject *run_loop(Machine *m, PyObject *args) {
     Loop r = {.m = m, .pause = 1};
     PyObject *kinds, *result = NULL;
-    if (!PyArg_ParseTuple(args, "nO!iiO!ppO", &r.runs, &PyTuple_Type, &r.given, &r.rows, &r.states, &PyTuple_Type,
-                          &kinds, &r.until, &r.backwards, &r.raise_mismatch))
+    unsigned long long whole;
+    if (!PyArg_ParseTuple(args, "nO!iiO!ppOK", &r.runs, &PyTuple_Type, &r.given, &r.rows, &r.states, &PyTuple_Type,
+                          &kinds, &r.until, &r.backwards, &r.raise_mismatch, &whole))
         return NULL;
+    r.whole = (uintptr_t)whole;
     r.n_results = (int)PyTuple_GET_SIZE(kinds);
     if (PyTuple_GET_SIZE(r.given) != m->n_inputs || r.rows < 0 || r.states < 0 || r.rows + r.states > m->n_inputs ||
         r.states > r.n_results || r.n_results + r.until != m->n_outputs || r.runs < 1) {
@@ -431,5 +432,13 @@ PyObject *machine_run_loop(PyObject *self, PyObject *args) {
         frame_end(m, f, &extra);
     }
     clear(&r);
+    return result;
+}
+
+PyObject *machine_run_loop(PyObject *self, PyObject *args) {
+    PyObject *result;
+    MACHINE_BEGIN(self);
+    result = run_loop((Machine *)self, args);
+    MACHINE_END();
     return result;
 }

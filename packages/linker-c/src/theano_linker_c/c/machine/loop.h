@@ -32,6 +32,7 @@ typedef struct {
     PyArrayObject **slots;
     double looked, yielded; /* when the clock was read last, and when other threads were let run */
     int pause, waited;
+    uintptr_t whole; /* address of code for all steps, or 0 */
 } Loop;
 
 /* loop.c */

@@ -2,6 +2,15 @@
  * kernel is called with pointers that move. An instruction in full would cost several times as much as the kernel. */
 #include "loop.h"
 
+/* Code for all steps takes a few elements through all of them, then the next ones: that pays while they are few. */
+#define MOST_ELEMENTS 256
+/* Elements of a block, for which it does the work where there are fewer, too. */
+#define LEAST_ELEMENTS 8
+
+/* Do some steps, of which each operand moves by so many bytes; 0 where operands lie in another way (kernels/_loop.py).
+ */
+typedef int (*whole_fn)(int64_t steps, int64_t n, char *const *data, const int64_t *strides, const int64_t *moves);
+
 /* Where an operand lies in the next run; how far it moves from run to run, or with what it changes places. */
 typedef struct {
     char *at, *other;
@@ -10,11 +19,12 @@ typedef struct {
 
 typedef struct {
     elementwise_fn fn;
-    npy_intp size;
+    whole_fn whole;         /* does many steps in a call; NULL: there is no such code */
+    npy_intp size, at_once; /* how many steps it is given */
     int count;
     Place *places;
     char **data;
-    int64_t *strides;
+    int64_t *strides, *moves;
 } Calls;
 
 /* Let an operand lie in an array of as many elements as the kernel works on, or of one that broadcasts. */
@@ -147,29 +157,56 @@ static int prepare(Loop *r, Calls *c) {
         int i = in->n_inputs + k;
         possible = set_output(r, c, i, in->outputs[k], types[i]) && (c->strides[i] != 0 || c->size == 1);
     }
+    c->whole = c->size <= MOST_ELEMENTS ? (whole_fn)r->whole : NULL;
+    c->at_once = (npy_intp)(WORK_FOR_GIL / (cost * (c->size < LEAST_ELEMENTS ? LEAST_ELEMENTS : c->size))) + 1;
+    for (int i = 0; i < c->count; i++)
+        c->moves[i] = c->places[i].step;
     return possible;
 }
 
 /* Runs between two looks at signals and the clock. */
 #define RUNS_AT_ONCE 16
 
+/* Let the places be those `runs` runs later, where operands that change places do so once. */
+static void move_on(Calls *c, npy_intp runs) {
+    for (int i = 0; i < c->count; i++) {
+        Place *p = &c->places[i];
+        char *at = c->data[i] = p->at;
+        p->at = p->other == NULL ? at + runs * p->step : p->other;
+        p->other = p->other == NULL ? NULL : at;
+    }
+}
+
+/* Do some runs by one call. Returns how many, 0 where the code does not take operands that lie so. */
+static npy_intp call_whole(Loop *r, Calls *c) {
+    npy_intp left = r->runs - r->run, runs = left < c->at_once ? left : c->at_once;
+    for (int i = 0; i < c->count; i++)
+        c->data[i] = c->places[i].at;
+    if (!c->whole(runs, c->size, c->data, c->strides, c->moves))
+        return 0;
+    move_on(c, runs);
+    r->run += runs;
+    return runs;
+}
+
 static int call_all(Loop *r, Calls *c) {
+    int swapped = 0;
     while (r->run < r->runs) {
-        for (int run = 0; run < RUNS_AT_ONCE && r->run < r->runs; run++, r->run++) {
-            for (int i = 0; i < c->count; i++) {
-                Place *p = &c->places[i];
-                char *at = c->data[i] = p->at;
-                p->at = p->other == NULL ? at + p->step : p->other;
-                p->other = p->other == NULL ? NULL : at;
+        if (c->whole != NULL && call_whole(r, c) > 0) {
+            swapped ^= 1;
+        } else {
+            c->whole = NULL;
+            for (int run = 0; run < RUNS_AT_ONCE && r->run < r->runs; run++, r->run++, swapped ^= 1) {
+                move_on(c, 1);
+                c->fn(c->size, c->data, c->strides);
             }
-            c->fn(c->size, c->data, c->strides);
         }
         if (PyErr_CheckSignals() < 0)
             return -1;
         loop_yield(r);
     }
-    for (int k = 0; k < r->states; k++) /* of n runs, the first one left its value in the first array */
-        if (r->results[k].spare != NULL && r->runs % 2 == 0) {
+    for (int k = 0; k < r->states; k++) /* the first run left its value in the first array */
+        if (r->results[k].spare != NULL && swapped) {
             PyObject *first = r->state[k];
             r->state[k] = (PyObject *)r->results[k].spare;
             r->results[k].spare = (PyArrayObject *)first;
@@ -186,13 +223,15 @@ int loop_kernel(Loop *r) {
     c.places = PyMem_Calloc(c.count, sizeof *c.places);
     c.data = PyMem_Calloc(c.count, sizeof *c.data);
     c.strides = PyMem_Calloc(c.count, sizeof *c.strides);
+    c.moves = PyMem_Calloc(c.count, sizeof *c.moves);
     int status = -1;
-    if (c.places == NULL || c.data == NULL || c.strides == NULL)
+    if (c.places == NULL || c.data == NULL || c.strides == NULL || c.moves == NULL)
         PyErr_NoMemory();
     else if ((status = prepare(r, &c)) > 0)
         status = call_all(r, &c);
     PyMem_Free(c.places);
     PyMem_Free(c.data);
     PyMem_Free(c.strides);
+    PyMem_Free(c.moves);
     return status < 0 ? -1 : 1;
 }

@@ -19,6 +19,7 @@ __all__ = [
     "Donors",
     "Encoded",
     "Kernel",
+    "Linkage",
     "LoadedKernel",
     "Overwriting",
     "Site",
@@ -71,6 +72,25 @@ class Site(Protocol):
         """The number of the update for which the write waits until the call has succeeded."""
 
 
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """What has to be known to load a kernel from an object file, besides its key.
+
+    Attributes
+    ----------
+    suffixes : tuple of str
+        What follows its symbol in the names of its functions: of a reduction ``_inner``, and maybe ``_outer``.
+    shared : tuple of str
+        Names of the runtime's code that it calls.
+    special : tuple of (str, int)
+        Functions of `scipy.special` that it calls, with their number of arguments.
+    """
+
+    suffixes: tuple[str, ...]
+    shared: tuple[str, ...]
+    special: tuple[tuple[str, int], ...]
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class LoadedKernel:
     """Machine code of a kernel, ready to be called.
@@ -85,12 +105,15 @@ class LoadedKernel:
         Address of a reduction's ``NAME_outer`` where an axis is kept, otherwise 0.
     code : MappedCode or None
         What the addresses lie in; stays in memory as long as this object.
+    linkage : Linkage or None
+        How it is loaded; None for the code of libraries.
     """
 
     symbol: str
     address: int
     outer_address: int = 0
     code: MappedCode | None = field(default=None, compare=False, repr=False)
+    linkage: Linkage | None = field(default=None, compare=False, repr=False)
 
 
 class Kernel:
