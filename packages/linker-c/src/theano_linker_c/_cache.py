@@ -4,7 +4,8 @@
 the files, named by their digests. Both appear under their names only when complete. An object is taken only if its
 digest is right, an index entry only if it carries a digest that needs this user's secret: whatever else lies there,
 planted by somebody else or damaged, counts as missing and is made again.
-Objects carry two times: the time of change says when they were made, the time of access when they were last taken.
+``functions/<key>`` holds what is kept of a rewritten function, signed together with its key.
+Both carry two times: the time of change says when they were made, the time of access when they were last taken.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from .compiler import CompileDirectory, Place, digest, remove
 
 #: Objects that are too old to be taken are removed so many seconds later.
 REMOVAL_DELAY = 60 * 60 * 24 * 7
+#: The folder of rewritten functions, each in a file named by its key.
+FUNCTIONS = "functions"
+#: Files of functions may take so much less than object files.
+_SHARE_OF_FUNCTIONS = 4
 _TOUCH = 60 * 60
 _TRIM = 60 * 60
 _TRIM_STORES = 100
@@ -75,6 +80,36 @@ class KernelCache:
             if path is not None:
                 return path
         return None
+
+    def find_function(self, key: str) -> bytes | None:
+        """Give what was stored of the function `key`; None if there is nothing that this user has signed."""
+        path = self.folder.file(FUNCTIONS, key)
+        try:
+            info = os.stat(path)
+        except OSError:
+            return None
+        now = time.time()
+        if now - info.st_mtime > self.max_age:
+            return None
+        found = self.folder.read_signed(FUNCTIONS, key)
+        if found is None or not found.startswith(key.encode() + b"\n"):
+            return None  # damaged, written by somebody else, or moved here from another key
+        if now - info.st_atime > _TOUCH:
+            _touch(path, now, info.st_mtime)
+        return found[len(key) + 1 :]
+
+    def store_function(self, key: str, data: bytes) -> None:
+        """Keep `data` as the function `key`.
+
+        Raises
+        ------
+        OSError
+            If the directory is full, read-only or gone.
+        """
+        self.folder.write_signed(key.encode() + b"\n" + data, FUNCTIONS, key)
+        self._stores += 1
+        if self._due():
+            self.clean()
 
     def _checked(self, place: Place, name: str) -> str | None:
         """Give the path of an object, reached through the opened directory, if it is complete and young enough."""
@@ -138,8 +173,15 @@ class KernelCache:
 
     def objects(self) -> list[CachedObject]:
         """List the object files; those that were not taken for longest come first."""
+        return self._listed("objects")
+
+    def functions(self) -> list[CachedObject]:
+        """List the files of functions; those that were not taken for longest come first."""
+        return self._listed(FUNCTIONS)
+
+    def _listed(self, folder: str) -> list[CachedObject]:
         found = []
-        for entry in self.folder.entries("objects"):
+        for entry in self.folder.entries(folder):
             try:
                 info = entry.stat()
             except OSError:
@@ -166,17 +208,10 @@ class KernelCache:
         self.folder.write(b"", "cleaned")
         self.folder.sweep()
         oldest = time.time() - self.max_age - REMOVAL_DELAY
-        items = self.objects()
-        gone = [item for item in items if item.made < oldest]
-        kept = [item for item in items if item.made >= oldest]
-        total = sum(item.bytes for item in kept)
-        if total > self.max_bytes:
-            for item in kept:
-                if total <= _KEPT_SHARE * self.max_bytes:
-                    break
-                gone.append(item)
-                total -= item.bytes
+        gone = _superfluous(self.objects(), oldest, self.max_bytes)
         self._remove(gone)
+        for item in _superfluous(self.functions(), oldest, self.max_bytes // _SHARE_OF_FUNCTIONS):
+            remove(item.path)
         self._prune_failures()
         return len(gone)
 
@@ -195,12 +230,15 @@ class KernelCache:
                 bad.append(item)
         self._remove(bad)
         self._remove_entries()
+        for item in self.functions():
+            if self.find_function(item.name) is None:
+                remove(item.path)
         return len(bad)
 
     def clear(self) -> int:
         """Remove all kernels and all that is known of compilers; gives the number of objects."""
         items = self.objects()
-        for folder in ("index", "toolchains", "failed", "sources"):
+        for folder in ("index", "toolchains", "failed", "sources", FUNCTIONS):
             for entry in self.folder.entries(folder):
                 remove(entry.path)
         self._remove(items)
@@ -225,6 +263,20 @@ class KernelCache:
         failures = self.folder.entries("failed")
         for entry in sorted(failures, key=_time_of)[:-_KEPT_FAILURES]:
             remove(entry.path)
+
+
+def _superfluous(items: Sequence[CachedObject], oldest: float, limit: int) -> list[CachedObject]:
+    """Return those that were made before `oldest`, and those not taken for longest where all are above the limit."""
+    gone = [item for item in items if item.made < oldest]
+    kept = [item for item in items if item.made >= oldest]
+    total = sum(item.bytes for item in kept)
+    if total > limit:
+        for item in kept:
+            if total <= _KEPT_SHARE * limit:
+                break
+            gone.append(item)
+            total -= item.bytes
+    return gone
 
 
 def _time_of(entry: os.DirEntry[str]) -> float:

@@ -70,3 +70,9 @@ def safe_archive() -> Any:
 def exporting() -> Any:
     """Return what writes functions as C; few programs do."""
     return importlib.import_module(".export", __package__)
+
+
+@cache
+def kept_functions() -> Any:
+    """Return what looks for functions on disk; not all programs have such."""
+    return importlib.import_module("._function._kept._use", __package__)

@@ -24,8 +24,8 @@ from .compiler import CompileDirectory, CompilerOptions, CompilerWarning, remove
 
 _DESCRIPTION = "Shows and cleans the cache of compiled code. Without a command it prints the directory of the cache."
 _COMMANDS = {
-    "list": "list the compiled objects: size, number of kernels, when they were made and last used",
-    "clear": "remove all compiled code of this platform",
+    "list": "list the compiled objects and the rewritten functions: size, kernels, when they were made and last used",
+    "clear": "remove all compiled code and all rewritten functions of this platform",
     "cleanup": "remove what is damaged, too old, above the size limit, or left behind by killed processes",
     "purge": "remove the directory of this platform with all that is in it",
     "unlock": "remove the locks by which processes wait for each other",
@@ -140,6 +140,10 @@ def _list(cache: KernelCache) -> None:
     for item in items:
         print(f"  {item.name[:12]}  {_size(item.bytes):>9}  {kernels[item.name]:4d} kernels"
               f"  made {_date(item.made)}  used {_date(item.used)}")  # fmt: skip
+    for item in cache.functions():
+        print(
+            f"  {item.name[:12]}  {_size(item.bytes):>9}   function    made {_date(item.made)}  used {_date(item.used)}"
+        )
     _say(len(items), f"in all {_size(sum(item.bytes for item in items)).strip()}, at most {_size(cache.max_bytes)}")
 
 

@@ -24,6 +24,11 @@ add_flag(
 )
 add_flag("allow_gc", "Free intermediate results as soon as they are no longer needed.", BoolFlag(True))
 add_flag(
+    "function_cache",
+    "Keep rewritten functions on disk, beside their kernels, so that no other process has to rewrite them again.",
+    BoolFlag(False),
+)
+add_flag(
     "on_unused_input",
     "What `function` does with an input that nothing uses.",
     EnumFlag("raise", "warn", "ignore"),

@@ -22,6 +22,7 @@ from ._toolchain import (
     Toolchain as Toolchain,
     available_vector_functions as available_vector_functions,
     find_toolchain as find_toolchain,
+    known_toolchain as known_toolchain,
     machine_identity as machine_identity,
 )
 
@@ -42,6 +43,7 @@ __all__ = [
     "compile_error",
     "digest",
     "find_toolchain",
+    "known_toolchain",
     "machine_identity",
     "make_private",
     "remove",

@@ -116,6 +116,12 @@ def find_toolchain(
     return found
 
 
+def known_toolchain(options: CompilerOptions, folder: CompileDirectory) -> Toolchain | None:
+    """Return what has been found out about the compiler of `options` before; None where it has to be tried."""
+    path = shutil.which(options.command) if options.command else None
+    return None if path is None else _read_record(folder, _record_key(os.path.abspath(path), options))
+
+
 def _record_key(path: str, options: CompilerOptions) -> str:
     target = os.path.realpath(path)
     info = os.stat(target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..._overwriting._shown import Decisions
 from ..._storage._container import Container
 from ...modes import Linker, ModeError
 from ...ops import DeepCopyOp
-from ...program import Accepts, Hooks, Machine, Program, array_spec_of, lower
+from ...program import Accepts, Hooks, Machine, Program, array_spec_of, lower, on_lowered
 from .._signature._collect import Signature
 from .._signature._io import In
 
@@ -105,16 +106,25 @@ def link(
     where: str,
     overwriting: Collection[Overwriting],
     decisions: Decisions | None = None,
+    prepared: Callable[[Wiring], Program] | None = None,
 ) -> Machine:
     """Return a machine for the graph, in which operations of some kinds overwrite what nobody needs any more.
 
     Which ones do is written into the graph where `decisions` are given, in the place of what has been written before.
+    A program that was `prepared` for the graph is taken as it is; what it overwrites has been written already.
 
     Raises
     ------
     ModeError
         If the linker takes only native code and an op has none.
     """
+    if prepared is not None:
+        program = prepared(wiring)
+        for look in on_lowered:
+            look(program)
+        # A form that overwrites an operand as the op of a user does it is carried out in another way.
+        with nullcontext() if decisions is None else decisions.withdrawn():
+            return linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
     if decisions is not None:
         decisions.withdraw()
     program = _lowered(fgraph, wiring, linker, overwriting)

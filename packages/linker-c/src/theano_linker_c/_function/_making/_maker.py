@@ -14,8 +14,10 @@ from ..._overwriting._results import alias_roots, protect_outputs
 from ..._overwriting._shown import Decisions
 from ..._storage._container import Container
 from ...modes import Linker, Mode
+from ...program import Program
 from .._signature._collect import Signature
 from .._signature._io import In, Out
+from ._link import Wiring
 from ._source import SourceGraph
 
 
@@ -33,6 +35,8 @@ class FunctionMaker:
         Makes a function of this maker and a list of containers.
     accept_inplace : bool
         Whether the caller's graph was allowed to overwrite its inputs.
+    source : SourceGraph, optional
+        The graph before it was rewritten, where `fgraph` has been rewritten already.
 
     Attributes
     ----------
@@ -53,6 +57,7 @@ class FunctionMaker:
         mode: Mode,
         function_builder: Callable[[FunctionMaker, list[Container]], Any],
         accept_inplace: bool = False,
+        source: SourceGraph | None = None,
     ) -> None:
         self.signature = signature
         self.fgraph = fgraph
@@ -60,17 +65,19 @@ class FunctionMaker:
         self.mode = mode
         self.function_builder = function_builder
         self.accept_inplace = accept_inplace
-        self.source = SourceGraph(fgraph.inputs, fgraph.outputs)
+        self.source = SourceGraph(fgraph.inputs, fgraph.outputs, fgraph.data_order()) if source is None else source
         self.profile: Any = None
         self.overwriting: frozenset[Overwriting] = frozenset()
         self.decisions = Decisions()
         #: The inputs that the user's own graph overwrites, where that is accepted.
         self.given_up: frozenset[int] = frozenset()
         self._linker: Linker | None = None
+        #: Makes the program of the first function where that is known already.
+        self.prepared: Callable[[Wiring], Program] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # How the rewriting went is of no use elsewhere, and much text.
-        return {**vars(self), "profile": None, "_linker": None}
+        return {**vars(self), "profile": None, "_linker": None, "prepared": None}
 
     @property
     def name(self) -> str | None:

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, toposort
+from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, toposort
 
 
 class SourceGraph:
-    """What a function graph was, remembered without a copy: rewriting changes the inputs of nodes and nothing else.
+    """What a function graph was, remembered without a copy.
+
+    Rewriting changes the inputs of nodes, and what a machine overwrites is written into the graph as in-place forms of
+    ops (`Decisions`); nothing else changes.
 
     Parameters
     ----------
     inputs, outputs : sequence of Variable
         The graph, before it changes.
+    order : sequence of Apply, optional
+        Its nodes, each after those that it needs, where they are known.
+    changes : bool
+        False: it will not change, so that there is time to look at it.
     """
 
-    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        order: Sequence[Apply] | None = None,
+        *,
+        changes: bool = True,
+    ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
-        self._steps: list[tuple[Apply, tuple[Variable, ...]]] = [
-            (node, tuple(node.inputs)) for node in toposort(inputs, outputs)
-        ]
+        self._known: list[tuple[Apply, Op, tuple[Variable, ...]]] | None = None
+        if changes:
+            self._known = self._noted(toposort(inputs, outputs) if order is None else order)
+
+    @staticmethod
+    def _noted(order: Iterable[Apply]) -> list[tuple[Apply, Op, tuple[Variable, ...]]]:
+        return [(node, node.op, tuple(node.inputs)) for node in order]
+
+    @property
+    def _steps(self) -> list[tuple[Apply, Op, tuple[Variable, ...]]]:
+        if self._known is None:
+            self._known = self._noted(toposort(self.inputs, self.outputs))
+        return self._known
 
     def build(self) -> FunctionGraph:
         """Return the graph, made of new nodes."""
@@ -32,7 +56,7 @@ class SourceGraph:
     def without_updates(self, n_outputs: int) -> SourceGraph:
         """Return the graph with its first outputs only."""
         twin = SourceGraph.__new__(SourceGraph)
-        twin.inputs, twin.outputs, twin._steps = self.inputs, self.outputs[:n_outputs], self._steps
+        twin.inputs, twin.outputs, twin._known = self.inputs, self.outputs[:n_outputs], self._steps
         return twin
 
     def _copy(self) -> tuple[list[Variable], list[Variable]]:
@@ -43,12 +67,13 @@ class SourceGraph:
                 memo[variable] = variable.clone() if isinstance(variable, Constant) else variable
             return memo[variable]
 
-        for node, inputs in self._steps:
+        for node, op, inputs in self._steps:
             twin = node.clone_with_new_inputs([copy_of(v) for v in inputs], strict=False)
+            twin.op = op
             for old, new in zip(node.outputs, twin.outputs, strict=True):
                 memo.setdefault(old, new)
         return [memo[v] for v in self.inputs], [copy_of(v) for v in self.outputs]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The nodes have other inputs by now: what is saved is a copy as they were.
+        # The nodes have other inputs and ops by now: what is saved is a copy as they were.
         return SourceGraph, self._copy()

@@ -1,0 +1,14 @@
+"""What a graph computes as a short text, the same in each process: structural hashes of graphs and of values.
+
+`_hasher` walks over graphs and values, `_code` reads the code of users. `import theano` does not load this package.
+"""
+
+from ._errors import NoStructuralHashError as NoStructuralHashError
+from ._hasher import (
+    GraphScope as GraphScope,
+    StructuralHasher as StructuralHasher,
+    hex_digest as hex_digest,
+    structural_hash as structural_hash,
+)
+
+__all__ = ["GraphScope", "NoStructuralHashError", "StructuralHasher", "hex_digest", "structural_hash"]

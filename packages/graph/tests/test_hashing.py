@@ -1,0 +1,172 @@
+"""Structural hashes: what counts, and what has no content."""
+
+from __future__ import annotations
+
+import math
+import unittest
+from typing import Any
+
+from theano_graph import Apply, Constant, Generic, Op, Type, Variable
+from theano_graph.hashing import NoStructuralHashError, StructuralHasher, structural_hash
+
+plain = Generic()
+
+
+class Joined(Op):
+    """An op with a parameter."""
+
+    __props__ = ("sign",)
+
+    def __init__(self, sign: Any = 1) -> None:
+        self.sign = sign
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        return Apply(self, list(inputs), [plain.make_variable()])
+
+
+class Other(Joined):
+    """The same under another name."""
+
+
+class Nameless(Op):
+    """An op that says nothing of its parameters."""
+
+    itypes = otypes = (plain,)
+
+
+class Sized(Type):
+    """A type with a parameter."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sized) and other.size == self.size
+
+    def __hash__(self) -> int:
+        return hash(self.size)
+
+
+def _number(value: Any) -> Constant:
+    return Constant(plain, value)
+
+
+class GraphTests(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x, self.y = plain("x"), plain("y")
+
+    def check(self, same: bool, *others: Any) -> None:
+        first = structural_hash([self.x, self.y], [Joined()(self.x, self.y)])
+        for inputs, outputs in others:
+            self.assertEqual(structural_hash(inputs, outputs) == first, same)
+
+    def test_equal_graphs_are_equal(self) -> None:
+        a, b = plain("a"), plain()
+        self.check(True, ([a, b], [Joined()(a, b)]), ([self.x, self.y], [Joined(1)(self.x, self.y)]))
+
+    def test_what_counts(self) -> None:
+        x, y = self.x, self.y
+        sized = Sized(2)()
+        self.check(
+            False,
+            ([y, x], [Joined()(x, y)]),
+            ([x, y], [Joined()(x, x)]),
+            ([x, y], [Joined(2)(x, y)]),
+            ([x, y], [Joined(1.0)(x, y)]),
+            ([x, y], [Joined(True)(x, y)]),
+            ([x, y], [Other()(x, y)]),
+            ([x, y], [Joined()(x, y), Joined()(x, y)]),
+            ([x, sized], [Joined()(x, sized)]),
+        )
+
+    def test_sharing_counts(self) -> None:
+        shared = Joined()(self.x)
+        twice = structural_hash([self.x], [Joined()(shared, shared)])
+        self.assertNotEqual(twice, structural_hash([self.x], [Joined()(Joined()(self.x), Joined()(self.x))]))
+
+    def test_constants_count_by_content(self) -> None:
+        def of(value: Any) -> str:
+            return structural_hash([], [Joined()(_number(value))])
+
+        self.assertEqual(of(math.nan), of(float("nan")))
+        self.assertEqual(of((1, "a", None)), of((1, "a", None)))
+        values: list[Any] = [0.0, -0.0, 0, False, None, "0", b"0", (0,), [0], {0: 1}, {0}, math.nan, 0j, slice(0, 1)]
+        self.assertEqual(len({of(value) for value in values}), len(values))
+
+    def test_names_count_where_they_are_asked_for(self) -> None:
+        a = plain("a")
+        of_x, of_a = (structural_hash([v], [Joined()(v)], names=True) for v in (self.x, a))
+        self.assertNotEqual(of_x, of_a)
+
+    def test_marks_count(self) -> None:
+        marked = plain("x")
+        marked.tag.indestructible = True
+        self.assertNotEqual(structural_hash([marked], [marked]), structural_hash([self.x], [self.x]))
+
+    def test_deep_graphs(self) -> None:
+        h = self.x
+        for _ in range(5000):
+            h = Joined()(h, self.y)
+        self.assertEqual(len(structural_hash([self.x, self.y], [h])), 40)
+
+    def test_an_op_without_props_has_no_content(self) -> None:
+        with self.assertRaisesRegex(NoStructuralHashError, "Nameless has no content.*__props__"):
+            structural_hash([self.x], [Nameless()(self.x)])
+
+    def test_a_class_inside_a_function_has_no_content(self) -> None:
+        class Local(Joined):
+            pass
+
+        with self.assertRaisesRegex(NoStructuralHashError, "import it"):
+            structural_hash([self.x], [Local()(self.x)])
+
+
+def _helper(x: int) -> int:
+    return x + 1
+
+
+def _rule(x: int, by: int = 2) -> int:
+    return _helper(x) * by
+
+
+class CodeTests(unittest.TestCase):
+    def of(self, function: Any) -> bytes:
+        return StructuralHasher().of(function)
+
+    def compiled(self, text: str, **names: Any) -> Any:
+        space: dict[str, Any] = {"__name__": __name__, **names}
+        exec(text, space)
+        return space["f"]
+
+    def test_functions_count_by_code_and_all_that_it_uses(self) -> None:
+        text = "def f(x): return g(x) + c"
+        one = self.compiled("def g(x): return x\n" + text, c=1)
+        self.assertEqual(self.of(one), self.of(self.compiled("def g(x):\n\n  return x\n" + text, c=1)))
+        for other in (
+            self.compiled("def g(x): return -x\n" + text, c=1),
+            self.compiled("def g(x): return x\n" + text, c=2),
+            self.compiled("def g(x): return x\ndef f(x, y=1): return g(x) + c", c=1),
+        ):
+            self.assertNotEqual(self.of(one), self.of(other))
+
+    def test_functions_that_call_each_other(self) -> None:
+        text = "def g(x): return f(x - {})\ndef f(x): return g(x) if x else 0"
+        one, same, other = (self.compiled(text.format(n)) for n in (1, 1, 2))
+        self.assertEqual(self.of(one), self.of(same))
+        self.assertNotEqual(self.of(one), self.of(other))
+
+    def test_library_code_counts_by_name(self) -> None:
+        hasher = StructuralHasher()
+        hasher.of(structural_hash)
+        self.assertFalse(hasher.has_user_code)
+        hasher.of(_rule)
+        self.assertTrue(hasher.has_user_code)
+
+    def test_a_module_as_a_whole_is_refused(self) -> None:
+        module = type(math)("mine")
+        with self.assertRaisesRegex(NoStructuralHashError, "module mine as a whole"):
+            self.of(self.compiled("def f(x): return m.g(x)", m=module))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,226 @@
+"""What is kept of a function: its rewritten graph, and its program with the names of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from theano_graph import Apply, Constant, FunctionGraph, Op, ReplaceValidate, Variable, record
+from theano_graph.columns import GraphColumns, graph_columns, graph_from_columns
+from theano_optimize import DestroyHandler, Supervisor
+
+from ..._instructions._data import Instruction, Program, ProgramInput
+from ..._instructions._forms import Form, KernelForm, PerformForm
+from ..._instructions._schedule import Branch
+from ..._overwriting._kinds import Overwriting, _Allowed
+from ..._overwriting._shown import Decisions
+from ..._perform import OwnThunk
+from ...kernels import Kernel, Linkage, LoadedKernel
+from ...program import branch_of, thunk_of
+from ...targets import Target
+from .._making._link import Wiring
+from .._making._maker import FunctionMaker
+from ._key import Given
+from ._pickles import NotKeptError, dump
+
+#: Forms that are made again for the node: a thunk of the op's own, or a choice between inputs.
+_AGAIN = "again"
+#: A kernel with the name of its machine code: of a compiled one its symbol, "" for that of a library, None for none.
+KernelEntry = tuple[Kernel, str | None]
+
+
+@record
+class Entry:
+    """What is kept of a function.
+
+    Attributes
+    ----------
+    columns : GraphColumns
+        The rewritten graph, with plain ops.
+    features : list of (str, object)
+        Names of features and what they hold.
+    overwriting : frozenset of Overwriting
+    shown : list of (int, Op, Op)
+        Nodes that are shown with in-place forms of their ops: the plain op and the form.
+    instructions : list of tuple
+        For each: number of its node, of its form, and its other fields.
+    forms : list
+        The different ones: ``None`` for Python code, "again", or a kernel.
+    linkages : dict of str to Linkage
+        Symbol of a compiled kernel -> how it is loaded.
+    rest : dict
+        The other fields of the program.
+    """
+
+    columns: GraphColumns
+    features: list[tuple[str, Any]]
+    overwriting: frozenset[Overwriting]
+    shown: list[tuple[int, Op, Op]]
+    instructions: list[tuple[Any, ...]]
+    forms: list[Any]
+    linkages: dict[str, Linkage]
+    rest: dict[str, Any]
+
+
+def write_entry(maker: FunctionMaker, program: Program, given: Given) -> bytes:
+    """Return a built function as bytes.
+
+    Raises
+    ------
+    NotKeptError
+        If there is something in it that another process could not take over.
+    GraphError
+        If the graph cannot be written as columns.
+    """
+    plain = {node: op for node, op, _ in maker.decisions.known()}
+    columns, numbers, nodes = graph_columns(maker.fgraph, lambda node: plain.get(node, node.op))
+    place = {node: i for i, node in enumerate(nodes)}
+    forms = _Forms()
+    instructions = [
+        (place[x.node], forms.number(x.form), x.inputs, x.outputs, x.release, x.donors, x.waits, x.unread)
+        for x in program.instructions
+    ]
+    holders = {id(leaf.data): numbers[leaf] for leaf in columns.leaves if isinstance(leaf, Constant)}
+    entry = Entry(
+        columns,
+        _features(maker.fgraph, numbers),
+        maker.overwriting,
+        [(place[node], op, form) for node, op, form in maker.decisions.known()],
+        instructions,
+        forms.items,
+        forms.linkages,
+        {
+            "n_registers": program.n_registers,
+            "inputs": [given_input.register for given_input in program.inputs],
+            "cells": [register for register, _ in program.cells],
+            "constants": [(register, holders[id(value)]) for register, value in program.constants],
+            "outputs": program.outputs,
+            "updates": [register for register, _ in program.updates],
+            "schedule": program.schedule,
+            "shown": program.shown,
+        },
+    )
+    return dump(entry, given)
+
+
+class _Forms:
+    """The different forms of a program by number."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self.linkages: dict[str, Linkage] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, form: Form) -> int:
+        found = self._numbers.get(id(form))
+        if found is None:
+            found = self._numbers[id(form)] = len(self.items)
+            self.items.append(self._entry(form))
+        return found
+
+    def _entry(self, form: Form) -> Any:
+        if isinstance(form, PerformForm):
+            return None
+        if isinstance(form, (OwnThunk, Branch)):
+            return _AGAIN
+        if not isinstance(form, KernelForm):
+            raise NotKeptError("an op has C code of its own")
+        code = form.code
+        if code is None:
+            return form.kernel, None
+        if not isinstance(code, LoadedKernel):
+            raise NotKeptError("a target keeps machine code of its own")
+        if code.linkage is not None:
+            self.linkages[code.symbol] = code.linkage
+            return form.kernel, code.symbol
+        return form.kernel, ""
+
+
+def _features(fgraph: FunctionGraph, numbers: Mapping[Variable, int]) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for feature in fgraph.features:
+        kind = type(feature)
+        if isinstance(feature, Supervisor) and kind is Supervisor:
+            found.append(("protected", [numbers[v] for v in feature.protected]))
+        elif isinstance(feature, _Allowed):
+            found.append(("allowed", feature.kinds))
+        elif isinstance(feature, DestroyHandler) and kind is DestroyHandler:
+            found.append(("handler", feature.is_settled))
+        elif kind is ReplaceValidate:
+            found.append(("validate", None))
+        elif not getattr(feature, "only_remembers", False):
+            raise NotKeptError(f"the graph has a feature of the class {kind.__qualname__}")
+    return found
+
+
+def restore_graph(entry: Entry, decisions: Decisions) -> tuple[FunctionGraph, list[Variable], list[Apply]]:
+    """Return the rewritten graph with its features, its variables by number, and its nodes; `decisions` show later."""
+    fgraph, variables, nodes = graph_from_columns(entry.columns)
+    for name, content in entry.features:
+        match name:
+            case "protected":
+                fgraph.attach_feature(Supervisor(variables[i] for i in content))
+            case "allowed":
+                allowed = _Allowed()
+                allowed.kinds |= content
+                fgraph.attach_feature(allowed)
+            case "handler":
+                handler = DestroyHandler()
+                if content:
+                    handler.settle_later(decisions.withdrawn)
+                fgraph.attach_feature(handler)
+            case _:
+                fgraph.attach_feature(ReplaceValidate())
+    return fgraph, variables, nodes
+
+
+def restore_program(
+    entry: Entry,
+    variables: list[Variable],
+    nodes: list[Apply],
+    loaded: Mapping[str, LoadedKernel],
+    target: Target,
+) -> Callable[[Wiring], Program]:
+    """Return what makes the program when it is known how the function is wired."""
+    forms = [_restored_form(form, loaded) for form in entry.forms]
+    rest = entry.rest
+    arguments = [variables[i] for i in range(entry.columns.n_inputs)]
+
+    def program(wiring: Wiring) -> Program:
+        instructions = []
+        for place, number, inputs, outputs, release, donors, waits, unread in entry.instructions:
+            node, form = nodes[place], forms[number]
+            if form is None:
+                again = thunk_of(node, target) or branch_of(node)
+                assert again is not None, "the environment of the function is the same, and so is the op"
+                form = again
+            instructions.append(Instruction(node, inputs, outputs, release, form, donors, waits, unread))
+        given = zip(rest["inputs"], wiring.arguments, wiring.accepts, strict=True)
+        return Program(
+            instructions=tuple(instructions),
+            n_registers=rest["n_registers"],
+            inputs=tuple(ProgramInput(register, arguments[i], accepts) for register, i, accepts in given),
+            cells=tuple(zip(rest["cells"], wiring.cells.values(), strict=True)),
+            constants=tuple((register, variables[i].data) for register, i in rest["constants"]),
+            outputs=rest["outputs"],
+            updates=tuple(
+                (register, cell) for register, (_, cell) in zip(rest["updates"], wiring.updates, strict=True)
+            ),
+            schedule=rest["schedule"],
+            shown=rest["shown"],
+        )
+
+    return program
+
+
+def _restored_form(form: Any, loaded: Mapping[str, LoadedKernel]) -> Form | None:
+    """Return a form; None for one that is made again for its node."""
+    if form is None:
+        return PerformForm()
+    if form == _AGAIN:
+        return None
+    kernel, symbol = form
+    if symbol is None:
+        return KernelForm(kernel)
+    code = loaded[symbol] if symbol else kernel.routine()
+    return PerformForm() if code is None else KernelForm(kernel, code)

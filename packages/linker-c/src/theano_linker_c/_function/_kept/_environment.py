@@ -1,0 +1,113 @@
+"""On what building a function depends besides its graph: versions, flags, rules, the compiler."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from theano_graph import config, is_library_module, rule_tables
+from theano_graph.hashing import StructuralHasher, hex_digest
+from theano_optimize import RewriteDatabase
+
+from ..._flags import _modes as _modes
+from ...modes import optdb
+
+#: Flags that only say where things are kept, for how long, or what is printed of a run.
+_NO_MATTER = frozenset(
+    (
+        *("base_compiledir", "compiledir", "compiledir_format", "cmodule.age_thresh_use", "cmodule.max_cache_size"),
+        *("cmodule.preload_cache", "compile.wait", "compile.timeout", "nocleanup", "function_cache"),
+        *("exception_verbosity", "profile", "profile_memory", "profiling.destination", "on_unused_input"),
+    )
+)
+#: Tables whose rules act before a function is built, or when it is exported.
+_OF_OTHER_TIMES = frozenset(("pullback", "pushforward", "straight_kernel", "straight_op"))
+
+
+def environment(hasher: StructuralHasher) -> str:
+    """Return a hash of all that takes part in building any function.
+
+    Raises
+    ------
+    NoStructuralHashError
+        If a rule that was registered from outside of the library has no code that could be compared.
+    """
+    flags = [f"{name}={config.flag(name) and _value(name)}" for name in config.flag_names() if name not in _NO_MATTER]
+    return hex_digest(
+        [_versions(), "\n".join(flags).encode(), *_registered(optdb, hasher), *_rules_of_users(hasher)]
+    )  # fmt: skip
+
+
+def _value(name: str) -> str:
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return repr(value)
+
+
+def _registered(database: RewriteDatabase[Any], hasher: StructuralHasher) -> Iterator[bytes]:
+    """Yield what is registered in a database and in those inside of it, in the order in which it is applied."""
+    for entry in database.entries():
+        item = entry.item
+        inner = isinstance(item, RewriteDatabase)
+        marks = (*sorted(entry.tags), *sorted(entry.aliases), repr(entry.position), entry.role, str(inner))
+        yield f"{database.name} {entry.name} {' '.join(marks)}".encode()
+        if isinstance(item, RewriteDatabase):
+            yield from _registered(item, hasher)
+        elif entry.of_user:
+            yield hasher.of(entry.item)
+
+
+def _rules_of_users(hasher: StructuralHasher) -> Iterator[bytes]:
+    for table in rule_tables():
+        if table.name not in _OF_OTHER_TIMES:
+            for op_class, rule in table.of_users():
+                yield table.name.encode() + hasher.of(op_class) + hasher.of(rule)
+
+
+def _versions() -> bytes:
+    """Return the versions of Python and of all packages whose code takes part, the library's by its files."""
+    fixed = (sys.version, sys.byteorder, str(sys.flags.optimize), np.__version__, _files_of_scipy())
+    names = {name for name in list(sys.modules) if "." not in name and is_library_module(name)}
+    return "\n".join((*fixed, *(_files(folder) for name in sorted(names) for folder in _folders(name)))).encode()
+
+
+def _folders(name: str) -> list[str]:
+    return list(getattr(sys.modules[name], "__path__", ()))
+
+
+@cache
+def _files_of_scipy() -> str:
+    spec = importlib.util.find_spec("scipy")
+    if spec is None or spec.origin is None:
+        return ""
+    return " ".join(_mark(os.path.join(os.path.dirname(spec.origin), name)) for name in ("__init__.py", "version.py"))
+
+
+def _mark(path: str) -> str:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return path
+    return f"{path} {info.st_size} {info.st_mtime_ns}"
+
+
+@cache
+def _files(folder: str) -> str:
+    """Return names, sizes and times of all files with code below a folder."""
+    found, waiting = [], [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith((".py", ".so", ".pyd")):
+                    info = entry.stat()
+                    found.append(f"{entry.path} {info.st_size} {info.st_mtime_ns}")
+                elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                    waiting.append(entry.path)
+    return "\n".join(sorted(found))

@@ -1,0 +1,94 @@
+"""The name of a function on disk: a hash of its graph, of what the caller says of it, and of the environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import FunctionGraph, Op, Origin, Variable, current_origin, record
+from theano_graph.hashing import GraphScope, StructuralHasher, hex_digest
+
+from ...compiler import CompilerOptions
+from ...kernels._build import library
+from ...modes import Mode
+from ...targets import PYTHON
+from .._signature._collect import Signature
+from ._environment import environment
+
+#: Goes up when entries are written in another way.
+_FORMAT = "1"
+
+
+@record
+class Given:
+    """The graph of a function before it is rewritten: what an entry refers to.
+
+    Attributes
+    ----------
+    leaves : list of Variable
+    ops : list of Op
+        Of the nodes, in order.
+    origins : list of Origin or None
+        The last one is where the function was asked for.
+    """
+
+    leaves: list[Variable]
+    ops: list[Op]
+    origins: list[Origin | None]
+
+
+class FunctionKey:
+    """Names a function; the graph is looked at once, before it is rewritten.
+
+    Parameters
+    ----------
+    signature : Signature
+    fgraph : FunctionGraph
+        Not rewritten yet.
+    mode : Mode
+
+    Raises
+    ------
+    NoStructuralHashError
+        If the graph or the rules contain something that cannot be compared between processes.
+    """
+
+    def __init__(self, signature: Signature, fgraph: FunctionGraph, mode: Mode) -> None:
+        hasher = StructuralHasher()
+        scope = GraphScope(hasher, True)
+        scope.add_inputs(fgraph.inputs)
+        scope.add(fgraph.outputs)
+        self.given = Given(scope.leaves, [node.op for node in scope.nodes], [*scope.origins(), current_origin()])
+        self.mode = mode
+        self._hasher = hasher  # it keeps alive what is known by identity
+        parts = [_FORMAT, environment(hasher), scope.digest(fgraph.outputs), *_of_mode(mode), *_of_signature(signature)]
+        self._known = [part.encode() for part in parts]
+
+    def name(self, options: CompilerOptions) -> str | None:
+        """Return the name of the file; None where the compiler has not been tried yet, or does not work."""
+        if self.mode.linker.target is PYTHON:
+            return hex_digest(self._known)
+        toolchain = library.known_toolchain(options)
+        return None if toolchain is None else hex_digest([*self._known, toolchain.identity.encode()])
+
+
+def _of_mode(mode: Mode) -> list[str]:
+    linker, query = mode.linker, mode.query
+    parts: list[Any] = [type(linker).__name__, linker.name, linker.target.name, linker.target.present.name]
+    parts += [linker.frees, linker.native_only, linker.lazy]
+    waiting = [] if query is None else [query]
+    while waiting:
+        one = waiting.pop()
+        parts += [sorted(one.include), sorted(one.require), sorted(one.exclude), one.position_cutoff, one.name]
+        for name, inner in sorted(one.subquery.items(), key=lambda item: item[0]):
+            parts.append(name)
+            waiting.append(inner)
+    return [repr(part) for part in parts]
+
+
+def _of_signature(signature: Signature) -> list[str]:
+    parts: list[Any] = [signature.update_targets, signature.single]
+    for item in signature.inputs:
+        flags = (item.strict, item.allow_downcast, item.mutable, item.borrow, item.implicit, item.shared)
+        parts.append((item.name, *flags, item.update is not None, item.value is None))
+    parts += [(out.borrow, out.return_internal_type) for out in signature.outputs]
+    return [repr(part) for part in parts]

@@ -1,0 +1,344 @@
+"""Functions that are kept on disk: found where all is the same, built where anything differs, alike in all they do."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+import uuid
+import warnings
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+from theano import config
+from theano_linker_c import capture_after
+from theano_linker_c.compiler import CompilerOptions
+from theano_linker_c.kernels import library
+
+
+class Scaled(theano.Op):
+    """An op of the user's."""
+
+    __props__ = ("by",)
+    itypes = otypes = (T.dvector,)
+
+    def __init__(self, by: float = 2.0) -> None:
+        self.by = by
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        output_storage[0][0] = inputs[0] * self.by
+
+    def infer_shape(self, node: Any, shapes: Any) -> Any:
+        return shapes
+
+
+class Unnamed(theano.Op):
+    """One that does not say what it consists of."""
+
+    itypes = otypes = (T.dvector,)
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        output_storage[0][0] = inputs[0] + 1
+
+
+class KeptTestCase(unittest.TestCase):
+    def setUp(self) -> None:
+        change = config.change_flags(function_cache=True)
+        change.__enter__()
+        self.addCleanup(change.__exit__)
+        # No run of the tests before this one has had such a function.
+        self.name = uuid.uuid4().hex
+        self.x = T.dvector(self.name)
+
+    def build(self, *args: Any, **kwargs: Any) -> tuple[bool, Any]:
+        """Return whether a function was rewritten, and the function."""
+        with mock.patch.object(theano.compile.Mode, "rewrite", autospec=True) as rewrite:
+            rewrite.side_effect = _rewrite
+            function = theano.function(*args, **kwargs)
+        return bool(rewrite.call_count), function
+
+    def twice(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """Return a function as it is built, and as it is found."""
+        (first, built), (second, found) = self.build(*args, **kwargs), self.build(*args, **kwargs)
+        self.assertEqual((first, second), (True, False))
+        return built, found
+
+    def check_missed(self, *args: Any, **kwargs: Any) -> Any:
+        rewritten, function = self.build(*args, **kwargs)
+        self.assertTrue(rewritten)
+        return function
+
+
+_rewrite = theano.compile.Mode.rewrite
+
+
+def shown(function: Any) -> str:
+    file = io.StringIO()
+    theano.printing.debugprint(function, file=file)
+    return file.getvalue()
+
+
+class AlikeTests(KeptTestCase):
+    def test_training_step(self) -> None:
+        w = theano.shared(np.zeros(3), "w")
+        y = T.dmatrix("y")
+        out = T.nnet.sigmoid(T.dot(y, w) + self.x)
+        cost = ((out - 1) ** 2).mean()
+        updates = [(w, w - 0.1 * T.grad(cost, w))]
+        built, found = self.twice([self.x, theano.In(y, name="data")], {"c": cost, "o": out}, updates=updates)
+        self.assertEqual(shown(built), shown(found))
+        values = np.ones(2), np.arange(6.0).reshape(2, 3)
+        results = []
+        for function in (built, found):
+            w.set_value(np.zeros(3))
+            first = function(values[0], data=values[1])
+            results.append((first["c"], first["o"].tolist(), w.get_value().tolist()))
+        self.assertEqual(*results)
+        self.assertEqual([v.name for v in found.maker.fgraph.inputs], [self.name, "y", "w"])
+        self.assertIs(found.maker.inputs[0].variable, self.x)
+        self.assertIs(found.get_shared()[0], w)
+        self.assertEqual([i.name for i in found.maker.inputs], [i.name for i in built.maker.inputs])
+
+    def test_instructions_overwrite_as_when_built(self) -> None:
+        x = T.dvector("x")
+        y = T.inc_subtensor(T.zeros_like(x)[1:], T.exp(x[1:]))
+        functions = [theano.function([x], T.inc_subtensor(y[:2], 1.0) * x.sum()) for _ in range(2)]
+        machines: list[Any] = [f.machine for f in functions]
+        with capture_after(0):
+            for value in np.random.default_rng(0).normal(size=(3, 4)):
+                np.testing.assert_array_equal(functions[0](value), functions[1](value))
+        self.assertEqual(machines[0].captured(), machines[1].captured())
+        self.assertTrue(machines[1].captured())
+
+    def test_copies_pickles_and_subsets(self) -> None:
+        s, other = theano.shared(1.0, "s"), theano.shared(5.0, "t")
+        _, found = self.twice([self.x], [self.x * s, T.exp(self.x)], updates=[(s, s + 1)])
+        value = np.ones(2)
+        twin = found.copy(swap={s: other})
+        self.assertEqual(twin(value)[0].tolist(), [5.0, 5.0])
+        self.assertEqual(other.get_value(), 6.0)
+        again = pickle.loads(pickle.dumps(found))
+        self.assertEqual(again(value)[0].tolist(), [1.0, 1.0])
+        self.assertEqual(again(value)[0].tolist(), [2.0, 2.0])
+        self.assertEqual(len(found(value, output_subset=[1])), 1)
+        self.assertEqual(found(value)[0].tolist(), [2.0, 2.0])
+        found.maker.reoptimize()
+        self.assertEqual(len(found.maker.fgraph.outputs), 3)
+
+    def test_errors_name_the_line_of_this_process(self) -> None:
+        y = T.dvector("y")
+
+        def first() -> Any:
+            return self.x + y
+
+        def second() -> Any:
+            return self.x + y
+
+        self.build([self.x, y], first())
+        rewritten, found = self.build([self.x, y], second())
+        self.assertFalse(rewritten)
+        with self.assertRaises(ValueError) as caught:
+            found(np.ones(2), np.ones(3))
+        told = str(caught.exception) + "".join(getattr(caught.exception, "__notes__", ()))
+        line = second.__code__.co_firstlineno + 1
+        self.assertIn(f"kept_functions.py:{line}", told)
+        self.assertNotIn(f"kept_functions.py:{line - 3}", told)
+
+    def test_random_numbers_go_on(self) -> None:
+        def draws() -> Any:
+            streams = T.shared_randomstreams.RandomStreams(7)
+            return streams.uniform((3,)) + self.x
+
+        (first, built), (second, found) = (self.build([self.x], draws()) for _ in range(2))
+        self.assertEqual((first, second), (True, False))
+        zeros = np.zeros(3)
+        for _ in range(2):
+            np.testing.assert_array_equal(built(zeros), found(zeros))
+
+    def test_loops_and_choices(self) -> None:
+        total, _ = theano.scan(lambda a, b: T.tanh(a * b) + 1.0, outputs_info=T.ones(()), sequences=self.x)
+        chosen = theano.ifelse.ifelse(T.gt(self.x.sum(), 0), T.grad(total.sum(), self.x), self.x)
+        built, found = self.twice([self.x], chosen)
+        for value in (np.ones(3), -np.ones(3)):
+            np.testing.assert_array_equal(built(value), found(value))
+
+    def test_checks_are_made_before_the_look_up(self) -> None:
+        y = T.dvector("y")
+        self.twice([self.x, y], self.x * 2, on_unused_input="ignore")
+        with self.assertRaises(theano.compile.UnusedInputError):
+            theano.function([self.x, y], self.x * 2)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rewritten, _ = self.build([self.x, y], self.x * 2, on_unused_input="warn")
+        self.assertEqual((rewritten, len(caught)), (False, 1))
+        with self.assertRaises(theano.gof.MissingInputError):
+            theano.function([self.x], self.x * y)
+
+    def test_profiles(self) -> None:
+        _, found = self.twice([self.x], T.exp(self.x).sum(), profile=True)
+        found(np.ones(3))
+        self.assertEqual(found.profile.fct_callcount, 1)
+        self.assertEqual(len(found.profile.apply_time), len(found.maker.fgraph.apply_nodes))
+
+
+class DifferentTests(KeptTestCase):
+    def test_constants(self) -> None:
+        for value in (1.5, 2.5, np.nan, -np.nan, 0.0, -0.0):
+            self.check_missed([self.x], self.x * np.float64(value) + 3)
+        self.twice([self.x], self.x * np.float64("inf") + 3)
+        large = np.arange(5000.0)
+        self.twice([self.x], self.x + large)
+        large[4321] = -1
+        self.check_missed([self.x], self.x + large)
+
+    def test_types_and_shared_variables(self) -> None:
+        for kind in (T.dvector, T.fvector, T.TensorType("float64", (True,)), T.TensorType("float64", (3,))):
+            x = kind(self.name)
+            self.check_missed([x], x * 2)
+        for dtype in ("float32", "float64"):
+            self.check_missed([self.x], self.x * theano.shared(np.zeros(3, dtype), "s"))
+        self.build([self.x], self.x * 3)
+
+    def test_flags_of_inputs_and_outputs(self) -> None:
+        y = self.x * 2
+        self.check_missed([self.x], y)
+        self.check_missed([theano.In(self.x, mutable=True)], y)
+        self.check_missed([theano.In(self.x, borrow=True)], y)
+        self.check_missed([self.x], theano.Out(y, borrow=True))
+        self.check_missed([self.x], [y])
+
+    def test_modes_and_flags(self) -> None:
+        y = T.exp(self.x) * 2
+        self.check_missed([self.x], y)
+        for mode in ("FAST_COMPILE", theano.Mode("py", "fast_run"), theano.compile.FAST_RUN.excluding("inplace")):
+            self.check_missed([self.x], y, mode=mode)
+        for flags in ({"allow_gc": False}, {"gcc__cxxflags": "-DNOTHING"}, {"openmp": False}):
+            with config.change_flags(**flags):
+                self.check_missed([self.x], y)
+        self.assertFalse(self.build([self.x], y)[0])
+
+    def test_what_is_looked_at_while_it_is_built_is_built(self) -> None:
+        y = T.exp(self.x)
+        for mode in (theano.compile.DebugMode(), theano.compile.NanGuardMode()):
+            theano.function([self.x], y, mode=mode)
+            self.assertIsNotNone(theano.function([self.x], y, mode=mode).maker.profile)
+
+    def test_rewrites_of_the_user(self) -> None:
+        y = T.sinh(self.x)
+        self.check_missed([self.x], y)
+
+        def register(other: Any) -> None:
+            @theano.gof.local_optimizer([T.Elemwise])
+            def local_other(node: Any) -> Any:
+                return [other(node.inputs[0])] if node.op == T.sinh else None
+
+            theano.compile.optdb["canonicalize"].register("local_other", local_other, "fast_run")
+
+        for other in (T.cosh, T.tanh):
+            register(other)
+            try:
+                function = self.check_missed([self.x], y)
+                value = other(T.constant(np.ones(1))).eval()
+                self.assertEqual(function(np.ones(1)).tolist(), value.tolist())
+            finally:
+                theano.compile.optdb["canonicalize"].remove("local_other")
+        self.assertFalse(self.build([self.x], y)[0])
+
+    def test_ops_of_the_user(self) -> None:
+        built, found = self.twice([self.x], Scaled()(self.x) + 1)
+        self.assertEqual(found(np.ones(2)).tolist(), built(np.ones(2)).tolist())
+        self.check_missed([self.x], Scaled(3.0)(self.x) + 1)
+
+        def perform(self: Any, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+            output_storage[0][0] = inputs[0] - self.by
+
+        with mock.patch.object(Scaled, "perform", perform):
+            self.check_missed([self.x], Scaled()(self.x) + 1)
+        for _ in range(2):
+            self.check_missed([self.x], Unnamed()(self.x))
+
+    def test_names_count(self) -> None:
+        y = self.x * 2
+        self.check_missed([self.x], y + 1)
+        y.name = "twice"
+        self.check_missed([self.x], y + 1)
+
+
+class FileTests(KeptTestCase):
+    def file(self, known: set[str]) -> str:
+        (name,) = {entry.name for entry in self.cache().functions()} - known
+        return str(self.cache().folder.file("functions", name))
+
+    def cache(self) -> Any:
+        return library.cache(CompilerOptions.from_config())
+
+    def test_damage_counts_as_missing(self) -> None:
+        known = {entry.name for entry in self.cache().functions()}
+        self.build([self.x], self.x * 2)
+        path = self.file(known)
+        with open(path, "rb") as file:
+            whole = file.read()
+        position = whole.index(b"\n") + 200
+        flipped = whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :]
+        for data in (b"", whole[:-1], whole[: len(whole) // 2], flipped, b"0" * 40 + whole[40:]):
+            with open(path, "wb") as file:
+                file.write(data)
+            self.check_missed([self.x], self.x * 2)
+        self.assertFalse(self.build([self.x], self.x * 2)[0])
+
+    def test_a_file_under_another_name_counts_as_missing(self) -> None:
+        known = {entry.name for entry in self.cache().functions()}
+        self.build([self.x], self.x * 2)
+        first = self.file(known)
+        known.add(os.path.basename(first))
+        self.build([self.x], self.x * 3)
+        second = self.file(known)
+        with open(first, "rb") as file:
+            data = file.read()
+        with open(second, "wb") as file:
+            file.write(data)
+        self.assertEqual(self.check_missed([self.x], self.x * 3)(np.ones(1)).tolist(), [3.0])
+
+    def test_off(self) -> None:
+        self.build([self.x], self.x * 2)
+        with config.change_flags(function_cache=False):
+            self.check_missed([self.x], self.x * 2)
+
+
+PROGRAM = """
+import numpy as np, theano, theano.tensor as T
+from unittest import mock
+real, count = theano.compile.Mode.rewrite, []
+theano.compile.Mode.rewrite = lambda self, fgraph: (count.append(1), real(self, fgraph))[1]
+x, w = T.dmatrix("x"), theano.shared(np.eye(3), "w")
+f = theano.function([x], T.tanh(T.dot(x, w)).sum(), updates=[(w, w + 1)], name="f")
+print(len(count), f(np.ones((2, 3))), w.get_value()[0, 0])
+"""
+
+
+class ProcessTests(unittest.TestCase):
+    def test_second_process(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            flags = f"base_compiledir={folder},function_cache=True"
+            path = os.pathsep.join(p for p in sys.path if p)
+            environment = {**os.environ, "PYTHONPATH": path, "THEANO_FLAGS": flags}
+            told = []
+            for _ in range(2):
+                done = subprocess.run(
+                    [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+                )
+                told.append(done.stdout.split())
+        self.assertEqual([words[0] for words in told], ["1", "0"])
+        self.assertEqual(told[0][1:], told[1][1:])
+
+
+if __name__ == "__main__":
+    unittest.main()
