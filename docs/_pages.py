@@ -132,6 +132,7 @@ AREAS = (
     "theano", "theano.tensor", "theano.tensor.nnet", "theano.tensor.nlinalg", "theano.tensor.slinalg",
     "theano.tensor.signal.pool", "theano.tensor.fft", "theano.tensor.shared_randomstreams",
     "theano.sandbox.rng_mrg", "theano.sparse", "theano.gradient", "theano.ifelse", "theano.printing", "theano.gof",
+    "theano.distributed",
 )  # fmt: skip
 
 

@@ -1,0 +1,104 @@
+"""Which engine an argument stands for, and what is said where there is none."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from theano_graph import compose
+
+from ._protocols import Communicator, DaskClient, JoblibParallel, Submitting
+
+#: Name of an engine -> (module, the extra that installs it, what else it needs)
+NAMED = {
+    "dask": ("distributed", "dask", ""),
+    "mpi": ("mpi4py.MPI", "mpi", ", and MPICH or Open MPI from the system or by pip install mpich"),
+}
+_CHOICES = "a dask.distributed.Client, mpi4py.MPI.COMM_WORLD, 'dask' or 'mpi'"
+
+
+def import_engine(name: str) -> Any:
+    """Return the module of an engine.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    module, extra, also = NAMED[name]
+    try:
+        return importlib.import_module(module)
+    except (ImportError, RuntimeError) as error:
+        raise ImportError(
+            compose(
+                f"the engine {name!r} needs {module.partition('.')[0]}: {error}",
+                mend=f"pip install 'theano-stack[{extra}]'{also}",
+            )
+        ) from error
+
+
+def _named(name: str) -> Any:
+    if name not in NAMED:
+        raise ValueError(compose(f"no engine is called {name!r}", mend=f"give {' or '.join(map(repr, NAMED))}"))
+    module = import_engine(name)
+    if name == "mpi":
+        return module.COMM_WORLD
+    try:
+        return module.get_client()
+    except ValueError as error:
+        raise RuntimeError(
+            compose(
+                "there is no Dask client in this process",
+                mend="make one first: client = dask.distributed.Client(address), or Client() for this machine",
+            )
+        ) from error
+
+
+def is_dask(engine: object) -> bool:
+    """Tell whether an engine is a Dask client."""
+    return isinstance(engine, DaskClient) and type(engine).__module__.partition(".")[0] == "distributed"
+
+
+def is_mpi(engine: object) -> bool:
+    """Tell whether an engine is a communicator."""
+    return isinstance(engine, Communicator)
+
+
+def find_engine(given: object, function: str, *, others: bool) -> Any:
+    """Return the client, communicator or executor that an argument stands for.
+
+    Parameters
+    ----------
+    given : object
+        What the user gave.
+    function : str
+        Who is asked, for messages.
+    others : bool
+        Whether executors of `concurrent.futures` and `joblib.Parallel` will do.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    ValueError, ImportError, RuntimeError
+        If a name stands for no engine, one that is not installed, or a client that was not made.
+    """
+    engine = _named(given) if isinstance(given, str) else given
+    if is_dask(engine):
+        if getattr(engine, "asynchronous", False):
+            raise TypeError(
+                compose(
+                    f"{function}: the Dask client is asynchronous",
+                    mend="make it by dask.distributed.Client(address), or call from a thread: asyncio.to_thread(...)",
+                )
+            )
+        return engine
+    if is_mpi(engine) or (others and _is_executor(engine)):
+        return engine
+    what = "no client was given" if engine is None else f"{engine!r:.80} is no client"
+    more = ", a concurrent.futures.Executor, or a joblib.Parallel" if others else ""
+    raise TypeError(compose(f"{function}: {what}", mend=f"give {_CHOICES}{more}"))
+
+
+def _is_executor(engine: object) -> bool:
+    return isinstance(engine, (Submitting, JoblibParallel)) and not isinstance(engine, type)

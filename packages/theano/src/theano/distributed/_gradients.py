@@ -1,0 +1,177 @@
+"""The two functions of a training step, and batches in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theano_graph import Variable, compose, describe
+from theano_linker_c import Function, SharedVariable, function
+from theano_tensor import TensorType
+from theano_tensor.gradient import grad
+
+from ._states import States
+
+#: From gradients and parameters to updates: what Lasagne's optimizers are, for example.
+Rule = Callable[[list[Any], list[Any]], Mapping[Any, Any] | Iterable[tuple[Any, Any]]]
+
+
+class Mean(NamedTuple):
+    """Means over the rows of one part of a batch, or of several."""
+
+    rows: int
+    cost: float
+    gradients: list[Any]
+
+
+class Step(NamedTuple):
+    """A training step in two functions.
+
+    Attributes
+    ----------
+    compute : Function
+        From inputs to the cost and its gradients.
+    update : Function
+        From gradients to new values of the parameters, and of what the rule keeps.
+    params : list of SharedVariable
+    kept : list of SharedVariable
+        What `update` changes besides the parameters.
+    split : list of bool
+        Which inputs have a row for each example; the others, without dimensions, go to all workers.
+    """
+
+    compute: Function
+    update: Function
+    params: list[SharedVariable]
+    kept: list[SharedVariable]
+    split: list[bool]
+
+
+def make_step(inputs: Sequence[Any], cost: Any, params: Sequence[Any], rule: Rule, mode: Any) -> Step:
+    """Compile the functions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If something else than parameters is trained, nothing has rows, or the cost updates shared variables.
+    """
+    _check_params(params)
+    split = [getattr(_variable(v).type, "ndim", 0) > 0 for v in inputs]
+    if not any(split):
+        raise ValueError(compose("data_parallel: no input has rows", mend="give arrays with a row for each example"))
+    compute = function(list(inputs), [cost, *grad(cost, list(params))], mode=mode, name="gradients")
+    stray = States([compute]).updated
+    if stray:
+        raise ValueError(
+            compose(
+                f"data_parallel: the cost updates {', '.join(str(box.name) for box in stray)}, in each worker anew",
+                mend="leave the default update out, or make it an update of the rule",
+            )
+        )
+    symbols = [p.type(f"gradient of {p.name or i}") for i, p in enumerate(params)]
+    updates = rule(list(symbols), list(params))
+    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
+    update = function(symbols, [], updates=pairs, mode=mode, name="update", on_unused_input="ignore")
+    trained = set(params)
+    kept = [target for target, _ in pairs if target not in trained]
+    return Step(compute, update, list(params), kept, split)
+
+
+def _variable(given: Any) -> Any:
+    return given if isinstance(given, Variable) else given.variable
+
+
+def _check_params(params: Sequence[Any]) -> None:
+    if not params:
+        raise ValueError(compose("data_parallel: there are no parameters", mend="list the shared variables to train"))
+    for param in params:
+        dense = isinstance(param, SharedVariable) and isinstance(param.type, TensorType)
+        if not dense or param.type.dtype not in ("float32", "float64"):
+            raise TypeError(
+                compose(
+                    "data_parallel: parameters are shared arrays of float32 or float64",
+                    where=[describe(param) if isinstance(param, Variable) else repr(param)],
+                    mend="make them by theano.shared(array)",
+                )
+            )
+
+
+def rows_of(batch: Sequence[Any], split: Sequence[bool]) -> int:
+    """Return the number of rows of a batch.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are not as many arrays as inputs, or they have different numbers of rows.
+    """
+    if len(batch) != len(split):
+        raise TypeError(
+            compose(f"a step takes {len(split)} arrays, and {len(batch)} were given", mend="give one for each input")
+        )
+    lengths = [_length(array, i) for i, (array, rows) in enumerate(zip(batch, split, strict=True)) if rows]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            compose(
+                f"the arrays of a batch have {', '.join(map(str, lengths))} rows",
+                mend="give arrays with a row for each example",
+            )
+        )
+    return lengths[0]
+
+
+def _length(array: Any, i: int) -> int:
+    if np.ndim(array) == 0:
+        raise ValueError(compose(f"input {i} of a batch has no rows: {array!r:.40}", mend="give an array with rows"))
+    return len(array)
+
+
+def cut(batch: Sequence[Any], split: Sequence[bool], count: int, only: int | None = None) -> list[tuple[Any, ...]]:
+    """Cut a batch into parts whose numbers of rows differ by one at most; with `only`, return that part alone.
+
+    Examples
+    --------
+    >>> [part[0].tolist() for part in cut([np.arange(5)], [True], 2)]
+    [[0, 1, 2], [3, 4]]
+    """
+    rows = rows_of(batch, split)
+    edges = [rows * i // count for i in range(count + 1)]
+    edges = [rows - edge for edge in reversed(edges)]  # the longer parts come first
+    arrays = [np.asarray(array) if has_rows else array for array, has_rows in zip(batch, split, strict=True)]
+    return [
+        tuple(a[edges[i] : edges[i + 1]] if has_rows else a for a, has_rows in zip(arrays, split, strict=True))
+        for i in (range(count) if only is None else [only])
+    ]
+
+
+def mean_of(compute: Function, batch: Sequence[Any], split: Sequence[bool]) -> Mean:
+    """Compute the cost and the gradients of a part."""
+    rows = rows_of(batch, split)
+    cost, *gradients = compute(*batch)
+    return Mean(rows, float(cost), gradients)
+
+
+def mean_of_means(means: Sequence[Mean]) -> Mean:
+    """Return the mean over all rows; parts without rows do not count.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows at all.
+    """
+    means = [mean for mean in means if mean.rows]
+    if not means:
+        raise ValueError(compose("a batch has no rows", mend="leave empty batches out"))
+    if len(means) == 1:
+        return means[0]
+    rows = sum(mean.rows for mean in means)
+    weights = [mean.rows / rows for mean in means]
+    cost = sum(weight * mean.cost for weight, mean in zip(weights, means, strict=True))
+    gradients = []
+    for parts in zip(*(mean.gradients for mean in means), strict=True):
+        total = np.multiply(parts[0], weights[0])
+        for weight, part in zip(weights[1:], parts[1:], strict=True):
+            total = total + np.multiply(part, weight)
+        gradients.append(np.asarray(total, dtype=parts[0].dtype))
+    return Mean(rows, cost, gradients)

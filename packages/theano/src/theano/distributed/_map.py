@@ -1,0 +1,238 @@
+"""A function of each item of a list, in many processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import reprlib
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from theano_graph import compose
+
+from ._engines import find_engine, is_dask, is_mpi
+from ._packing import Packed, loaded, pack
+from ._protocols import Communicator, Executor, JoblibParallel, TaskFuture
+
+R = TypeVar("R")
+#: So many tasks there are for each worker, where items are many: workers that are faster do more of them.
+TASKS_EACH = 4
+
+
+class WorkerTraceback(Exception):
+    """Where in the worker an error was raised; the cause of that error."""
+
+    def __str__(self) -> str:
+        return f"in the worker:\n{self.args[0]}"
+
+
+class Failure(NamedTuple):
+    """What went wrong in a worker."""
+
+    error: bytes
+    text: str
+    trace: str
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """Describe an error so that it can be sent, whatever its class."""
+        trace = "".join(traceback.format_exception(error))
+        text = f"{type(error).__name__}: {error}"
+        try:
+            data = pickle.dumps(error)
+            pickle.loads(data)
+        except Exception:  # noqa: BLE001  (pickling calls what classes define)
+            data = b""
+        return cls(data, text, trace)
+
+    def reraise(self, note: str) -> NoReturn:
+        """Raise the error again, with a note about what it was for."""
+        try:
+            error: Exception = pickle.loads(self.error) if self.error else RuntimeError(self.text)
+        except Exception:  # noqa: BLE001  (as above)
+            error = RuntimeError(self.text)
+        error.add_note(note)
+        raise error from WorkerTraceback(self.trace)
+
+
+class Task(NamedTuple):
+    """Some of the items, with their numbers."""
+
+    packed: Packed
+    items: list[tuple[int, Any]]
+    seed: Any
+    #: Whether results are pickled here, so that one that cannot be is the failure of its item.
+    as_bytes: bool = False
+
+
+def run_task(task: Task) -> list[tuple[int, Any]]:
+    """Compute the function for some items, up to the first that fails; return numbers and results."""
+    found: list[tuple[int, Any]] = []
+    i = task.items[0][0]
+    try:
+        with loaded(task.packed) as (function, states):
+            for i, item in task.items:
+                states.restore()
+                states.reseed(task.seed, (i,))
+                result = _call(function, item)
+                found.append((i, pickle.dumps(result) if task.as_bytes else result))
+    except Exception as error:  # noqa: BLE001  (the caller raises it)
+        found.append((i, Failure.of(error)))
+    return found
+
+
+def _call(function: Callable[..., Any], item: Any) -> Any:
+    if isinstance(item, tuple):
+        return function(*item)
+    if isinstance(item, Mapping):
+        return function(**item)
+    return function(item)
+
+
+def map(
+    f: Callable[..., R],
+    xs: Iterable[Any],
+    executor: Executor,
+    *,
+    seed: int | Sequence[int] | None = None,
+    chunksize: int | None = None,
+) -> list[R]:
+    """Call a compiled function for each item of a list, in the processes of an executor.
+
+    Parameters
+    ----------
+    f : callable
+        A compiled function, or a Python function that uses some (``functools.partial(chain, step)``). It is pickled
+        once, and unpickled once by each worker; machine code comes from the cache of the worker's machine.
+    xs : iterable
+        The items. A tuple holds the arguments of a call, a dictionary its keyword arguments; anything else is the one
+        argument.
+    executor : Client, Comm, Executor, Parallel, or str
+        A ``dask.distributed.Client``, or "dask" for the one that this process has; an executor of
+        ``concurrent.futures`` or ``mpi4py.futures``; a ``joblib.Parallel``, which Ray has a backend for, too. With an
+        MPI communicator (``MPI.COMM_WORLD``, or "mpi") all of its processes call `map` with the same items, and each
+        of them gets all results.
+    seed : int or sequence of int, optional
+        For the random streams in the graphs. Item `i` has streams of its own, from the spawn key ``(i,)`` of this
+        seed, so that what is drawn depends neither on the workers nor on the other items. By default the seeds that the
+        streams were made with decide.
+    chunksize : int, optional
+        How many items a task has; by default such that there are four tasks for each worker.
+
+    Returns
+    -------
+    list
+        The results, in the order of the items.
+
+    Raises
+    ------
+    TypeError
+        If there is no executor, or `f` cannot be pickled: the message names the op.
+    Exception
+        What `f` raises for the first item that fails, with a note that names the item. No further tasks are begun.
+
+    Notes
+    -----
+    Each call begins with the values that shared variables had when `map` was called; what updates make of them stays
+    in the worker and ends with the item. The caller's function does not change.
+
+    Python functions that draw numbers themselves get seeds as items:
+    ``map(chain, numpy.random.SeedSequence(0).spawn(8), client)``.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from theano import distributed
+    >>> x, rate = T.dscalars("x", "rate")
+    >>> f = theano.function([x, rate], x * T.exp(-rate))
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     [float(y) for y in distributed.map(f, [(1.0, 0.0), (2.0, 0.0)], pool)]
+    [1.0, 2.0]
+    """
+    engine = find_engine(executor, "map", others=True)
+    items = list(enumerate(xs))
+    if not callable(f):
+        raise TypeError(compose(f"map: {f!r:.80} cannot be called", mend="give a compiled function first"))
+    if chunksize is not None and chunksize < 1:
+        raise ValueError(compose(f"map: chunksize is {chunksize}", mend="give a number from 1 up"))
+    if not items:
+        return []
+    mpi, dask = is_mpi(engine), is_dask(engine)
+    by_value = dask or not (mpi or hasattr(engine, "submit"))
+    packed = pack(f, by_value=by_value)
+    if mpi:
+        found = _in_all_processes(engine, Task(packed, items, seed, as_bytes=True))
+    else:
+        size = chunksize or max(1, -(-len(items) // (TASKS_EACH * _workers(engine, dask))))
+        tasks = [Task(packed, items[i : i + size], seed) for i in range(0, len(items), size)]
+        if not hasattr(engine, "submit"):
+            found = _in_joblib(engine, tasks)
+        else:
+            found = _submitted(engine, tasks, dask)
+    results: list[R] = []
+    for i, outcome in found:
+        if isinstance(outcome, Failure):
+            outcome.reraise(f"This was item {i} of {len(items)}: {reprlib.repr(items[i][1])}")
+        results.append(outcome)
+    return results
+
+
+def _workers(engine: Any, dask: bool) -> int:
+    """Return how many tasks an engine carries out at one time, as far as it tells."""
+    if dask:
+        return max(1, sum(int(n) for n in engine.nthreads().values()))
+    for name in ("num_workers", "_max_workers", "n_jobs"):
+        count = getattr(engine, name, None)
+        if isinstance(count, int) and count > 0:
+            return int(count)
+    return os.cpu_count() or 1
+
+
+def _submitted(engine: Any, tasks: Sequence[Task], dask: bool) -> Iterator[tuple[int, Any]]:
+    """Let a client or an executor carry tasks out; yield what each item gave, in order."""
+    futures: list[TaskFuture]
+    if dask:
+        packed = tasks[0].packed
+        # One task holds what is pickled: workers hand it on to each other, and it is there again if one of them dies.
+        sent = engine.submit(_same, packed, key=f"theano-function-{packed.key}")
+        futures = [engine.submit(_run_with, sent, task.items, task.seed, pure=False) for task in tasks]
+    else:
+        futures = [engine.submit(run_task, task) for task in tasks]
+    try:
+        for task, future in zip(tasks, futures, strict=True):
+            try:
+                found = future.result()
+            except Exception as error:
+                first, last = task.items[0][0], task.items[-1][0]
+                error.add_note(
+                    f"No results came for {f'item {first}' if first == last else f'items {first} to {last}'}."
+                )
+                raise
+            yield from found
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _same(packed: Packed) -> Packed:
+    return packed
+
+
+def _run_with(packed: Packed, items: list[tuple[int, Any]], seed: Any) -> list[tuple[int, Any]]:
+    return run_task(Task(packed, items, seed))
+
+
+def _in_joblib(parallel: JoblibParallel, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+    for found in parallel((run_task, (task,), {}) for task in tasks):
+        yield from found
+
+
+def _in_all_processes(world: Communicator, task: Task) -> Iterator[tuple[int, Any]]:
+    """Compute the items of this process; yield those of all, which all processes wait for."""
+    mine = task.items[world.Get_rank() :: world.Get_size()]
+    found = world.allgather(run_task(task._replace(items=mine)) if mine else [])
+    for i, outcome in sorted((pair for pairs in found for pair in pairs), key=itemgetter(0)):
+        yield i, outcome if isinstance(outcome, Failure) else pickle.loads(outcome)

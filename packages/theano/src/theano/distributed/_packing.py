@@ -1,0 +1,176 @@
+"""Functions on their way to workers: pickled once by the caller, unpickled once by each worker.
+
+What is sent has a key made of its content. A worker keeps what it has unpickled under that key, as many copies as
+threads have used at one time: functions with shared variables are not for two users at once.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import hashlib
+import importlib
+import io
+import pickle
+import threading
+from collections import ChainMap, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from theano_graph import compose, describe
+from theano_linker_c import Function
+
+from ._states import States
+
+#: So many different functions a worker keeps; the one that was used longest ago is given up first.
+KEPT = 16
+
+
+class Packed(NamedTuple):
+    """What a worker unpickles, once."""
+
+    key: str
+    data: bytes
+
+
+class Loaded(NamedTuple):
+    """What was unpickled, and the values that its functions keep between calls."""
+
+    value: Any
+    states: States
+
+
+class _Found(threading.local):
+    """The functions that a pickle had, while it is read or written."""
+
+    functions: list[Function] | None = None
+
+
+_found = _Found()
+
+
+def _pack_function(function: Function) -> tuple[Any, ...]:
+    if _found.functions is not None:
+        _found.functions.append(function)
+    reduced: Any = function.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    restore, arguments, *more = reduced
+    return _unpack_function, (restore, arguments), *more
+
+
+def _unpack_function(restore: Callable[..., Function], arguments: Sequence[Any]) -> Function:
+    function = restore(*arguments)
+    if _found.functions is not None:
+        _found.functions.append(function)
+    return function
+
+
+@contextmanager
+def _finding() -> Iterator[list[Function]]:
+    before, _found.functions = _found.functions, []
+    try:
+        yield _found.functions
+    finally:
+        _found.functions = before
+
+
+def _pickler(by_value: bool, file: io.BytesIO) -> Any:
+    """Return a pickler; with `by_value` one that takes what the main program defines, too, where there is one."""
+    known: Any = pickle.Pickler
+    table: Any = copyreg.dispatch_table
+    for name in ("cloudpickle", "joblib.externals.cloudpickle") if by_value else ():
+        try:
+            known = importlib.import_module(name).Pickler
+        except ImportError:
+            continue
+        table = known.dispatch_table
+        break
+    # Picklers read the table when they are made.
+    kind = type("Packer", (known,), {"dispatch_table": ChainMap({Function: _pack_function}, table)})
+    return kind(file, pickle.HIGHEST_PROTOCOL)
+
+
+def pack(value: Any, *, by_value: bool) -> Packed:
+    """Pickle what workers are to use.
+
+    Parameters
+    ----------
+    value : object
+        A compiled function, or anything that has some.
+    by_value : bool
+        Whether functions of the main program are sent as code, which Dask and joblib do, instead of by their names.
+
+    Raises
+    ------
+    TypeError
+        If something cannot be pickled; where it is an op, the message names it.
+    """
+    file = io.BytesIO()
+    with _finding() as functions:
+        try:
+            _pickler(by_value, file).dump(value)
+        except Exception as error:
+            raise TypeError(_what_is_wrong(value, functions, by_value, error)) from error
+    data = file.getvalue()
+    return Packed(hashlib.sha256(data).hexdigest(), data)
+
+
+def _refusal(value: object, by_value: bool) -> Exception | None:
+    try:
+        _pickler(by_value, io.BytesIO()).dump(value)
+    except Exception as error:  # noqa: BLE001  (pickling calls what classes define)
+        return error
+    return None
+
+
+def _what_is_wrong(value: object, functions: Sequence[Function], by_value: bool, error: Exception) -> str:
+    """Look for the op that cannot be pickled, then for the shared value."""
+    advice = "define its class, and what it holds, at the top of a module that the workers can import"
+    for function in functions:
+        label = str(function.maker.signature.label)
+        for node in function.maker.fgraph.toposort():
+            reason = _refusal(node.op, by_value)
+            if reason is not None:
+                return compose(
+                    f"{label} cannot be sent to workers: its op {node.op} cannot be pickled: {reason}",
+                    where=[describe(node.outputs[0])],
+                    mend=advice,
+                )
+        for box in function.input_storage:
+            reason = _refusal(box.value, by_value)
+            if reason is not None:
+                return compose(
+                    f"{label} cannot be sent to workers: its value {box.name!r} cannot be pickled: {reason}",
+                    mend=advice,
+                )
+    return compose(
+        f"{value!r:.80} cannot be sent to workers: it cannot be pickled: {error}",
+        mend="give a compiled function, or a function defined at the top of a module (functools.partial gives it more)",
+    )
+
+
+class _Shelf(NamedTuple):
+    idle: list[Loaded]
+
+
+_shelves: OrderedDict[str, _Shelf] = OrderedDict()
+_lock = threading.Lock()
+
+
+@contextmanager
+def loaded(packed: Packed) -> Iterator[Loaded]:
+    """Lend what was packed to the present thread, unpickled now if no copy of it is free."""
+    with _lock:
+        shelf = _shelves.setdefault(packed.key, _Shelf([]))
+        _shelves.move_to_end(packed.key)
+        while len(_shelves) > KEPT:
+            _shelves.popitem(last=False)
+        found = shelf.idle.pop() if shelf.idle else None
+    if found is None:
+        with _finding() as functions:
+            value = pickle.loads(packed.data)
+        found = Loaded(value, States(functions))
+    try:
+        yield found
+    finally:
+        with _lock:
+            shelf.idle.append(found)
