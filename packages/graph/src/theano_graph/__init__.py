@@ -70,6 +70,7 @@ from ._expression._rules import (
     ShapeRule as ShapeRule,
     pullback as pullback,
     pushforward as pushforward,
+    rule_tables as rule_tables,
     shape_rule as shape_rule,
 )
 from ._expression._tags import NoParams as NoParams, Tag as Tag
@@ -166,7 +167,9 @@ from ._traversal._walk import (
     walk as walk,
 )
 from ._user_code import (
+    asked_by_user as asked_by_user,
     cell_of as cell_of,
+    is_library_module as is_library_module,
     register_library as register_library,
     shown_name as shown_name,
     warn_user as warn_user,
@@ -258,6 +261,7 @@ __all__ = [
     "applys_between",
     "as_string",
     "announce_words",
+    "asked_by_user",
     "call_make_thunk",
     "cell_of",
     "clone_get_equiv",
@@ -283,6 +287,7 @@ __all__ = [
     "inner_graph",
     "io_connection_pattern",
     "is_in_ancestors",
+    "is_library_module",
     "is_same_graph",
     "is_variable",
     "list_of_nodes",
@@ -300,6 +305,7 @@ __all__ = [
     "pullback",
     "pushforward",
     "register_library",
+    "rule_tables",
     "set_construction_hook",
     "set_eval_hook",
     "set_perform_hook",

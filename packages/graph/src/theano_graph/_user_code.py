@@ -50,6 +50,22 @@ def is_library(filename: str) -> bool:
     return known
 
 
+def is_library_module(name: object) -> bool:
+    """Tell by its name whether a module is one of the library's: also while these are being imported."""
+    package = name.partition(".")[0] if isinstance(name, str) else ""
+    return package == "theano" or package.startswith("theano_")
+
+
+def asked_by_user() -> bool:
+    """Tell whether the caller's caller was called by code of the user, and not while the library was being imported."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and is_library_module(frame.f_globals.get("__name__")):
+        if frame.f_code.co_name == "<module>":
+            return False
+        frame = frame.f_back
+    return True
+
+
 def shown_name(filename: str) -> str:
     """Return how a file is called in messages: its last part, or ``In[3]`` where it is a cell of a notebook."""
     return cell_of(filename) or os.path.basename(filename)

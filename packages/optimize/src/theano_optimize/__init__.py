@@ -43,6 +43,8 @@ from ._errors import (
     RewriteCycleError as RewriteCycleError,
     RewriteError as RewriteError,
     RewriteWarning as RewriteWarning,
+    count_report as count_report,
+    number_of_reports as number_of_reports,
     report_failure as report_failure,
 )
 from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
@@ -153,10 +155,12 @@ __all__ = [
     "constant_folding",
     "constant_scalar",
     "copy_origin",
+    "count_report",
     "destroyed_inputs",
     "fast_inplace_check",
     "is_destroyed",
     "node_rewriter",
+    "number_of_reports",
     "pattern_of",
     "profile_report",
     "rewrite_node",

@@ -58,6 +58,22 @@ class RewriteWarning(UserWarning):
 LOG = logging.getLogger("theano.gof.opt")
 
 
+class _Reports:
+    """How many failures have been passed over in this process."""
+
+    count = 0
+
+
+def number_of_reports() -> int:
+    """Return how many failures of rewriting have been passed over in this process, with a report each."""
+    return _Reports.count
+
+
+def count_report() -> None:
+    """Note that a failure has been passed over and reported: rewriting the same graph again would report it again."""
+    _Reports.count += 1
+
+
 def report_failure(culprit: object, node: object, error: BaseException) -> None:
     """Write to the log that a rewriter failed, and is passed over because the flag ``on_opt_error`` says so.
 
@@ -69,6 +85,7 @@ def report_failure(culprit: object, node: object, error: BaseException) -> None:
         What it was asked about; None for a rewriter of whole graphs.
     error : Exception
     """
+    count_report()
     if node is None:
         LOG.error("SeqOptimizer apply %s", culprit)
     else:

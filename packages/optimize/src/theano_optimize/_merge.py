@@ -34,6 +34,8 @@ NOTES = frozenset({"test_value", "trace", "values_eq_approx"})
 class MergeTable(Feature):
     """The nodes and constants of one graph by what they compute."""
 
+    only_remembers = True
+
     def __init__(self) -> None:
         self._forget_all()
 
@@ -130,20 +132,23 @@ class MergeTable(Feature):
             known = self._number_of.get(id(node.op))
             number = self._meet(node.op, profile) if known is None else known[1]
             merged = self._merge_constants(node, profile)
-            if merged and (handler is not None or not self._goes(fgraph, node, number, merged)):
+            key = None if number is None else self._key(node, number, merged)
+            if merged and (handler is not None or not self._goes(fgraph, node, key, merged)):
                 for old, new in merged.items():
                     fgraph.replace(old, new, reason=MERGE_CONSTANTS)
                 self._pending.pop(node, None)  # it is looked at now
-                merged = {}
-            if number is not None:
-                self._merge_node(fgraph, node, self._key(node, number, merged), profile, trace, handler)
+            if key is not None:
+                self._merge_node(fgraph, node, key, profile, trace, handler)
 
-    def _goes(self, fgraph: FunctionGraph, node: Apply, number: int | None, merged: dict[Constant, Constant]) -> bool:
+    def _goes(self, fgraph: FunctionGraph, node: Apply, key: Hashable, merged: dict[Constant, Constant]) -> bool:
         """Tell whether a node is going to be merged, and its constants with it, which then need no replacement."""
-        if number is None or not all(fgraph.sole_client(constant) is node for constant in merged):
+        if key is None:
             return False
+        for constant in merged:
+            if fgraph.sole_client(constant) is not node:
+                return False
         try:
-            return self._node_of.get(self._key(node, number, merged), node) is not node
+            return self._node_of.get(key, node) is not node
         except TypeError:
             return False
 
@@ -172,8 +177,9 @@ class MergeTable(Feature):
 
     def _drop_left_constants(self, fgraph: FunctionGraph) -> None:
         """Forget constants that the graph no longer has, so that their data can be freed."""
+        variables = fgraph.variables
         for constant in self._left_constants:
-            if constant not in fgraph.variables:
+            if constant not in variables:
                 key = self._key_of_constant.pop(constant, None)
                 if key is not None:
                     del self._constant_of[key]
@@ -247,7 +253,8 @@ class MergeTable(Feature):
             _hand_over(old, new)
             if isinstance(new, Variable) and new.name is None:
                 new.name = old.name
-        fgraph.replace_all(pairs, reason=MERGE_NODES)
+        for output, other in pairs:
+            fgraph.replace(output, other, reason=MERGE_NODES)
         profile.count(MERGE_NODES)
 
 

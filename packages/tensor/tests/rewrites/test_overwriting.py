@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -49,6 +50,18 @@ class TestOverwriting(unittest.TestCase):
         if not shared_memory:
             np.testing.assert_array_equal(values[0], given()[0])
         return shared_memory
+
+    def test_the_graph_before_rewriting_keeps_its_ops(self) -> None:
+        x = T.dvector("x")
+        y = T.exp(x)
+        f: Any = function([x], [T.tanh(y), y.sum() * 0], mode=FAST_RUN.excluding("fusion"))
+        self.assertTrue(any(node.op.destroy_map for node in f.maker.fgraph.apply_nodes))
+        again = pickle.loads(pickle.dumps(f))
+        for label, maker in (("made", f.maker), ("loaded", again.maker)):
+            with self.subTest(label=label):
+                self.assertFalse(any(node.op.destroy_map for node in maker.source.build().apply_nodes))
+                maker.reoptimize()
+                np.testing.assert_allclose(maker.create()([0.5])[0], np.tanh(np.exp([0.5])))
 
     def test_each_name_excludes_what_it_says(self) -> None:
         for name, build in FORMS.items():

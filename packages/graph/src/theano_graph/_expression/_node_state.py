@@ -90,8 +90,10 @@ def slot_values(node: Node) -> Iterator[tuple[str, Any]]:
 def with_same_slots(node: NodeT) -> NodeT:
     """Return a new node of the same class with the same attributes and a tag of its own."""
     cls = type(node)
-    new = new_node(cls)
-    slots = _slots_of[cls]
+    slots = _slots_of.get(cls) or _slots_of_class(cls)
+    new = cls.__new__(cls)
+    if slots.is_marked:
+        new._mark = new._membership = None  # type: ignore[attr-defined]  # of apply nodes
     try:
         values = slots.values(node)
     except AttributeError:  # not all are set

@@ -169,7 +169,9 @@ class Variable(Node):
             new.owner = new.index = None
             new.name = self.name
             new._tag = None
-        _copy_marks(self, new)
+        if self._tag is not None:
+            new._tag = self._tag.copy()
+        new.origin = self.origin
         return new
 
     @property
@@ -455,12 +457,15 @@ class Apply(Node, Generic[OpT, VariableT]):
 
     def clone(self) -> Apply[OpT, VariableT]:
         """Return a node with the same op and inputs, and new outputs; tags and names are copied."""
+        return self._copy_on(list(self.inputs))
+
+    def _copy_on(self, inputs: list[Any]) -> Apply[OpT, VariableT]:
+        """Return a copy with new outputs that has `inputs`, of the same types, in the place of its own."""
         new = with_same_slots(self)
-        new.inputs = list(self.inputs)
+        new.inputs = inputs
         new.outputs = [output.clone() for output in self.outputs]
         for i, output in enumerate(new.outputs):
-            output.owner = new
-            output.index = i
+            output.owner, output.index = new, i
         return new
 
     def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply[OpT, VariableT]:
@@ -505,8 +510,7 @@ class Apply(Node, Generic[OpT, VariableT]):
                 if output.name is None:
                     output.name = old.name
         else:
-            node = self.clone()
-            node.inputs = new_inputs
+            node = self._copy_on(new_inputs)
         node.origin = self.origin
         for output in node.outputs:
             output.origin = self.origin
@@ -516,7 +520,7 @@ class Apply(Node, Generic[OpT, VariableT]):
         """Return `inputs` converted where that is asked for, and whether the op must make a new node of them."""
         new_inputs = list(inputs)
         remake = False
-        for i, (current, new) in enumerate(zip(self.inputs, new_inputs, strict=True)):
+        for i, (current, new) in enumerate(zip(self.inputs, inputs)):  # noqa: B905  # their numbers are equal
             if current is new or current.type is new.type or current.type.exact == new.type.exact:
                 continue
             if strict and not current.type.is_super(new.type):
@@ -554,12 +558,6 @@ def _is_made_plainly(kind: type[Variable]) -> bool:
     if known is None:
         known = _made_plainly[kind] = kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
     return known
-
-
-def _copy_marks(source: Node, target: Node) -> None:
-    if source._tag is not None:
-        target._tag = source._tag.copy()
-    target.origin = source.origin
 
 
 @contextlib.contextmanager

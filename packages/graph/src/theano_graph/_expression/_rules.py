@@ -10,11 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._errors import DuplicateRuleError, MissingRuleError, compose
+from .._user_code import asked_by_user
 
 if TYPE_CHECKING:
     from ._nodes import Apply, Variable
 
 RuleT = TypeVar("RuleT")
+
+_tables: list[RuleTable[Any]] = []
+
+
+def rule_tables() -> tuple[RuleTable[Any], ...]:
+    """Return all tables of rules of the process."""
+    return tuple(_tables)
 
 
 class RuleTable(Generic[RuleT]):
@@ -41,6 +49,8 @@ class RuleTable(Generic[RuleT]):
         self._absent: dict[type, str] = {}
         self._found: dict[tuple[type | str, ...], RuleT | None] = {}
         self._listeners: list[Callable[[type, RuleT], None]] = []
+        self._of_users: list[tuple[type, RuleT]] = []
+        _tables.append(self)
 
     def register(self, *op_classes: type) -> Callable[[RuleT], RuleT]:
         """Return a decorator (or plain function) that registers its argument for all of `op_classes`.
@@ -52,6 +62,8 @@ class RuleTable(Generic[RuleT]):
         """
 
         def accept(rule: RuleT) -> RuleT:
+            if asked_by_user():
+                self._of_users += [(op_class, rule) for op_class in op_classes]
             for op_class in op_classes:
                 self._refuse_second(op_class)
                 self._rules[op_class] = rule
@@ -134,6 +146,10 @@ class RuleTable(Generic[RuleT]):
         if reason is not None:
             raise MissingRuleError(compose(f"{what}: {reason}"))
         raise MissingRuleError(compose(what, mend=f"register one: `@{self.name}.register({op_class.__name__})`"))
+
+    def of_users(self) -> Sequence[tuple[type, RuleT]]:
+        """Return the classes and rules that were registered from outside of the library, in their order."""
+        return tuple(self._of_users)
 
     def classes(self) -> tuple[type, ...]:
         """Return the op classes that have a rule of their own, in order of registration."""

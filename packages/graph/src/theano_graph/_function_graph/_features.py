@@ -34,6 +34,8 @@ class Feature:
 
     #: Name on the graph -> name of the feature's method.
     provides: ClassVar[Mapping[str, str]] = {}
+    #: Whether it only remembers what it could find out again: a graph that is kept on disk goes without it.
+    only_remembers: ClassVar[bool] = False
 
     def clone(self) -> Feature:
         """Return the feature that a copy of the graph gets: this one; features that remember nodes give a fresh one."""

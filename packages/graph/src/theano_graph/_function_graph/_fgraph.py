@@ -486,7 +486,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
         state = {"nodes": NodeStore(self._all_in_order).stages(), **self.__dict__, "memo": {}, "derived": {}}
-        for name in (*OF_THE_STORE, "_callbacks", "_lent", "_seconds"):
+        for name in (*OF_THE_STORE, "_callbacks", "_told", "_lent", "_seconds"):
             del state[name]
         state["content"] = (list(self._leaves), self._arrived(), self._ordered_uses())
         return state
@@ -504,6 +504,35 @@ class FunctionGraph(GraphStore, ShownAsHtml):
             self._add_client(output, (OUTPUT, i))
         self._reorder_uses(uses)
         self._index_callbacks()
+
+    def contents(self) -> tuple[list[Variable], list[Apply], list[tuple[Variable, list[Client]]]]:
+        """Return leaves and nodes in the order of their arrival, and the clients of variables that have several."""
+        return list(self._leaves), self._arrived(), self._ordered_uses()
+
+    @classmethod
+    def from_contents(
+        cls,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        contents: tuple[list[Variable], list[Apply], list[tuple[Variable, list[Client]]]],
+    ) -> FunctionGraph:
+        """Return a graph with these :meth:`contents`, whose nodes belong to no graph; nothing is checked."""
+        graph: FunctionGraph = cls.__new__(cls)
+        graph.__setstate__(
+            {
+                "nodes": None,
+                "content": contents,
+                "inputs": list(inputs),
+                "outputs": list(outputs),
+                "_input_set": set(inputs),
+                "_features": [],
+                "changes": 0,
+                "derived": {},
+                "memo": {},
+                "update_mapping": None,
+            }
+        )
+        return graph
 
     def _all_in_order(self) -> list[Any]:
         order: list[Any] = list(self.inputs)

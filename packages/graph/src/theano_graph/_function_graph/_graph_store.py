@@ -209,8 +209,7 @@ class GraphStore(FeatureHost):
         if variable.owner is None and variable not in self._leaves:
             self._add_leaf(variable)
             steps.append(LeafImported(variable))
-        on_import = self._callbacks.get("on_import", ())
-        told = [feature for feature, _ in on_import]
+        on_import, told = self._callbacks.get("on_import", ()), self._told.get("on_import", ())
         for node in nodes:
             membership = node._membership
             self._place_node(node)
@@ -229,8 +228,7 @@ class GraphStore(FeatureHost):
         self, clients: Iterable[Client], old: Variable, new: Variable, reason: object, steps: list[Step]
     ) -> None:
         """Let clients of `old` be clients of `new`."""
-        on_change = self._callbacks.get("on_change_input", ())
-        told = [feature for feature, _ in on_change]
+        on_change, told = self._callbacks.get("on_change_input", ()), self._told.get("on_change_input", ())
         for user, i in clients:
             step = Moved(user, i, old, new, self._move(user, i, old, new, None), told)
             steps.append(step)
@@ -245,8 +243,7 @@ class GraphStore(FeatureHost):
 
     def _prune(self, variable: Variable, reason: object, steps: list[Step]) -> None:
         """Remove what nothing uses any more, starting from `variable`."""
-        on_prune = self._callbacks.get("on_prune", ())
-        told = [feature for feature, _ in on_prune]
+        on_prune, told = self._callbacks.get("on_prune", ()), self._told.get("on_prune", ())
         stack = [variable]
         while stack:
             v = stack.pop()

@@ -52,7 +52,10 @@ def before_users(new: Variable, users: Collection[Apply], here: Membership, old:
     root = new.owner
     if root is None:
         return True
-    limit = min((user._position for user in users if user._membership is here), default=None)
+    limit: int | None = None
+    for user in users:
+        if user._membership is here and (limit is None or user._position < limit):
+            limit = user._position
     if root._membership is here and (limit is None or root._position < limit):
         return True
     behind = _behind(root, users, here, limit, old)

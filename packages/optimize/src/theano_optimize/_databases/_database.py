@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TextIO, TypeAlias, TypeVar
 
-from theano_graph import compose, record
+from theano_graph import asked_by_user, compose, record
 
 from .._engines._graph_rewriter import GraphRewriter
 from .._errors import DatabaseError
@@ -36,6 +36,8 @@ class DatabaseEntry:
         The registered tags, the names, and what the rewriter says of itself.
     aliases : frozenset of str
         Other names; several entries may share one.
+    of_user : bool
+        Whether it was registered from outside of the library.
     position : float
         Where it stands; entries at one position keep the order of registration.
     role : str
@@ -49,6 +51,7 @@ class DatabaseEntry:
     number: int
     role: str = "rule"
     aliases: frozenset[str] = frozenset()
+    of_user: bool = False
 
     @property
     def info(self) -> RewriteInfo | None:
@@ -130,6 +133,7 @@ class RewriteDatabase(Generic[BuiltT]):
             number,
             role,
             also,
+            asked_by_user(),
         )
         self._entries[name] = entry
         self._changed()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 from theano_graph import (
@@ -104,11 +105,24 @@ class DestroyHandler(Feature):
     def _forget(self) -> None:
         self._graph: weakref.ref[FunctionGraph] | None = None
         self._versions: Versions | None = None
+        self._plain: Callable[[], AbstractContextManager[None]] = nullcontext
         self._sequencer: Sequencer | None = None
         self._odd_views: dict[Apply, None] = {}
         #: The versions in which these may lie, with one of them each; None until somebody asks.
         self._odd_roots: dict[Variable, Apply] | None = None
         self._odd_unchecked = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether somebody has asked, so that the handler knows who overwrites what."""
+        return self._versions is not None
+
+    def settle_later(self, plain: Callable[[], AbstractContextManager[None]]) -> None:
+        """Know later what the handler would know if it had been asked while the graph was as it is inside of `plain`.
+
+        A graph that shows afterwards what its machine overwrites does not ask for another order because of that.
+        """
+        self._plain = plain
 
     # ---- what the graph tells
 
@@ -176,8 +190,10 @@ class DestroyHandler(Feature):
 
     def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
         """Return, for each node that overwrites something, the other readers of what it overwrites."""
-        if self._versions is None and not any(node.op.destroy_map for node in fgraph.apply_nodes):
-            return {}
+        if self._versions is None:
+            with self._plain():
+                if not any(node.op.destroy_map for node in fgraph.apply_nodes):
+                    return {}
         versions = self._known(fgraph)[0]
         found: dict[Apply, list[Apply]] = {}
         for node in versions.destroyers:
@@ -309,20 +325,24 @@ class DestroyHandler(Feature):
     def _known(self, fgraph: FunctionGraph) -> tuple[Versions, Sequencer]:
         """Return what is known of the graph, worked out now if that has not been done yet."""
         if self._versions is None or self._sequencer is None:
-            self._graph = weakref.ref(fgraph)
-            # By data alone: the orderings may contradict each other so far.
-            nodes = toposort(fgraph.inputs, fgraph.outputs)
-            versions = Versions()
-            for node in nodes:
-                versions.add_node(node)
-                if node.op.view_map and views_several(node):
-                    self._odd_views[node] = None
-            for output in fgraph.outputs:
-                versions.add_output(output)
-            sequencer = Sequencer(nodes, versions)
-            sequencer.unchecked.update(versions.destroyers)
-            self._versions, self._sequencer = versions, sequencer
+            with self._plain():
+                self._versions, self._sequencer = self._settle(fgraph)
         return self._versions, self._sequencer
+
+    def _settle(self, fgraph: FunctionGraph) -> tuple[Versions, Sequencer]:
+        self._graph = weakref.ref(fgraph)
+        # By data alone: the orderings may contradict each other so far.
+        nodes = toposort(fgraph.inputs, fgraph.outputs)
+        versions = Versions()
+        for node in nodes:
+            versions.add_node(node)
+            if node.op.view_map and views_several(node):
+                self._odd_views[node] = None
+        for output in fgraph.outputs:
+            versions.add_output(output)
+        sequencer = Sequencer(nodes, versions)
+        sequencer.unchecked.update(versions.destroyers)
+        return versions, sequencer
 
     def logical_state(self, fgraph: FunctionGraph) -> dict[str, object]:
         """Return what is known of versions, to compare with that of another handler."""

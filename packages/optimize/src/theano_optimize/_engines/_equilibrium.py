@@ -75,8 +75,9 @@ class Worklist(Feature):
         each change.
         """
         freed, self._freed = self._freed, {}
+        variables = fgraph.variables
         for variable in freed:
-            if variable in fgraph.variables:
+            if variable in variables:
                 client = fgraph.sole_client(variable)
                 if client is not None:
                     self.push(client, 1)

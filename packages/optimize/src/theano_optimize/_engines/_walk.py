@@ -104,6 +104,7 @@ class WalkRewriter(GraphRewriter):
         guard = TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio)
         new = _NewNodes(guard)
         order = options.sorted_nodes(fgraph)
+        known = fgraph.apply_nodes
         nodes = deque(order if self.order == "in_to_out" else reversed(order))
         if self.visit_new:
             fgraph.attach_feature(new)
@@ -111,7 +112,7 @@ class WalkRewriter(GraphRewriter):
             while nodes:
                 node = nodes.popleft()
                 # Earlier replacements may have removed it.
-                if node in fgraph.apply_nodes:
+                if node in known:
                     changed = self._visit(application, guard, profile, node)
                     # After a replacement that was refused, what came and went is not new.
                     if new.nodes and changed:

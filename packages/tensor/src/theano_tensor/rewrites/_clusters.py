@@ -2,19 +2,21 @@
 
 A reduction needs nothing but what it reduces, so it can always be done where that is made, and several reductions of
 one tensor can always be done together. Beyond that, as for elementwise nodes (see ``_groups``), what is on one level
-is joined: between two nodes of one level there is no way through others.
+is joined: between two nodes of one level there is no way through others. Nodes that are not needed in the same calls
+stay apart: a reduction of nothing may raise where nobody asks for it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from theano_graph import Apply, FunctionGraph, Variable, record, toposort
+from theano_linker_c.program import ALWAYS, when_needed
 
 from ._fused_reduce import is_fusible_reduction
-from ._groups import MAX_OPERANDS, DisjointSets, LoopNest, loop_nest_of
+from ._groups import MAX_OPERANDS, DisjointSets, Loop, LoopNest, loop_nest_of
 
 Axes = tuple[int, ...]
 #: Results are kept beside reductions over some axes only where the last one is known to be so long: a loop over whole
@@ -51,17 +53,20 @@ def clusters(fgraph: FunctionGraph) -> list[Cluster]:
     """Return what is to become one pass each; those with one reduction and nothing else to keep are left out."""
     # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
     order = toposort(fgraph.inputs, fgraph.outputs)
-    nests = {node: nest for node in order if (nest := loop_nest_of(node))}
-    axes = _axes(order, nests)
-    levels = _levels(order, nests, axes)
+    calls = when_needed(order, fgraph.outputs)
+    loops = {node: (nest, calls.get(node, ALWAYS)) for node in order if (nest := loop_nest_of(node))}
+    reductions = {node: (_pattern(node), calls.get(node, ALWAYS)) for node in order if is_fusible_reduction(node)}
+    homes = {node: x for node, loop in reductions.items() if (x := _made_by(node, loop, loops)) is not None}
+    axes = _axes(reductions, homes)
+    levels = _levels(order, homes, axes)
     sets = DisjointSets()
     for node, own in axes.items():
-        for key in _ties(node, own, nests, levels):
+        for key in _ties(node, own, reductions[node], homes.get(node), levels[node]):
             sets.join(node, key)
-    _join_readers(order, nests, axes, levels, sets)
+    _join_readers(order, loops, reductions, homes, axes, levels, sets)
     found: dict[Hashable, Cluster] = {}
     for node in order:
-        if node in axes or node in nests:
+        if node in axes or node in loops:
             cluster = found.setdefault(sets.find(node), Cluster())
             (cluster.reductions if node in axes else cluster.elementwise).append(node)
     parts = [part for cluster in found.values() if cluster.reductions for part in _parts(cluster)]
@@ -86,59 +91,65 @@ def _pattern(reduction: Apply) -> LoopNest:
     return pattern
 
 
-def _axes(order: Sequence[Apply], nests: dict[Apply, LoopNest]) -> dict[Apply, Axes]:
+def _made_by(reduction: Apply, loop: Loop, loops: Mapping[Apply, Loop]) -> Apply | None:
+    """Return the elementwise node that makes the operand of a reduction, if both are needed in the same calls."""
+    home: Apply | None = reduction.inputs[0].owner
+    made = None if home is None else loops.get(home)
+    return home if made is not None and made[1] == loop[1] else None
+
+
+def _axes(reductions: Mapping[Apply, Loop], homes: Mapping[Apply, Apply]) -> dict[Apply, Axes]:
     """Return the axes of the reductions that take part: of one elementwise node, those over the commonest axes."""
-    every = {node: node.op.axes(node.inputs[0].type.ndim) for node in order if is_fusible_reduction(node)}
+    every = {node: node.op.axes(node.inputs[0].type.ndim) for node in reductions}
     counts: dict[Apply, Counter[Axes]] = {}
-    for node, own in every.items():
-        if node.inputs[0].owner in nests:
-            counts.setdefault(node.inputs[0].owner, Counter())[own] += 1
+    for node, home in homes.items():
+        counts.setdefault(home, Counter())[every[node]] += 1
     chosen = {home: count.most_common(1)[0][0] for home, count in counts.items()}
-    return {node: own for node, own in every.items() if chosen.get(node.inputs[0].owner, own) == own}
+    return {node: own for node, own in every.items() if node not in homes or chosen[homes[node]] == own}
 
 
-def _levels(order: Sequence[Apply], nests: dict[Apply, LoopNest], axes: dict[Apply, Axes]) -> dict[Apply, int]:
+def _levels(order: Sequence[Apply], homes: Mapping[Apply, Apply], axes: Mapping[Apply, Axes]) -> dict[Apply, int]:
     """Return levels that grow along all paths, but from an elementwise node to the reductions that join it."""
     levels: dict[Apply, int] = {}
     for node in order:
         owners = [v.owner for v in node.inputs if v.owner in levels]
-        together = node in axes and node.inputs[0].owner in nests
+        together = node in axes and node in homes
         levels[node] = max((levels[owner] for owner in owners), default=-1) + (not together)
     return levels
 
 
-def _ties(node: Apply, own: Axes, nests: dict[Apply, LoopNest], levels: dict[Apply, int]) -> Iterator[Hashable]:
+def _ties(node: Apply, own: Axes, loop: Loop, home: Apply | None, level: int) -> Iterator[Hashable]:
     """Yield what a reduction has in common with those that it may join: its elementwise node, and its operands."""
     (x,) = node.inputs
-    pattern = _pattern(node)
-    yield (levels[node], pattern, own, x)
-    home = x.owner
-    if home in nests:
+    yield (level, loop, own, x)
+    if home is not None:
         yield home
         for variable in home.inputs:
-            if variable.type.broadcastable == pattern:
-                yield (levels[node], pattern, own, variable)
+            if variable.type.broadcastable == loop[0]:
+                yield (level, loop, own, variable)
 
 
 def _join_readers(
     order: Sequence[Apply],
-    nests: dict[Apply, LoopNest],
-    axes: dict[Apply, Axes],
-    levels: dict[Apply, int],
+    loops: Mapping[Apply, Loop],
+    reductions: Mapping[Apply, Loop],
+    homes: Mapping[Apply, Apply],
+    axes: Mapping[Apply, Axes],
+    levels: Mapping[Apply, int],
     sets: DisjointSets,
 ) -> None:
     """Let elementwise nodes without reductions join those of one of their operands."""
     known: dict[Hashable, Hashable] = {}
-    homes = {node.inputs[0].owner for node in axes}
     for node, own in axes.items():
-        for key in _ties(node, own, nests, levels):
+        for key in _ties(node, own, reductions[node], homes.get(node), levels[node]):
             if isinstance(key, tuple):
-                level, pattern, _, variable = key
-                known.setdefault((level, pattern, variable), key)
+                level, loop, _, variable = key
+                known.setdefault((level, loop, variable), key)
+    made = {homes[node] for node in axes if node in homes}
     for node in order:
-        if node in nests and node not in homes:
+        if node in loops and node not in made:
             for variable in node.inputs:
-                key = known.get((levels[node], nests[node], variable))
+                key = known.get((levels[node], loops[node], variable))
                 if key is not None:
                     sets.join(node, key)
                     break

@@ -4,7 +4,8 @@ Each node gets a level: one more than that of what it depends on, where that can
 same. Between two nodes of one level there is no way through a node of another level, so that nodes of one level and
 one loop nest can be joined without making a cycle, whichever they are (K. Kennedy and K. McKinley, "Typed fusion with
 applications to parallel and sequential code generation", 1993). We join those that are connected by a tensor of the
-full shape of the nest, since only for these is it known that they loop over the same lengths. Linear in the size of
+full shape of the nest, since only for these is it known that they loop over the same lengths. Nodes that are not
+needed in the same calls, as those of different branches of an `ifelse`, are never in one loop. Linear in the size of
 the graph.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from theano_graph import Apply, FunctionGraph, Variable, toposort
+from theano_linker_c.program import ALWAYS, when_needed
 from theano_linker_c.scalar import Composite, CValue, NoNativeForm, ScalarOp
 
 from ..elemwise import Elemwise
@@ -23,6 +25,8 @@ MAX_OPERANDS = 30
 MAX_OPERATIONS = 256
 
 LoopNest = tuple[bool, ...]
+#: A loop nest, and the calls in which what it computes is needed.
+Loop = tuple[LoopNest, int]
 
 
 @lru_cache(maxsize=4096)
@@ -58,28 +62,30 @@ def fusible_groups(fgraph: FunctionGraph) -> list[list[Apply]]:
     """Return the groups of two or more nodes that are to become one kernel each, their nodes in topological order."""
     # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
     order = toposort(fgraph.inputs, fgraph.outputs)
-    nests = {node: nest for node in order if (nest := loop_nest_of(node)) is not None}
-    levels = _levels(fgraph, order, nests)
+    calls = when_needed(order, fgraph.outputs)
+    loops = {node: (nest, calls.get(node, ALWAYS)) for node in order if (nest := loop_nest_of(node)) is not None}
+    levels = _levels(fgraph, order, loops)
     groups: dict[Hashable, list[Apply]] = {}
     sets = DisjointSets()
-    for node, nest in nests.items():
-        for key in _ties(node, nest, levels[node]):
+    for node, loop in loops.items():
+        for key in _ties(node, loop, levels[node]):
             sets.join(node, key)
-    for node in nests:
+    for node in loops:
         groups.setdefault(sets.find(node), []).append(node)
     return [part for group in groups.values() if len(group) > 1 for part in _parts(fgraph, group) if len(part) > 1]
 
 
-def _ties(node: Apply, nest: LoopNest, level: int) -> Iterator[Hashable]:
+def _ties(node: Apply, loop: Loop, level: int) -> Iterator[Hashable]:
     """Yield keys that nodes of one loop have in common."""
+    nest, _ = loop
     if not nest:
-        yield (level, nest)
+        yield (level, loop)
     for variable in (*node.inputs, *node.outputs):
         if variable.type.broadcastable == nest:
-            yield (level, nest, variable)
+            yield (level, loop, variable)
 
 
-def _levels(fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply, LoopNest]) -> dict[Apply, int]:
+def _levels(fgraph: FunctionGraph, order: Sequence[Apply], loops: Mapping[Apply, Loop]) -> dict[Apply, int]:
     """Return levels that bring together what can be computed together.
 
     What something outside of its loop waits for is computed as late as that allows, so that it meets what is needed
@@ -88,29 +94,29 @@ def _levels(fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply,
     """
     earliest: dict[Apply, int] = {}
     for node in order:
-        earliest[node] = _after_inputs(node, nests, earliest)[0]
-    latest = _latest(fgraph, order, nests, earliest)
+        earliest[node] = _after_inputs(node, loops, earliest)[0]
+    latest = _latest(fgraph, order, loops, earliest)
     levels: dict[Apply, int] = {}
     for node in order:
         bound = latest.get(node)
-        levels[node] = _after_inputs(node, nests, levels)[0] if bound is None else bound
+        levels[node] = _after_inputs(node, loops, levels)[0] if bound is None else bound
     for node in reversed(order):
-        if node in nests and node not in latest and not _after_inputs(node, nests, levels)[1]:
+        if node in loops and node not in latest and not _after_inputs(node, loops, levels)[1]:
             users = _users(fgraph, node)
             if users:
-                levels[node] = max(levels[node], min(levels[u] - (nests.get(u) != nests[node]) for u in users))
+                levels[node] = max(levels[node], min(levels[u] - (loops.get(u) != loops[node]) for u in users))
     return levels
 
 
-def _after_inputs(node: Apply, nests: Mapping[Apply, LoopNest], levels: Mapping[Apply, int]) -> tuple[int, bool]:
+def _after_inputs(node: Apply, loops: Mapping[Apply, Loop], levels: Mapping[Apply, int]) -> tuple[int, bool]:
     """Return the first level at which a node can be, and whether it is in one loop with one of its inputs there."""
-    nest = nests.get(node)
+    loop = loops.get(node)
     level, together = 0, False
     for variable in node.inputs:
         owner = variable.owner
         if owner is None or owner not in levels:
             continue
-        same = nest is not None and nests.get(owner) == nest
+        same = loop is not None and loops.get(owner) == loop
         at = levels[owner] + (not same)
         if at > level:
             level, together = at, same
@@ -120,17 +126,17 @@ def _after_inputs(node: Apply, nests: Mapping[Apply, LoopNest], levels: Mapping[
 
 
 def _latest(
-    fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply, LoopNest], earliest: Mapping[Apply, int]
+    fgraph: FunctionGraph, order: Sequence[Apply], loops: Mapping[Apply, Loop], earliest: Mapping[Apply, int]
 ) -> dict[Apply, int]:
     """Return the last level of each fusible node at which it delays nothing outside of its loop, if anything waits."""
     latest: dict[Apply, int] = {}
     for node in reversed(order):
-        nest = nests.get(node)
-        if nest is None:
+        loop = loops.get(node)
+        if loop is None:
             continue
         bounds = []
         for user in _users(fgraph, node):
-            if nests.get(user) != nest:
+            if loops.get(user) != loop:
                 bounds.append(earliest[user] - 1)
             elif user in latest:
                 bounds.append(latest[user])

@@ -18,6 +18,8 @@ class KnownLengths(Feature):
     for a length would take a number of steps that grows with the square of its own length.
     """
 
+    only_remembers = True
+
     def __init__(self) -> None:
         self._length: dict[Key, Variable] = {}
         self._keys: dict[Variable, list[Key]] = {}

@@ -15,7 +15,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
-from ._language import FLOATS, call, cast_to, kind_of, maker, number, scalar_constant, sole_client
+from ._language import FLOATS, call, cast_to, is_float, kind_of, maker, number, scalar_constant, sole_client
 
 #: No product with more factors is taken apart: the work for one node stays bounded.
 MAX_FACTORS = 48
@@ -88,7 +88,10 @@ class Product:
 
     def has(self, *kinds: type[ScalarOp]) -> bool:
         """Tell whether a factor is made by a scalar op of one of these classes."""
-        return any(kind_of(factor) in kinds for factor in self.factors)
+        for factor in self.factors:  # noqa: SIM110  # asked of each product, and a generator costs twice as much
+            if kind_of(factor) in kinds:
+                return True
+        return False
 
     def cost(self) -> int:
         """Return the number of elementary operations that :meth:`build` takes."""
@@ -205,6 +208,26 @@ def shared_product(fgraph: FunctionGraph, root: Tensor) -> Product:
     found: Product | None = fgraph.derived.get(key)
     if found is None:
         found = fgraph.derived[key] = flatten_product(root)
+    return found
+
+
+def outermost_product(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Product | None:
+    """Return the normal form of the product of floats that a node ends.
+
+    None where it goes on in another product, or has too many factors. Rules that ask before the graph changes have the
+    answer in common, as that of :func:`shared_product`.
+    """
+    root = node.outputs[0]
+    key = ("outermost product", root)
+    derived = fgraph.derived
+    if key in derived:
+        known: Product | None = derived[key]
+        return known
+    found = None
+    if is_float(root) and not is_inside_product(fgraph, node):
+        product = shared_product(fgraph, root)
+        found = product if product.complete else None
+    derived[key] = found
     return found
 
 

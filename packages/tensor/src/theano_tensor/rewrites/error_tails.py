@@ -15,8 +15,8 @@ from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats
 from ._equations import Equations, Real, stabilizing_equations
-from ._language import call, fitted, is_float, number, operands
-from ._products import Product, flatten_product, is_inside_product, shared_product
+from ._language import call, fitted, number, operands
+from ._products import Product, flatten_product, outermost_product
 from ._registry import stabilizing
 from ._terms import erf, erfc, erfcx, gt, log, maximum, minimum, switch, wide
 
@@ -86,10 +86,8 @@ def is_not_limited(x: Tensor) -> bool:
 def bell_over_complement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(-x**2) / erfc(x) -> 1 / erfcx(x)``, in products; the gradient of ``log(erfc(x))`` has it."""
     root = node.outputs[0]
-    if not is_float(root) or is_inside_product(fgraph, node):
-        return None
-    product = shared_product(fgraph, root)
-    if not product.complete or not product.has(_ERFC):
+    product = outermost_product(fgraph, node)
+    if product is None or not product.has(_ERFC):
         return None
     for factor, power in product.factors.items():
         inner = operands(factor, scalar.erfc)

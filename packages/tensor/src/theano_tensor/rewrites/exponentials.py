@@ -13,7 +13,7 @@ from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant
-from ._products import Product, flatten_product, is_inside_product, shared_product
+from ._products import Product, flatten_product, outermost_product
 from ._registry import stabilizing
 
 Found = list[Variable] | None
@@ -117,10 +117,8 @@ def _terms(x: Tensor) -> list[tuple[Tensor, int]]:
 def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(x) / sum(exp(x)) -> exp(x - m) / sum(exp(x - m))``: a softmax, or the gradient of ``log(sum(exp(x)))``."""
     root = node.outputs[0]
-    if not is_float(root) or is_inside_product(fgraph, node):
-        return None
-    product = shared_product(fgraph, root)
-    if not product.complete or not product.has(_EXP):
+    product = outermost_product(fgraph, node)
+    if product is None or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
         inner = operands(factor, scalar.exp)

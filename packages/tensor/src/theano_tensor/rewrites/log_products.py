@@ -18,7 +18,7 @@ from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Su
 from ..reduce import Sum
 from ._language import call, can_replace, cast_to, fitted, is_float, operands, scalar_constant
 from ._logistic import logistic_atom
-from ._products import Product, flatten_product, is_inside_product, is_product, shared_product
+from ._products import Product, flatten_product, is_product, outermost_product, shared_product
 from ._registry import rule, stabilizing
 from .exponentials import behind_view, sum_of_exp
 from .indexing import is_zeros
@@ -128,13 +128,13 @@ def log_of_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
 def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``g / (e / s) * e -> g * s`` for exponentials and what they sum to, also where something else uses ``e / s``."""
     root = node.outputs[0]
-    if not is_float(root) or is_inside_product(fgraph, node):
+    deep = outermost_product(fgraph, node)
+    if deep is None:
         return None
-    deep = shared_product(fgraph, root)
-    shown = exposed(deep) if deep.complete else None
+    shown = exposed(deep)
     if shown is not None and _is_regular(shown):
         return fitted(node, shown.build(root.type.dtype, root.type.ndim), list(shown.factors))
-    leaves = _leaves(root) if deep.complete and deep.cancelled else []
+    leaves = _leaves(root) if deep.cancelled else []
     above = {v for v, power in leaves if power > 0}
     below = {v for v, power in leaves if power < 0}
     if not any(is_positive_and_steep(v) for v in above & below):
@@ -214,10 +214,8 @@ def _leaves(root: Tensor) -> list[tuple[Tensor, int]]:
 def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``(a / exp(x) + b) * exp(x) -> a + b * exp(x)``, however the quotient is written."""
     root = node.outputs[0]
-    if not is_float(root) or is_inside_product(fgraph, node):
-        return None
-    product = shared_product(fgraph, root)
-    if not product.complete or not product.has(_EXP):
+    product = outermost_product(fgraph, node)
+    if product is None or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
         terms = _signed_terms(factor) if power == 1 else None

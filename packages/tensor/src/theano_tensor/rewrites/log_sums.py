@@ -12,7 +12,7 @@ from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, fitted, is_float, number, operands, scalar_constant
 from ._logistic import logistic_atom
-from ._products import is_inside_product, shared_product
+from ._products import outermost_product
 from ._registry import stabilizing
 
 Found = list[Variable] | None
@@ -76,10 +76,8 @@ def log_of_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> F
 def exp_over_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)``; of more terms, ``exp(x - log(exp(x) + exp(y) + ...))``."""
     root = node.outputs[0]
-    if not is_float(root) or is_inside_product(fgraph, node):
-        return None
-    product = shared_product(fgraph, root)
-    if not product.complete or not product.has(_EXP):
+    product = outermost_product(fgraph, node)
+    if product is None or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
         terms = exponents(factor) if power < 0 else None

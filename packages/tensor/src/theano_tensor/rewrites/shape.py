@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, call_with_graph, compose, config, describe, shape_rule
-from theano_optimize import Fit, Phase, RewriteWarning
+from theano_optimize import Fit, Phase, RewriteWarning, count_report
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._type import TensorType
@@ -100,6 +100,7 @@ def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> A
             where=[describe(x)],
             mend="correct the rule; on_shape_error=raise shows where it failed",
         )
+        count_report()
         warnings.warn(text, RewriteWarning, stacklevel=2)
         return None
 
