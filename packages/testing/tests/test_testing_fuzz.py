@@ -7,6 +7,7 @@ import io
 import os
 import unittest
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -17,7 +18,10 @@ from theano_linker_c import Mode
 from theano_optimize import WalkRewriter, node_rewriter
 from theano_tensor.builders import OpFromGraph
 from theano_tensor.elemwise import Elemwise
+from theano_testing.exported import Exported
 from theano_testing.fuzz import (
+    CAPTURED,
+    EXPORTED,
     NATIVE,
     PLAIN,
     VARIANTS,
@@ -113,6 +117,16 @@ class GraphsOfFixedSeeds(unittest.TestCase):
     def test_native_code(self) -> None:
         for start in range(0, 240, 80):
             self._agree(range(start, start + 80), [NATIVE])
+
+    def test_captured_kernel_calls(self) -> None:
+        for start in range(400, 560, 80):
+            self._agree(range(start, start + 80), [CAPTURED])
+
+    def test_a_failure_of_captured_calls_names_the_capture(self) -> None:
+        program = next(program for seed in range(50) if (program := generate(seed, OPERATIONS)).outputs)
+        source = as_source(Failure(program, CAPTURED, "error", "an example"))
+        self.assertIn("with capture_after(0):\n    ", source)
+        exec(compile(source, "<failure>", "exec"), {})
 
     def test_variants(self) -> None:
         for number, variant in enumerate(VARIANTS):
@@ -338,12 +352,31 @@ def raising_grammar() -> Grammar:
     return Grammar([Operation("raising", Deadly(), np.array, draw)])
 
 
+class ExportedPrograms(unittest.TestCase):
+    def test_graphs_agree_with_their_exported_c(self) -> None:
+        tally = Tally()
+        programs = [generate(seed, OPERATIONS, nodes=5) for seed in range(8)]
+        self.assertEqual(compare_batch(programs, [EXPORTED], tally, reference=False), [])
+        refused = sum(count for name, count in tally.counts.items() if name.startswith("not exported: "))
+        self.assertEqual(tally.counts["graphs, exported"] + refused, len(programs))
+        self.assertGreater(tally.counts["graphs, exported"], 3)
+
+    def test_wrong_c_is_a_finding(self) -> None:
+        exp = next(operation for operation in OPERATIONS if operation.name == "exp")
+        program = Program((Leaf(np.arange(3.0), (None,)), Node(exp, (0,))), (1,))
+        self.assertEqual(compare_batch([program], [EXPORTED], Tally(), reference=False), [])
+        with mock.patch.object(Exported, "__call__", lambda _, x: [np.exp(x) + 1]):
+            (found,) = compare_batch([program], [EXPORTED], Tally(), reference=False)
+        self.assertEqual((found.kind, found.configuration), ("values", EXPORTED))
+
+
 class Processes(unittest.TestCase):
     def test_a_process_counts_what_it_compares(self) -> None:
         report = fuzz(60, seed=5, batch=30, processes=2)
         self.assertEqual(report.findings, [])
         self.assertEqual(report.counts["graphs"], 60)
-        self.assertEqual(report.counts["graphs, FAST_RUN"], 60)
+        self.assertEqual(report.counts["graphs, FAST_RUN"], 30)
+        self.assertEqual(report.counts["graphs, FAST_RUN, captured"], 30)
 
     def test_a_process_that_dies_is_a_finding(self) -> None:
         report = fuzz(8, batch=8, nodes=3, grammar=deadly_grammar)

@@ -33,6 +33,7 @@ from ._function import (
     orig_function as orig_function,
 )
 from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
+from ._machines._captures import capture_after as capture_after
 from ._storage._container import Container as Container
 from ._storage._shared import (
     SharedVariable as SharedVariable,
@@ -110,6 +111,7 @@ __all__ = [
     "ViewOp",
     "__version__",
     "announce_straight_rules",
+    "capture_after",
     "constructors",
     "deep_copy_op",
     "eval_cache",

@@ -14,6 +14,7 @@ from theano_graph import Apply, Op
 from theano_linker_c import Mode, function, shared
 from theano_linker_c.ops import DeepCopyOp
 from theano_tensor.control import IfElse, ifelse
+from theano_tensor.rewrites._fused_reduce import FusedReduce
 from theano_testing.tensor import verify_grad
 
 LAZY = (Mode("cvm", "fast_run"), Mode("vm", "fast_run"), Mode("cvm", None), Mode("cvm", "fast_compile"))
@@ -200,6 +201,71 @@ def is_chosen(output: Any) -> bool:
     """Tell whether an output comes from a choice, perhaps copied."""
     node = output.owner
     return isinstance((node.inputs[0].owner if isinstance(node.op, DeepCopyOp) else node).op, IfElse)
+
+
+class TestBranchesThatAreLeftOut(unittest.TestCase):
+    """What is not chosen cannot fail, whatever it has in common with what is computed."""
+
+    def setUp(self) -> None:
+        self.c, self.d = T.iscalars("c", "d")
+        self.x, self.y = T.dvectors("x", "y")
+        self.none, self.two, self.three = np.zeros(0), np.array([3.0, 4.0]), np.array([3.0, 4.0, 5.0])
+
+    def compiled(self, *outputs: Any) -> Any:
+        return function([self.c, self.d, self.x, self.y], outputs, mode=LAZY[0], on_unused_input="ignore")
+
+    def test_reductions_of_one_operand(self) -> None:
+        for operand in (self.x, T.exp(self.x)):
+            f = self.compiled(ifelse(self.c, operand.max(), operand.sum()))
+            with self.subTest(operand=str(operand)):
+                self.assertEqual(f(0, 0, self.none, self.none), [0.0])
+                with self.assertRaises(ValueError):
+                    f(1, 0, self.none, self.none)
+                value = np.exp(self.two) if operand is not self.x else self.two
+                for condition, wanted in ((1, value.max()), (0, value.sum())):
+                    np.testing.assert_allclose(f(condition, 0, self.two, self.two)[0], wanted)
+
+    def test_a_reduction_beside_one_that_every_call_needs(self) -> None:
+        f = self.compiled(self.x.sum(), ifelse(self.c, self.x.max(), self.y.sum()))
+        np.testing.assert_array_equal(f(0, 0, self.none, self.two), [0.0, 7.0])
+        np.testing.assert_array_equal(f(1, 0, self.three, self.two), [12.0, 5.0])
+
+    def test_lengths_that_do_not_fit(self) -> None:
+        x, y = self.x, self.y
+        f = self.compiled(ifelse(self.c, x + y, x + 1), T.exp(x), ifelse(self.c, (x * y).sum(), x.sum()))
+        for got, wanted in zip(f(0, 0, self.two, self.three), (self.two + 1, np.exp(self.two), 7.0), strict=True):
+            np.testing.assert_allclose(got, wanted)
+        with self.assertRaises(ValueError):
+            f(1, 0, self.two, self.three)
+        for got, wanted in zip(f(1, 0, self.two, self.two), (self.two * 2, np.exp(self.two), 25.0), strict=True):
+            np.testing.assert_allclose(got, wanted)
+
+    def test_choices_inside_choices(self) -> None:
+        x, c, d = self.x, self.c, self.d
+        f = self.compiled(ifelse(c, ifelse(d, x.max(), x.min()), ifelse(d, x.sum(), x.prod())))
+        self.assertEqual([f(0, d, self.none, self.none)[0] for d in (1, 0)], [0.0, 1.0])
+        found = [f(c, d, self.two, self.two)[0] for c, d in ((1, 1), (1, 0), (0, 1), (0, 0))]
+        self.assertEqual(found, [4.0, 3.0, 7.0, 12.0])
+
+    def test_what_is_needed_in_the_same_calls_is_computed_together(self) -> None:
+        x, y, c, d = self.x, self.y, self.c, self.d
+        for wanted, outputs in (
+            ([2, 2], (ifelse(c, x.max(), y.max()), ifelse(c, x.sum(), y.min()))),
+            ([2], (ifelse(c, x.max() + x.sum(), y.sum()), ifelse(d, y.max(), y.min()))),
+            # Both branches need the maximum, and every call the sum.
+            ([2], (ifelse(c, x.max() + 1, x.max() - 1), x.sum())),
+        ):
+            f = self.compiled(*outputs)
+            fused = [node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, FusedReduce)]
+            with self.subTest(outputs=outputs):
+                self.assertEqual([len(node.outputs) for node in fused], wanted)
+
+    def test_many_choices_take_linear_time(self) -> None:
+        x, found = self.x, T.exp(self.x)
+        for k in range(300):
+            found = ifelse(T.lt(self.c, k), found + x, found * k)
+        f = self.compiled(found)
+        np.testing.assert_allclose(f(297, 0, self.two, self.two)[0], np.exp(self.two) * 0 + 2 * self.two)
 
 
 class TestWorkInsideBranches(unittest.TestCase):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 from theano_graph import Apply, Variable, record
@@ -132,6 +133,8 @@ class Program:
         Of a program with instructions that ask for their inputs; without one, all instructions run in their order.
     shown : tuple of int
         The position of each instruction in the order in which nodes are shown; empty where that is their own order.
+    loops : mapping
+        For each :class:`LoopSpec` for which there is such code, what does all steps of the loop.
     """
 
     instructions: tuple[Instruction, ...]
@@ -143,6 +146,7 @@ class Program:
     updates: tuple[tuple[int, list[Any]], ...]
     schedule: Schedule | None = None
     shown: tuple[int, ...] = ()
+    loops: Mapping[Any, KernelForm] = field(default_factory=dict)
 
     def position_of(self, index: int) -> int:
         """Return where an instruction is in the order in which nodes are shown."""

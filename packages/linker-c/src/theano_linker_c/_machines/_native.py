@@ -37,8 +37,16 @@ def native_machine(
     buffer_limit: int = BUFFER_LIMIT,
     thread_scale: float = 1.0,
     keep: bool = False,
+    instructions: tuple[Any, ...] | None = None,
 ) -> Machine:
-    """Return the machine in C."""
+    """Return the machine in C.
+
+    `instructions` are those of an earlier machine of the program, as it was given them. They are not made again: ops
+    that the machine lets overwrite what dies have been replaced in the graph by forms that overwrite it whoever has it.
+    """
+    encoded = (
+        tuple(_encode(instruction) for instruction in program.instructions) if instructions is None else instructions
+    )
 
     def on_result(index: int, k: int, value: Any, replaced: int) -> Any:
         return accept_result(program.instructions[index], k, value, bool(replaced))
@@ -53,13 +61,16 @@ def native_machine(
         _runner_of,
         fetch=(lambda: machine.retained()) if keep else None,
         failed=lambda: machine.failed_instruction,
+        again=None
+        if keep
+        else lambda: native_machine(program, hooks, buffer_limit, thread_scale, instructions=encoded),
     )
     machine = _runtime.Machine(
         n_registers=program.n_registers,
         inputs=tuple(_input_check(given) for given in program.inputs),
         cells=program.cells,
         constants=program.constants,
-        instructions=tuple(_encode(instruction) for instruction in program.instructions),
+        instructions=encoded,
         outputs=program.outputs,
         updates=program.updates,
         single=hooks.single,

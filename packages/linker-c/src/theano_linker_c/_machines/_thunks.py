@@ -88,6 +88,8 @@ class MachineView:
         Returns values that stayed after the last call, by register.
     failed : callable, optional
         Returns the index of the instruction that failed last, or -1.
+    again : callable, optional
+        Makes another machine for the program, with memory of its own.
     """
 
     def __init__(
@@ -97,8 +99,10 @@ class MachineView:
         cells: list[list[Any]] | None = None,
         fetch: Callable[[], Mapping[int, Any]] | None = None,
         failed: Callable[[], int] | None = None,
+        again: Callable[[], Any] | None = None,
     ) -> None:
         self.program = program
+        self.again = again
         self._failed_last = failed
         self._fetch = fetch
         if cells is not None:

@@ -37,6 +37,16 @@ class Decisions:
                 self._plain.append((node, node.op, form))
                 node.op = form
 
+    def known(self) -> list[tuple[Apply, Op, Op]]:
+        """Return the nodes that have in-place forms, with their plain ops and those."""
+        return list(self._plain)
+
+    def restore(self, known: list[tuple[Apply, Op, Op]]) -> None:
+        """Give nodes the in-place forms that were decided for an equal graph."""
+        self._plain = known
+        for node, _, form in known:
+            node.op = form
+
     def withdraw(self) -> None:
         """Give the nodes their plain ops back, for good."""
         for node, plain, _ in self._plain:

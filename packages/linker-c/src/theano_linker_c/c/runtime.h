@@ -20,13 +20,57 @@
 #include <numpy/arrayobject.h>
 #include <stdint.h>
 
+/* The exception that is set, taken out, and set again: the functions of Python 3.12. New references are returned and
+ * taken over. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define error_take PyErr_GetRaisedException
+#define error_set PyErr_SetRaisedException
+#else
+static inline PyObject *error_take(void) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback != NULL && error != NULL)
+        PyException_SetTraceback(error, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return error;
+}
+static inline void error_set(PyObject *error) {
+    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(error)), error, PyException_GetTraceback(error));
+}
+#endif
+
+/* Builds of Python without the GIL. With THEANO_FREE_THREADING the module says that it does not need it; then what
+ * the GIL protects otherwise is protected by the critical section of the machine, which is left and entered again
+ * where the GIL would be, and by `guard_take` for what machines share. Other builds do nothing here. */
+#if defined(Py_GIL_DISABLED) && defined(THEANO_FREE_THREADING)
+#define WITHOUT_GIL 1
+#define MACHINE_BEGIN(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define MACHINE_END() Py_END_CRITICAL_SECTION()
+extern PyMutex runtime_guard;
+static inline void guard_take(void) { PyMutex_Lock(&runtime_guard); }
+static inline void guard_give(void) { PyMutex_Unlock(&runtime_guard); }
+#else
+#define WITHOUT_GIL 0
+#define MACHINE_BEGIN(object) {
+#define MACHINE_END() }
+static inline void guard_take(void) {}
+static inline void guard_give(void) {}
+#endif
+
+#ifndef Py_BEGIN_CRITICAL_SECTION
+#define Py_BEGIN_CRITICAL_SECTION(object) {
+#define Py_END_CRITICAL_SECTION() }
+#endif
+
 /* What an instruction answers: done; it wants some of its inputs first (`asked` of the frame); a Python exception is
  * set; or the operands do not fit, and the shared Python checks compose the message (`on_error` is called without an
  * exception). */
 enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISMATCH = -2 };
 
 /* Numbers of instructions, in their order in instructions.def. */
-#define INSTRUCTION(name, shows, checked) CODE_##name,
+#define INSTRUCTION(name, shows, checked, quiet) CODE_##name,
 enum {
 #include "instructions.def"
     CODE_COUNT
@@ -43,8 +87,11 @@ typedef struct Schedule Schedule;       /* schedule.c */
 typedef struct Profile Profile;         /* profile.c */
 typedef struct Retained Retained;       /* retained.c */
 typedef struct Commit Commit;           /* commit.c */
+typedef struct Batches Batches;         /* batch.c */
 typedef struct UpdateLock UpdateLock;   /* locks.c */
 typedef struct ResultCheck ResultCheck; /* results.c */
+typedef struct Capture Capture;         /* capture.c */
+extern int capture_calls;               /* calls before a run is captured; -1: never */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 
@@ -78,7 +125,7 @@ typedef struct {
 
 struct Frame {
     PyObject **registers;
-    int *home; /* index into the machine's buffer store that holds this register's array too, or -1 */
+    int *home; /* index into the machine's buffer store that holds this register's array too, -1, or KEPT_VIEW */
     void *scratch;
     int *asked, n_asked;   /* inputs that a lazy instruction wants */
     PyArrayObject **slots; /* for each register, memory that its result is to be put into (borrowed) or NULL; or NULL */
@@ -108,10 +155,19 @@ struct Machine {
     PyObject *on_irregular, *on_input, *on_result, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t failed_instruction;
     int most_asked;
-    Schedule *schedule; /* NULL: all instructions run, in their order */
-    Profile *profile;   /* NULL: nothing is counted */
-    Retained *retained; /* NULL: nothing stays after a call */
-    PyObject *view;     /* attributes that the machine has beyond those in C; NULL: none */
+    Schedule *schedule;      /* NULL: all instructions run, in their order */
+    Profile *profile;        /* NULL: nothing is counted */
+    Retained *retained;      /* NULL: nothing stays after a call */
+    Capture **captures;      /* for each instruction that begins a run: what is known of it; NULL: none */
+    Capture *open;           /* the one that is being made */
+    int calls;               /* before runs are looked for */
+    signed char *barred;     /* for each instruction, whether it is in no run */
+    int *slots, *released;   /* for each register: in the run that is captured; the instruction that releases it */
+    signed char *is_fixed;   /* for each register: whether its contents are the same in all calls */
+    npy_intp captured_bytes; /* of arrays that captures keep */
+    int in_batch;            /* a batch runs, perhaps without the GIL: nobody else may use the memory */
+    Batches *batches;        /* NULL: the machine runs no batches of calls */
+    PyObject *view;          /* attributes that the machine has beyond those in C; NULL: none */
 };
 
 extern PyTypeObject MachineType, UpdateLockType;
@@ -157,11 +213,12 @@ PyObject *shared_code(void);
 
 /* Plans of instructions: each parses its payload (a tuple made by a kernel in Python, or by _machines/_native.py) and
  * returns 0, or -1 with an exception. */
-#define INSTRUCTION(name, shows, checked) int name##_prepare(Machine *m, Instruction *in, PyObject *payload);
+#define INSTRUCTION(name, shows, checked, quiet) int name##_prepare(Machine *m, Instruction *in, PyObject *payload);
 #include "instructions.def"
 #undef INSTRUCTION
 const int *elementwise_kernel(const Instruction *in, elementwise_fn *fn, double *cost);
 int shows_operands(int code);
+int is_quiet(int code);
 PyObject *instruction_names(void);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
@@ -189,6 +246,15 @@ void commit_add(Frame *f, Commit *c, int target, int output, PyArrayObject *arra
 PyArrayObject *commits_settle(Frame *f, int reg);
 int commits_run(const Machine *m, Frame *f);
 void commits_drop(Frame *f);
+
+/* capture.c */
+void captures_setup(Machine *m);
+int captures_apply(Machine *m, const Frame *f);
+void captures_drop(Machine *m);
+void captures_free(Machine *m);
+PyObject *machine_captured(PyObject *self, PyObject *unused);
+int capture_refuses(const Machine *m, const Frame *f, int reg);
+int capture_holds(const Machine *m, const Frame *f, int reg);
 
 /* execute.c */
 int machine_execute(Machine *m, Frame *f);
@@ -231,11 +297,37 @@ PyObject *machine_read_profile(PyObject *self, PyObject *unused);
 /* call.c */
 PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 PyObject *machine_run(PyObject *self, PyObject *values);
+PyObject *call_with(Machine *m, PyObject *const *values, int raw);
 int input_accept(Machine *m, Frame *f, int index, PyObject *value);
 int cells_read(Machine *m, Frame *f);
 int updates_store(Machine *m, Frame *f);
 Frame *frame_begin(Machine *m, Frame *extra);
 void frame_end(Machine *m, Frame *f, Frame *extra);
+
+/* batch.c */
+enum { KEPT_VIEW = -2 }; /* the register holds a view that serves again in the next call of a batch */
+int machine_is_quiet(const Machine *m);
+PyObject *machine_run_batch(PyObject *self, PyObject *calls);
+PyArrayObject *view_make(Machine *m, Frame *f, int reg, PyArrayObject *array, int ndim, const npy_intp *shape,
+                         const npy_intp *strides, char *data);
+void view_leave(PyArrayObject *view);
+void batches_free(Machine *m);
+extern _Thread_local PyThreadState *gil_let_go; /* of a thread that runs instructions without the GIL, else NULL */
+/* Have the GIL until the instruction at hand has ended. Python objects may be looked at without it, and references to
+ * those that no other thread can see may be counted; nothing may be made, freed or raised. */
+static inline void gil_take(void) {
+    PyThreadState *state = gil_let_go;
+    if (state != NULL) {
+        gil_let_go = NULL;
+        PyEval_RestoreThread(state);
+    }
+}
+/* Around work that needs no GIL; it may be gone already. */
+static inline PyThreadState *gil_release(void) { return gil_let_go == NULL ? PyEval_SaveThread() : NULL; }
+static inline void gil_restore(PyThreadState *state) {
+    if (state != NULL)
+        PyEval_RestoreThread(state);
+}
 
 /* locks.c */
 int locks_setup(Machine *m, PyObject *given, int own);

@@ -36,7 +36,7 @@ static atomic_ulong job_number;
 static int seats;          /* workers that may still join the current job */
 static atomic_int working; /* workers inside the current job */
 static int started;
-static int wanted; /* 0: not decided yet */
+static atomic_int wanted; /* 0: not decided yet */
 
 double work_for_threads = 300000.0;
 int fork_era;
@@ -206,14 +206,14 @@ int run_long(range_fn fn, void *context, int64_t count, int64_t grain, double wo
     }
     for (int64_t begin = 0; begin < count; begin += slice) {
         int64_t end = count - begin < slice ? count : begin + slice;
-        if (begin > 0 && PyErr_CheckSignals() < 0)
+        if (begin > 0 && gil_let_go == NULL && PyErr_CheckSignals() < 0)
             return RUN_RAISED;
-        Py_BEGIN_ALLOW_THREADS;
+        PyThreadState *state = gil_release();
         if (work < threshold)
             fn(context, begin, end);
         else
             threads_run(fn, context, begin, end, grain);
-        Py_END_ALLOW_THREADS;
+        gil_restore(state);
     }
     return RUN_DONE;
 }

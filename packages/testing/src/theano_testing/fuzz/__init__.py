@@ -14,7 +14,14 @@ Examples
 
 from ._comparison._batch import Failure as Failure, compare_batch as compare_batch
 from ._comparison._judge import Difference as Difference, Tally as Tally, judge as judge
-from ._comparison._modes import NATIVE as NATIVE, PLAIN as PLAIN, VARIANTS as VARIANTS, Configuration as Configuration
+from ._comparison._modes import (
+    CAPTURED as CAPTURED,
+    EXPORTED as EXPORTED,
+    NATIVE as NATIVE,
+    PLAIN as PLAIN,
+    VARIANTS as VARIANTS,
+    Configuration as Configuration,
+)
 from ._comparison._perturb import Perturbed as Perturbed
 from ._comparison._printing import as_source as as_source
 from ._comparison._shrink import check as check, shrink as shrink
@@ -41,6 +48,8 @@ from ._programs._program import (
 from ._workers import Found as Found, Report as Report, fuzz as fuzz
 
 __all__ = [
+    "CAPTURED",
+    "EXPORTED",
     "NATIVE",
     "OVERLAPS",
     "PLAIN",

@@ -2,6 +2,7 @@
 
 python -m theano_testing.fuzz --graphs 10000 --seed 0 --processes 2
 python -m theano_testing.fuzz --replay 4711
+python -m theano_testing.fuzz --exported --graphs 1000
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from .._version import __version__
 from ._comparison._batch import compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import NATIVE, VARIANTS
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS
 from ._generate import generate
 from ._operations._grammar import Grammar
 from ._workers import Found, Report, describe_failure, fuzz
@@ -31,9 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=80, help="how many graphs are compiled at once (default 80)")
     parser.add_argument("--replay", type=int, default=None, metavar="SEED", help="only this graph, in every mode")
     parser.add_argument("--refusals", action="store_true", help="also print what could not be built, and how often")
+    parser.add_argument("--exported", action="store_true", help="compare with exported C, and with nothing else")
     options = parser.parse_args(arguments)
     if options.replay is not None:
-        return replay(options.replay, nodes=options.nodes)
+        return replay(options.replay, nodes=options.nodes, exported=options.exported)
     seen: dict[tuple[str, tuple[str, ...]], int] = {}
 
     told = [0.0]
@@ -51,18 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds=options.time,
         batch=options.batch,
         nodes=options.nodes,
+        exported=options.exported,
         progress=progress,
     )
     _print_summary(report, refusals=options.refusals)
     return 1 if report.findings else 0
 
 
-def replay(seed: int, *, nodes: int = 8) -> int:
+def replay(seed: int, *, nodes: int = 8, exported: bool = False) -> int:
     """Compare the graph of one seed in every mode; print what differs."""
-    failures = compare_batch([generate(seed, Grammar().operations, nodes=nodes)], [NATIVE, *VARIANTS], Tally())
+    modes = [EXPORTED] if exported else [NATIVE, CAPTURED, *VARIANTS]
+    failures = compare_batch([generate(seed, Grammar().operations, nodes=nodes)], modes, Tally())
     for failure in failures:
         _print(describe_failure(failure))
-    print(f"graph {seed}: {len(failures) or 'no'} differences in {len(VARIANTS) + 2} modes")
+    print(f"graph {seed}: {len(failures) or 'no'} differences in {len(modes) + 1} modes")
     return 1 if failures else 0
 
 

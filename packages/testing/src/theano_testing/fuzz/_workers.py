@@ -24,7 +24,7 @@ from theano_graph import config
 
 from ._comparison._batch import Failure, compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import NATIVE, VARIANTS, Configuration
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, Configuration
 from ._comparison._printing import as_source
 from ._comparison._shrink import shrink
 from ._generate import Refusals, generate
@@ -50,12 +50,18 @@ class Task:
         The number of a further configuration, or -1.
     optimized : bool
         Whether the C compiler optimises: that takes as long as all else, and its faults are not what is looked for.
+    captured : bool
+        Whether the machine captures the kernel calls of the first call, and makes them again in the second one.
+    exported : bool
+        Whether graphs are exported as C, and not compared on anything else.
     """
 
     start: int
     count: int
     variant: int = -1
     optimized: bool = False
+    captured: bool = False
+    exported: bool = False
 
     def halves(self) -> tuple[Task, Task]:
         """Return two tasks that do the same together."""
@@ -111,14 +117,17 @@ def describe_failure(failure: Failure, *, shrunk: bool = True) -> Found:
 
 def configurations_of(task: Task) -> list[Configuration]:
     """Return what the graphs of a task are compared on."""
-    return [NATIVE] if task.variant < 0 else [NATIVE, VARIANTS[task.variant]]
+    if task.exported:
+        return [EXPORTED]
+    native = CAPTURED if task.captured else NATIVE
+    return [native] if task.variant < 0 else [native, VARIANTS[task.variant]]
 
 
-def tasks(seed: int, graphs: int, batch: int) -> Iterator[Task]:
-    """Yield tasks; every fourth one tries a variant besides, every seventh one has optimised code."""
+def tasks(seed: int, graphs: int, batch: int, exported: bool = False) -> Iterator[Task]:
+    """Yield tasks; every second one captures, every fourth one tries a variant too, every seventh one is optimised."""
     for number, start in enumerate(range(seed, seed + graphs, batch)):
         variant = (start // batch // 4) % len(VARIANTS) if number % 4 == 0 else -1
-        yield Task(start, min(batch, seed + graphs - start), variant, number % 7 == 3)
+        yield Task(start, min(batch, seed + graphs - start), variant, number % 7 == 3, number % 2 == 1, exported)
 
 
 def _work(connection: Connection, source: GrammarSource, nodes: int) -> None:
@@ -152,9 +161,9 @@ def _compared(
     seeds = range(task.start, task.start + task.count)
     programs = [generate(seed, operations, nodes=nodes, refusals=refusals) for seed in seeds]
     alone = min(ALONE, len(programs) // 4)
-    failures = compare_batch(programs[alone:], configurations_of(task), tally)
+    failures = compare_batch(programs[alone:], configurations_of(task), tally, reference=not task.exported)
     for program in programs[:alone]:
-        failures += compare_batch([program], configurations_of(task), tally)
+        failures += compare_batch([program], configurations_of(task), tally, reference=not task.exported)
     tally.counts["graphs, alone"] += alone
     return failures
 
@@ -232,6 +241,7 @@ def fuzz(
     batch: int = 80,
     nodes: int = 8,
     grammar: GrammarSource = Grammar,
+    exported: bool = False,
     progress: Callable[[Report], None] | None = None,
 ) -> Report:
     """Compare random graphs on the machines and with NumPy.
@@ -250,12 +260,14 @@ def fuzz(
         The most operations of a graph.
     grammar : callable
         Makes the grammar, in each process: a function of a module.
+    exported : bool
+        Whether graphs are compared with their exported C, and not with what is compiled for this process.
     progress : callable, optional
         Called with the report so far after each batch.
     """
     begun = time.monotonic()
     report = Report()
-    pending: Iterator[Task] = tasks(seed, graphs, batch)
+    pending: Iterator[Task] = tasks(seed, graphs, batch, exported)
     again: list[Task] = []
     pool = Pool(processes, grammar, nodes)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
@@ -19,8 +19,9 @@ from .._making._link import Wiring, link, wire
 from .._making._maker import FunctionMaker
 from .._signature._errors import ArgumentError
 from .._signature._io import In, Out
-from ._arguments import Arguments
+from ._arguments import Arguments, describe_value
 from ._fn import FunctionMachine
+from ._mapping import ahead_count, in_threads, one_after_another, thread_count
 from ._views import ContainerView, Finder, ValueView
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         "_looks_for_aliases",
         "_output_storage",
         "_profile",
+        "_spare_machines",
         "_subsets",
         "_wiring",
         "input_storage",
@@ -118,6 +120,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter, maker.given_up)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
+        self._spare_machines: list[Machine] = []  # of the threads of the last `map`
         self.machine: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)
         self._fn: FunctionMachine | None = None
         self._output_storage: list[Container] | None = None
@@ -262,6 +265,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
             box.storage[0] = None
         for machine in self._subsets.values():
             machine.clear()
+        self._spare_machines.clear()
         for instruction in self.machine.program.instructions:
             free_buffers = getattr(instruction.node.op, "free_buffers", None)
             if free_buffers is not None:
@@ -270,6 +274,69 @@ class Function(ShownAsHtml, Generic[ResultT]):
     def get_shared(self) -> list[Variable]:
         """Return the shared variables that the function reads or updates."""
         return [item.variable for item in self.maker.inputs if item.shared]
+
+    def map(
+        self,
+        elements: Iterable[Any],
+        threads: int | None = None,
+        *,
+        ahead: int | None = None,
+        in_order: bool = True,
+    ) -> Iterator[ResultT]:
+        """Call the function for every element, from several threads, and give the results in the order of the elements.
+
+        Each thread computes with memory of its own. Functions of native operations alone run without the interpreter
+        meanwhile, a batch of calls at a time, so that small calls gain, too; values of shared variables are read once
+        a batch.
+
+        Parameters
+        ----------
+        elements : iterable
+            A tuple or list holds the arguments of a call, a dict those by keyword; anything else is the one argument.
+        threads : int, optional
+            By default as many as there are cores. With 1, each call is made in this thread when its result is asked
+            for.
+        ahead : int, optional
+            How many elements may be taken from the iterable before their results are asked for; 64 a thread by
+            default.
+        in_order : bool
+            Of functions that update shared variables: True makes the calls in this thread, one after another. False
+            lets the threads make them in any order; no update is lost then, but which call sees which value is not
+            determined.
+
+        Returns
+        -------
+        iterator
+            Calls begin when the first result is asked for. An error of a call is raised in the place of its result,
+            and says of which element it is; that ends the iterator.
+
+        Raises
+        ------
+        ValueError
+            If `threads` or `ahead` is not a number of at least 1.
+
+        Examples
+        --------
+        >>> import theano, theano.tensor as T
+        >>> x, y = T.dscalars("x", "y")
+        >>> f = theano.function([x, y], x * y)
+        >>> [float(product) for product in f.map([(1, 2), (3, 4), {"x": 5, "y": 6}], threads=2)]
+        [2.0, 12.0, 30.0]
+        """
+        count = thread_count(threads)
+        most = ahead_count(ahead, count)
+        if isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable):
+            raise TypeError(
+                compose(
+                    f"map: elements is an iterable of arguments, got {describe_value(elements)}",
+                    mend="pass a list or a generator with one element a call.",
+                )
+            )
+        if count == 1 or (in_order and self.maker.signature.update_targets):
+            return one_after_another(self, elements)
+        arguments = self._arguments
+        n_inputs = len(arguments.inputs)
+        return in_threads(self.machine, arguments.bind, n_inputs, elements, count, most, self._spare_machines)
 
     def c_pointer(
         self, signature: str | None = None, *, shapes: Mapping[Any, Sequence[int]] | None = None
@@ -419,7 +486,11 @@ class Function(ShownAsHtml, Generic[ResultT]):
     def _link(self, fgraph: FunctionGraph, wiring: Wiring, decisions: Decisions | None = None) -> Machine:
         maker = self.maker
         with timing(self.profile, "linker_time"):
-            machine = link(fgraph, wiring, maker.mode.linker, maker.signature.label, maker.overwriting, decisions)
+            prepared = None
+            if decisions is not None:
+                prepared, maker.prepared = maker.prepared, None
+            label = maker.signature.label
+            machine = link(fgraph, wiring, maker.mode.linker, label, maker.overwriting, decisions, prepared)
         if self.profile is not None:
             self.profile.watch(machine)
         return machine

@@ -145,8 +145,12 @@ class Rebuilder:
         return copy
 
     def _copy(self, expressions: Sequence[Variable], memo: dict[Variable, Variable], strict: bool) -> list[Variable]:
+        is_only_kind = self._memo is self._plain
         for node in toposort(memo, expressions):
             inputs = [memo[v] if v in memo else self._leaf(v, node, memo) for v in node.inputs]
+            if is_only_kind and len(node.outputs) == 1:  # it is met once, and then its output is known
+                memo[node.outputs[0]] = node.clone_with_new_inputs(inputs, strict=strict).outputs[0]
+                continue
             twin = self._plain_nodes.get(node)
             if twin is None or any(a is not b for a, b in zip(twin.inputs, inputs, strict=True)):
                 twin = node.clone_with_new_inputs(inputs, strict=strict)

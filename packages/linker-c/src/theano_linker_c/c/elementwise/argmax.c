@@ -1,5 +1,5 @@
 /* Positions of extrema along one axis, or along axes that lie in memory like one. */
-#include "runtime.h"
+#include "machine/capture.h"
 
 /* Columns that the kernel across rows takes at once, and kept elements from which it is used. */
 #define TILE 256
@@ -93,7 +93,37 @@ static PyArrayObject *copy_in_order(const Argmax *p, PyArrayObject *x) {
 
 static npy_intp magnitude(npy_intp value) { return value < 0 ? -value : value; }
 
-static int search(const Machine *m, Search *s, int64_t kept) {
+/* A search as a capture keeps it; its operands are the result and the array. */
+typedef struct {
+    Search search;
+    int64_t units;
+} KeptSearch;
+
+static int search_again(void *what, char *const *data) {
+    KeptSearch *kept = what;
+    kept->search.out = (npy_int64 *)data[0];
+    kept->search.data = data[1];
+    search_units(&kept->search, 0, kept->units);
+    return 1;
+}
+
+static void note_search(Capture *c, const Frame *f, const Instruction *in, const Search *s, int64_t units,
+                        double work) {
+    char *data[] = {(char *)s->out, s->data};
+    KeptSearch *kept = work >= WORK_FOR_GIL ? NULL : capture_keep(c, sizeof *kept);
+    if (kept == NULL) {
+        capture_fail(c);
+        return;
+    }
+    *kept = (KeptSearch){*s, units};
+    capture_result(c, f, in->outputs[0]);
+    capture_operand(c, 0, in->outputs[0]);
+    capture_operand(c, 1, in->inputs[0]);
+    capture_other(c, search_again, kept, 2, data);
+    c->work += work;
+}
+
+static int search(const Machine *m, Frame *f, const Instruction *in, Search *s, int64_t kept, int is_copy) {
     int last = s->n_kept - 1;
     int64_t units = kept;
     s->across = last >= 0 && s->shape[last] >= FEWEST_COLUMNS && s->length < INT32_MAX &&
@@ -103,6 +133,11 @@ static int search(const Machine *m, Search *s, int64_t kept) {
         units = kept / s->shape[last] * s->tiles;
     }
     double work = (double)kept * s->length * s->p->cost;
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL && is_copy)
+        capture_fail(capture);
+    else if (capture != NULL)
+        note_search(capture, f, in, s, units, work);
     if (work < WORK_FOR_GIL) {
         search_units(s, 0, units);
         return RUN_DONE;
@@ -139,7 +174,7 @@ static int argmax_run(Machine *m, Frame *f, const Instruction *in) {
     int status = out == NULL ? RUN_RAISED : RUN_DONE;
     if (out != NULL && kept > 0) {
         s.out = (npy_int64 *)PyArray_DATA(out);
-        status = search(m, &s, kept);
+        status = search(m, f, in, &s, kept, copy != NULL);
     }
     Py_XDECREF(copy);
     return status;

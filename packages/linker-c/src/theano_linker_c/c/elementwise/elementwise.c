@@ -1,5 +1,5 @@
 /* Elementwise instructions: shapes, output memory, and the loop nest that the kernel runs in. */
-#include "runtime.h"
+#include "machine/capture.h"
 
 typedef struct {
     elementwise_fn fn;
@@ -126,7 +126,24 @@ static int elementwise_run(Machine *m, Frame *f, const Instruction *in) {
             }
         loop_nest_simplify(&nest);
     }
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL) {
+        for (int k = 0; k < nops; k++)
+            capture_operand(capture, k, k < e->n_inputs ? in->inputs[k] : in->outputs[k - e->n_inputs]);
+        for (int k = 0; k < e->n_outputs; k++)
+            capture_result(capture, f, in->outputs[k]);
+        capture_nest(capture, &nest, e->fn, e->cost);
+    }
     return loop_nest_run(m, &nest, e->fn, e->cost);
+}
+
+/* An array that is overwritten whoever has it may be another one in each call. */
+int elementwise_captures(const Instruction *in) {
+    const Elementwise *e = in->plan;
+    for (int k = 0; k < e->n_outputs; k++)
+        if (e->donors[k][0] > 1 && e->donors[k][1] == e->donors[k][2])
+            return 0;
+    return 1;
 }
 
 /* The kernel of an instruction and the types of its operands, for those who call it themselves. */

@@ -1,6 +1,6 @@
 /* Reductions: of each element some results are reduced along axes, and others may be kept, all in one pass over the
  * operands. Here is which axes are kept and reduced, the accumulators, and the order of the loops. */
-#include "runtime.h"
+#include "machine/capture.h"
 
 /* Elements in a chunk of a long reduction at least, and chunks at most. */
 #define CHUNK 32768
@@ -35,6 +35,7 @@ typedef struct {
     int chunk_axis;
     npy_intp chunks, chunk;
     const npy_intp *acc_bytes; /* [n_reductions] */
+    Capture *capture;          /* NULL: nothing is noted */
 } Pass;
 
 static int common_shape(const Reduction *r, PyArrayObject **arrays, npy_intp *shape) {
@@ -51,6 +52,15 @@ static int common_shape(const Reduction *r, PyArrayObject **arrays, npy_intp *sh
         shape[d] = length < 0 ? 1 : length;
     }
     return shape_fits(shape, r->ndim);
+}
+
+static void note_call(const Pass *pass, int64_t n, char *const *data, const int64_t *inner, int64_t rows,
+                      const int64_t *steps) {
+    const Reduction *r = pass->r;
+    if (pass->inner_is_reduced)
+        capture_call(pass->capture, CALL_ELEMENTS, (void *)r->inner, n, pass->nest->nops, data, inner, 0, NULL);
+    else
+        capture_call(pass->capture, CALL_ROWS, (void *)r->outer, n, pass->nest->nops, data, inner, rows, steps);
 }
 
 /* A unit is one position along kept axes, and one chunk. */
@@ -86,6 +96,8 @@ static void pass_units(void *context, int64_t begin, int64_t end) {
         }
         memset(index, 0, sizeof(npy_intp) * (last + 1));
         for (;;) {
+            if (pass->capture != NULL)
+                note_call(pass, length[last], data, inner, has_rows ? length[first] : 1, steps);
             if (pass->inner_is_reduced)
                 pass->r->inner(length[last], data, inner);
             else
@@ -109,9 +121,13 @@ static void pass_units(void *context, int64_t begin, int64_t end) {
 static int pass_run(const Machine *m, const Pass *pass, int64_t units) {
     double work = loop_nest_size(pass->nest) * pass->r->cost;
     if (work < WORK_FOR_GIL) {
+        if (pass->capture != NULL)
+            pass->capture->work += work;
         pass_units((void *)pass, 0, units);
         return RUN_DONE;
     }
+    if (pass->capture != NULL)
+        capture_fail(pass->capture);
     int64_t share = units / (4 * threads_get());
     return run_long(pass_units, (void *)pass, units, share < 1 ? 1 : share, work, m->thread_scale * work_for_threads);
 }
@@ -133,6 +149,7 @@ static int pass_chunks(const Machine *m, Pass *pass, int64_t units, PyArrayObjec
     int n = r->n_reductions, made = 0, first_acc = pass->nest->nops - n, status = RUN_RAISED;
     PyArrayObject *parts[n];
     npy_intp shape[NPY_MAXDIMS], bytes[n];
+    gil_take();
     for (; made < n; made++) {
         shape[0] = pass->chunks;
         for (int d = 0; d < r->reduced_ndim; d++) /* of a 0-d array the lengths are NULL */
@@ -160,14 +177,17 @@ static int pass_chunks(const Machine *m, Pass *pass, int64_t units, PyArrayObjec
 }
 
 static int pass_nest(const Machine *m, const Reduction *r, const LoopNest *nest, int n_kept_axes, int inner_is_reduced,
-                     PyArrayObject **accs) {
-    Pass pass = {r, nest, n_kept_axes, inner_is_reduced, n_kept_axes, 1, 0, NULL};
+                     PyArrayObject **accs, Capture *capture) {
+    Pass pass = {r, nest, n_kept_axes, inner_is_reduced, n_kept_axes, 1, 0, NULL, capture};
     int64_t units = 1;
     for (int d = 0; d < n_kept_axes; d++)
         units *= nest->shape[d];
     npy_intp each = loop_nest_size(nest) / units, along = nest->shape[nest->ndim - 1], wanted;
     if (units >= 8 || each < 2 * CHUNK)
         return pass_run(m, &pass, units);
+    if (capture != NULL)
+        capture_fail(capture);
+    pass.capture = NULL;
     int cheap = r->cost < EXPENSIVE, joined = r->reduced_ndim < NPY_MAXDIMS;
     npy_intp columns = cheap ? COLUMNS : FEW_COLUMNS, none[r->n_reductions];
     if (!inner_is_reduced && along >= 2 * columns) {
@@ -251,7 +271,7 @@ static void merge_axes(LoopNest *nest, signed char *is_reduced) {
 
 /* Scratch: arrays[nops], data[nops], two sets of strides[max(ndim, 1)][nops]. */
 static int pass_arrays(const Machine *m, const Reduction *r, PyArrayObject **arrays, PyArrayObject **accs,
-                       npy_intp *shape) {
+                       npy_intp *shape, Capture *capture) {
     int n_full = r->n_inputs + r->n_kept, nops = n_full + r->n_reductions, out_axis = 0, n_kept_axes = 0;
     char **data = (char **)(arrays + nops);
     npy_intp *strides = (npy_intp *)(data + nops), other_shape[NPY_MAXDIMS];
@@ -277,6 +297,8 @@ static int pass_arrays(const Machine *m, const Reduction *r, PyArrayObject **arr
         data[n_full + k] = PyArray_BYTES(accs[k]);
     if (nest.ndim == 0) {
         memset(strides, 0, nops * sizeof(npy_intp));
+        if (capture != NULL)
+            capture_call(capture, CALL_ELEMENTS, (void *)r->inner, 1, nops, data, NULL, 0, NULL);
         r->inner(1, data, (const int64_t *)strides);
         return RUN_DONE;
     }
@@ -285,7 +307,7 @@ static int pass_arrays(const Machine *m, const Reduction *r, PyArrayObject **arr
     order_axes(&nest, &ordered, is_reduced, inner);
     for (int d = 0; d < nest.ndim; d++)
         n_kept_axes += d != inner && !is_reduced[d];
-    return pass_nest(m, r, &ordered, n_kept_axes, is_reduced[inner], accs);
+    return pass_nest(m, r, &ordered, n_kept_axes, is_reduced[inner], accs, capture);
 }
 
 /* Store accumulators in the dtype of the result. What is too large for a float becomes infinite in silence. */
@@ -320,6 +342,8 @@ static int make_accumulators(Machine *m, Frame *f, const Instruction *in, const 
         outs[k] = buffer_obtain(m, f, in->outputs[r->n_kept + k], type, r->reduced_ndim, shape, 0);
         if (outs[k] == NULL)
             return k;
+        if (r->acc_types[k] != type)
+            gil_take();
         accs[k] = r->acc_types[k] == type
                       ? (PyArrayObject *)Py_NewRef((PyObject *)outs[k])
                       : (PyArrayObject *)PyArray_SimpleNew(r->reduced_ndim, (npy_intp *)shape, r->acc_types[k]);
@@ -328,6 +352,43 @@ static int make_accumulators(Machine *m, Frame *f, const Instruction *in, const 
         fill_seed(accs[k], r->seeds[k]);
     }
     return r->n_reductions;
+}
+
+/* Say which arrays the operands are, and that the accumulators are seeded first. */
+static void note_operands(Capture *c, Frame *f, const Instruction *in, const Reduction *r, PyArrayObject **outs,
+                          PyArrayObject **accs) {
+    int n_full = r->n_inputs + r->n_kept;
+    for (int k = 0; k < in->n_outputs; k++)
+        capture_result(c, f, in->outputs[k]);
+    for (int k = 0; k < r->n_reductions; k++) {
+        char *data = PyArray_BYTES(accs[k]);
+        if (accs[k] == outs[k])
+            capture_operand(c, 0, in->outputs[r->n_kept + k]);
+        else
+            capture_array(c, 0, accs[k]);
+        capture_call(c, CALL_FILL, r->seeds[k], PyArray_NBYTES(accs[k]), 1, &data, NULL, PyArray_ITEMSIZE(accs[k]),
+                     NULL);
+    }
+    for (int k = 0; k < n_full; k++)
+        capture_operand(c, k, k < r->n_inputs ? in->inputs[k] : in->outputs[k - r->n_inputs]);
+    for (int k = 0; k < r->n_reductions; k++) {
+        if (accs[k] == outs[k])
+            capture_operand(c, n_full + k, in->outputs[r->n_kept + k]);
+        else
+            capture_array(c, n_full + k, accs[k]);
+    }
+}
+
+/* Say that an accumulator is stored in another dtype. */
+static void note_store(Capture *c, int reg, PyArrayObject *out, PyArrayObject *acc) {
+    char *data[] = {PyArray_BYTES(out), PyArray_BYTES(acc)};
+    if (PyArray_TYPE(acc) != NPY_DOUBLE || PyArray_TYPE(out) != NPY_FLOAT) {
+        capture_fail(c);
+        return;
+    }
+    capture_operand(c, 0, reg);
+    capture_array(c, 1, acc);
+    capture_call(c, CALL_NARROW, NULL, PyArray_SIZE(out), 2, data, NULL, 0, NULL);
 }
 
 static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
@@ -352,9 +413,14 @@ static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
             return RUN_RAISED;
     int made = make_accumulators(m, f, in, r, reduced, outs, accs);
     status = made < r->n_reductions ? RUN_RAISED : RUN_DONE;
+    Capture *capture = m->open == NULL || status != RUN_DONE ? NULL : capturing(m, f);
+    if (capture != NULL)
+        note_operands(capture, f, in, r, outs, accs);
     if (status == RUN_DONE && n_reduced > 0 && n_positions > 0)
-        status = pass_arrays(m, r, arrays, accs, shape);
+        status = pass_arrays(m, r, arrays, accs, shape, capture);
     for (int k = 0; k < made; k++) {
+        if (capture != NULL && accs[k] != outs[k])
+            note_store(capture, in->outputs[r->n_kept + k], outs[k], accs[k]);
         if (status == RUN_DONE && accs[k] != outs[k])
             status = store_result(outs[k], accs[k]);
         Py_DECREF(accs[k]);

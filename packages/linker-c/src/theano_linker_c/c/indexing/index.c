@@ -9,7 +9,7 @@
 #define LONG_VECTOR 2048
 
 void region_free(Region *region) {
-    PyMem_Free(region->offsets);
+    PyMem_RawFree(region->offsets);
     region->offsets = NULL;
 }
 
@@ -112,9 +112,11 @@ static int mask_offsets(PyArrayObject *mask, const npy_intp *dims, const npy_int
     for (int d = 0; d < ndim; d++)
         if (PyArray_DIMS(mask)[d] != dims[d])
             return RUN_MISMATCH;
+    gil_take();
     npy_intp count = count_true(mask), size = PyArray_SIZE(mask), index[NPY_MAXDIMS] = {0}, offset = 0, found = 0;
-    s->owned = PyMem_Malloc((count + 1) * sizeof(npy_intp));
+    s->owned = PyMem_RawMalloc((count + 1) * sizeof(npy_intp));
     if (s->owned == NULL) {
+        gil_take();
         PyErr_NoMemory();
         return RUN_RAISED;
     }
@@ -284,8 +286,9 @@ static int sources_add(const Source *sources, int n, int checked, Region *region
     if (n == 1 && !sources->raw && sources->ndim == 1 && !sources->broadcastable && !region->n_before &&
         region->count >= LONG_VECTOR)
         return take_numbers(sources, checked, region);
-    region->offsets = PyMem_Calloc(region->count + 1, sizeof(npy_intp));
+    region->offsets = PyMem_RawCalloc(region->count + 1, sizeof(npy_intp));
     if (region->offsets == NULL) {
+        gil_take();
         PyErr_NoMemory();
         return RUN_RAISED;
     }
@@ -342,7 +345,8 @@ int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const np
     region->offsets = NULL;
     region->numbers = NULL;
     region->holder = NULL;
-    if (p->advanced && (sources = PyMem_Calloc(p->n_entries, sizeof *sources)) == NULL) {
+    if (p->advanced && (sources = PyMem_RawCalloc(p->n_entries, sizeof *sources)) == NULL) {
+        gil_take();
         PyErr_NoMemory();
         return RUN_RAISED;
     }
@@ -350,8 +354,8 @@ int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const np
     if (p->advanced && status == RUN_DONE)
         status = sources_add(sources, n_sources, checked, region);
     for (int i = 0; i < n_sources; i++)
-        PyMem_Free(sources[i].owned);
-    PyMem_Free(sources);
+        PyMem_RawFree(sources[i].owned);
+    PyMem_RawFree(sources);
     if (status != RUN_DONE)
         region_free(region);
     return status;
@@ -380,6 +384,68 @@ static int parse_entries(IndexPlan *p, PyObject *rows, int n_inputs) {
         }
     }
     return 0;
+}
+
+/* Whether what is indexed follows from shapes and from contents that can be looked at, and what is written goes into
+ * memory of the machine's own. */
+int index_captures(const Instruction *in) {
+    const IndexPlan *p = in->plan;
+    if (p->deferred || p->takes > 1)
+        return 0;
+    for (int i = 0; i < p->n_entries; i++)
+        if (p->entries[i].kind == ENTRY_ARRAY && p->entries[i].mask)
+            return 0;
+    return 1;
+}
+
+/* Where a run is captured: the numbers of an index must be what they are. */
+void index_note_numbers(const Machine *m, const Frame *f, const Instruction *in) {
+    const IndexPlan *p = in->plan;
+    Capture *c = m->open == NULL ? NULL : capturing(m, f);
+    for (int i = 0; c != NULL && i < p->n_entries; i++) {
+        const Number *numbers[] = {&p->entries[i].start, &p->entries[i].stop, &p->entries[i].step};
+        for (int k = 0; k < 3; k++)
+            if (numbers[k]->kind == NUMBER_INPUT)
+                capture_contents(c, f, in->inputs[numbers[k]->value]);
+    }
+}
+
+/* The index arrays whose contents may differ from call to call, as operands from `first` on. Returns how many. */
+int index_note_arrays(Capture *c, const Frame *f, const Instruction *in, int first, char **data) {
+    const IndexPlan *p = in->plan;
+    int n = 0, is_fixed = 1;
+    for (int i = 0; i < p->n_entries; i++)
+        if (p->entries[i].kind == ENTRY_ARRAY)
+            is_fixed &= c->m->is_fixed[in->inputs[p->entries[i].position]] != 0;
+    for (int i = 0; i < p->n_entries && !is_fixed; i++)
+        if (p->entries[i].kind == ENTRY_ARRAY && first + n < MOST_OPERANDS) {
+            int reg = in->inputs[p->entries[i].position];
+            capture_operand(c, first + n, reg);
+            data[first + n++] = PyArray_BYTES((PyArrayObject *)f->registers[reg]);
+        }
+    return n;
+}
+
+/* The index arrays of an instruction as sources of offsets, for memory of the size that is returned. */
+size_t index_sources(Frame *f, const Instruction *in, const npy_intp *dims, const npy_intp *strides, void *sources) {
+    const IndexPlan *p = in->plan;
+    Region scratch = {0};
+    int n = 0;
+    if (sources != NULL)
+        walk_entries(f, in, p, dims, strides, &scratch, sources, &n);
+    return (p->n_entries + 1) * sizeof(Source);
+}
+
+/* Work the offsets of a region out again for index arrays at other places. RUN_MISMATCH: one is out of range. */
+int index_offsets_again(Region *region, void *sources, int n, char *const *data) {
+    Source *s = sources;
+    int status = RUN_DONE;
+    memset(region->offsets, 0, region->count * sizeof(npy_intp));
+    for (int k = 0; k < n && status == RUN_DONE; k++) {
+        s[k].data = data[k];
+        status = source_add(&s[k], region);
+    }
+    return status;
 }
 
 static void plan_free(void *plan) {

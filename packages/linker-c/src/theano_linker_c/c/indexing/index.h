@@ -7,7 +7,7 @@
 #ifndef THEANO_LINKER_C_INDEX_H
 #define THEANO_LINKER_C_INDEX_H
 
-#include "runtime.h"
+#include "machine/capture.h"
 
 enum { ENTRY_SLICE = 0, ENTRY_NUMBER = 1, ENTRY_ARRAY = 2, ENTRY_NEWAXIS = 3 };
 enum { NUMBER_ABSENT = 0, NUMBER_CONSTANT = 1, NUMBER_INPUT = 2 };
@@ -56,6 +56,12 @@ int region_piece(const Region *region, npy_intp begin, npy_intp n, npy_intp *off
 void region_free(Region *region);
 int region_shape(const Region *region, npy_intp *shape);
 IndexPlan *index_plan_parse(Instruction *in, PyObject *payload);
+
+/* What captures keep of an index. */
+void index_note_numbers(const Machine *m, const Frame *f, const Instruction *in);
+int index_note_arrays(Capture *c, const Frame *f, const Instruction *in, int first, char **data);
+size_t index_sources(Frame *f, const Instruction *in, const npy_intp *dims, const npy_intp *strides, void *sources);
+int index_offsets_again(Region *region, void *sources, int n, char *const *data);
 
 /* index_move.c */
 typedef struct {

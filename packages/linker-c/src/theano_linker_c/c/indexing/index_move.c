@@ -173,9 +173,17 @@ static void block_run(const Job *job, char *own, char *part) {
     for (npy_intp i = 0; i < n; i++, part += step)                                                                     \
         *(type *)(to) = *(const type *)(from);                                                                         \
     return 1
+/* Indices that follow each other are often equal (rows sorted by group): their sum stays in a register. */
 #define ADD_ELEMENT(type)                                                                                              \
-    for (npy_intp i = 0; i < n; i++, part += step)                                                                     \
-        *(type *)(own + offsets[i]) += *(const type *)part;                                                            \
+    for (npy_intp i = 0; i < n;) {                                                                                     \
+        npy_intp at = offsets[i];                                                                                      \
+        type sum = *(const type *)(own + at);                                                                          \
+        do {                                                                                                           \
+            sum += *(const type *)part;                                                                                \
+            part += step;                                                                                              \
+        } while (++i < n && offsets[i] == at);                                                                         \
+        *(type *)(own + at) = sum;                                                                                     \
+    }                                                                                                                  \
     return 1
 
 /* Blocks of one element each: the common sizes and types without a call for each. Returns whether it was one. */

@@ -5,29 +5,77 @@
  */
 #include "index.h"
 
+/* Elements that a captured move has at most. */
+#define MOST_ELEMENTS 10000
+
 static int view_run(Machine *m, Frame *f, const Instruction *in) {
     const IndexPlan *p = in->plan;
     Region region;
-    (void)m;
     PyArrayObject *array = operand(f, in->inputs[0], p->type_num, p->ndim);
     if (array == NULL)
         return RUN_RAISED;
     int status = region_resolve(f, in, p, PyArray_DIMS(array), PyArray_STRIDES(array), 1, &region);
     if (status != RUN_DONE)
         return status;
-    PyArray_Descr *descr = PyArray_DESCR(array);
-    Py_INCREF(descr);
-    PyObject *view =
-        PyArray_NewFromDescr(&PyArray_Type, descr, region.n_plain, region.shape, region.strides,
-                             PyArray_BYTES(array) + region.start, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
-    if (view == NULL)
+    if (view_make(m, f, in->outputs[0], array, region.n_plain, region.shape, region.strides,
+                  PyArray_BYTES(array) + region.start) == NULL)
         return RUN_RAISED;
-    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(owner_of((PyObject *)array))) < 0) {
-        Py_DECREF(view);
-        return RUN_RAISED;
-    }
-    frame_set(f, in->outputs[0], view);
+    index_note_numbers(m, f, in);
     return RUN_DONE;
+}
+
+/* A move as a capture keeps it; its operands are the array that is indexed, the part, and index arrays that may hold
+ * other numbers in other calls. */
+typedef struct {
+    Region region;
+    Move move;
+    int n_arrays;
+    void *sources;
+    npy_intp offsets[];
+} KeptMove;
+
+static int move_again(void *what, char *const *data) {
+    KeptMove *kept = what;
+    if (kept->n_arrays > 0 && index_offsets_again(&kept->region, kept->sources, kept->n_arrays, data + 2) != RUN_DONE)
+        return 0;
+    kept->move.data = data[0];
+    kept->move.part = data[1];
+    move_run(NULL, &kept->move); /* it is short, and its indices have been checked */
+    return 1;
+}
+
+/* Note a move between the operands 0, the array that is indexed, and 1. */
+static void note_move(Capture *c, Frame *f, const Instruction *in, const Move *move, PyArrayObject *array,
+                      npy_intp elements) {
+    const Region *region = move->region;
+    npy_intp count = region->offsets == NULL ? 0 : region->count;
+    char *data[MOST_OPERANDS] = {move->data, move->part};
+    KeptMove *kept = elements > MOST_ELEMENTS || region->numbers != NULL
+                         ? NULL
+                         : capture_keep(c, sizeof *kept + count * sizeof(npy_intp));
+    if (kept == NULL) {
+        capture_fail(c);
+        return;
+    }
+    kept->region = *region;
+    kept->move = *move;
+    kept->move.region = &kept->region;
+    if (count > 0) {
+        memcpy(kept->offsets, region->offsets, count * sizeof(npy_intp));
+        kept->region.offsets = kept->offsets;
+    }
+    kept->n_arrays = index_note_arrays(c, f, in, 2, data);
+    if (kept->n_arrays > 0) {
+        npy_intp *dims = PyArray_DIMS(array), *strides = PyArray_STRIDES(array);
+        size_t size = index_sources(f, in, dims, strides, NULL);
+        kept->sources = capture_keep(c, size);
+        if (kept->sources == NULL)
+            return;
+        memset(kept->sources, 0, size);
+        index_sources(f, in, dims, strides, kept->sources);
+    }
+    capture_other(c, move_again, kept, 2 + kept->n_arrays, data);
+    c->work += 4.0 * (double)elements;
 }
 
 static int read_run(Machine *m, Frame *f, const Instruction *in) {
@@ -51,6 +99,14 @@ static int read_run(Machine *m, Frame *f, const Instruction *in) {
                      .what = MOVE_OUT};
         memcpy(move.part_strides, PyArray_STRIDES(part), ndim * sizeof(npy_intp));
         status = move_run(m, &move);
+        index_note_numbers(m, f, in);
+        Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+        if (capture != NULL) {
+            capture_result(capture, f, in->outputs[0]);
+            capture_operand(capture, 0, in->inputs[0]);
+            capture_operand(capture, 1, in->outputs[0]);
+            note_move(capture, f, in, &move, array, PyArray_SIZE(part));
+        }
     }
     region_free(&region);
     return part != NULL ? status : ndim < 0 ? RUN_MISMATCH : RUN_RAISED;
@@ -137,6 +193,7 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, const 
     if (ours && buffer_reuse(m, f, in->inputs[0], in->outputs[0]))
         return array;
     PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim, PyArray_DIMS(array), 0);
+    gil_take();
     return copy == NULL || PyArray_CopyInto(copy, array) < 0 ? NULL : copy;
 }
 
@@ -178,7 +235,20 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
     } else if (status == RUN_DONE) {
         PyArrayObject *written = target(m, f, in, p, array, ours, told);
         if (written != NULL) {
+            index_note_numbers(m, f, in);
+            Capture *capture = m->open == NULL ? NULL : capturing(m, f);
             move.data = PyArray_BYTES(written);
+            if (capture != NULL) {
+                capture_result(capture, f, in->outputs[0]);
+                capture_operand(capture, 0, in->outputs[0]);
+                capture_operand(capture, 1, in->inputs[0]);
+                if (written != array && !PyArray_IS_C_CONTIGUOUS(array))
+                    capture_fail(capture);
+                else if (written != array)
+                    capture_copy(capture, PyArray_BYTES(written), PyArray_BYTES(array), PyArray_NBYTES(array));
+                capture_operand(capture, 1, in->inputs[1]);
+                note_move(capture, f, in, &move, written, PyArray_SIZE(array));
+            }
             move_run(m, &move);
         } else {
             status = RUN_RAISED;

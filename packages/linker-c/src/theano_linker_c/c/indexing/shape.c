@@ -1,6 +1,6 @@
 /* Instructions on shapes: lengths, vectors of scalars, other shapes, filled arrays, arrays put together and taken
  * apart, checks of lengths. */
-#include "runtime.h"
+#include "machine/capture.h"
 
 typedef struct {
     int type_num, ndim, ndim_out; /* of the array; of the result */
@@ -37,6 +37,7 @@ static int length_run(Machine *m, Frame *f, const Instruction *in) {
     const ShapePlan *p = in->plan;
     PyObject *value = f->registers[in->inputs[0]];
     if (value == NULL || !PyArray_Check(value) || PyArray_NDIM((PyArrayObject *)value) <= p->axis) {
+        gil_take();
         PyErr_Format(PyExc_TypeError, "an array with more than %d dimensions is expected here", p->axis);
         return RUN_RAISED;
     }
@@ -45,6 +46,17 @@ static int length_run(Machine *m, Frame *f, const Instruction *in) {
     if (out == NULL)
         return RUN_RAISED;
     *(npy_int64 *)PyArray_DATA(out) = length;
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL) {
+        PyArrayObject *kept = (PyArrayObject *)PyArray_NewCopy(out, NPY_CORDER);
+        if (kept == NULL)
+            return RUN_RAISED;
+        capture_result(capture, f, in->outputs[0]);
+        capture_operand(capture, 0, in->outputs[0]);
+        capture_array(capture, 1, kept);
+        capture_copy(capture, PyArray_BYTES(out), PyArray_BYTES(kept), sizeof length);
+        Py_DECREF(kept);
+    }
     return RUN_DONE;
 }
 
@@ -57,6 +69,13 @@ int length_prepare(Machine *m, Instruction *in, PyObject *payload) {
     return p->axis < 0 || in->n_inputs != 1 || in->n_outputs != 1 ? refuse("length payload: no such axis") : 0;
 }
 
+/* Where a run is captured: what is done follows from the contents of inputs from `first` on. */
+static void note_contents(const Machine *m, const Frame *f, const Instruction *in, int first) {
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    for (int i = first; capture != NULL && i < in->n_inputs; i++)
+        capture_contents(capture, f, in->inputs[i]);
+}
+
 /* ---- a vector of scalars */
 
 static int stack_run(Machine *m, Frame *f, const Instruction *in) {
@@ -66,10 +85,19 @@ static int stack_run(Machine *m, Frame *f, const Instruction *in) {
     if (out == NULL)
         return RUN_RAISED;
     char *to = PyArray_BYTES(out);
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL) {
+        capture_result(capture, f, in->outputs[0]);
+        capture_operand(capture, 0, in->outputs[0]);
+    }
     for (int i = 0; i < in->n_inputs; i++, to += PyArray_ITEMSIZE(out)) {
         PyArrayObject *scalar = operand(f, in->inputs[i], p->type_num, 0);
         if (scalar == NULL)
             return RUN_RAISED;
+        if (capture != NULL) {
+            capture_operand(capture, 1, in->inputs[i]);
+            capture_copy(capture, to, PyArray_BYTES(scalar), PyArray_ITEMSIZE(out));
+        }
         memcpy(to, PyArray_DATA(scalar), PyArray_ITEMSIZE(out));
     }
     return RUN_DONE;
@@ -119,8 +147,12 @@ static int reshape_run(Machine *m, Frame *f, const Instruction *in) {
     int status = wanted_shape(vector, PyArray_SIZE(array), p->ndim_out, shape);
     if (status != RUN_DONE)
         return status;
+    note_contents(m, f, in, 1);
     if (!PyArray_IS_C_CONTIGUOUS(array)) {
+        if (m->open != NULL && capturing(m, f) != NULL)
+            capture_fail(m->open);
         PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim_out, shape, 0);
+        gil_take();
         PyArrayObject *moved = copy == NULL ? NULL : (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
         if (moved == NULL)
             return RUN_RAISED;
@@ -128,18 +160,8 @@ static int reshape_run(Machine *m, Frame *f, const Instruction *in) {
         Py_DECREF(moved);
         return RUN_DONE;
     }
-    PyArray_Descr *descr = PyArray_DESCR(array);
-    Py_INCREF(descr);
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, p->ndim_out, shape, NULL, PyArray_DATA(array),
-                                          PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
-    if (view == NULL)
-        return RUN_RAISED;
-    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(owner_of((PyObject *)array))) < 0) {
-        Py_DECREF(view);
-        return RUN_RAISED;
-    }
-    frame_set(f, in->outputs[0], view);
-    return RUN_DONE;
+    PyArrayObject *view = view_make(m, f, in->outputs[0], array, p->ndim_out, shape, NULL, PyArray_BYTES(array));
+    return view == NULL ? RUN_RAISED : RUN_DONE;
 }
 
 /* Payload: (type, ndim of the array, ndim of the result). */
@@ -177,16 +199,36 @@ static int full_run(Machine *m, Frame *f, const Instruction *in) {
     if (out == NULL)
         return RUN_RAISED;
     npy_intp item = PyArray_ITEMSIZE(out), bytes = PyArray_NBYTES(out);
+    note_contents(m, f, in, 1);
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL) {
+        char *data[] = {PyArray_BYTES(out), PyArray_BYTES(value)};
+        int64_t strides[] = {item, 0};
+        capture_result(capture, f, in->outputs[0]);
+        capture_operand(capture, 0, in->outputs[0]);
+        capture_operand(capture, 1, in->inputs[0]);
+        if (PyArray_SIZE(value) == 1)
+            capture_call(capture, CALL_ITEMS, NULL, PyArray_SIZE(out), 2, data, strides, item, NULL);
+        else
+            capture_fail(capture);
+    }
     if (PyArray_SIZE(value) == 1) {
         const char *first = PyArray_BYTES(value);
         npy_intp k = 0;
         while (k < item && first[k] == 0)
             k++;
+        char *to = PyArray_BYTES(out);
         if (k == item) {
-            memset(PyArray_DATA(out), 0, bytes);
+            memset(to, 0, bytes);
             return RUN_DONE;
         }
+        if (bytes > 0)
+            memcpy(to, first, item);
+        for (npy_intp done = item; done < bytes; done *= 2) /* what is filled fills as much again */
+            memcpy(to + done, to, done < bytes - done ? done : bytes - done);
+        return RUN_DONE;
     }
+    gil_take();
     return bytes == 0 || PyArray_CopyInto(out, value) == 0 ? RUN_DONE : RUN_RAISED;
 }
 
@@ -211,6 +253,7 @@ int full_prepare(Machine *m, Instruction *in, PyObject *payload) {
 static int put_part(PyArrayObject *part, char *to, npy_intp outer, npy_intp bytes, npy_intp step) {
     PyArrayObject *source = part;
     if (!PyArray_IS_C_CONTIGUOUS(part)) {
+        gil_take();
         source = (PyArrayObject *)PyArray_NewCopy(part, NPY_CORDER);
         if (source == NULL)
             return RUN_RAISED;
@@ -221,6 +264,14 @@ static int put_part(PyArrayObject *part, char *to, npy_intp outer, npy_intp byte
     if (source != part)
         Py_DECREF(source);
     return RUN_DONE;
+}
+
+static void note_part(Capture *capture, PyArrayObject *part, char *to, npy_intp outer, npy_intp bytes, npy_intp step) {
+    if (!PyArray_IS_C_CONTIGUOUS(part) || bytes * outer > 4096)
+        capture_fail(capture);
+    else if (bytes > 0)
+        for (npy_intp i = 0; i < outer; i++)
+            capture_copy(capture, to + i * step, PyArray_BYTES(part) + i * bytes, bytes);
 }
 
 static int concatenate_run(Machine *m, Frame *f, const Instruction *in) {
@@ -247,9 +298,18 @@ static int concatenate_run(Machine *m, Frame *f, const Instruction *in) {
     inner *= PyArray_ITEMSIZE(out);
     char *to = PyArray_BYTES(out);
     npy_intp step = inner * shape[p->axis];
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL) {
+        capture_result(capture, f, in->outputs[0]);
+        capture_operand(capture, 0, in->outputs[0]);
+    }
     for (int i = 1; i < in->n_inputs; i++) {
         PyArrayObject *part = (PyArrayObject *)f->registers[in->inputs[i]];
         npy_intp bytes = inner * PyArray_DIMS(part)[p->axis];
+        if (capture != NULL) {
+            capture_operand(capture, 1, in->inputs[i]);
+            note_part(capture, part, to, outer, bytes, step);
+        }
         if (put_part(part, to, outer, bytes, step) != RUN_DONE)
             return RUN_RAISED;
         to += bytes;
@@ -273,7 +333,6 @@ int concatenate_prepare(Machine *m, Instruction *in, PyObject *payload) {
 static int specify_shape_run(Machine *m, Frame *f, const Instruction *in) {
     const ShapePlan *p = in->plan;
     PyObject *value = f->registers[in->inputs[0]];
-    (void)m;
     if (value == NULL || !PyArray_Check(value) || PyArray_NDIM((PyArrayObject *)value) != p->ndim) {
         PyErr_Format(PyExc_TypeError, "an array with %d dimensions is expected here", p->ndim);
         return RUN_RAISED;
@@ -292,6 +351,7 @@ static int specify_shape_run(Machine *m, Frame *f, const Instruction *in) {
         if (dims[d] != wanted)
             return RUN_MISMATCH;
     }
+    note_contents(m, f, in, 1);
     frame_set(f, in->outputs[0], Py_NewRef(value));
     return RUN_DONE;
 }
@@ -320,7 +380,6 @@ int specify_shape_prepare(Machine *m, Instruction *in, PyObject *payload) {
 static int split_run(Machine *m, Frame *f, const Instruction *in) {
     const ShapePlan *p = in->plan;
     npy_intp shape[NPY_MAXDIMS], total = 0;
-    (void)m;
     PyArrayObject *array = operand(f, in->inputs[0], p->type_num, p->ndim);
     PyArrayObject *lengths = array == NULL ? NULL : operand(f, in->inputs[2], NPY_INT64, 1);
     if (lengths == NULL)
@@ -337,6 +396,7 @@ static int split_run(Machine *m, Frame *f, const Instruction *in) {
     }
     if (total != long_axis)
         return RUN_MISMATCH;
+    note_contents(m, f, in, 2);
     memcpy(shape, PyArray_DIMS(array), p->ndim * sizeof *shape);
     char *data = PyArray_BYTES(array);
     for (int k = 0; k < in->n_outputs; k++) {

@@ -10,10 +10,10 @@ typedef struct {
 static int transpose_run(Machine *m, Frame *f, const Instruction *in) {
     const Transpose *r = in->plan;
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-    (void)m;
     PyObject *value = f->registers[in->inputs[0]];
     PyArrayObject *array = (PyArrayObject *)value;
     if (value == NULL || !PyArray_Check(value) || PyArray_NDIM(array) != r->ndim_in) {
+        gil_take();
         PyErr_Format(PyExc_TypeError, "an array with %d dimensions is expected here", r->ndim_in);
         return RUN_RAISED;
     }
@@ -24,24 +24,8 @@ static int transpose_run(Machine *m, Frame *f, const Instruction *in) {
         shape[d] = r->order[d] < 0 ? 1 : PyArray_DIMS(array)[r->order[d]];
         strides[d] = r->order[d] < 0 ? 0 : PyArray_STRIDES(array)[r->order[d]];
     }
-    PyArray_Descr *descr = PyArray_DESCR(array);
-    Py_INCREF(descr);
-    int flags = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;
-    PyObject *view =
-        PyArray_NewFromDescr(&PyArray_Type, descr, r->ndim_out, shape, strides, PyArray_DATA(array), flags, NULL);
-    if (view == NULL)
-        return RUN_RAISED;
-    /* The base is the owner itself, not the view in between: the reference count of the owner then tells the truth. */
-    PyObject *base = value;
-    while (PyArray_Check(base) && PyArray_BASE((PyArrayObject *)base) != NULL &&
-           Py_IS_TYPE(PyArray_BASE((PyArrayObject *)base), &PyArray_Type))
-        base = PyArray_BASE((PyArrayObject *)base);
-    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(base)) < 0) {
-        Py_DECREF(view);
-        return RUN_RAISED;
-    }
-    frame_set(f, in->outputs[0], view);
-    return RUN_DONE;
+    PyArrayObject *view = view_make(m, f, in->outputs[0], array, r->ndim_out, shape, strides, PyArray_BYTES(array));
+    return view == NULL ? RUN_RAISED : RUN_DONE;
 }
 
 static void transpose_free(void *plan) {
@@ -86,6 +70,7 @@ static int copy_run(Machine *m, Frame *f, const Instruction *in) {
     PyArrayObject *array = (PyArrayObject *)value;
     if (value == NULL || !PyArray_CheckExact(value) || PyDataType_REFCHK(PyArray_DESCR(array)) ||
         PyArray_TYPE(array) >= NPY_OBJECT || !PyArray_ISNOTSWAPPED(array)) {
+        gil_take();
         PyObject *copy = PyObject_CallOneArg(in->plan, value == NULL ? Py_None : value);
         if (copy == NULL)
             return RUN_RAISED;
@@ -96,9 +81,15 @@ static int copy_run(Machine *m, Frame *f, const Instruction *in) {
     int fortran = (flags & NPY_ARRAY_F_CONTIGUOUS) && !(flags & NPY_ARRAY_C_CONTIGUOUS);
     PyArrayObject *copy =
         buffer_obtain(m, f, in->outputs[0], PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array), fortran);
-    if (copy == NULL || PyArray_CopyInto(copy, array) < 0)
+    if (copy == NULL)
         return RUN_RAISED;
-    return RUN_DONE;
+    int order = fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
+    if ((flags & order) && PyArray_CHKFLAGS(copy, order)) {
+        memcpy(PyArray_DATA(copy), PyArray_DATA(array), PyArray_NBYTES(copy));
+        return RUN_DONE;
+    }
+    gil_take();
+    return PyArray_CopyInto(copy, array) < 0 ? RUN_RAISED : RUN_DONE;
 }
 
 static void copy_free(void *plan) { (void)plan; /* borrowed from `held` */ }

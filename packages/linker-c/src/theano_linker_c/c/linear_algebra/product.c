@@ -4,7 +4,7 @@
  * for z + alpha a b. The memory of z is used for the result where it dies; where z is the present value of a shared
  * variable whose next value is the result, the product waits for the success of the call and goes straight into it.
  */
-#include "runtime.h"
+#include "machine/capture.h"
 #include <limits.h>
 
 enum { DOT = 0, GEMV = 1, VECMAT = 2, GEMM = 3, GER = 4 };
@@ -27,6 +27,8 @@ typedef struct {
 typedef struct {
     PyArrayObject *array; /* new reference */
     int transposed, step; /* of a matrix: columns are contiguous; leading dimension */
+    int lengths[2];
+    char *data;
 } Matrix;
 
 static int fits_int(PyArrayObject *a) {
@@ -53,13 +55,20 @@ static int leading(PyArrayObject *a, int transposed, int *step) {
 
 static int as_matrix(PyArrayObject *a, Matrix *x) {
     x->array = (PyArrayObject *)Py_NewRef((PyObject *)a);
+    x->lengths[0] = (int)PyArray_DIMS(a)[0];
+    x->lengths[1] = (int)PyArray_DIMS(a)[1];
+    x->data = PyArray_BYTES(a);
     if (PyArray_SIZE(a) == 0)
         return 0; /* BLAS is not asked */
     if ((x->transposed = 0, leading(a, 0, &x->step)) || (x->transposed = 1, leading(a, 1, &x->step)))
         return 0;
+    gil_take();
     Py_SETREF(x->array, (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER));
     x->transposed = 0;
-    return x->array == NULL || !leading(x->array, 0, &x->step) ? -1 : 0;
+    if (x->array == NULL || !leading(x->array, 0, &x->step))
+        return -1;
+    x->data = PyArray_BYTES(x->array);
+    return 0;
 }
 
 /* A vector with a step that BLAS takes: BLAS counts a negative step from the lowest address. */
@@ -67,6 +76,7 @@ static int as_vector(PyArrayObject *a, PyArrayObject **out, int *step, void **da
     npy_intp item = PyArray_ITEMSIZE(a), stride = PyArray_STRIDES(a)[0], n = PyArray_DIMS(a)[0];
     *out = (PyArrayObject *)Py_NewRef((PyObject *)a);
     if (n > 1 && (stride == 0 || stride % item != 0 || stride / item > INT_MAX || stride / item < -INT_MAX)) {
+        gil_take();
         Py_SETREF(*out, (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER));
         if (*out == NULL)
             return -1;
@@ -149,10 +159,10 @@ static void call_dot(const Product *p, Operands *o, char *z) {
 /* A x, or x A with `from_left`. BLAS sees the transpose of rows that are contiguous. */
 static void call_gemv(const Product *p, Operands *o, Scalar alpha, Scalar beta, char *z, int from_left) {
     Matrix *m = from_left ? &o->y : &o->x;
-    int rows = (int)PyArray_DIMS(m->array)[!m->transposed], cols = (int)PyArray_DIMS(m->array)[m->transposed], one = 1;
+    int rows = m->lengths[!m->transposed], cols = m->lengths[m->transposed], one = 1;
     char trans = m->transposed == from_left ? 'T' : 'N';
-    ((gemv_fn)p->address)(&trans, &rows, &cols, &alpha, PyArray_DATA(m->array), &m->step,
-                          from_left ? o->vector_x : o->vector_y, from_left ? &o->step_x : &o->step_y, &beta, z, &one);
+    ((gemv_fn)p->address)(&trans, &rows, &cols, &alpha, m->data, &m->step, from_left ? o->vector_x : o->vector_y,
+                          from_left ? &o->step_x : &o->step_y, &beta, z, &one);
 }
 
 static double work_of(const Operands *o) { return (double)o->rows * o->cols * o->inner; }
@@ -181,7 +191,7 @@ static void gemm_blocks(void *context, int64_t begin, int64_t end) {
     npy_intp item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float), first = begin * BLOCK;
     int count = end * BLOCK < all ? (int)(end * BLOCK - first) : (int)(all - first), step = cols;
     char trans_x = x->transposed ? 'T' : 'N', trans_y = y->transposed ? 'T' : 'N';
-    char *dx = PyArray_BYTES(x->array), *dy = PyArray_BYTES(y->array), *z = parts->z;
+    char *dx = x->data, *dy = y->data, *z = parts->z;
     if (parts->by_rows) {
         dx += first * item * (x->transposed ? 1 : x->step);
         z += first * item * cols;
@@ -262,11 +272,11 @@ static int multiply_in_slices(const Product *p, Operands *o, double alpha, doubl
     slice = slice < LEAST_SLICE ? LEAST_SLICE : slice;
     for (int64_t begin = 0; begin < count; begin += slice) {
         int64_t end = count - begin < slice ? count : begin + slice;
-        if (begin > 0 && PyErr_CheckSignals() < 0)
+        if (begin > 0 && gil_let_go == NULL && PyErr_CheckSignals() < 0)
             return RUN_RAISED;
-        Py_BEGIN_ALLOW_THREADS;
+        PyThreadState *state = gil_release();
         gemm_range(&parts, begin, end, work * (end - begin) / count);
-        Py_END_ALLOW_THREADS;
+        gil_restore(state);
     }
     return RUN_DONE;
 }
@@ -274,15 +284,90 @@ static int multiply_in_slices(const Product *p, Operands *o, double alpha, doubl
 static int multiply_at_length(const Product *p, Operands *o, double alpha, double beta, char *z) {
     if (p->kind == GEMM && work_of(o) > 2 * WORK_OF_SLICE)
         return multiply_in_slices(p, o, alpha, beta, z);
-    NPY_BEGIN_THREADS_DEF;
-    NPY_BEGIN_THREADS_THRESHOLDED(work_of(o) > (p->kind == GEMM ? 1e5 : 1.6e4) ? 501 : 0);
+    PyThreadState *state = work_of(o) > (p->kind == GEMM ? 1e5 : 1.6e4) ? gil_release() : NULL;
     multiply(p, o, alpha, beta, z);
-    NPY_END_THREADS;
+    gil_restore(state);
     return RUN_DONE;
+}
+
+/* A product as a capture keeps it. Its operands are the result and both factors. */
+typedef struct {
+    const Product *product;
+    Operands operands;
+    npy_intp first_x, first_y; /* where BLAS finds a vector, in bytes from its first element */
+    double alpha, beta;
+} KeptProduct;
+
+static int product_again(void *what, char *const *data) {
+    KeptProduct *kept = what;
+    Operands *o = &kept->operands;
+    const Product *p = kept->product;
+    double alpha = data[3] == NULL ? kept->alpha : get(p, data[3]),
+           beta = data[4] == NULL ? kept->beta : get(p, data[4]);
+    if (alpha == 0 || (beta == 0) != (kept->beta == 0))
+        return 0;
+    o->x.data = data[1];
+    o->y.data = data[2];
+    o->vector_x = data[1] + kept->first_x;
+    o->vector_y = data[2] + kept->first_y;
+    multiply(p, o, alpha, beta, data[0]);
+    return 1;
+}
+
+int product_captures(const Instruction *in) {
+    const Product *p = in->plan;
+    return !p->deferred && !p->overwrites;
+}
+
+/* Where the factors of the products are among the inputs; -1: not there. */
+static int alpha_position(const Instruction *in) { return in->n_inputs == 3 ? 2 : in->n_inputs >= 4 ? 1 : -1; }
+
+static int beta_position(const Instruction *in) { return in->n_inputs == 5 ? 4 : -1; }
+
+static void note_factor(Capture *c, const Frame *f, const Instruction *in, int k, int position, char **data) {
+    data[k] = NULL;
+    c->operands[k] = -1;
+    if (position >= 0) {
+        capture_operand(c, k, in->inputs[position]);
+        data[k] = PyArray_BYTES((PyArrayObject *)f->registers[in->inputs[position]]);
+    }
+}
+
+/* Note a product; `a` and `b` are the factors, `z` is what it is added to, or NULL. */
+static void note_product(Capture *c, Frame *f, const Instruction *in, const Operands *o, PyArrayObject *a,
+                         PyArrayObject *b, PyArrayObject *z, PyArrayObject *made, double alpha, double beta) {
+    const Product *p = in->plan;
+    int first = in->n_inputs >= 4 ? 2 : 0;
+    char *data[5] = {PyArray_BYTES(made), PyArray_BYTES(a), PyArray_BYTES(b)};
+    KeptProduct *kept =
+        work_of(o) > 1e5 || alpha == 0 || o->x.array != a || o->y.array != b ? NULL : capture_keep(c, sizeof *kept);
+    if (kept == NULL) {
+        capture_fail(c);
+        return;
+    }
+    *kept = (KeptProduct){.product = p, .operands = *o, .alpha = alpha, .beta = beta};
+    kept->operands.x.array = kept->operands.y.array = NULL;
+    kept->first_x = is_matrix(p, 0) ? 0 : (char *)o->vector_x - data[1];
+    kept->first_y = is_matrix(p, 1) ? 0 : (char *)o->vector_y - data[2];
+    capture_result(c, f, in->outputs[0]);
+    capture_operand(c, 0, in->outputs[0]);
+    if (z != NULL && z != made && beta != 0) {
+        if (!PyArray_IS_C_CONTIGUOUS(z))
+            capture_fail(c);
+        capture_operand(c, 1, in->inputs[0]);
+        capture_copy(c, PyArray_BYTES(made), PyArray_BYTES(z), PyArray_NBYTES(z));
+    }
+    capture_operand(c, 1, in->inputs[first]);
+    capture_operand(c, 2, in->inputs[first + 1]);
+    note_factor(c, f, in, 3, alpha_position(in), data);
+    note_factor(c, f, in, 4, beta_position(in), data);
+    capture_other(c, product_again, kept, 5, data);
+    c->work += work_of(o);
 }
 
 /* z = beta z + 0 a b: BLAS would drop the product, and with it infinities and NaN. */
 static int multiply_by_zero(const Product *p, Operands *o, double beta, PyArrayObject *z) {
+    gil_take();
     PyArrayObject *product = (PyArrayObject *)PyArray_NewLikeArray(z, NPY_CORDER, NULL, 0);
     if (product == NULL)
         return -1;
@@ -368,6 +453,8 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArra
         return z;
     }
     PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, PyArray_NDIM(z), PyArray_DIMS(z), 0);
+    if (beta != 0)
+        gil_take();
     return copy == NULL || (beta != 0 && PyArray_CopyInto(copy, z) < 0) ? NULL : copy;
 }
 
@@ -378,10 +465,15 @@ static int put_back(const Machine *m, Frame *f, const Instruction *in, PyArrayOb
     int reg = in->inputs[0], unseen = p->takes && !is_donated(z) && buffer_is_ours(m, f, reg);
     if (f->commits != NULL || !PyArray_ISBEHAVED(z) || unseen)
         return RUN_DONE;
+    gil_take();
     if (PyArray_CopyInto(z, made) < 0)
         return RUN_RAISED;
     frame_set(f, in->outputs[0], Py_NewRef((PyObject *)z));
     return RUN_DONE;
+}
+
+static PyArrayObject *factor_array(const Frame *f, const Instruction *in, int position) {
+    return (PyArrayObject *)f->registers[in->inputs[position]];
 }
 
 static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, double alpha, double beta) {
@@ -400,6 +492,9 @@ static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, 
     PyArrayObject *made = target(m, f, in, z, beta);
     if (made == NULL || (alpha == 0 && multiply_by_zero(p, o, beta, made) < 0))
         return RUN_RAISED;
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL)
+        note_product(capture, f, in, o, factor_array(f, in, 2), factor_array(f, in, 3), z, made, alpha, beta);
     int status = alpha == 0 ? RUN_DONE : multiply_at_length(p, o, alpha, beta, PyArray_BYTES(made));
     return status == RUN_DONE && made != z && p->overwrites ? put_back(m, f, in, made, z) : status;
 }
@@ -416,6 +511,9 @@ static int fresh(Machine *m, Frame *f, const Instruction *in, Operands *o, doubl
     PyArrayObject *z = buffer_obtain(m, f, in->outputs[0], p->type_num, ndim, shape, 0);
     if (z == NULL || (alpha == 0 && multiply_by_zero(p, o, 0.0, z) < 0))
         return RUN_RAISED;
+    Capture *capture = m->open == NULL ? NULL : capturing(m, f);
+    if (capture != NULL)
+        note_product(capture, f, in, o, factor_array(f, in, 0), factor_array(f, in, 1), NULL, z, alpha, 0.0);
     return alpha == 0 ? RUN_DONE : multiply_at_length(p, o, alpha, 0.0, PyArray_BYTES(z));
 }
 
@@ -438,19 +536,14 @@ static int product_run(Machine *m, Frame *f, const Instruction *in) {
     PyArrayObject *a = operand(f, in->inputs[first], p->type_num, ndim_a);
     PyArrayObject *b = a == NULL ? NULL : operand(f, in->inputs[first + 1], p->type_num, ndim_b);
     double alpha, beta;
-    if (b == NULL ||
-        factor(f, in,
-               in->n_inputs == 3 ? 2
-               : first           ? 1
-                                 : -1,
-               &alpha) < 0 ||
-        factor(f, in, in->n_inputs == 5 ? 4 : -1, &beta) < 0)
+    if (b == NULL || factor(f, in, alpha_position(in), &alpha) < 0 || factor(f, in, beta_position(in), &beta) < 0)
         return RUN_RAISED;
     /* The first operand may have been replaced when both are one register. */
     a = (PyArrayObject *)f->registers[in->inputs[first]];
     if (p->kind != GER && PyArray_DIMS(a)[ndim_a - 1] != PyArray_DIMS(b)[0])
         return RUN_MISMATCH;
     if (!fits_int(a) || !fits_int(b)) {
+        gil_take();
         PyErr_SetString(PyExc_OverflowError, "a dimension is too long for BLAS, which counts with 32 bits");
         return RUN_RAISED;
     }

@@ -3,9 +3,16 @@
 
 void frame_set(Frame *f, int reg, PyObject *value) {
     PyObject *old = f->registers[reg];
+    int kept_view = f->home[reg] == KEPT_VIEW;
     f->registers[reg] = value;
     f->home[reg] = -1;
-    Py_XDECREF(old);
+    if (old == NULL)
+        return;
+    if (Py_REFCNT(old) == 1)
+        gil_take();
+    if (kept_view && Py_REFCNT(old) == 2)
+        view_leave((PyArrayObject *)old);
+    Py_DECREF(old);
 }
 
 /* What comes from outside in the form in which registers hold it: an array has native byte order and is aligned, so
@@ -30,6 +37,7 @@ PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim) {
         if (PyArray_TYPE(array) == type_num && PyArray_NDIM(array) == ndim && PyArray_ISBEHAVED_RO(array))
             return array;
     }
+    gil_take();
     if (value == NULL || value == Py_None) {
         PyErr_SetString(PyExc_ValueError, "an operand has no value: the node that computes it left its output empty");
         return NULL;
@@ -95,6 +103,7 @@ PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy
     *stored = array != NULL && can_serve(array, type_num, ndim, shape, fortran);
     if (*stored)
         return (PyArrayObject *)Py_NewRef((PyObject *)array);
+    gil_take();
     PyArray_Descr *descr = PyArray_DescrFromType(type_num);
     if (descr == NULL)
         return NULL;
@@ -147,6 +156,11 @@ int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
     PyObject *value = f->registers[reg];
     int home = f->home[reg];
     Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value);
+    if (m->open != NULL) {
+        if (capture_refuses(m, f, reg))
+            return 0;
+        expected += capture_holds(m, f, reg);
+    }
     return Py_REFCNT(value) == expected && (buffer_is_plain((PyArrayObject *)value) ||
                                             (PyArray_CheckExact(value) && is_donated((PyArrayObject *)value)));
 }

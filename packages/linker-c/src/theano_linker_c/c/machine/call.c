@@ -114,7 +114,12 @@ int cells_read(Machine *m, Frame *f) {
             PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
             return -1;
         }
+#if WITHOUT_GIL
+        PyObject *value = PyList_GetItemRef(cell, 0);
+        value = value == NULL ? NULL : in_native_form(value);
+#else
         PyObject *value = in_native_form(Py_NewRef(PyList_GET_ITEM(cell, 0)));
+#endif
         if (value == NULL)
             return -1;
         frame_set(f, m->cells[k].reg, value);
@@ -158,8 +163,11 @@ int updates_store(Machine *m, Frame *f) {
         PyObject *cell = m->updates[k].cell, *value = f->registers[m->updates[k].reg];
         if (value == NULL || PyList_GET_SIZE(cell) < 1)
             continue;
-        PyObject *old = PyList_GET_ITEM(cell, 0);
+        PyObject *old;
+        Py_BEGIN_CRITICAL_SECTION(cell);
+        old = PyList_GET_ITEM(cell, 0);
         PyList_SET_ITEM(cell, 0, Py_NewRef(value));
+        Py_END_CRITICAL_SECTION();
         buffer_retire(m, f, m->updates[k].reg, old);
     }
     return 0;
@@ -181,6 +189,10 @@ static PyObject *finish_call(Machine *m, Frame *f, int raw, double *run_seconds)
 /* The frame of a call that begins: the machine's own, or `extra` where that is in use. NULL with an exception. */
 Frame *frame_begin(Machine *m, Frame *extra) {
     Frame *f = &m->frame;
+    if (m->in_batch) {
+        PyErr_SetString(PyExc_RuntimeError, "this machine runs a batch of calls; each thread needs one of its own");
+        return NULL;
+    }
     if (m->n_locks > 0 && locks_acquire(m) < 0)
         return NULL;
     if (f->busy) {
@@ -203,7 +215,7 @@ void frame_end(Machine *m, Frame *f, Frame *extra) {
         frame_free(m, f);
 }
 
-static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
+PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     PyObject *result = NULL;
     double begin = m->profile == NULL ? 0 : profile_clock(), run_seconds = 0;
     Frame extra, *f = frame_begin(m, &extra);
@@ -258,8 +270,7 @@ done:
     return result;
 }
 
-PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-    Machine *m = (Machine *)self;
+static PyObject *call(Machine *m, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if (kwnames != NULL ? PyTuple_GET_SIZE(kwnames) > 0 : 0)
         return call_irregular(m, args, count, kwnames);
@@ -268,15 +279,25 @@ PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargs
     return call_with(m, args, 0);
 }
 
+PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    PyObject *result;
+    MACHINE_BEGIN(self);
+    result = call((Machine *)self, args, nargsf, kwnames);
+    MACHINE_END();
+    return result;
+}
+
 /* Method `run(values)`: all outputs as a list, whatever form the call itself gives them. */
 PyObject *machine_run(PyObject *self, PyObject *values) {
     Machine *m = (Machine *)self;
     PyObject *sequence = PySequence_Tuple(values), *result = NULL;
     if (sequence == NULL)
         return NULL;
-    if (PyTuple_GET_SIZE(sequence) == m->n_inputs)
+    if (PyTuple_GET_SIZE(sequence) == m->n_inputs) {
+        MACHINE_BEGIN(self);
         result = call_with(m, ((PyTupleObject *)sequence)->ob_item, 1);
-    else
+        MACHINE_END();
+    } else
         PyErr_Format(PyExc_TypeError, "run() needs %d values, got %zd", m->n_inputs, PyTuple_GET_SIZE(sequence));
     Py_DECREF(sequence);
     return result;

@@ -1,5 +1,5 @@
 /* The instruction loop, and instructions that run Python code. */
-#include "runtime.h"
+#include "capture.h"
 
 PyObject *frame_values(const Frame *f, const Instruction *in) {
     PyObject *values = PyList_New(in->n_inputs);
@@ -51,30 +51,21 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload) {
 
 /* Replace the exception that is set (or compose one for a mismatch) by what the Python hook returns. */
 void machine_explain(Machine *m, Frame *f, int position, int status) {
-    PyObject *type = NULL, *error = NULL, *traceback = NULL;
-    if (status == RUN_RAISED) {
-        PyErr_Fetch(&type, &error, &traceback);
-        PyErr_NormalizeException(&type, &error, &traceback);
-        if (traceback != NULL && error != NULL)
-            PyException_SetTraceback(error, traceback);
-    }
+    PyObject *error = status == RUN_RAISED ? error_take() : NULL;
     m->failed_instruction = position;
     PyObject *values = frame_values(f, &m->instructions[position]);
     PyObject *raised = NULL;
     if (values != NULL)
         raised = PyObject_CallFunction(m->on_error, "iOO", position, values, error == NULL ? Py_None : error);
     if (raised != NULL && PyExceptionInstance_Check(raised)) {
-        PyObject *trace = PyException_GetTraceback(raised);
-        PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(raised)), raised, trace);
+        error_set(raised);
         raised = NULL;
     } else if (raised != NULL) {
         PyErr_SetString(PyExc_SystemError, "on_error did not return an exception");
     }
     Py_XDECREF(raised);
     Py_XDECREF(values);
-    Py_XDECREF(type);
     Py_XDECREF(error);
-    Py_XDECREF(traceback);
 }
 
 /* Run one instruction. Returns RUN_DONE, RUN_ASKS, or -1 with an exception that names the node. */
@@ -96,15 +87,28 @@ int machine_step(Machine *m, Frame *f, int position) {
 int machine_execute(Machine *m, Frame *f) {
     if (m->schedule != NULL)
         return schedule_execute(m, f);
+    const int replays = captures_apply(m, f);
     for (int i = 0; i < m->n_instructions; i++) {
+        if (replays && m->captures[i] != NULL) {
+            int next = captures_enter(m, f, i);
+            if (next > i) {
+                i = next - 1;
+                continue;
+            }
+        }
         const Instruction *in = &m->instructions[i];
         int status = machine_step(m, f, i);
         if (status == RUN_ASKS) {
             PyErr_SetString(PyExc_RuntimeError, "a lazy operation asks for inputs that have been computed already");
             machine_explain(m, f, i, RUN_RAISED);
         }
-        if (status != RUN_DONE)
+        if (status != RUN_DONE) {
+            if (f == &m->frame)
+                captures_abandon(m);
             return -1;
+        }
+        if (m->open != NULL && f == &m->frame)
+            captures_after(m, f, i);
         if (m->retained == NULL)
             for (int k = 0; k < in->n_release; k++)
                 frame_set(f, in->release[k], NULL);

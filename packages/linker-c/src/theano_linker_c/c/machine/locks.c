@@ -82,17 +82,19 @@ static int wait_for(UpdateLock *t, unsigned long self) {
             break;
         }
         struct timespec time = {0, pause * 1000};
+        guard_give();
         Py_BEGIN_ALLOW_THREADS;
         nanosleep(&time, NULL);
         Py_END_ALLOW_THREADS;
         status = PyErr_CheckSignals();
+        guard_take();
         pause = pause * 2 > LONGEST_PAUSE ? LONGEST_PAUSE : pause * 2;
     }
     stop_waiting(&entry);
     return status;
 }
 
-/* Returns -1 with an exception: of a signal handler, or for a deadlock. */
+/* Returns -1 with an exception: of a signal handler, or for a deadlock. Called with the guard. */
 static int acquire(UpdateLock *t, unsigned long self) {
     if (is_held(t, self) && wait_for(t, self) < 0)
         return -1;
@@ -104,18 +106,24 @@ static int acquire(UpdateLock *t, unsigned long self) {
 /* Acquire all locks of a machine. There is no system call unless another thread holds one. */
 int locks_acquire(Machine *m) {
     unsigned long self = PyThread_get_thread_ident();
-    for (int k = 0; k < m->n_locks; k++)
-        if (acquire(m->locks[k], self) < 0) {
-            while (k-- > 0)
-                m->locks[k]->depth--;
-            return -1;
-        }
-    return 0;
+    int k = 0;
+    guard_take();
+    while (k < m->n_locks && acquire(m->locks[k], self) == 0)
+        k++;
+    int acquired = k == m->n_locks;
+    while (!acquired && k-- > 0)
+        m->locks[k]->depth--;
+    guard_give();
+    return acquired ? 0 : -1;
 }
 
 void locks_release(Machine *m) {
+    if (m->n_locks == 0)
+        return;
+    guard_take();
     for (int k = m->n_locks; k-- > 0;)
         m->locks[k]->depth--;
+    guard_give();
 }
 
 static PyObject *make(PyTypeObject *type, PyObject *storage) {
@@ -124,7 +132,9 @@ static PyObject *make(PyTypeObject *type, PyObject *storage) {
     if (t == NULL)
         return NULL;
     t->storage = Py_XNewRef(storage);
+    guard_take();
     t->number = made++;
+    guard_give();
     t->era = fork_era;
     return (PyObject *)t;
 }
@@ -191,16 +201,19 @@ static void dealloc(PyObject *self) {
 
 static PyObject *enter(PyObject *self, PyObject *unused) {
     (void)unused;
-    if (acquire((UpdateLock *)self, PyThread_get_thread_ident()) < 0)
-        return NULL;
-    return Py_NewRef(self);
+    guard_take();
+    int status = acquire((UpdateLock *)self, PyThread_get_thread_ident());
+    guard_give();
+    return status < 0 ? NULL : Py_NewRef(self);
 }
 
 static PyObject *leave(PyObject *self, PyObject *unused) {
     UpdateLock *t = (UpdateLock *)self;
     (void)unused;
+    guard_take();
     if (t->depth > 0 && t->owner == PyThread_get_thread_ident())
         t->depth--;
+    guard_give();
     Py_RETURN_NONE;
 }
 

@@ -59,6 +59,7 @@ static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
     Machine *m = (Machine *)self;
     (void)unused;
     retained_drop(m);
+    captures_drop(m);
     buffers_clear(m);
     if (m->view != NULL && m->view != Py_None)
         return PyObject_CallMethod(m->view, "clear", NULL);
@@ -67,8 +68,10 @@ static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
 
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
+    {"run_batch", machine_run_batch, METH_O, "Call once for each of a list of tuples, without the GIL where possible."},
     {"run_loop", machine_run_loop, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
+    {"captured", machine_captured, METH_NOARGS, "The runs of instructions whose kernel calls have been captured."},
     {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},
     {"retain_registers", machine_retain_registers, METH_O, "Say which registers stay after a call, to be looked at."},
     {"retained", machine_retained, METH_NOARGS, "The retained values, by register."},
@@ -83,6 +86,15 @@ static PyMemberDef machine_members[] = {
     {"view", T_OBJECT, offsetof(Machine, view), 0, "Object that has the machine's further attributes, or None."},
     {"buffered_bytes", T_PYSSIZET, offsetof(Machine, buffered_bytes), READONLY, "Bytes kept now."},
     {NULL, 0, 0, 0, NULL}};
+
+static PyObject *machine_get_quiet(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(machine_is_quiet((Machine *)self));
+}
+
+static PyGetSetDef machine_properties[] = {
+    {"quiet", machine_get_quiet, NULL, "Whether batches of calls run without the GIL.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 /* Attributes that the machine itself does not have are those of its view. */
 static PyObject *machine_getattro(PyObject *self, PyObject *name) {
@@ -108,6 +120,7 @@ PyTypeObject MachineType = {
     .tp_call = PyVectorcall_Call,
     .tp_methods = machine_methods,
     .tp_members = machine_members,
+    .tp_getset = machine_properties,
 };
 
 static PyObject *set_threads(PyObject *module, PyObject *count) {
@@ -117,6 +130,21 @@ static PyObject *set_threads(PyObject *module, PyObject *count) {
         return NULL;
     threads_set((int)(value > 4096 ? 4096 : value));
     Py_RETURN_NONE;
+}
+
+static PyObject *set_capture_calls(PyObject *module, PyObject *count) {
+    (void)module;
+    long value = PyLong_AsLong(count);
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    capture_calls = value < -1 ? -1 : value > 1000000 ? 1000000 : (int)value;
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_capture_calls(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyLong_FromLong(capture_calls);
 }
 
 static PyObject *get_threads(PyObject *module, PyObject *unused) {
@@ -146,6 +174,9 @@ static PyObject *set_vector_bytes(PyObject *module, PyObject *bytes) {
 
 static PyMethodDef functions[] = {
     {"set_num_threads", set_threads, METH_O, "Set how many threads a kernel may use; 1 turns threads off."},
+    {"set_capture_calls", set_capture_calls, METH_O,
+     "Set how many calls of a machine run one by one before their kernel calls are captured; -1 turns that off."},
+    {"get_capture_calls", get_capture_calls, METH_NOARGS, "How many calls run one by one before they are captured."},
     {"get_num_threads", get_threads, METH_NOARGS, "How many threads a kernel may use."},
     {"set_thread_threshold", set_threshold, METH_O,
      "Set from how many cycles of work threads are used; gives the old."},
@@ -163,6 +194,10 @@ static int add_object(PyObject *module, const char *name, PyObject *value) {
     return status;
 }
 
+#if WITHOUT_GIL
+PyMutex runtime_guard;
+#endif
+
 PyMODINIT_FUNC PyInit__runtime(void) {
     import_array();
     if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&UpdateLockType) < 0 || PyType_Ready(&DonatedBufferType) < 0 ||
@@ -175,5 +210,9 @@ PyMODINIT_FUNC PyInit__runtime(void) {
     if (module != NULL && (add_object(module, "SHARED_CODE", shared_code()) < 0 ||
                            add_object(module, "INSTRUCTIONS", instruction_names()) < 0))
         Py_CLEAR(module);
+#if WITHOUT_GIL
+    if (module != NULL && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED) < 0)
+        Py_CLEAR(module);
+#endif
     return module;
 }

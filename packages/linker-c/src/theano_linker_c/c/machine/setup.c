@@ -53,10 +53,10 @@ static int valid_registers(const Machine *m, const int *registers, int count) {
 typedef struct {
     const char *name;
     int (*prepare)(Machine *, Instruction *, PyObject *);
-    int shows, checked;
+    int shows, checked, quiet;
 } InstructionKind;
 
-#define INSTRUCTION(name, shows, checked) {#name, name##_prepare, shows, checked},
+#define INSTRUCTION(name, shows, checked, quiet) {#name, name##_prepare, shows, checked, quiet},
 static const InstructionKind kinds[CODE_COUNT] = {
 #include "instructions.def"
 };
@@ -64,6 +64,9 @@ static const InstructionKind kinds[CODE_COUNT] = {
 
 /* Whether an instruction may show arrays to code outside of this runtime. */
 int shows_operands(int code) { return kinds[code].shows; }
+
+/* Whether an instruction may be run without the GIL. */
+int is_quiet(int code) { return kinds[code].quiet; }
 
 /* Name -> (number, whether results are looked at), for Python. */
 PyObject *instruction_names(void) {
@@ -244,9 +247,11 @@ static void free_cells(Cell *cells, int count) {
 
 void machine_free_parts(Machine *m) {
     frame_free(m, &m->frame);
+    batches_free(m);
     schedule_free(m);
     profile_free(m);
     retained_free(m);
+    captures_free(m);
     buffers_clear(m);
     PyMem_Free(m->buffers);
     PyMem_Free(m->buffer_bytes);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from theano_linker_c import In, Out, function
+from theano_linker_c import In, Out, capture_after, function
+from theano_linker_c.straight import NoStraightForm
 
+from ...exported import Exported
 from .._operations._memory import arrays_of, may_spoil
 from .._programs._program import Built, Leaf, Node, Program, Unbuildable, build, evaluate, leaves_of
 from ._judge import ROUNDINGS, SPECIALS, Difference, Tally, judge
@@ -96,6 +99,10 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+class Refused(RunError):
+    """A program has no form in what it should be compiled to, and an error says so."""
+
+
 class Overwritten(Exception):
     """A function changed an argument."""
 
@@ -112,7 +119,10 @@ def run(built: Sequence[Built], configuration: Configuration) -> Run:
         arrays = arrays_of(b.program, "shared", overlap=configuration is not PLAIN)
         for variable, array in zip(b.shared, arrays, strict=True):
             variable.set_value(array, borrow=True)
-    with time_limit(4.0 + 0.08 * len(built)):
+    with time_limit(4.0 + 0.08 * len(built)), capture_after(configuration.capture):
+        if configuration.exported:
+            (one,) = built
+            return _exported_and_called(one, configuration)
         return _compiled_and_called(built, configuration)
 
 
@@ -151,6 +161,49 @@ def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -
     if any(np.asarray(y).tobytes() != value.tobytes() for y, value in held):
         raise RunError("call", Overwritten("the result of an earlier call was overwritten"))
     return result
+
+
+def _exported_and_called(built: Built, configuration: Configuration) -> Run:
+    """Export a program as C, call it with lengths that are known at run time, and compare with known lengths."""
+    fn: Any = function(
+        list(built.inputs),
+        built.outputs,
+        updates=built.updates,
+        mode=configuration.make(),
+        on_unused_input="ignore",
+        accept_inplace=True,
+    )
+    arrays = [np.array(a) for a in _arguments(built, False, 0)]
+    shapes = {variable: np.shape(array) for variable, array in zip(built.inputs, arrays, strict=True)}
+    stored = [item.variable for i, item in enumerate(fn.maker.inputs) if i in fn.wiring.cells]
+    runs = []
+    for known in (None, shapes):
+        result = Run()
+        try:
+            exported = Exported(fn, known)
+        except NoStraightForm as error:
+            raise Refused("compile", error) from error
+        except Exception as error:  # whatever it is, it is a finding
+            raise RunError("compile", error) from error
+        for _ in range(CALLS):
+            try:
+                result.outputs.append([exported(*arrays)])
+            except ValueError as error:
+                raise RunError("call", error) from error
+            new = dict(zip(stored, exported.states(), strict=True))
+            result.states.append([[new.get(v, v.get_value()) for v in built.shared]])
+        exported.free()
+        runs.append(result)
+    return _same_runs(*runs)
+
+
+def _same_runs(first: Run, second: Run) -> Run:
+    """Return the second of two runs, whose results may be rounded differently but are of the same shapes."""
+    for a, b in zip(first.outputs, second.outputs, strict=True):
+        shapes = [[np.shape(x) for x in part] for part in (*a, *b)]
+        if shapes[0] != shapes[1]:
+            raise RunError("call", ValueError(f"shapes {shapes[1]} with known lengths, and {shapes[0]} without"))
+    return second
 
 
 def _arguments(built: Built, tests: bool, call: int) -> list[Any]:
@@ -206,13 +259,16 @@ def _runs(built: Sequence[Built], configuration: Configuration, failures: list[F
     """Return the run of each program; those that fail are added to `failures`."""
     found: dict[int, RunOfOne] = {}
     pending: list[Sequence[Built]] = [built] if built else []
+    if configuration.exported:
+        pending = [[b] for b in built]
     while pending:
         group = pending.pop()
         try:
             whole = run(group, configuration)
         except RunError as error:
             if len(group) == 1:
-                failures.append(Failure(group[0].program, configuration, "error", str(error)))
+                kind = "refused" if isinstance(error, Refused) else "error"
+                failures.append(Failure(group[0].program, configuration, kind, str(error)))
             else:
                 middle = len(group) // 2
                 pending += [group[:middle], group[middle:]]
@@ -229,11 +285,20 @@ def _not_by_roundings(
     found = []
     for failure in failures:
         built = next(b for b in healthy if b.program is failure.program)
-        if failure.what.startswith("call: ") and judges[id(built)].may_raise():
+        if failure.kind == "refused":
+            tally.counts[f"not exported: {_reason(failure.what)}"] += 1
+        elif failure.what.startswith("call: ") and judges[id(built)].may_raise():
             tally.counts["errors unjudged"] += 1
         else:
             found.append(failure)
     return found
+
+
+def _reason(refusal: str) -> str:
+    """Return the first line of a refusal, without names and shapes of variables."""
+    line = refusal.splitlines()[0].removeprefix("compile: NoStraightForm: ")
+    found = re.search(r"of type \w+\((\w+), .*?\), (which .*)", line)
+    return f"{found[1]}, {found[2]}" if found else re.sub(r"\{.*\}", "", line)[:120]
 
 
 class _Judge:

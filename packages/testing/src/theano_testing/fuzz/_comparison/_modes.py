@@ -20,17 +20,28 @@ class Configuration:
         Returns the mode.
     text : str
         Source of the mode.
+    capture : int or None
+        After how many calls the machine captures its kernel calls; None: never.
+    exported : bool
+        Whether functions are exported as C, each by itself, which is compiled and called.
     """
 
     name: str
     make: Callable[[], Mode]
     text: str
+    capture: int | None = None
+    exported: bool = False
 
 
 #: The graph as written, computed in Python: what all others are compared with.
 PLAIN = Configuration("plain", lambda: Mode("py", None), 'Mode("py", None)')
 #: Rewritten and compiled.
 NATIVE = Configuration("FAST_RUN", lambda: Mode("cvm", "fast_run"), 'Mode("cvm", "fast_run")')
+#: The same; the kernel calls of the first call are captured, and made again in the later ones.
+CAPTURED = Configuration("FAST_RUN, captured", NATIVE.make, NATIVE.text, 0)
+
+#: Rewritten, and exported as C that stands alone.
+EXPORTED = Configuration("exported", lambda: Mode("py", "fast_run"), 'Mode("py", "fast_run")', exported=True)
 
 
 def _made(linker: str, optimizer: str | None) -> Configuration:

@@ -52,7 +52,7 @@ def as_source(failure: Failure) -> str:
     lines.append(f"updates = [{', '.join(f'(v{a}, v{b})' for a, b in program.updates)}]")
     lines += _given(program)
     lines.append("values = given()")
-    lines += _comparison(failure)
+    lines += _captured(_comparison(failure), failure.configuration.capture)
     return "\n".join(lines) + "\n"
 
 
@@ -134,7 +134,8 @@ def _comparison(failure: Failure) -> list[str]:
     mode = failure.configuration.text
     options = 'on_unused_input="ignore", accept_inplace=True'
     donated, overlapping = _donating(program), _overlapping_storage(program)
-    calls = 2 if program.updates else 1
+    capture = failure.configuration.capture
+    calls = 2 if program.updates or capture is not None else 1
     if failure.kind in ("error", "crash"):
         return [
             *overlapping,
@@ -161,6 +162,14 @@ def _comparison(failure: Failure) -> list[str]:
         f"found = [np.array(y) for _ in range({calls}) for y in [*compiled(*given()), *{stored}]]",
         *_assertions(program),
     ]
+
+
+def _captured(lines: list[str], capture: int | None) -> list[str]:
+    """Let lines run while kernel calls are captured."""
+    if capture is None:
+        return lines
+    head = ["from theano_linker_c import capture_after", f"with capture_after({capture}):"]
+    return head + [f"    {line}" for line in lines]
 
 
 def _slope_comparison(program: Program) -> list[str]:

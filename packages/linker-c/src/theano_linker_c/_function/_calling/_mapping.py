@@ -1,0 +1,265 @@
+"""Calls of one function for many arguments, from several threads, with the results in the order of the arguments."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from theano_graph import compose
+
+from ..._machines._machine import BUFFER_LIMIT
+from ...program import Machine
+
+#: Seconds that a batch should take: long against handing it over, short against what somebody would wait for.
+BATCH_SECONDS = 0.002
+#: Elements that are taken ahead for each thread, and batches that these make.
+AHEAD = 64
+BATCHES = 2
+
+
+class Bind(Protocol):
+    """Makes the values of all inputs of what was passed; raises where they do not fit."""
+
+    def __call__(self, args: Sequence[Any], kwargs: dict[str, Any], /) -> tuple[Any, ...]: ...
+
+
+class Batch:
+    """Arguments of calls that one thread makes, and what has become of them."""
+
+    __slots__ = ("calls", "done", "error", "first", "found", "seconds")
+
+    def __init__(self, first: int, calls: list[tuple[Any, ...]]) -> None:
+        self.first = first
+        self.calls = calls
+        self.found: list[Any] = []
+        self.error: BaseException | None = None
+        self.seconds = 0.0
+        self.done = threading.Lock()
+        self.done.acquire()
+
+
+def thread_count(threads: int | None) -> int:
+    """Return how many threads are asked for: by default as many as there are cores for this process."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ValueError(
+            compose(
+                f"map: threads is a number of at least 1, or None for as many as there are cores; got {threads!r}",
+                mend="pass threads=1 to make all calls in the calling thread.",
+            )
+        )
+    return threads
+
+
+def ahead_count(ahead: int | None, threads: int) -> int:
+    """Return how many elements may be taken before their results are asked for."""
+    if ahead is None:
+        return AHEAD * threads
+    if isinstance(ahead, bool) or not isinstance(ahead, int) or ahead < 1:
+        raise ValueError(
+            compose(
+                f"map: ahead is a number of elements, at least 1; got {ahead!r}",
+                mend="leave it out, or pass how many elements may be taken before their results are asked for.",
+            )
+        )
+    return ahead
+
+
+def split(element: Any) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Return the arguments that an element stands for, by position and by keyword."""
+    if isinstance(element, (tuple, list)):
+        return element, {}
+    if isinstance(element, dict):
+        return (), element
+    return (element,), {}
+
+
+def note(error: BaseException, index: int) -> BaseException:
+    """Say in an error of which element it is."""
+    if isinstance(error, Exception):
+        error.add_note(f"  in element {index} of what was passed to map, counted from 0")
+    return error
+
+
+def one_after_another(call: Callable[..., Any], elements: Iterable[Any]) -> Iterator[Any]:
+    """Make the calls in this thread, each when its result is asked for."""
+    for index, element in enumerate(elements):
+        args, kwargs = split(element)
+        try:
+            result = call(*args, **kwargs)
+        except Exception as error:
+            note(error, index)
+            raise
+        yield result
+
+
+class Workers:
+    """Threads that make calls in batches.
+
+    Parameters
+    ----------
+    runners : sequence of callable
+        For each thread, what makes the calls of a batch: it returns their results and None, or the results before the
+        first call that failed, and its exception.
+    bind : callable
+    n_inputs : int
+        Tuples of so many values need not be bound.
+    elements : iterable
+    ahead : int
+        Elements that may be taken before their results are asked for.
+    """
+
+    def __init__(
+        self,
+        runners: Sequence[Callable[..., Any]],
+        bind: Bind,
+        n_inputs: int,
+        elements: Iterable[Any],
+        ahead: int,
+    ) -> None:
+        self._bind = bind
+        self._n_inputs = n_inputs
+        self._elements = iter(elements)
+        self._ahead = ahead
+        self._taken = 0
+        self._most = max(1, ahead // (BATCHES * len(runners)))
+        self._size = 1
+        self._most_batches = BATCHES * len(runners)
+        self._ended = False
+        self._error: BaseException | None = None
+        self._stop = False
+        self._waiting: SimpleQueue[Batch | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._work, args=(runner,), name=f"theano-map-{k}", daemon=True)
+            for k, runner in enumerate(runners)
+        ]
+
+    def _work(self, run: Callable[..., Any]) -> None:
+        while (batch := self._waiting.get()) is not None:
+            begin = time.perf_counter()
+            try:
+                if not self._stop:
+                    batch.found, batch.error = run(batch.calls)
+            except BaseException as error:  # noqa: BLE001  (raised again where the results are asked for)
+                batch.error = error
+            batch.seconds = time.perf_counter() - begin
+            batch.done.release()
+
+    def _fill(self, most: int) -> Batch | None:
+        """Take elements for the next batch; None at the end of them, which an error of theirs is too."""
+        calls: list[tuple[Any, ...]] = []
+        while len(calls) < most and not self._ended:
+            try:
+                element = next(self._elements)
+            except StopIteration:
+                self._ended = True
+                break
+            except BaseException as error:  # noqa: BLE001  (raised after the results of the elements before)
+                self._ended, self._error = True, error
+                break
+            if type(element) is tuple and len(element) == self._n_inputs:
+                calls.append(element)
+                continue
+            try:
+                calls.append(self._bind(*split(element)))
+            except Exception as error:  # noqa: BLE001  (raised in its turn)
+                self._ended, self._error = True, note(error, self._taken + len(calls))
+        if not calls:
+            return None
+        batch = Batch(self._taken, calls)
+        self._taken += len(calls)
+        return batch
+
+    def _feed(self, pending: deque[Batch], given: int) -> None:
+        while len(pending) < self._most_batches and not self._ended:
+            room = self._ahead - (self._taken - given)
+            batch = self._fill(min(self._size, room)) if room > 0 else None
+            if batch is None:
+                return
+            pending.append(batch)
+            self._waiting.put(batch)
+
+    def _learn(self, batch: Batch) -> None:
+        """Choose how many calls the next batches have."""
+        wanted = len(batch.calls) * BATCH_SECONDS / max(batch.seconds, 1e-7)
+        self._size = max(1, min(self._most, 2 * self._size, int(wanted)))
+
+    def results(self) -> Iterator[Any]:
+        """Give the results in order; the threads end when this does, in whatever way."""
+        pending: deque[Batch] = deque()
+        given = 0
+        for thread in self._threads:
+            thread.start()
+        try:
+            self._feed(pending, given)
+            while pending:
+                batch = pending.popleft()
+                batch.done.acquire()
+                self._learn(batch)
+                self._feed(pending, given)
+                yield from batch.found
+                given = batch.first + len(batch.found)
+                if batch.error is not None:
+                    raise note(batch.error, batch.first + len(batch.found))
+                self._feed(pending, given)
+            if self._error is not None:
+                raise self._error
+        finally:
+            self._stop = True
+            for _ in self._threads:
+                self._waiting.put(None)
+            for thread in self._threads:
+                thread.join()
+
+
+def call_each(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that makes the calls of a batch one by one."""
+
+    def run(calls: list[tuple[Any, ...]]) -> tuple[list[Any], BaseException | None]:
+        found: list[Any] = []
+        for values in calls:
+            try:
+                found.append(call(*values))
+            except Exception as error:  # noqa: BLE001  (raised in its turn)
+                return found, error
+        return found, None
+
+    return run
+
+
+def own_machine(machine: Machine, spare: list[Any], threads: int) -> Any | None:
+    """Return a machine for one thread, of those that an earlier map has left; None where that gains nothing."""
+    try:
+        return spare.pop()
+    except IndexError:
+        again = getattr(machine, "again", None)
+    if again is None or not getattr(machine, "quiet", False):
+        return None
+    made = again()
+    made.buffer_limit = BUFFER_LIMIT // threads
+    return made
+
+
+def in_threads(
+    machine: Machine,
+    bind: Bind,
+    n_inputs: int,
+    elements: Iterable[Any],
+    threads: int,
+    ahead: int,
+    spare: list[Any],
+) -> Iterator[Any]:
+    """Make the calls from threads, each with a machine of its own where calls of that run without the interpreter."""
+    own = [own_machine(machine, spare, threads) for _ in range(threads)]
+    runners = [call_each(machine) if twin is None else twin.run_batch for twin in own]
+    try:
+        yield from Workers(runners, bind, n_inputs, elements, ahead).results()
+    finally:
+        spare.extend(twin for twin in own if twin is not None)
+        del spare[max(threads, 1) :]

@@ -1,0 +1,444 @@
+/* Batches: many calls of one machine by one thread, during which other threads have the GIL.
+ *
+ * With the GIL, the arguments of all calls are accepted and arrays for their results are made. Then the calls run
+ * without it: all arrays in registers are private, which means that no other thread refers to them. Arguments,
+ * constants and values of shared variables are therefore arrays of the machine's own over the memory of the
+ * others'; what keeps that memory alive is a tuple, which ends the chain of bases. So references can be counted as
+ * ever. An instruction that has to make, free or raise something takes the GIL for the rest of its run: in the
+ * first call of a shape, as a rule, since buffers and views serve again in the next one.
+ */
+#include "capture.h"
+
+_Thread_local PyThreadState *gil_let_go;
+
+typedef struct {
+    int type_num, ndim;
+    npy_intp shape[NPY_MAXDIMS];
+} Guess;
+
+struct Batches {
+    PyObject **views;         /* of each register, or NULL; without a base while they are not in use */
+    signed char *is_constant; /* of each register */
+    Guess *guesses;           /* at each output: what it was in the last call; a type of -1: not known */
+    PyArrayObject **slots;    /* of each register, borrowed */
+};
+
+/* The batch at hand; owned, [calls][inputs] and so on. */
+typedef struct {
+    Machine *m;
+    Frame *f;
+    Py_ssize_t count;
+    PyObject **given, **cells, **results;
+} Calls;
+
+/* Whether calls may run without the GIL: no code but the runtime's own sees the arrays, and nothing is stored. */
+int machine_is_quiet(const Machine *m) {
+    if (m->n_updates > 0 || m->n_locks > 0 || m->n_overwrite > 0 || m->schedule != NULL || m->profile != NULL ||
+        m->retained != NULL)
+        return 0;
+    for (int i = 0; i < m->n_inputs; i++)
+        if (m->inputs[i].type_num < 0)
+            return 0;
+    for (int k = 0; k < m->n_constants; k++)
+        if (!PyArray_CheckExact(m->constants[k].cell))
+            return 0;
+    for (int i = 0; i < m->n_instructions; i++)
+        if (shows_operands(m->instructions[i].code) && m->instructions[i].code != CODE_copy)
+            return 0;
+    return 1;
+}
+
+/* ---- private arrays */
+
+/* An array of our own over the memory of another. */
+static PyObject *private_array(PyObject *value) {
+    PyArrayObject *array = (PyArrayObject *)value;
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array),
+                                          PyArray_STRIDES(array), PyArray_DATA(array), 0, NULL);
+    PyObject *owner = made == NULL ? NULL : PyTuple_Pack(1, value);
+    if (owner == NULL || PyArray_SetBaseObject((PyArrayObject *)made, owner) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
+/* Let go of what a kept view shows. */
+void view_leave(PyArrayObject *view) {
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)view;
+    PyObject *base = fields->base;
+    fields->base = NULL;
+    if (base != NULL && Py_REFCNT(base) == 1)
+        gil_take();
+    Py_XDECREF(base);
+}
+
+/* Let the view that a register had in the last call show something else. Returns 0 where it does not serve. */
+static int view_again(PyArrayObject *view, PyArrayObject *array, int ndim, const npy_intp *shape,
+                      const npy_intp *strides, char *data) {
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)view;
+    if (Py_REFCNT(view) != 1 || fields->base != NULL || PyArray_NDIM(view) != ndim ||
+        PyArray_DESCR(view) != PyArray_DESCR(array))
+        return 0;
+    npy_intp step = PyArray_ITEMSIZE(array);
+    for (int d = ndim - 1; d >= 0; d--) {
+        PyArray_DIMS(view)[d] = shape[d];
+        PyArray_STRIDES(view)[d] = strides == NULL ? step : strides[d];
+        step *= shape[d];
+    }
+    fields->data = data;
+    fields->base = Py_NewRef(owner_of((PyObject *)array));
+    fields->flags = (fields->flags & ~NPY_ARRAY_WRITEABLE) | (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE);
+    PyArray_UpdateFlags(view, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+    return 1;
+}
+
+/* Put a view of an array into a register; without strides, its elements follow each other. Borrowed. The base is the
+ * owner itself, not a view in between: the reference count of the owner then tells the truth. */
+PyArrayObject *view_make(Machine *m, Frame *f, int reg, PyArrayObject *array, int ndim, const npy_intp *shape,
+                         const npy_intp *strides, char *data) {
+    PyObject **kept = m->batches == NULL ? NULL : &m->batches->views[reg];
+    if (kept != NULL && *kept != NULL && view_again((PyArrayObject *)*kept, array, ndim, shape, strides, data)) {
+        frame_set(f, reg, Py_NewRef(*kept));
+        f->home[reg] = KEPT_VIEW;
+        return (PyArrayObject *)*kept;
+    }
+    gil_take();
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    PyArrayObject *view =
+        (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, (npy_intp *)shape, (npy_intp *)strides, data,
+                                              PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (view == NULL)
+        return NULL;
+    if (PyArray_SetBaseObject(view, Py_NewRef(owner_of((PyObject *)array))) < 0) {
+        Py_DECREF(view);
+        return NULL;
+    }
+    frame_set(f, reg, (PyObject *)view);
+    if (kept != NULL) {
+        Py_XSETREF(*kept, Py_NewRef((PyObject *)view));
+        f->home[reg] = KEPT_VIEW;
+    }
+    return view;
+}
+
+/* ---- what a machine keeps for its batches */
+
+void batches_free(Machine *m) {
+    Batches *b = m->batches;
+    if (b == NULL)
+        return;
+    for (int r = 0; b->views != NULL && r < m->n_registers; r++)
+        Py_CLEAR(b->views[r]);
+    PyMem_Free(b->views);
+    PyMem_Free(b->is_constant);
+    PyMem_Free(b->guesses);
+    PyMem_Free(b->slots);
+    PyMem_Free(b);
+    m->batches = NULL;
+}
+
+static int batches_setup(Machine *m) {
+    Batches *b = m->batches = PyMem_Calloc(1, sizeof *b);
+    if (b != NULL) {
+        b->views = PyMem_Calloc(m->n_registers + 1, sizeof *b->views);
+        b->is_constant = PyMem_Calloc(m->n_registers + 1, 1);
+        b->guesses = PyMem_Calloc(m->n_outputs + 1, sizeof *b->guesses);
+        b->slots = PyMem_Calloc(m->n_registers + 1, sizeof *b->slots);
+    }
+    if (b == NULL || b->views == NULL || b->is_constant == NULL || b->guesses == NULL || b->slots == NULL) {
+        batches_free(m);
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int k = 0; k < m->n_outputs; k++)
+        b->guesses[k].type_num = -1;
+    for (int k = 0; k < m->n_constants; k++) {
+        PyObject *own = private_array(m->constants[k].cell);
+        if (own == NULL) {
+            batches_free(m);
+            return -1;
+        }
+        Py_SETREF(m->constants[k].cell, own);
+        frame_set(&m->frame, m->constants[k].reg, Py_NewRef(own));
+        b->is_constant[m->constants[k].reg] = 1;
+    }
+    return 0;
+}
+
+/* ---- with the GIL: before and after */
+
+static int accept_call(Calls *c, Py_ssize_t i, PyObject *arguments) {
+    Machine *m = c->m;
+    if (!PyTuple_CheckExact(arguments) || PyTuple_GET_SIZE(arguments) != m->n_inputs) {
+        PyErr_Format(PyExc_TypeError, "run_batch() needs tuples of %d values", m->n_inputs);
+        return -1;
+    }
+    for (int k = 0; k < m->n_inputs; k++) {
+        int reg = m->inputs[k].reg;
+        if (input_accept(m, c->f, k, PyTuple_GET_ITEM(arguments, k)) < 0)
+            return -1;
+        PyObject *value = c->f->registers[reg];
+        if (!PyArray_Check(value)) {
+            PyErr_SetString(PyExc_SystemError, "run_batch: the value of an argument is no array");
+            return -1;
+        }
+        PyObject *own = c->f->home[reg] >= 0 ? Py_NewRef(value) : private_array(value);
+        frame_set(c->f, reg, NULL);
+        if (own == NULL)
+            return -1;
+        c->given[i * m->n_inputs + k] = own;
+    }
+    return 0;
+}
+
+/* Accept what can be accepted; an exception of the first call that cannot is left set. */
+static void accept_calls(Calls *c, PyObject *calls) {
+    Py_ssize_t wanted = PyList_GET_SIZE(calls);
+    while (c->count < wanted && accept_call(c, c->count, PyList_GET_ITEM(calls, c->count)) == 0)
+        c->count++;
+}
+
+/* Returns 0 where the value of a shared variable is not an array. */
+static int read_cells(Calls *c) {
+    Machine *m = c->m;
+    if (cells_read(m, c->f) < 0)
+        return -1;
+    for (int k = 0; k < m->n_cells; k++) {
+        PyObject *value = c->f->registers[m->cells[k].reg];
+        if (!PyArray_CheckExact(value))
+            return 0;
+        if ((c->cells[k] = private_array(value)) == NULL)
+            return -1;
+        frame_set(c->f, m->cells[k].reg, NULL);
+    }
+    return 1;
+}
+
+/* Make the arrays of the results, as far as their shapes can be guessed. */
+static int make_results(Calls *c) {
+    const Machine *m = c->m;
+    for (Py_ssize_t i = 0; i < c->count; i++)
+        for (int k = 0; k < m->n_outputs; k++) {
+            const Guess *g = &m->batches->guesses[k];
+            PyObject **place = &c->results[i * m->n_outputs + k];
+            int same = 0; /* one register may be several outputs */
+            while (same < k && m->outputs[same] != m->outputs[k])
+                same++;
+            if (g->type_num < 0)
+                continue;
+            *place = same < k ? Py_XNewRef(c->results[i * m->n_outputs + same])
+                              : PyArray_SimpleNew(g->ndim, (npy_intp *)g->shape, g->type_num);
+            if (*place == NULL && same == k)
+                return -1;
+        }
+    return 0;
+}
+
+/* The results of a call in the form in which it returns them. */
+static PyObject *results_of(const Calls *c, Py_ssize_t i) {
+    const Machine *m = c->m;
+    PyObject **found = c->results + i * m->n_outputs;
+    if (m->single && m->finish == NULL)
+        return Py_NewRef(found[0]);
+    PyObject *outputs = PyList_New(m->n_outputs);
+    for (int k = 0; outputs != NULL && k < m->n_outputs; k++)
+        PyList_SET_ITEM(outputs, k, Py_NewRef(found[k]));
+    if (outputs != NULL && m->finish != NULL)
+        Py_SETREF(outputs, PyObject_CallOneArg(m->finish, outputs));
+    return outputs;
+}
+
+/* ---- without the GIL */
+
+/* What `machine_execute` does. Runs are captured with the GIL, and replayed without it. */
+static int run_instructions(Machine *m, Frame *f) {
+    const int replays = captures_apply(m, f);
+    for (int i = 0; i < m->n_instructions; i++) {
+        const Instruction *in = &m->instructions[i];
+        if (gil_let_go == NULL && m->open == NULL)
+            gil_let_go = PyEval_SaveThread();
+        if (replays && m->captures[i] != NULL) {
+            int next = captures_enter(m, f, i);
+            if (next > i) {
+                i = next - 1;
+                continue;
+            }
+        }
+        if (!is_quiet(in->code) || m->open != NULL)
+            gil_take();
+        int status = in->run(m, f, in);
+        if (status != RUN_DONE) {
+            gil_take();
+            machine_explain(m, f, i, status);
+            captures_abandon(m);
+            return -1;
+        }
+        if (m->open != NULL)
+            captures_after(m, f, i);
+        for (int k = 0; k < in->n_release; k++)
+            frame_set(f, in->release[k], NULL);
+    }
+    return 0;
+}
+
+/* Take a result out of its register: that in its slot, or the machine's array, which another replaces then. What shows
+ * other memory is copied. */
+static int take_result(Calls *c, Py_ssize_t i, int k) {
+    Machine *m = c->m;
+    PyObject **place = &c->results[i * m->n_outputs + k], *value = c->f->registers[m->outputs[k]];
+    PyArrayObject *array = (PyArrayObject *)value;
+    Guess *g = &m->batches->guesses[k];
+    if (value == *place)
+        return 0;
+    gil_take();
+    if (value == NULL || !PyArray_Check(value)) {
+        PyErr_SetString(PyExc_SystemError, "run_batch: a result is no array");
+        return -1;
+    }
+    g->type_num = PyArray_TYPE(array);
+    g->ndim = PyArray_NDIM(array);
+    for (int d = 0; d < g->ndim; d++)
+        g->shape[d] = PyArray_DIM(array, d);
+    PyObject *own = buffer_is_plain(array) ? Py_NewRef(value) : PyArray_NewCopy(array, NPY_KEEPORDER);
+    Py_XSETREF(*place, own);
+    return own == NULL ? -1 : 0;
+}
+
+static int run_call(Calls *c, Py_ssize_t i) {
+    Machine *m = c->m;
+    Frame *f = c->f;
+    int status = 0;
+    for (int k = 0; k < m->n_inputs; k++)
+        frame_set(f, m->inputs[k].reg, Py_NewRef(c->given[i * m->n_inputs + k]));
+    for (int k = 0; k < m->n_cells; k++)
+        frame_set(f, m->cells[k].reg, Py_NewRef(c->cells[k]));
+    for (int k = 0; k < m->n_outputs; k++)
+        m->batches->slots[m->outputs[k]] = (PyArrayObject *)c->results[i * m->n_outputs + k];
+    f->slots = m->batches->slots;
+    status = run_instructions(m, f);
+    f->slots = NULL;
+    for (int k = 0; status == 0 && k < m->n_outputs; k++)
+        status = take_result(c, i, k);
+    for (int r = 0; r < m->n_registers; r++)
+        if (f->registers[r] != NULL && !m->batches->is_constant[r])
+            frame_set(f, r, NULL);
+    return status;
+}
+
+static Py_ssize_t run_calls(Calls *c) {
+    Py_ssize_t done = 0;
+    while (done < c->count && run_call(c, done) == 0)
+        done++;
+    gil_take();
+    return done;
+}
+
+/* ---- the method */
+
+static void set_error(PyObject **error) {
+    PyObject *raised = error_take();
+    Py_XSETREF(*error, raised);
+}
+
+/* Calls one by one, for a machine that is in use or cannot let the GIL go. */
+static void call_each(Machine *m, PyObject *calls, PyObject *found) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls); i++) {
+        PyObject *arguments = PyList_GET_ITEM(calls, i), *result = NULL;
+        if (PyTuple_CheckExact(arguments) && PyTuple_GET_SIZE(arguments) == m->n_inputs)
+            result = call_with(m, ((PyTupleObject *)arguments)->ob_item, 0);
+        else
+            PyErr_Format(PyExc_TypeError, "run_batch() needs tuples of %d values", m->n_inputs);
+        if (result == NULL)
+            return;
+        int failed = PyList_Append(found, result) < 0;
+        Py_DECREF(result);
+        if (failed)
+            return;
+    }
+}
+
+static void clear(Calls *c, Py_ssize_t most) {
+    const Machine *m = c->m;
+    for (Py_ssize_t i = 0; c->given != NULL && i < most * m->n_inputs; i++)
+        Py_XDECREF(c->given[i]);
+    for (Py_ssize_t i = 0; c->results != NULL && i < most * m->n_outputs; i++)
+        Py_XDECREF(c->results[i]);
+    for (int k = 0; c->cells != NULL && k < m->n_cells; k++)
+        Py_XDECREF(c->cells[k]);
+    PyMem_Free(c->given);
+    PyMem_Free(c->results);
+    PyMem_Free(c->cells);
+}
+
+/* Returns 0 where the calls have to be made one by one. An exception may be left set after some results. */
+static int run_quietly(Calls *c, PyObject *calls, PyObject *found, PyObject **error) {
+    Machine *m = c->m;
+    Py_ssize_t most = PyList_GET_SIZE(calls), done = 0;
+    int possible = 1;
+    c->given = PyMem_Calloc(most * m->n_inputs + 1, sizeof *c->given);
+    c->results = PyMem_Calloc(most * m->n_outputs + 1, sizeof *c->results);
+    c->cells = PyMem_Calloc(m->n_cells + 1, sizeof *c->cells);
+    if (c->given == NULL || c->results == NULL || c->cells == NULL)
+        PyErr_NoMemory();
+    else if ((possible = read_cells(c)) > 0) {
+        accept_calls(c, calls);
+        if (PyErr_Occurred())
+            set_error(error);
+        if (make_results(c) == 0)
+            done = run_calls(c);
+    }
+    if (PyErr_Occurred())
+        set_error(error); /* that of an earlier call */
+    for (Py_ssize_t i = 0; i < done; i++) {
+        PyObject *result = results_of(c, i);
+        if (result == NULL || PyList_Append(found, result) < 0) {
+            Py_XDECREF(result);
+            set_error(error);
+            break;
+        }
+        Py_DECREF(result);
+    }
+    clear(c, most);
+    return possible != 0;
+}
+
+/* Method `run_batch(calls)`: a call for each tuple of arguments. Returns the list of results and None, or those before
+ * the first call that failed and its exception. */
+static PyObject *run_batch(Machine *m, PyObject *calls) {
+    PyObject *found, *error = NULL;
+    if (!PyList_CheckExact(calls)) {
+        PyErr_SetString(PyExc_TypeError, "run_batch() needs a list of tuples");
+        return NULL;
+    }
+    if ((calls = PyList_GetSlice(calls, 0, PyList_GET_SIZE(calls))) == NULL)
+        return NULL;
+    found = PyList_New(0);
+    int alone = found != NULL && !m->frame.busy && machine_is_quiet(m) && (m->batches != NULL || batches_setup(m) == 0);
+    if (alone) {
+        Calls c = {.m = m, .f = &m->frame};
+        c.f->busy = m->in_batch = 1;
+        alone = run_quietly(&c, calls, found, &error);
+        frame_release_all(m, c.f);
+        c.f->busy = m->in_batch = 0;
+    }
+    if (found != NULL && !alone && !PyErr_Occurred())
+        call_each(m, calls, found);
+    Py_DECREF(calls);
+    if (PyErr_Occurred())
+        set_error(&error);
+    if (found == NULL) {
+        Py_XDECREF(error);
+        return PyErr_NoMemory();
+    }
+    return Py_BuildValue("NN", found, error == NULL ? Py_NewRef(Py_None) : error);
+}
+
+PyObject *machine_run_batch(PyObject *self, PyObject *calls) {
+    PyObject *result;
+    MACHINE_BEGIN(self);
+    result = run_batch((Machine *)self, calls);
+    MACHINE_END();
+    return result;
+}

@@ -1,0 +1,264 @@
+"""Calls for many arguments from several threads: `Function.map`."""
+
+from __future__ import annotations
+
+import threading
+import time
+import unittest
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from stress.stress_support import NATIVE, nadd, nexp, nmul, nsum
+
+from theano_linker_c import Function, In, Mode, function
+
+from .function_support import Pointwise, add, fail_if_negative, mul, scalar, shared, vector
+
+
+def thread_names() -> set[str]:
+    """Name the threads of maps that are there."""
+    return {thread.name for thread in threading.enumerate() if thread.name.startswith("theano-map")}
+
+
+class TestMap(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x, self.y = scalar("x"), scalar("y")
+
+    def both(self) -> list[Function]:
+        """Compile a product natively and in Python."""
+        native = function([self.x, self.y], nmul(self.x, nadd(self.y, self.y)), mode=NATIVE)
+        return [native, function([self.x, self.y], mul(self.x, add(self.y, self.y)), mode=Mode("py", None))]
+
+    def test_results_come_in_order(self) -> None:
+        for f in self.both():
+            for threads in (1, 2, 5, None):
+                with self.subTest(f=f, threads=threads):
+                    found = list(f.map([(float(k), 3.0) for k in range(700)], threads))
+                    self.assertEqual([float(v) for v in found], [6.0 * k for k in range(700)])
+                    self.assertTrue(all(isinstance(v, np.ndarray) for v in found))
+
+    def test_forms_of_elements(self) -> None:
+        for f in self.both():
+            elements = [(1.0, 2.0), [2, 3], {"x": 3.0, "y": 4.0}, {"y": np.float64(1), "x": np.array(7.0)}]
+            for threads in (1, 3):
+                found = [float(v) for v in f.map(elements, threads)]
+                self.assertEqual(found, [4.0, 12.0, 24.0, 14.0])
+        double = function([self.x], nadd(self.x, self.x), mode=NATIVE)
+        self.assertEqual([float(v) for v in double.map(np.arange(3.0), 2)], [0.0, 2.0, 4.0])
+
+    def test_defaults_of_inputs(self) -> None:
+        f = function([self.x, In(self.y, value=5.0)], nadd(self.x, self.y), mode=NATIVE)
+        self.assertEqual([float(v) for v in f.map([1.0, (2.0,), (3.0, 1.0)], 2)], [6.0, 7.0, 4.0])
+
+    def test_forms_of_results(self) -> None:
+        values = [(1.0, 2.0)] * 5
+        several = function([self.x, self.y], [nadd(self.x, self.y), nmul(self.x, self.y)], mode=NATIVE)
+        self.assertEqual([[float(a) for a in v] for v in several.map(values, 2)], [[3.0, 2.0]] * 5)
+        named = function([self.x, self.y], {"sum": nadd(self.x, self.y)}, mode=NATIVE)
+        self.assertEqual([{k: float(a) for k, a in v.items()} for v in named.map(values, 2)], [{"sum": 3.0}] * 5)
+        again = function([self.x], [self.x, self.x], mode=NATIVE)
+        self.assertEqual([[float(a) for a in v] for v in again.map([4.0, 5.0], 2)], [[4.0, 4.0], [5.0, 5.0]])
+        nothing = function([self.x], [], mode=NATIVE, on_unused_input="ignore")
+        self.assertEqual(list(nothing.map([1.0, 2.0], 2)), [[], []])
+
+    def test_results_are_arrays_of_their_own(self) -> None:
+        x = vector("x")
+        f = function([x], nadd(nmul(x, x), x), mode=NATIVE)
+        values = [np.full(10 + k % 3, float(k)) for k in range(300)]
+        kept = list(f.map(values, 3))
+        for value, found in zip(values, kept, strict=True):
+            np.testing.assert_array_equal(found, value * value + value)
+        self.assertEqual(len({found.__array_interface__["data"][0] for found in kept}), 300)
+        np.testing.assert_array_equal(values[7], np.full(11, 7.0))
+
+    def test_a_long_call_and_short_ones(self) -> None:
+        x = vector("x")
+        f = function([x], [nsum(nexp(x)), nexp(x)], mode=NATIVE)
+        for k, (total, each) in enumerate(f.map([np.zeros(10 ** (k % 6)) for k in range(60)], 4)):
+            self.assertEqual((float(total), each.shape), (10.0 ** (k % 6), (10 ** (k % 6),)))
+
+    def test_the_same_function_maps_twice_at_once(self) -> None:
+        f = self.both()[0]
+        first, second = (f.map([(float(k), 1.0) for k in range(400)], 2) for _ in range(2))
+        pairs = [(float(a), float(b)) for a, b in zip(first, second, strict=True)]
+        self.assertEqual(pairs, [(2.0 * k, 2.0 * k) for k in range(400)])
+        f.free()
+        self.assertEqual(float(next(f.map([(1.0, 1.0)], 2))), 2.0)
+
+    def test_shared_values_are_those_of_the_time(self) -> None:
+        factor = shared(np.float64(2.0), name="factor")
+        f = function([self.x], nmul(self.x, factor), mode=NATIVE)
+        self.assertEqual([float(v) for v in f.map([1.0, 2.0], 2)], [2.0, 4.0])
+        factor.set_value(np.float64(5.0))
+        self.assertEqual([float(v) for v in f.map([1.0, 2.0], 2)], [5.0, 10.0])
+
+
+class TestLookAhead(unittest.TestCase):
+    def setUp(self) -> None:
+        x = scalar("x")
+        self.f = function([x], nadd(x, x), mode=NATIVE)
+        self.taken = 0
+
+    def endless(self) -> Iterator[float]:
+        while True:
+            self.taken += 1
+            yield float(self.taken)
+
+    def test_an_endless_iterable_is_taken_as_far_as_is_allowed(self) -> None:
+        for threads, ahead in ((2, 10), (3, 1), (2, None)):
+            self.taken = 0
+            results = self.f.map(self.endless(), threads, ahead=ahead)
+            self.assertEqual(self.taken, 0)
+            for k in range(1, 300):
+                self.assertEqual(float(next(results)), 2.0 * k)
+                self.assertLessEqual(self.taken, k + (ahead or 64 * threads))
+            results.close()  # type: ignore[attr-defined]
+            self.assertEqual(thread_names(), set())
+
+    def test_one_thread_takes_what_is_asked_for(self) -> None:
+        results = self.f.map(self.endless(), 1)
+        self.assertEqual([float(next(results)) for _ in range(3)], [2.0, 4.0, 6.0])
+        self.assertEqual(self.taken, 3)
+
+    def test_nothing_to_do(self) -> None:
+        for threads in (1, 2):
+            self.assertEqual(list(self.f.map([], threads)), [])
+
+
+class TestErrors(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x = scalar("x")
+        self.native = function([self.x], nadd(self.x, self.x), mode=NATIVE)
+
+    def failure(self, f: Function, elements: Any, threads: int, kind: type[Exception]) -> tuple[int, list[str]]:
+        """Return how many results came before the failure, and what was noted in it."""
+        found = 0
+        try:
+            for _ in f.map(elements, threads):
+                found += 1
+        except kind as error:
+            self.assertEqual(thread_names(), set())
+            return found, error.__notes__
+        raise AssertionError("nothing was raised")
+
+    def test_the_element_is_named(self) -> None:
+        python = function([self.x], fail_if_negative(self.x), mode=NATIVE)
+        for threads in (1, 2, 4):
+            for place in (0, 1, 57, 199):
+                elements: list[Any] = [float(k) for k in range(200)]
+                elements[place] = -1.0
+                found, notes = self.failure(python, elements, threads, ZeroDivisionError)
+                self.assertEqual(found, place)
+                self.assertIn(f"element {place} of", notes[-1])
+                elements[place] = "text"
+                found, notes = self.failure(self.native, elements, threads, TypeError)
+                self.assertEqual(found, place)
+                self.assertIn(f"element {place} of", notes[-1])
+
+    def test_lengths_that_do_not_fit(self) -> None:
+        x, y = vector("x"), vector("y")
+        f = function([x, y], nadd(x, y), mode=NATIVE)
+        elements = [(np.ones(3), np.ones(3 if k != 70 else 4)) for k in range(100)]
+        for threads in (1, 2):
+            found, notes = self.failure(f, elements, threads, ValueError)
+            self.assertEqual(found, 70)
+            self.assertIn("element 70 of", notes[-1])
+        # The function goes on as if nothing had been.
+        np.testing.assert_array_equal(list(f.map(elements[:70], 2)), np.full((70, 3), 2.0))
+
+    def test_wrong_numbers_of_arguments(self) -> None:
+        cases: list[Any] = [(1.0, 2.0), (), [], {"z": 1.0}]
+        for threads in (1, 2):
+            for wrong in cases:
+                found, notes = self.failure(self.native, [1.0, 2.0, wrong, 3.0], threads, TypeError)
+                self.assertEqual(found, 2)
+                self.assertIn("element 2 of", notes[-1])
+
+    def test_an_error_of_the_iterable_comes_after_the_results(self) -> None:
+        def some() -> Iterator[float]:
+            yield 1.0
+            yield 2.0
+            raise LookupError("no more")
+
+        for threads in (1, 2):
+            results = self.native.map(some(), threads)
+            self.assertEqual((float(next(results)), float(next(results))), (2.0, 4.0))
+            with self.assertRaisesRegex(LookupError, "no more"):
+                next(results)
+
+    def test_bad_numbers_and_elements(self) -> None:
+        for bad in (0, -1, True, 1.5, "2"):
+            with self.assertRaisesRegex(ValueError, "threads is a number"):
+                self.native.map([1.0], bad)  # type: ignore[arg-type]
+            with self.assertRaisesRegex(ValueError, "ahead is a number"):
+                self.native.map([1.0], 2, ahead=bad)  # type: ignore[arg-type]
+        for nothing in (3, "text", {"x": 1.0}, None):
+            with self.assertRaisesRegex(TypeError, "elements is an iterable of arguments"):
+                self.native.map(nothing, 2)  # type: ignore[arg-type]
+
+    def test_a_machine_runs_one_batch_at_a_time(self) -> None:
+        x = vector("x")
+        f = function([x], nexp(x), mode=NATIVE)
+        machine, seen = f.machine.view.again(), list[str]()  # type: ignore[attr-defined]
+
+        def try_it() -> None:
+            while "stop" not in seen:
+                try:
+                    machine(np.ones(2))
+                except RuntimeError as error:
+                    seen.append(str(error))
+
+        thread = threading.Thread(target=try_it)
+        thread.start()
+        while not seen:
+            found, error = machine.run_batch([(np.zeros(20_000),)] * 50)
+            self.assertEqual((len(found), error), (50, None))
+        seen.append("stop")
+        thread.join()
+        self.assertIn("each thread needs one of its own", seen[0])
+
+    def test_run_batch_refuses_what_is_no_list_of_tuples(self) -> None:
+        machine: Any = self.native.machine
+        with self.assertRaisesRegex(TypeError, "list of tuples"):
+            machine.run_batch(((1.0,),))
+        for linker in ("native", "updates"):
+            total = shared(0.0, name="total")
+            updates = {total: nadd(total, self.x)} if linker == "updates" else {}
+            machine = function([self.x], nadd(self.x, self.x), updates=updates, mode=NATIVE).machine
+            found, error = machine.run_batch([(1.0,), (2.0, 3.0), (4.0,)])
+            self.assertEqual([float(v) for v in found], [2.0])
+            self.assertIn("tuples of 1 values", str(error))
+
+
+class TestUpdates(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x = scalar("x")
+        self.total = shared(0.0, name="total")
+
+    def test_calls_with_updates_come_one_after_another(self) -> None:
+        names: set[str] = set()
+
+        def where(value: Any) -> Any:
+            names.add(threading.current_thread().name)
+            return value
+
+        new = add(self.total, Pointwise("where", where)(self.x))
+        f = function([self.x], self.total, updates={self.total: new}, mode=NATIVE)
+        self.assertEqual([float(v) for v in f.map([1.0, 2.0, 3.0, 4.0], 3)], [0.0, 1.0, 3.0, 6.0])
+        self.assertEqual(names, {threading.current_thread().name})
+
+    def test_in_any_order_none_is_lost(self) -> None:
+        def pause(value: Any) -> Any:
+            time.sleep(1e-4)
+            return value
+
+        other = shared(0.0, name="other")
+        new = add(Pointwise("pause", pause)(self.total), self.x)
+        f = function([self.x], [], updates={self.total: new, other: nadd(other, self.x)}, mode=NATIVE)
+        g = function([self.x], [], updates={other: nadd(other, self.x)}, mode=NATIVE)
+        thread = threading.Thread(target=lambda: list(g.map([1.0] * 300, 2, in_order=False)))
+        thread.start()
+        self.assertEqual(list(f.map([1.0] * 300, 4, in_order=False)), [[]] * 300)
+        thread.join()
+        self.assertEqual((float(self.total.get_value()), float(other.get_value())), (300.0, 600.0))
