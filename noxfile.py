@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: demo, bench, docs, release, export, stress, attack, fuzz, sanitize.
+"""Sessions beyond the tests: demo, bench, docs, release, export, threads, stress, attack, fuzz, sanitize.
 
 `nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
 """
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent
 #: Names of all layers, in the order in which they build on each other.
 ALL_LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
 DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
-PEERS = ("jax>=0.4.35", "pytensor>=2.26")
+PEERS = ("jax>=0.4.35", "pytensor>=2.26", "casadi>=3.6.5")
 
 
 def python_of(session: nox.Session) -> str:
@@ -141,11 +141,42 @@ def stress(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Compare random graphs: as written in Python, compiled, and in NumPy; options after `--` are the fuzzer's."""
+    """Compare random graphs: as written in Python, compiled, and in NumPy; options after `--` are the fuzzer's.
+
+    `-- --exported --graphs 2000` compares them with exported C instead.
+    """
     python = python_of(session)
     install_layer(session, "testing", python, "--test")
     options = session.posargs or ["--graphs", "200000", "--processes", "2"]
     session.run(python, "-m", "theano_testing.fuzz", *options, external=True)
+
+
+#: What several threads of one process cannot do at once, by layer; words of pytest's `-k`, with the reason.
+ALONE: dict[str, dict[str, str]] = {}
+
+
+@nox.session
+def threads(session: nox.Session) -> None:
+    """Run each test of graph and linker-c in four threads at once, with pytest-run-parallel.
+
+    Options after `--` are layers.
+    """
+    python = python_of(session)
+    install_layer(session, "testing", python, "--test", "--with=pytest>=8", "--with=pytest-run-parallel>=0.7")
+    for layer in session.posargs or ("graph", "linker-c"):
+        folder = ROOT / "packages" / layer / "tests"
+        words = " and ".join(f"not {name}" for name in ALONE.get(layer, {}))
+        command = [
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--parallel-threads=4",
+            "--import-mode=append",
+        ]
+        session.run(*command, "-k", words, str(folder), external=True, env={"PYTHONPATH": str(folder)})
 
 
 #: The tests of what attacks have found, by package; docs/hardening.md says which case each of them is for.

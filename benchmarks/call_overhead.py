@@ -89,7 +89,7 @@ def _vectors(options: Options) -> Row:
         "pytensor (c)": _pytensor_vectors(x, y, "CVM"),
         "numpy": partial(_small, numpy, x, y),
     }
-    return Row("five small nodes on vectors of 10", compare(contenders, options), limit=1.2e-6)
+    return Row("five small nodes on vectors of 10", compare(contenders, options), limit=0.25e-6)
 
 
 def _jax_vectors(x: Any, y: Any) -> Callable[[], object] | None:

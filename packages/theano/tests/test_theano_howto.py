@@ -127,6 +127,9 @@ class TestHowTo(unittest.TestCase):
     def test_parallel(self) -> None:
         self.run_page("parallel.md")
 
+    def test_distributed(self) -> None:
+        self.run_page("distributed.md")
+
     def test_each_layer_is_used_without_those_above(self) -> None:
         found = blocks("one_layer.md")
         programs = [text for language, text in found if language == "python"]

@@ -132,6 +132,7 @@ p = _os.path.dirname(rpath)
 if TYPE_CHECKING:
     from . import (
         assert_op as assert_op,
+        distributed as distributed,
         export as export,
         gpuarray as gpuarray,
         graph as graph,
@@ -145,7 +146,7 @@ else:
         __name__,
         __package__,
         {
-            ".": "assert_op export gpuarray graph pathparse tests",
+            ".": "assert_op distributed export gpuarray graph pathparse tests",
             ".export": "export_c",
             ".gof": "opt toolbox utils OpenMPOp object2",
         },
