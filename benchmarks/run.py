@@ -32,7 +32,7 @@ BENCHMARKS = (
     "chain",
     "small_programs",
     "compile_time",
-    "kept_functions",
+    "function_cache",
     "random_numbers",
     "memory",
     "import_time",

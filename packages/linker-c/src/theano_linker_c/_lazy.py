@@ -73,6 +73,6 @@ def exporting() -> Any:
 
 
 @cache
-def kept_functions() -> Any:
+def cached_functions() -> Any:
     """Return what looks for functions on disk; not all programs have such."""
-    return importlib.import_module("._function._kept._use", __package__)
+    return importlib.import_module("._function._cached._use", __package__)

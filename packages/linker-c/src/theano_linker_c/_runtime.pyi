@@ -12,7 +12,7 @@ class Machine:
     buffer_limit: int
     buffered_bytes: int
     view: Any
-    quiet: bool
+    nogil: bool
     program: Any
     thunks: list[Any]
     nodes: list[Any]

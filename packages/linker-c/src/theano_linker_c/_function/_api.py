@@ -17,12 +17,12 @@ from theano_graph import (
     current_origin,
 )
 
-from .._lazy import kept_functions
+from .._lazy import cached_functions
 from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
+from ._cached._gate import is_cacheable
 from ._calling._callable import Function
-from ._kept._gate import is_kept
 from ._making._maker import FunctionMaker
 from ._progress import Build
 from ._signature._collect import Signature, as_unused_choice, check_related, check_used, collect
@@ -116,8 +116,10 @@ def function(
         check_used(signature, fgraph, unused)
         if not accept_inplace:
             check_no_inplace(fgraph, where)
-        kept = kept_functions().KeptFunction(signature, fgraph, chosen) if is_kept(chosen, accept_inplace) else None
-        found = None if kept is None else kept.find(signature, fgraph, Function)
+        cached = None
+        if is_cacheable(chosen, accept_inplace):
+            cached = cached_functions().CachedFunction(signature, fgraph, chosen)
+        found = None if cached is None else cached.find(signature, fgraph, Function)
         maker = found or FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
         containers = maker.containers()
         if found is None:
@@ -126,8 +128,8 @@ def function(
                 maker.optimize()
         build.phase = f"making and compiling code for {_nodes(maker.fgraph)}"
         fn = Function(maker, containers, stats)
-        if kept is not None and found is None:
-            kept.keep(fn)
+        if cached is not None and found is None:
+            cached.store(fn)
     if stats is not None:
         stats.add_graph(maker.fgraph, maker.profile)
         stats.compile_time += perf_counter() - begin

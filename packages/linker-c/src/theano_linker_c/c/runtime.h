@@ -70,7 +70,7 @@ static inline void guard_give(void) {}
 enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISMATCH = -2 };
 
 /* Numbers of instructions, in their order in instructions.def. */
-#define INSTRUCTION(name, shows, checked, quiet) CODE_##name,
+#define INSTRUCTION(name, shows, checked, nogil) CODE_##name,
 enum {
 #include "instructions.def"
     CODE_COUNT
@@ -161,7 +161,7 @@ struct Machine {
     Capture **captures;      /* for each instruction that begins a run: what is known of it; NULL: none */
     Capture *open;           /* the one that is being made */
     int calls;               /* before runs are looked for */
-    signed char *barred;     /* for each instruction, whether it is in no run */
+    signed char *excluded;     /* for each instruction, whether it is in no run */
     int *slots, *released;   /* for each register: in the run that is captured; the instruction that releases it */
     signed char *is_fixed;   /* for each register: whether its contents are the same in all calls */
     npy_intp captured_bytes; /* of arrays that captures keep */
@@ -213,12 +213,12 @@ PyObject *shared_code(void);
 
 /* Plans of instructions: each parses its payload (a tuple made by a kernel in Python, or by _machines/_native.py) and
  * returns 0, or -1 with an exception. */
-#define INSTRUCTION(name, shows, checked, quiet) int name##_prepare(Machine *m, Instruction *in, PyObject *payload);
+#define INSTRUCTION(name, shows, checked, nogil) int name##_prepare(Machine *m, Instruction *in, PyObject *payload);
 #include "instructions.def"
 #undef INSTRUCTION
 const int *elementwise_kernel(const Instruction *in, elementwise_fn *fn, double *cost);
 int shows_operands(int code);
-int is_quiet(int code);
+int is_nogil(int code);
 PyObject *instruction_names(void);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
@@ -306,7 +306,7 @@ void frame_end(Machine *m, Frame *f, Frame *extra);
 
 /* batch.c */
 enum { KEPT_VIEW = -2 }; /* the register holds a view that serves again in the next call of a batch */
-int machine_is_quiet(const Machine *m);
+int machine_is_nogil(const Machine *m);
 PyObject *machine_run_batch(PyObject *self, PyObject *calls);
 PyArrayObject *view_make(Machine *m, Frame *f, int reg, PyArrayObject *array, int ndim, const npy_intp *shape,
                          const npy_intp *strides, char *data);

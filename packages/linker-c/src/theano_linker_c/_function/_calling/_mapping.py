@@ -239,7 +239,7 @@ def own_machine(machine: Machine, spare: list[Any], threads: int) -> Any | None:
         return spare.pop()
     except IndexError:
         again = getattr(machine, "again", None)
-    if again is None or not getattr(machine, "quiet", False):
+    if again is None or not getattr(machine, "nogil", False):
         return None
     made = again()
     made.buffer_limit = BUFFER_LIMIT // threads

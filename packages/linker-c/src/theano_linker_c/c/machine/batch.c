@@ -32,7 +32,7 @@ typedef struct {
 } Calls;
 
 /* Whether calls may run without the GIL: no code but the runtime's own sees the arrays, and nothing is stored. */
-int machine_is_quiet(const Machine *m) {
+int machine_is_nogil(const Machine *m) {
     if (m->n_updates > 0 || m->n_locks > 0 || m->n_overwrite > 0 || m->schedule != NULL || m->profile != NULL ||
         m->retained != NULL)
         return 0;
@@ -266,7 +266,7 @@ static int run_instructions(Machine *m, Frame *f) {
                 continue;
             }
         }
-        if (!is_quiet(in->code) || m->open != NULL)
+        if (!is_nogil(in->code) || m->open != NULL)
             gil_take();
         int status = in->run(m, f, in);
         if (status != RUN_DONE) {
@@ -415,7 +415,7 @@ static PyObject *run_batch(Machine *m, PyObject *calls) {
     if ((calls = PyList_GetSlice(calls, 0, PyList_GET_SIZE(calls))) == NULL)
         return NULL;
     found = PyList_New(0);
-    int alone = found != NULL && !m->frame.busy && machine_is_quiet(m) && (m->batches != NULL || batches_setup(m) == 0);
+    int alone = found != NULL && !m->frame.busy && machine_is_nogil(m) && (m->batches != NULL || batches_setup(m) == 0);
     if (alone) {
         Calls c = {.m = m, .f = &m->frame};
         c.f->busy = m->in_batch = 1;

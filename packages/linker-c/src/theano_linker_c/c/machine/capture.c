@@ -363,7 +363,7 @@ void captures_after(Machine *m, Frame *f, int position) {
             }
     }
     if (c->failed) {
-        m->barred[position] = 1;
+        m->excluded[position] = 1;
         c->n_failed++;
     }
     if (position + 1 == c->end)

@@ -121,7 +121,7 @@ static int replay(Machine *m, Frame *f, Capture *c) {
 static void missed(Machine *m, Capture *c, int guard) {
     c->misses++;
     if (guard >= 0 && c->misses > FAILED_GUARDS) {
-        m->barred[guard] = 1;
+        m->excluded[guard] = 1;
         captures_split(m, c);
     } else if (c->misses > MISSES) {
         int again = c->made < MOST_MADE;

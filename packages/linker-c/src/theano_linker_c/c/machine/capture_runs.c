@@ -10,7 +10,7 @@ int is_view(int code) {
 /* Whether what an instruction does follows from the shapes of its operands, and from contents that can be guarded. */
 static int may_capture(const Machine *m, int position) {
     const Instruction *in = &m->instructions[position];
-    if (m->barred[position])
+    if (m->excluded[position])
         return 0;
     switch (in->code) {
     case CODE_elementwise: return elementwise_captures(in);
@@ -154,12 +154,12 @@ static void find_runs(Machine *m, int begin, int limit) {
 
 static void tables_free(Machine *m) {
     PyMem_Free(m->captures);
-    PyMem_Free(m->barred);
+    PyMem_Free(m->excluded);
     PyMem_Free(m->slots);
     PyMem_Free(m->is_fixed);
     PyMem_Free(m->released);
     m->captures = NULL;
-    m->barred = NULL;
+    m->excluded = NULL;
     m->slots = m->released = NULL;
     m->is_fixed = NULL;
 }
@@ -168,11 +168,11 @@ static void tables_free(Machine *m) {
 void captures_setup(Machine *m) {
     int n = m->n_instructions, registers = m->n_registers;
     m->captures = PyMem_Calloc(n + 1, sizeof *m->captures);
-    m->barred = PyMem_Calloc(n + 1, sizeof *m->barred);
+    m->excluded = PyMem_Calloc(n + 1, sizeof *m->excluded);
     m->slots = PyMem_Calloc(registers + 1, sizeof *m->slots);
     m->released = PyMem_Calloc(registers + 1, sizeof *m->released);
     m->is_fixed = PyMem_Calloc(registers + 1, sizeof *m->is_fixed);
-    if (m->captures == NULL || m->barred == NULL || m->slots == NULL || m->released == NULL || m->is_fixed == NULL) {
+    if (m->captures == NULL || m->excluded == NULL || m->slots == NULL || m->released == NULL || m->is_fixed == NULL) {
         tables_free(m);
         return;
     }
@@ -188,7 +188,7 @@ void captures_setup(Machine *m) {
     find_runs(m, 0, n);
 }
 
-/* Part a run where instructions have been barred. The capture is freed. */
+/* Part a run where instructions have been excluded. The capture is freed. */
 void captures_split(Machine *m, Capture *c) {
     int begin = c->begin, end = c->end;
     m->captures[begin] = NULL;

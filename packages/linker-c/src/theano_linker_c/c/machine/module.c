@@ -87,13 +87,13 @@ static PyMemberDef machine_members[] = {
     {"buffered_bytes", T_PYSSIZET, offsetof(Machine, buffered_bytes), READONLY, "Bytes kept now."},
     {NULL, 0, 0, 0, NULL}};
 
-static PyObject *machine_get_quiet(PyObject *self, void *unused) {
+static PyObject *machine_get_nogil(PyObject *self, void *unused) {
     (void)unused;
-    return PyBool_FromLong(machine_is_quiet((Machine *)self));
+    return PyBool_FromLong(machine_is_nogil((Machine *)self));
 }
 
 static PyGetSetDef machine_properties[] = {
-    {"quiet", machine_get_quiet, NULL, "Whether batches of calls run without the GIL.", NULL},
+    {"nogil", machine_get_nogil, NULL, "Whether batches of calls run without the GIL.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 /* Attributes that the machine itself does not have are those of its view. */

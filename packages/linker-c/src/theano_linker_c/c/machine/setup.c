@@ -53,10 +53,10 @@ static int valid_registers(const Machine *m, const int *registers, int count) {
 typedef struct {
     const char *name;
     int (*prepare)(Machine *, Instruction *, PyObject *);
-    int shows, checked, quiet;
+    int shows, checked, nogil;
 } InstructionKind;
 
-#define INSTRUCTION(name, shows, checked, quiet) {#name, name##_prepare, shows, checked, quiet},
+#define INSTRUCTION(name, shows, checked, nogil) {#name, name##_prepare, shows, checked, nogil},
 static const InstructionKind kinds[CODE_COUNT] = {
 #include "instructions.def"
 };
@@ -66,7 +66,7 @@ static const InstructionKind kinds[CODE_COUNT] = {
 int shows_operands(int code) { return kinds[code].shows; }
 
 /* Whether an instruction may be run without the GIL. */
-int is_quiet(int code) { return kinds[code].quiet; }
+int is_nogil(int code) { return kinds[code].nogil; }
 
 /* Name -> (number, whether results are looked at), for Python. */
 PyObject *instruction_names(void) {

@@ -12,7 +12,7 @@ from theano_graph import Origin
 from ._key import Given
 
 
-class NotKeptError(Exception):
+class NotCachedError(Exception):
     """A function holds something that no other process can make of the graph as it is given there."""
 
 
@@ -40,7 +40,7 @@ class _Pickler(pickle.Pickler):
         # Rewriting makes nodes that stand for no others: they belong to the line that asked for the function.
         caller = self._origins[-1]
         if caller is None or caller.frames[0] not in obj.frames:
-            raise NotKeptError(f"a node was made at {obj}, where none of the given graph was")
+            raise NotCachedError(f"a node was made at {obj}, where none of the given graph was")
         return 0, len(self._origins) - 1
 
 
@@ -58,16 +58,16 @@ def dump(value: Any, given: Given) -> bytes:
 
     Raises
     ------
-    NotKeptError
+    NotCachedError
         If the value holds something that only this process has.
     """
     file = io.BytesIO()
     try:
         _Pickler(file, given).dump(value)
-    except NotKeptError:
+    except NotCachedError:
         raise
     except Exception as error:  # whatever objects of users raise
-        raise NotKeptError(str(error)) from error
+        raise NotCachedError(str(error)) from error
     return file.getvalue()
 
 

@@ -18,10 +18,10 @@ from .._making._source import SourceGraph
 from .._signature._collect import Signature
 from ._entry import Entry, restore_graph, restore_program, write_entry
 from ._key import FunctionKey
-from ._pickles import NotKeptError, load
+from ._pickles import NotCachedError, load
 
 
-class KeptFunction:
+class CachedFunction:
     """One function that may be on disk.
 
     Parameters
@@ -64,7 +64,7 @@ class KeptFunction:
         maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present)
         return maker
 
-    def keep(self, function: Any) -> None:
+    def store(self, function: Any) -> None:
         """Put a function that has just been built on disk, if another process can do with it what this one does."""
         if self._key is None or self._reports != number_of_reports():
             return
@@ -74,5 +74,5 @@ class KeptFunction:
         try:
             data = write_entry(function.maker, function.machine.program, self._key.given)
             library.cache(self._options).store_function(name, data)
-        except (NotKeptError, GraphError, OSError):
+        except (NotCachedError, GraphError, OSError):
             return

@@ -1,4 +1,4 @@
-"""What is kept of a function: its rewritten graph, and its program with the names of its kernels."""
+"""What is stored of a function: its rewritten graph, and its program with the names of its kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...targets import Target
 from .._making._link import Wiring
 from .._making._maker import FunctionMaker
 from ._key import Given
-from ._pickles import NotKeptError, dump
+from ._pickles import NotCachedError, dump
 
 #: Forms that are made again for the node: a thunk of the op's own, or a choice between inputs.
 _AGAIN = "again"
@@ -31,7 +31,7 @@ KernelEntry = tuple[Kernel, str | None]
 
 @record
 class Entry:
-    """What is kept of a function.
+    """What is stored of a function.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given) -> bytes:
 
     Raises
     ------
-    NotKeptError
+    NotCachedError
         If there is something in it that another process could not take over.
     GraphError
         If the graph cannot be written as columns.
@@ -124,12 +124,12 @@ class _Forms:
         if isinstance(form, (OwnThunk, Branch)):
             return _AGAIN
         if not isinstance(form, KernelForm):
-            raise NotKeptError("an op has C code of its own")
+            raise NotCachedError("an op has C code of its own")
         code = form.code
         if code is None:
             return form.kernel, None
         if not isinstance(code, LoadedKernel):
-            raise NotKeptError("a target keeps machine code of its own")
+            raise NotCachedError("a target keeps machine code of its own")
         if code.linkage is not None:
             self.linkages[code.symbol] = code.linkage
             return form.kernel, code.symbol
@@ -149,7 +149,7 @@ def _features(fgraph: FunctionGraph, numbers: Mapping[Variable, int]) -> list[tu
         elif kind is ReplaceValidate:
             found.append(("validate", None))
         elif not getattr(feature, "only_remembers", False):
-            raise NotKeptError(f"the graph has a feature of the class {kind.__qualname__}")
+            raise NotCachedError(f"the graph has a feature of the class {kind.__qualname__}")
     return found
 
 

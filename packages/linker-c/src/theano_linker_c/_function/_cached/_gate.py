@@ -1,4 +1,4 @@
-"""Which functions are kept on disk at all; what does the work is loaded when there is one."""
+"""Which functions can be cached on disk at all; what does the work is loaded when there is one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...targets import PYTHON, C
 _LINKERS = (Linker, VM_Linker, OpWiseCLinker, CLinker, PerformLinker)
 
 
-def is_kept(mode: Mode, accept_inplace: bool) -> bool:
-    """Tell whether functions of a mode are kept: not those that somebody looks at while they are built."""
+def is_cacheable(mode: Mode, accept_inplace: bool) -> bool:
+    """Tell whether functions of a mode can be cached: not those that somebody looks at while they are built."""
     linker = mode.linker
     return bool(
         config.function_cache

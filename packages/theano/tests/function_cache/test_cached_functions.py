@@ -1,4 +1,4 @@
-"""Functions that are kept on disk, tested in a process of its own.
+"""Functions that are cached on disk, tested in a process of its own.
 
 What other tests have registered in this one (rewrites that are closures, say) would count as missing keys.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 
 
-class KeptFunctions(unittest.TestCase):
+class CachedFunctions(unittest.TestCase):
     def test_all_cases(self) -> None:
-        command = [sys.executable, "-m", "nose2", "-s", TESTS.name, "function_cache.kept_functions"]
+        command = [sys.executable, "-m", "nose2", "-s", TESTS.name, "function_cache.cached_functions"]
         done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         ran = re.search(r"Ran (\d+) tests", done.stderr)

@@ -1,4 +1,4 @@
-"""How long `theano.function` takes in a second process, with and without functions that are kept on disk.
+"""How long `theano.function` takes in a second process, with and without functions that are cached on disk.
 
 Each process has made a trivial function before (`started`); what is counted is the call of `theano.function` alone, in
 seconds of the processor, so that the disk and other processes count less. The functions are one of 200 nodes
