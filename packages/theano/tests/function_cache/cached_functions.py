@@ -1,4 +1,4 @@
-"""Functions that are cached on disk: found where all is the same, built where anything differs, alike in all they do."""
+"""Functions cached on disk: found where all is the same, built where anything differs, alike in all they do."""
 
 from __future__ import annotations
 
