@@ -67,7 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "purge":
         return _purge(options.directory)
     try:
-        return _work(given, options)
+        status = _work(given, options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever reads the list has seen enough, as `head` has; nothing more can be written at the end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         return _failed(options.directory, error)
 

@@ -48,6 +48,16 @@ class TestCommand(CacheTestCase):
             self.assertIn(path.name[:12], text)
         self.assertRegex(text, r"2 kernels(.|\n)*2 compiled objects: in all \d+\.\d KiB, at most 512.0 MiB")
 
+    def test_list_that_is_read_in_part(self) -> None:
+        """As `theano-cache list | head -1` does."""
+        self.build(sc.exp)
+        worker = start(_RUN, "list", flags=f"compiledir={self.path},cxx=gcc")
+        assert worker.stdout is not None and worker.stderr is not None
+        worker.stdout.close()
+        self.assertEqual(worker.stderr.read(), b"")
+        worker.stderr.close()
+        self.assertEqual(worker.wait(timeout=60), 0)
+
     def test_clear(self) -> None:
         self.build(sc.exp)
         os.makedirs(os.path.join(self.path, "locks"), exist_ok=True)

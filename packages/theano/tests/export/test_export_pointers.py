@@ -76,13 +76,33 @@ class TestNumbers(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "another kind of number"):
             f.c_pointer("int(double)")
 
+    def test_ranges(self) -> None:
+        """Integers are not cut off, neither on their way in nor out."""
+        i, k = T.lscalar("i"), T.iscalar("k")
+        for variable, text in (
+            (i, "int(int)"),
+            (i, "int64_t(uint64_t)"),
+            (k, "int64_t(int64_t)"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "another range"):
+                theano.function([variable], variable * 2).c_pointer(text)
+        self.assertEqual(theano.function([i], i * 2).c_pointer("int64_t(int)")(2**30), 2**31)
+
     def test_wrong_signatures(self) -> None:
         """What does not fit is refused, with the signature that does."""
         f = theano.function([self.x, self.y], self.x * self.y)
         for text in ("double(double)", "void(double, double)", "double(double, double, double)", "double(double *)"):
             with self.assertRaisesRegex(ValueError, r"does not fit[^|]*double\(double, double\)"):
                 f.c_pointer(text)
-        for text in ("double", "double(complex)", "double *(double)", "double(struct x)", "double(double **)", "(int)"):
+        for text in (
+            "double",
+            "double(complex)",
+            "double *(double)",
+            "double(struct x)",
+            "double(double **)",
+            "(int)",
+            3,
+        ):
             with self.assertRaisesRegex(ValueError, "signature"):
                 f.c_pointer(text)
 

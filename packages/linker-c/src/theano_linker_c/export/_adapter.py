@@ -247,6 +247,9 @@ class _Adapter:
         wrong = not source or not target or "float16" in (source, target)
         if wrong or not np.can_cast(source, target, "same_kind"):
             raise self._misfit(f"{parameter.described()} is passed as another kind of number")
+        # Floats are rounded, which the signature tells; integers would lose their leading bits.
+        if np.dtype(target).kind in "iu" and not np.can_cast(source, target, "safe"):
+            raise self._misfit(f"{parameter.described()} is passed as a number with another range")
 
     def _misfit(self, why: str) -> ValueError:
         inputs = ", ".join(p.described() for p in self.body.arguments)

@@ -13,6 +13,7 @@ from .._function import Function
 from ._body import write_body
 from ._casadi import casadi_files
 from ._files import as_json, description, embeds, header_text, source_text, state_bytes
+from ._interface import check_function, check_shapes
 from ._words import is_taken
 
 __all__ = ["ExportedFunction", "export_c"]
@@ -76,9 +77,12 @@ def export_c(
     Raises
     ------
     NoStraightForm
-        If an operation has no form in C; the message names it, and the line that made it.
-    ValueError
-        If the last part of `path` is no name in C, or a shape does not fit.
+        If an operation has no form in C; the message names it, and the line that made it. It is a `TypeError`.
+    TypeError, ValueError
+        If `fn` is no compiled function, the last part of `path` is no name in C, a shape does not fit, or
+        `derivatives` is given without `abi`.
+    FileNotFoundError
+        If the folder of `path` is not there.
 
     Examples
     --------
@@ -90,7 +94,8 @@ def export_c(
     >>> [os.path.basename(file) for file in made.files]
     ['model.c', 'model.h', 'model.json']
     """
-    stem = os.fspath(path)
+    check_function(fn, "export_c")
+    stem, given = os.fspath(path), check_shapes(shapes)
     name = os.path.basename(stem)
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(
@@ -100,9 +105,19 @@ def export_c(
         raise ValueError(
             compose(f"export_c: `{name}` means something else in C already", mend="use another path, like `my_model`")
         )
+    folder = os.path.dirname(stem)
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(compose(f"export_c: there is no folder {folder!r}", mend="make it before"))
     if abi is not None:
-        return _for_other_program(fn, stem, name, shapes or {}, abi, derivatives)
-    body = write_body(fn, name, shapes or {}, static)
+        return _for_other_program(fn, stem, name, given, abi, derivatives)
+    if derivatives != 1:
+        raise ValueError(
+            compose(
+                f"export_c: derivatives={derivatives!r} is for abi='casadi'",
+                mend="export a function of what theano.grad gives, or use abi='casadi'",
+            )
+        )
+    body = write_body(fn, name, given, "static=True" if static else None)
     found = description(body, name)
     texts = {
         f"{stem}.c": source_text(body, name).encode(),

@@ -71,7 +71,7 @@ class Body:
 
 
 def write_body(
-    fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], static: bool, frozen: bool = False
+    fn: Function, name: str, shapes: Mapping[Any, Sequence[int]], static: str | None, frozen: bool = False
 ) -> Body:
     """Write the statements of a compiled function.
 
@@ -82,8 +82,8 @@ def write_body(
         That of the function in C.
     shapes : mapping
         Shapes of inputs, by variable or name.
-    static : bool
-        Whether it is an error that a length is not known.
+    static : str, optional
+        What asks for known lengths: it is an error that one is not.
     frozen : bool
         Whether shared variables are constants, with their present values. For functions that update none.
     """
@@ -111,7 +111,7 @@ class _Writer:
             lazy=False,
         )
 
-    def write(self, static: bool) -> Body:
+    def write(self, static: str | None) -> Body:
         """Write everything."""
         arguments = [self._argument(i, p.register, p.variable) for i, p in enumerate(self.program.inputs)]
         cells = {id(cell): register for register, cell in self.program.cells}
@@ -126,8 +126,8 @@ class _Writer:
                 spec_of(item.variable, "shared variable")
                 self.arrays[register] = self.block.constant(cell[0].copy())
         self._check_given(arguments)
-        if static:
-            self._refuse_unknown(arguments)
+        if static is not None:
+            self._refuse_unknown(arguments, static)
         results = self._results(cells)
         for _, cell in self.program.updates:
             if id(cell) not in cells:
@@ -179,14 +179,14 @@ class _Writer:
                 names = ", ".join(f"`{argument.label}`" for argument in arguments)
                 raise ValueError(compose(f"shapes: `{key}` is no input", mend=f"name one of {names}"))
 
-    def _refuse_unknown(self, arguments: Sequence[Parameter]) -> None:
+    def _refuse_unknown(self, arguments: Sequence[Parameter], static: str) -> None:
         unknown = [argument.described() for argument in arguments if not argument.fixed]
         if unknown:
             raise NoStraightForm(
                 compose(
-                    "static=True: the lengths of some inputs are not known",
+                    f"{static}: the lengths of some inputs are not known",
                     where=unknown,
-                    mend="give them by shapes={variable: (lengths, ...)}, or leave out static=True",
+                    mend=f"give them by shapes={{variable: (lengths, ...)}}, or leave out {static}",
                 )
             )
 

@@ -72,7 +72,7 @@ def casadi_files(
         )
     if derivatives not in (0, 1, 2):
         raise ValueError(compose(f"derivatives={derivatives!r} is not 0, 1 or 2", mend="use one of these"))
-    body = write_body(fn, f"{name}_values", shapes, static=True, frozen=True)
+    body = write_body(fn, f"{name}_values", shapes, static="abi='casadi'", frozen=True)
     _check(body)
     level = _Level(
         name,
@@ -130,7 +130,7 @@ def _derived(level: _Level, first: _Level) -> _Level:
     variables = jacobian.fn.maker.inputs
     # Inputs are matched by position: names need not be there, nor be different.
     shapes = {item.variable: [n or 0 for n in p.shape] for item, p in zip(variables, first.body.arguments, strict=True)}
-    body = write_body(jacobian.fn, f"{name}_values", shapes, static=True, frozen=True)
+    body = write_body(jacobian.fn, f"{name}_values", shapes, static="abi='casadi'", frozen=True)
     found = {(present[k][0], i): p for (k, i), p in zip(jacobian.blocks, body.results, strict=True)}
     arguments = [
         Matrix(old.name, old.rows, old.columns, p, old.transposed)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from theano_graph import Variable, compose, record
 
+from .._function import Function
 from .._instructions._data import ArraySpec, array_spec_of
 from .._straight_modules import import_straight_rules
 from ..kernels import memory_type
 from ..straight import NoStraightForm, straight_value
 from ._words import is_taken
 
-__all__ = ["Parameter", "Names", "ExportError", "spec_of", "state_array"]
+__all__ = ["Parameter", "Names", "ExportError", "check_function", "check_shapes", "spec_of", "state_array"]
 
+#: What the type of lengths in C can count.
+_LONGEST = 2**63 - 1
 _GENERATED = re.compile(r"[a-z]+\d+(_\w+)?")
 
 ExportError = NoStraightForm
@@ -148,6 +152,50 @@ def state_array(variable: Variable, value: Any) -> Any:
     return value.copy()
 
 
+def check_function(fn: Any, where: str) -> None:
+    """Refuse what is no compiled function.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(fn, Function):
+        raise TypeError(
+            compose(
+                f"{where}: a compiled function is exported, and an object of type {type(fn).__name__} was given",
+                mend="give what theano.function returns",
+            )
+        )
+
+
+def check_shapes(shapes: Any) -> Mapping[Any, tuple[int, ...]]:
+    """Return the shapes that the caller gives for inputs, with lengths that are integers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are no mapping to tuples of lengths, or lengths of no array.
+    """
+    if shapes is None:
+        return {}
+    if not isinstance(shapes, Mapping):
+        raise TypeError(compose(f"shapes: expected a dict, got {shapes!r}", mend="write {input: (lengths, ...)}"))
+    return {key: _lengths_of(key, shape) for key, shape in shapes.items()}
+
+
+def _lengths_of(key: Any, shape: Any) -> tuple[int, ...]:
+    mend = "a shape is a tuple of integers from 0 on, such as (200, 5)"
+    if not isinstance(shape, Iterable) or isinstance(shape, str | Variable):
+        raise TypeError(compose(f"shapes: {shape!r}, given for `{key}`, is no shape", mend=mend))
+    lengths = tuple(shape)
+    for length in lengths:
+        if isinstance(length, bool | np.bool_) or not isinstance(length, SupportsIndex):
+            raise TypeError(compose(f"shapes: {length!r}, given for `{key}`, is no length", mend=mend))
+        if not 0 <= index(length) <= _LONGEST:
+            raise ValueError(compose(f"shapes: no array has the length {length!r}, given for `{key}`", mend=mend))
+    return tuple(index(length) for length in lengths)
+
+
 def fixed_shape(
     variable: Variable, shape: Sequence[int | None], given: Mapping[Any, Sequence[int]], what: str
 ) -> tuple[int | None, ...]:
@@ -169,4 +217,4 @@ def fixed_shape(
                 mend="give one length for each dimension, 1 where it broadcasts",
             )
         )
-    return tuple(int(length) for length in wanted)
+    return tuple(wanted)

@@ -15,6 +15,7 @@ from ..compiler import MappedCode
 from ..straight import NoStraightForm
 from ._adapter import ENTRY, adapted_text, natural_signature
 from ._body import write_body
+from ._interface import check_shapes
 from ._loading import code_library
 from ._signature import Signature, parse_signature
 
@@ -82,7 +83,7 @@ def c_pointer(
             )
         )
     wanted = None if signature is None else parse_signature(signature)
-    body = write_body(fn, _NAME, shapes or {}, static=False, frozen=True)
+    body = write_body(fn, _NAME, check_shapes(shapes), static=None, frozen=True)
     wanted = natural_signature(body) if wanted is None else wanted
     code = code_library.load(adapted_text(body, _NAME, wanted))
     found: CFunction = _class(wanted)(code.address(ENTRY))

@@ -113,7 +113,7 @@ def parse_signature(text: str) -> Signature:
     >>> str(parse_signature("double(int n, double *xx, void* data)"))
     'double(int, double *, void *)'
     """
-    found = _SHAPE.fullmatch(text)
+    found = _SHAPE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError(
             compose(
