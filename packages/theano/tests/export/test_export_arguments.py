@@ -42,6 +42,7 @@ class TestArguments(unittest.TestCase):
 
     def test_lengths(self) -> None:
         """Lengths are integers from 0 on that C can count, and truth values are none."""
+        length: Any
         for length in (-3, 2**63, np.int64(-1)):
             self.check(ValueError, "no array has the length", self.f, self.path, shapes={self.x: (length,)})
             with self.assertRaisesRegex(ValueError, "no array has the length"):
