@@ -151,7 +151,7 @@ def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable], last_inp
                     waiting.append(owner)
             if len(waiting) == height:
                 break
-            if not last_input_first:
+            if not last_input_first and len(waiting) > height + 1:
                 waiting[height:] = waiting[: height - 1 : -1]
             node = waiting[-1]
     return order
