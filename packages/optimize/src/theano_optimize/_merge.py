@@ -91,11 +91,11 @@ class MergeTable(Feature):
         new: Variable,
         reason: object = None,
     ) -> None:
-        if node.__class__ is not str:
+        if not isinstance(node, str):
             if node in self._key_of:
-                self._forget(node)  # type: ignore[arg-type]
+                self._forget(node)
             if node not in self._pending:
-                self._mark(node)  # type: ignore[arg-type]
+                self._mark(node)
         if old.owner is None and isinstance(old, Constant):
             self._left_constants[old] = None
 

@@ -13,7 +13,7 @@ from .._configuration._config import config
 from .._errors import GraphError, compose, no_op_error
 from ._eval_hook import eval_hook
 from ._html_hook import ShownAsHtml
-from ._node_state import new_arguments, new_node, slot_state, with_same_slots
+from ._node_state import new_apply, new_arguments, new_node, slot_state, with_same_slots
 from ._origin import Origin, current_origin, with_origin
 from ._pickling_hook import pickling_hook
 from ._tags import AutoName, NoParams, Tag, TagOfNode
@@ -461,20 +461,12 @@ class Apply(Node, Generic[OpT, VariableT]):
 
     def _copy_on(self, inputs: list[Any]) -> Apply[OpT, VariableT]:
         """Return a copy with new outputs that has `inputs`, of the same types, in the place of its own."""
-        if self.__class__ is Apply:  # what `with_same_slots` does for most nodes
-            new = Apply.__new__(Apply)
-            new._mark = new._membership = None
-            new.op = self.op
-            new.origin = self.origin
-            new._tag = None if self._tag is None else self._tag.copy()
-        else:
-            new = with_same_slots(self)
-        new.inputs = inputs
-        new.outputs = outputs = []
+        new: Apply[OpT, VariableT] = new_apply(self) if self.__class__ is Apply else with_same_slots(self)
+        new.inputs, new.outputs = inputs, []
         for i, output in enumerate(self.outputs):
             copy = output.clone()
             copy.owner, copy.index = new, i
-            outputs.append(copy)
+            new.outputs.append(copy)
         return new
 
     def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply[OpT, VariableT]:

@@ -177,8 +177,8 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         GraphError
             If the variable is not in this graph.
         """
-        uses = self._clients_of(variable)
-        if isinstance(uses, dict):
+        uses: Any = self._clients_of(variable)
+        if uses.__class__ is dict:
             if len(uses) != 1:
                 return None
             (uses,) = uses

@@ -30,7 +30,7 @@ def is_before(node: Apply, clients: Iterable[Client]) -> bool:
     """Tell whether the positions alone show that a node does not depend on clients, all in one graph with it."""
     position = node._position
     for user, _ in clients:  # noqa: SIM110  # asked at each change, and a generator costs twice as much
-        if user.__class__ is not str and user._position <= position:  # type: ignore[union-attr]
+        if not isinstance(user, str) and user._position <= position:
             return False
     return True
 
