@@ -18,8 +18,10 @@ from theano_graph import (
     Origin,
     Type,
     Variable,
+    begin_origin_from,
     connection_pattern,
     describe,
+    end_origin,
     is_variable,
     origin_from,
 )
@@ -179,6 +181,30 @@ class TestApply(unittest.TestCase):
         self.assertIsNot(copy.outputs[0], node.outputs[0])
         self.assertEqual(node.inputs, [x, x])
 
+    def test_clones_have_scratchpads_and_origins_of_their_own(self) -> None:
+        x, y = names("xy")
+        node = join(x, x).owner
+        node.tag.note, node.outputs[0].tag.note, node.outputs[0].name = "node", "output", "both"
+        for twin in (node.clone(), node.clone_with_new_inputs([y, x])):
+            output = twin.outputs[0]
+            self.assertEqual((twin.op, twin.origin, output.origin), (node.op, node.origin, node.origin))
+            self.assertEqual((output.owner, output.index, output.name), (twin, 0, "both"))
+            self.assertEqual((twin.tag.note, output.tag.note), ("node", "output"))
+            twin.tag.note = "changed"
+            self.assertEqual(node.tag.note, "node")
+
+    def test_clones_of_nodes_of_a_class_of_ones_own_keep_its_attributes(self) -> None:
+        class Noted(Apply):
+            __slots__ = ("note",)
+
+        x = names("x")[0]
+        made = join(x).owner
+        node = Noted(made.op, [x], [NUMBER.make_variable()])
+        node.note = "kept"
+        copy = node.clone()
+        self.assertIsInstance(copy, Noted)
+        self.assertEqual((copy.note, copy.inputs), ("kept", [x]))
+
     def test_clone_with_wrong_number_of_inputs(self) -> None:
         x = names("x")[0]
         with self.assertRaisesRegex(GraphError, "given 1 inputs in place of 2"):
@@ -252,6 +278,18 @@ class TestOrigin(unittest.TestCase):
         self.assertIs(z.origin, y.origin)
         with origin_from(None):
             self.assertNotEqual(join(x).origin.lineno, y.origin.lineno)
+
+    def test_inherited_origin_of_engines(self) -> None:
+        x = names("x")[0]
+        y = join(x)
+        token = begin_origin_from(y.owner)
+        z = join(x)
+        assert token is not None
+        end_origin(token)
+        self.assertIs(z.origin, y.origin)
+        self.assertNotEqual(join(x).origin.lineno, y.origin.lineno)
+        y.owner.origin = None
+        self.assertIsNone(begin_origin_from(y.owner))
 
     def test_survives_pickling(self) -> None:
         y = join(names("x")[0], name="y")

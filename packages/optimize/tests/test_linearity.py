@@ -128,6 +128,20 @@ class TestIndex(unittest.TestCase):
         self.assertTrue(index.any_for(graph([x], exp(neg(x))).apply_nodes))
         self.assertFalse(index.any_for(graph([x], neg(neg(x))).apply_nodes))
 
+    def test_any_for_asks_about_each_op_once(self) -> None:
+        asked: list[Any] = []
+
+        class Asked(RewriterIndex):
+            def for_op(self, op: Any, distance: int = 0) -> Any:
+                asked.append(op)
+                return super().for_op(op, distance)
+
+        x = v = real("x")
+        for _ in range(100):
+            v = neg(add(v, x))
+        self.assertFalse(Asked([node_rewriter([exp])(lambda fgraph, node: None)]).any_for(graph([x], v).apply_nodes))
+        self.assertEqual(asked, [add, neg])
+
     def test_a_phase_that_no_node_concerns_lets_its_clean_up_work(self) -> None:
         x = real("x")
         fgraph = graph([x], add(neg(x), neg(x)))

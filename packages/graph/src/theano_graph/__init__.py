@@ -60,7 +60,9 @@ from ._expression._op import (
 from ._expression._origin import (
     Origin as Origin,
     UserFrame as UserFrame,
+    begin_origin_from as begin_origin_from,
     current_origin as current_origin,
+    end_origin as end_origin,
     origin_from as origin_from,
 )
 from ._expression._rules import (
@@ -296,6 +298,8 @@ __all__ = [
     "op_as_string",
     "ordered_nodes",
     "origin_from",
+    "begin_origin_from",
+    "end_origin",
     "orphans_between",
     "parse_settings",
     "pp",

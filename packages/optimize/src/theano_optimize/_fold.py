@@ -40,7 +40,7 @@ class ConstantFolding(NodeRewriter):
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
         for variable in node.inputs:
-            if not isinstance(variable, Constant):
+            if variable.owner is not None or not isinstance(variable, Constant):
                 return None
         op = node.op
         if op.destroy_map or not call_with_graph(op.do_constant_folding, fgraph, node):

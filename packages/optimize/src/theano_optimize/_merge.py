@@ -76,9 +76,10 @@ class MergeTable(Feature):
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self._destroyers -= bool(node.op.destroy_map)
         self._pending.pop(node, None)
-        self._forget(node)
+        if node in self._key_of:
+            self._forget(node)
         for variable in node.inputs:
-            if isinstance(variable, Constant):
+            if variable.owner is None and isinstance(variable, Constant):
                 self._left_constants[variable] = None
 
     def on_change_input(
@@ -91,9 +92,11 @@ class MergeTable(Feature):
         reason: object = None,
     ) -> None:
         if not isinstance(node, str):
-            self._forget(node)
-            self._mark(node)
-        if isinstance(old, Constant):
+            if node in self._key_of:
+                self._forget(node)
+            if node not in self._pending:
+                self._mark(node)
+        if old.owner is None and isinstance(old, Constant):
             self._left_constants[old] = None
 
     def _mark(self, node: Apply) -> None:
@@ -131,7 +134,11 @@ class MergeTable(Feature):
             profile.visits += 1
             known = self._number_of.get(id(node.op))
             number = self._meet(node.op, profile) if known is None else known[1]
-            merged = self._merge_constants(node, profile)
+            merged: dict[Constant, Constant] = {}
+            for variable in node.inputs:
+                if variable.owner is None and variable not in self._key_of_constant:
+                    merged = self._merge_constants(node, profile)
+                    break
             key = None if number is None else self._key(node, number, merged)
             if merged and (handler is not None or not self._goes(fgraph, node, key, merged)):
                 for old, new in merged.items():
@@ -221,7 +228,12 @@ class MergeTable(Feature):
     def _key(node: Apply, number: int, merged: dict[Constant, Constant]) -> tuple[Any, ...]:
         """Return what nodes have in common that compute the same, with some constants exchanged."""
         inputs = [merged.get(v, v) for v in node.inputs] if merged else node.inputs
-        return (number, *inputs, *[output.type.exact for output in node.outputs], _node_marks(node))
+        outputs = node.outputs
+        if len(outputs) == 1:
+            (output,) = outputs
+            marks = () if node._tag is None and output._tag is None else _node_marks(node)
+            return (number, *inputs, output.type.exact, marks)
+        return (number, *inputs, *[output.type.exact for output in outputs], _node_marks(node))
 
     def _merge_node(
         self,
@@ -232,7 +244,8 @@ class MergeTable(Feature):
         trace: RewriteTrace | None,
         handler: DestroyHandler | None,
     ) -> None:
-        self._forget(node)
+        if node in self._key_of:
+            self._forget(node)
         try:
             kept = self._node_of.setdefault(key, node)
         except TypeError:

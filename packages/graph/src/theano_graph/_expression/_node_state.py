@@ -110,6 +110,17 @@ def with_same_slots(node: NodeT) -> NodeT:
     return new
 
 
+def new_apply(node: Any) -> Any:
+    """Return a copy of a node of the class `Apply` itself, without inputs and outputs: graphs are copied often."""
+    cls = type(node)
+    new = cls.__new__(cls)
+    new._mark = new._membership = None
+    new.op = node.op
+    new.origin = node.origin
+    new._tag = None if node._tag is None else node._tag.copy()
+    return new
+
+
 def new_node(cls: type[NodeT], ancestors: object = None) -> NodeT:
     """Return a node without attributes; pickles put its ancestors before it."""
     node = cls.__new__(cls)

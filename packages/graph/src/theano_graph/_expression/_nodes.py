@@ -13,7 +13,7 @@ from .._configuration._config import config
 from .._errors import GraphError, compose, no_op_error
 from ._eval_hook import eval_hook
 from ._html_hook import ShownAsHtml
-from ._node_state import new_arguments, new_node, slot_state, with_same_slots
+from ._node_state import new_apply, new_arguments, new_node, slot_state, with_same_slots
 from ._origin import Origin, current_origin, with_origin
 from ._pickling_hook import pickling_hook
 from ._tags import AutoName, NoParams, Tag, TagOfNode
@@ -461,11 +461,12 @@ class Apply(Node, Generic[OpT, VariableT]):
 
     def _copy_on(self, inputs: list[Any]) -> Apply[OpT, VariableT]:
         """Return a copy with new outputs that has `inputs`, of the same types, in the place of its own."""
-        new = with_same_slots(self)
-        new.inputs = inputs
-        new.outputs = [output.clone() for output in self.outputs]
-        for i, output in enumerate(new.outputs):
-            output.owner, output.index = new, i
+        new: Apply[OpT, VariableT] = new_apply(self) if self.__class__ is Apply else with_same_slots(self)
+        new.inputs, new.outputs = inputs, []
+        for i, output in enumerate(self.outputs):
+            copy = output.clone()
+            copy.owner, copy.index = new, i
+            new.outputs.append(copy)
         return new
 
     def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply[OpT, VariableT]:
@@ -491,14 +492,6 @@ class Apply(Node, Generic[OpT, VariableT]):
                     mend="pass one for each input of the node, or apply the op anew",
                 )
             )
-        for i, variable in enumerate(inputs):
-            if not isinstance(variable, Variable):
-                raise TypeError(
-                    compose(
-                        f"new input {i} of {self.op} is no variable: {variable!r}",
-                        mend="pass variables; a value becomes one through Type.make_constant",
-                    )
-                )
         new_inputs, remake = self._converted(inputs, strict)
         if remake:
             node: Apply = self.op.make_node(*new_inputs)
@@ -511,15 +504,23 @@ class Apply(Node, Generic[OpT, VariableT]):
                     output.name = old.name
         else:
             node = self._copy_on(new_inputs)
-        node.origin = self.origin
+        origin = node.origin = self.origin
         for output in node.outputs:
-            output.origin = self.origin
+            output.origin = origin
         return node
 
     def _converted(self, inputs: Sequence[Variable], strict: bool) -> tuple[list[Any], bool]:
         """Return `inputs` converted where that is asked for, and whether the op must make a new node of them."""
         new_inputs = list(inputs)
         remake = False
+        for i, new in enumerate(inputs):
+            if not isinstance(new, Variable):
+                raise TypeError(
+                    compose(
+                        f"new input {i} of {self.op} is no variable: {new!r}",
+                        mend="pass variables; a value becomes one through Type.make_constant",
+                    )
+                )
         for i, (current, new) in enumerate(zip(self.inputs, inputs)):  # noqa: B905  # their numbers are equal
             if current is new or current.type is new.type or current.type.exact == new.type.exact:
                 continue

@@ -225,6 +225,15 @@ def begin_origin() -> Token[Origin | None] | None:
     return None if origin is None else _inherited.set(origin)
 
 
+def begin_origin_from(source: HasOrigin) -> Token[Origin | None] | None:
+    """Give what is made until :func:`end_origin` the origin of `source`; None, and no change, where it has none.
+
+    What :func:`origin_from` does, without a context manager: for engines, which do it at each node of a graph.
+    """
+    origin = source.origin
+    return None if origin is None else _inherited.set(origin)
+
+
 def end_origin(token: Token[Origin | None]) -> None:
     """Take back what :func:`begin_origin` did."""
     _inherited.reset(token)

@@ -28,7 +28,7 @@ from ._checks import (
 )
 from ._graph_store import OF_THE_STORE, GraphStore
 from ._journal import Step
-from ._order import before_users, number
+from ._order import before_users, is_before, number
 from ._uses import OUTPUT, Client, Uses, clients_in, is_client, number_of
 from ._views import NodesView, VariablesView
 
@@ -177,8 +177,8 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         GraphError
             If the variable is not in this graph.
         """
-        uses = self._clients_of(variable)
-        if isinstance(uses, dict):
+        uses: Any = self._clients_of(variable)
+        if uses.__class__ is dict:
             if len(uses) != 1:
                 return None
             (uses,) = uses
@@ -352,8 +352,10 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
         self._compact()
         newcomers = self._newcomers(new, reason)
-        if new.owner is not None:  # what has no owner depends on nothing
+        made = new.owner
+        if made is not None:  # what has no owner depends on nothing
             self._number()
+        if made is not None and not (made._membership is self._here and is_before(made, clients)):
             users = {user for user, _ in clients if not isinstance(user, str)}
             if everywhere:
                 users.update(node for node in newcomers if old in node.inputs)

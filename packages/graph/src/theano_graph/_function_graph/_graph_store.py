@@ -169,8 +169,9 @@ class GraphStore(FeatureHost):
             self.outputs[i] = new
         else:
             user.inputs[i] = new
-        was_since = self._remove_client(old, (user, i))
-        self._add_client(new, (user, i), since)
+        client = (user, i)
+        was_since = self._remove_client(old, client)
+        self._add_client(new, client, since)
         self.changes += 1
         if self.derived:
             self.derived.clear()
@@ -257,8 +258,11 @@ class GraphStore(FeatureHost):
             steps.append(step)
             self._take_out(node, self._left)
             for i, parent in enumerate(node.inputs):
-                step.client_since.append(self._remove_client(parent, (node, i)))
-                if not self._uses_of(parent):
+                records, place = self._record(parent)
+                uses, since = without_client(records[place], (node, i))
+                records[place] = uses
+                step.client_since.append(since)
+                if not uses:
                     stack.append(parent)
             done = 0
             try:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from .._errors import CycleError, compose
 from .._expression._nodes import Apply, Variable, describe
 from ._membership import Membership
+from ._uses import Client
 
 #: Distance of neighbours in a fresh numbering: that many halvings of a gap fit before the nodes are numbered anew.
 SPACING = 1 << 64
@@ -23,6 +24,15 @@ def number(nodes: Iterable[Apply], start: int = 0) -> None:
     for node in nodes:
         start += SPACING
         node._position = start
+
+
+def is_before(node: Apply, clients: Iterable[Client]) -> bool:
+    """Tell whether the positions alone show that a node does not depend on clients, all in one graph with it."""
+    position = node._position
+    for user, _ in clients:  # noqa: SIM110  # asked at each change, and a generator costs twice as much
+        if not isinstance(user, str) and user._position <= position:
+            return False
+    return True
 
 
 def before_users(new: Variable, users: Collection[Apply], here: Membership, old: Variable) -> bool:

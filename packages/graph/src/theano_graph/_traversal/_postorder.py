@@ -132,28 +132,27 @@ def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable], last_inp
     waiting = list(reversed(roots))
     while waiting:
         node = waiting[-1]
-        if node._mark is done:
+        mark = node._mark
+        if mark is done:
             waiting.pop()
             continue
-        if node._mark is opened:
-            waiting.pop()
-            node._mark = done
-            order.append(node)
-            continue
-        while True:
+        if mark is not opened:
             node._mark = opened
-            height = len(waiting)
+            below = []
             for variable in node.inputs:
                 owner = variable.owner
                 if owner is not None and owner._mark is not done and variable not in stop:
                     if owner._mark is opened:
                         return None  # a cycle, which the other walk describes
-                    waiting.append(owner)
-            if len(waiting) == height:
-                break
-            if not last_input_first:
-                waiting[height:] = waiting[: height - 1 : -1]
-            node = waiting[-1]
+                    below.append(owner)
+            if below:
+                if not last_input_first:
+                    below.reverse()
+                waiting += below
+                continue
+        waiting.pop()
+        node._mark = done
+        order.append(node)
     return order
 
 

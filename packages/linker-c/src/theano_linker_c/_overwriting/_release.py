@@ -14,9 +14,10 @@ def deaths_in_order(
     kept = set(fgraph.outputs)
     last: dict[Variable, int] = {}
     for i, node in enumerate(order):
-        for variable in (*node.inputs, *node.outputs):
-            if variable not in kept and not isinstance(variable, Constant):
-                last[variable] = i
+        for variables in (node.inputs, node.outputs):
+            for variable in variables:
+                if variable not in kept and (variable.owner is not None or not isinstance(variable, Constant)):
+                    last[variable] = i
     dying: list[list[int]] = [[] for _ in order]
     for variable, i in last.items():
         dying[i].append(registers[variable])

@@ -73,9 +73,12 @@ def lower(
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
     order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
     registers = _number(fgraph, order)
-    thunks = [thunk_of(node, target) for node in order]
-    branches = [None if thunk is not None else branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
-    asking = {i: branches[i] for i, thunk in enumerate(thunks) if branches[i] or (thunk is not None and thunk.lazy)}
+    thunks, branches = _thunks_and_branches(order, target)
+    asking = {
+        i: branch
+        for i, (thunk, branch) in enumerate(zip(thunks, branches, strict=True))
+        if branch is not None or (thunk is not None and thunk.lazy)
+    }
     if lazy and asking:
         readers, release = deaths_by_counting(fgraph, order, registers)
         schedule = make_schedule(fgraph, order, readers, asking)
@@ -209,6 +212,20 @@ def thunk_of(node: Apply, target: Target) -> OwnThunk | None:
     return OwnThunk(node, target.impl) if has_own_thunk(node.op) else None
 
 
+def _thunks_and_branches(order: Sequence[Apply], target: Target) -> tuple[list[OwnThunk | None], list[Branch | None]]:
+    """Return the thunks that ops make for nodes, and what is a choice between inputs; None for all others.
+
+    Each op is asked once whether there is something to ask of its nodes: graphs have many more nodes than ops.
+    """
+    ops = {id(node.op): node.op for node in order}
+    own = {number for number, op in ops.items() if has_own_thunk(op)}
+    choosing = {number for number, op in ops.items() if number not in own and lazy_form.get(op) is not None}
+    if not own and not choosing:
+        return [None] * len(order), [None] * len(order)
+    thunks = [OwnThunk(node, target.impl) if id(node.op) in own else None for node in order]
+    return thunks, [branch_of(node) if id(node.op) in choosing else None for node in order]
+
+
 def _forms(
     order: Sequence[Apply],
     thunks: Sequence[OwnThunk | None],
@@ -218,6 +235,8 @@ def _forms(
 ) -> list[Form]:
     """Return in which form each node runs; all machine code that is missing is compiled at once."""
     free = [node for i, node in enumerate(order) if thunks[i] is None and branches[i] is None]
+    if len(free) == len(order):
+        return target.forms(free, options)
     found = iter(target.forms(free, options))
     return [thunks[i] or branches[i] or next(found) for i in range(len(order))]
 
@@ -233,8 +252,10 @@ def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int
     for variable in fgraph.inputs:
         registers.setdefault(variable, len(registers))
     for node in order:
-        for variable in (*node.inputs, *node.outputs):
-            registers.setdefault(variable, len(registers))
+        for variables in (node.inputs, node.outputs):
+            for variable in variables:
+                if variable not in registers:
+                    registers[variable] = len(registers)
     for variable in fgraph.outputs:
         registers.setdefault(variable, len(registers))
     return registers

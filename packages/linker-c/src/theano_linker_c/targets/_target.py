@@ -107,10 +107,19 @@ class Target:
         different = list(dict.fromkeys(kernel for kernel in kernels if kernel is not None))
         made = dict(zip(different, self.build(different, options), strict=True)) if different else {}
         found: list[Form | None] = [None if kernel is None else made[kernel] for kernel in kernels]
-        own = [i for i, form in enumerate(found) if form is None and self.runs_c_code(nodes[i])]
+        own = self._running_c_code(nodes, found)
         for i, thunk in zip(own, c_thunks([nodes[i] for i in own], options), strict=True):
             found[i] = thunk
         return [PERFORM if form is None else form for form in found]
+
+    def _running_c_code(self, nodes: Sequence[Apply], found: Sequence[Form | None]) -> list[int]:
+        """Return the places of the nodes without a form whose own C code is to be run."""
+        rest = [i for i, form in enumerate(found) if form is None]
+        if type(self).runs_c_code is Target.runs_c_code:  # it looks at the op alone, and most nodes share theirs
+            ops = {id(nodes[i].op): nodes[i] for i in rest}
+            running = {number for number, node in ops.items() if self.runs_c_code(node)}
+            return [i for i in rest if id(nodes[i].op) in running] if running else []
+        return [i for i in rest if self.runs_c_code(nodes[i])]
 
     def machine(
         self,

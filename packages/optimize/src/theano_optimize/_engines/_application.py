@@ -77,9 +77,11 @@ class RuleApplication:
 
         The caller has set the origin for new nodes.
         """
-        fgraph = self.fgraph
+        fgraph, timed = self.fgraph, self._timed
+        start = 0.0
         for rewriter in rewriters:
-            start = perf_counter() if self._timed else 0.0
+            if timed:
+                start = perf_counter()
             try:
                 direct = rewriter.direct
                 if direct is None:
@@ -89,7 +91,7 @@ class RuleApplication:
             except Exception as error:  # noqa: BLE001  # the boundary to rules written by anybody; raised again below
                 self._fail(error if isinstance(error, RewriteError) else _raised(rewriter, node, error))
                 continue
-            if self._timed:
+            if timed:
                 self._note(rule, perf_counter() - start)
             if result is None or result is False:
                 continue

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from theano_graph import Apply, Feature, FunctionGraph, Variable, compose, origin_from
+from theano_graph import Apply, Feature, FunctionGraph, Variable, begin_origin_from, compose, end_origin
 
 from .._errors import RewriteCycleError
 from .._info import RewriteInfo
@@ -252,7 +252,8 @@ class EquilibriumRewriter(GraphRewriter):
         rules = self._index.for_op(node.op, distance)
         if not rules:
             return False
-        with origin_from(node):
+        token = begin_origin_from(node)
+        try:
             for rule, pairs in application.answers(rules, node):
                 may_refuse = application.may_refuse
                 work.guard.before(rule.name, node)
@@ -265,6 +266,9 @@ class EquilibriumRewriter(GraphRewriter):
                 if changed:
                     profile.count(rule.name)
                     return True
+        finally:
+            if token is not None:
+                end_origin(token)
         return False
 
     @staticmethod

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, compose, origin_from
+from theano_graph import Apply, Feature, FunctionGraph, begin_origin_from, compose, end_origin
 
 from .._info import RewriteInfo
 from .._records._trace import RewriteProfile
@@ -130,7 +130,8 @@ class WalkRewriter(GraphRewriter):
         rules = self._index.for_op(node.op)
         if not rules:
             return False
-        with origin_from(node):
+        token = begin_origin_from(node)
+        try:
             for rule, pairs in application.answers(rules, node):
                 if self.visit_new:
                     guard.before(rule.name, node)
@@ -139,6 +140,9 @@ class WalkRewriter(GraphRewriter):
                 if changed:
                     profile.count(rule.name)
                     return True
+        finally:
+            if token is not None:
+                end_origin(token)
         return False
 
     def summary_lines(self) -> list[str]:

@@ -64,10 +64,14 @@ class RewriterIndex:
 
     def any_for(self, nodes: Iterable[Apply]) -> bool:
         """Tell whether a rule wants to see one of some nodes."""
-        for_op = self.for_op
-        for node in nodes:  # noqa: SIM110  # this loop is run over whole graphs, and a generator costs twice as much
-            if for_op(node.op):
-                return True
+        # This loop is run over whole graphs, whose nodes share most of their ops.
+        asked = set[int]()
+        for node in nodes:
+            op = node.op
+            if id(op) not in asked:
+                if self.for_op(op):
+                    return True
+                asked.add(id(op))
         return False
 
     def for_op(self, op: Op, distance: int = 0) -> tuple[NodeRewriter, ...]:

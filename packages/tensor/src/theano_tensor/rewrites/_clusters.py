@@ -16,7 +16,7 @@ from theano_graph import Apply, FunctionGraph, Variable, record, toposort
 from theano_linker_c.program import ALWAYS, when_needed
 
 from ._fused_reduce import is_fusible_reduction
-from ._groups import MAX_OPERANDS, DisjointSets, Loop, LoopNest, loop_nest_of
+from ._groups import MAX_OPERANDS, DisjointSets, Loop, LoopNest, loop_nests
 
 Axes = tuple[int, ...]
 #: Results are kept beside reductions over some axes only where the last one is known to be so long: a loop over whole
@@ -54,7 +54,7 @@ def clusters(fgraph: FunctionGraph) -> list[Cluster]:
     # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
     order = toposort(fgraph.inputs, fgraph.outputs)
     calls = when_needed(order, fgraph.outputs)
-    loops = {node: (nest, calls.get(node, ALWAYS)) for node in order if (nest := loop_nest_of(node))}
+    loops = {node: (nest, calls.get(node, ALWAYS)) for node, nest in loop_nests(order) if nest}
     reductions = {node: (_pattern(node), calls.get(node, ALWAYS)) for node in order if is_fusible_reduction(node)}
     homes = {node: x for node, loop in reductions.items() if (x := _made_by(node, loop, loops)) is not None}
     axes = _axes(reductions, homes)

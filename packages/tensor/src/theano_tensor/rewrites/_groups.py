@@ -58,12 +58,25 @@ def loop_nest_of(node: Apply) -> LoopNest | None:
     return pattern
 
 
+def loop_nests(order: Sequence[Apply]) -> Iterator[tuple[Apply, LoopNest]]:
+    """Yield the nodes that can be fused, with their loop nests; nodes of one op on the same types have the same one."""
+    known: dict[tuple[int, ...], LoopNest | None] = {}
+    for node in order:
+        if type(node.op) is Elemwise:
+            key = (id(node.op), *[id(v.type) for v in node.inputs], *[id(v.type) for v in node.outputs])
+            if key not in known:
+                known[key] = loop_nest_of(node)
+            nest = known[key]
+            if nest is not None:
+                yield node, nest
+
+
 def fusible_groups(fgraph: FunctionGraph) -> list[list[Apply]]:
     """Return the groups of two or more nodes that are to become one kernel each, their nodes in topological order."""
     # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
     order = toposort(fgraph.inputs, fgraph.outputs)
     calls = when_needed(order, fgraph.outputs)
-    loops = {node: (nest, calls.get(node, ALWAYS)) for node in order if (nest := loop_nest_of(node)) is not None}
+    loops = {node: (nest, calls.get(node, ALWAYS)) for node, nest in loop_nests(order)}
     levels = _levels(fgraph, order, loops)
     groups: dict[Hashable, list[Apply]] = {}
     sets = DisjointSets()

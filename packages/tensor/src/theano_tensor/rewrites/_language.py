@@ -60,11 +60,13 @@ def kind_of(variable: Variable) -> type[ScalarOp] | None:
 def number(variable: Variable) -> Any:
     """Return the single number that a constant holds, also one with inserted dimensions; None for all else."""
     while True:
-        if isinstance(variable, Constant):
+        node = variable.owner
+        if node is None:
+            if not isinstance(variable, Constant):
+                return None
             data = variable.data
             return data.item() if isinstance(data, np.ndarray) and data.size == 1 else None
-        node = variable.owner
-        if node is None or not isinstance(node.op, DimShuffle):
+        if not isinstance(node.op, DimShuffle):
             return None
         variable = node.inputs[0]
 

@@ -73,7 +73,11 @@ class Product:
 
     def multiply(self, variable: Tensor, power: int) -> None:
         """Multiply by a power of a variable."""
-        known = self.factors.get(variable, 0)
+        known = self.factors.get(variable)
+        if known is None:
+            if power:
+                self.factors[variable] = power
+            return
         total = known + power
         if known * power < 0:
             self.cancelled = True

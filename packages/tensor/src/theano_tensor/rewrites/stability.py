@@ -19,7 +19,7 @@ from ._conditions import gives_floats, is_as_precise
 from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
 from ._language import call, cast_to, fitted, is_float, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, may_be_logistic
-from ._products import Product, flatten_product, is_inside_product
+from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing
 from ._terms import built, exp, expm1, log, log1mexp, log1p, sigmoid, softplus, wide
 
@@ -27,6 +27,7 @@ Found = list[Variable] | None
 
 #: Sums with more terms are not multiplied out.
 MAX_SUMMANDS = 16
+_SQUARE = type(scalar.sqr)
 
 
 @stabilizing_equations(
@@ -129,7 +130,9 @@ def logistic_factors(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Fo
     dtype, ndim = root.type.dtype, root.type.ndim
     if not may_be_logistic(node.inputs) or not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, squares=True)
+    product = shared_product(fgraph, root)
+    if not product.complete or product.cancelled or product.has(_SQUARE):  # elsewhere, squares make no difference
+        product = flatten_product(root, squares=True)
     if not product.complete:
         return None
     whole = logistic_product(product)

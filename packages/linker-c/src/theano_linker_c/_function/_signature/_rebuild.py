@@ -135,7 +135,10 @@ class Rebuilder:
                     self.shared_copy(variable)
             elif node not in seen:
                 seen.add(node)
-                waiting.extend(reversed(node.inputs))
+                for used in reversed(node.inputs):
+                    owner = used.owner
+                    if isinstance(used, SharedVariable) if owner is None else owner not in seen:
+                        waiting.append(used)
 
     def shared_copy(self, variable: SharedVariable) -> Variable:
         """Return the input that stands for a shared variable, made on first use."""
