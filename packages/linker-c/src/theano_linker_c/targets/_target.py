@@ -14,7 +14,7 @@ from .._machines._thunks import python_runner
 from .._perform import Runner
 from ..compiler import CompilerOptions
 from ..cop import c_thunks, needs_c_code
-from ..kernels import Kernel, native_kernel
+from ..kernels import Kernel, native_kernel, stand_in
 
 
 class Target:
@@ -107,7 +107,9 @@ class Target:
         different = list(dict.fromkeys(kernel for kernel in kernels if kernel is not None))
         made = dict(zip(different, self.build(different, options), strict=True)) if different else {}
         found: list[Form | None] = [None if kernel is None else made[kernel] for kernel in kernels]
-        own = [i for i, form in enumerate(found) if form is None and self.runs_c_code(nodes[i])]
+        # A kernel that is being compiled has the place of the op's own C code.
+        waits = [stand_in.get() is not None and kernel is not None and kernel.needs_code for kernel in kernels]
+        own = [i for i, form in enumerate(found) if form is None and not waits[i] and self.runs_c_code(nodes[i])]
         for i, thunk in zip(own, c_thunks([nodes[i] for i in own], options), strict=True):
             found[i] = thunk
         return [PERFORM if form is None else form for form in found]
