@@ -19,6 +19,8 @@ from ._stand_in import Collector
 
 #: Jobs that are done at the same time.
 MOST_THREADS = 2
+#: Seconds that a job leaves the interpreter to the function, unless that has been called before.
+_GRACE = 0.1
 #: Seconds that the end of the program waits for threads whose compilers have just been ended.
 _LAST_SECONDS = 1.0
 
@@ -44,12 +46,13 @@ class Job:
         self.error: Exception | None = None
         self._kernels = list(missing.kernels)
         self._node_codes: list[NodeCode] = missing.node_codes
-        self._over = threading.Event()
+        self._not_before = time.monotonic() + _GRACE
+        self._over, self._called = threading.Event(), threading.Event()
         self._begun = False
 
     def renew(self) -> None:
         """Begin anew, in a process that was made of this one: the thread stayed behind."""
-        self._over = threading.Event()
+        self._over, self._called = threading.Event(), threading.Event()
         self._begun = False
 
     @property
@@ -60,12 +63,19 @@ class Job:
             pool.begin(self)
         return self._over.is_set()
 
+    def hurry(self) -> None:
+        """Begin with the work: the first call is over, or somebody waits."""
+        self._called.set()
+
     def wait(self, seconds: float | None) -> bool:
         """Wait until the job is over, so many seconds at most; return whether it is."""
+        if seconds != 0:
+            self.hurry()
         return self.is_over or self._over.wait(seconds)
 
     def run(self) -> None:
         """Compile what is missing: the work of a thread."""
+        self._called.wait(max(0.0, self._not_before - time.monotonic()))
         try:
             self._compile()
         except Exception as error:  # noqa: BLE001  (a warning where the function is called next)

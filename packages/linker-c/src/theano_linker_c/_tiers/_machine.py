@@ -216,6 +216,7 @@ class TieredMachine:
             return machine(*args, **kwargs)
         finally:
             _inner.reset(token)
+            self._job.hurry()
 
     def run(self, values: Any, /) -> list[Any]:
         """Run on one value an input and return all outputs as a list."""
