@@ -22,7 +22,8 @@ HELD = 'until [ -e "{gate}" ]; do sleep 0.01; done\nexec {real} "$@"\n'
 #: Compiles what tries the compiler, and refuses kernels.
 REFUSING = (
     'text=$(mktemp)\ncat > "$text"\nif grep -q "k[0-9a-f]\\{{40\\}}" "$text"; then\n'
-    '  rm "$text"; echo "error: no kernels today" >&2; exit 1\nfi\n{real} "$@" < "$text"\nstatus=$?\nrm "$text"\nexit $status\n'
+    '  rm "$text"; echo "error: no kernels today" >&2; exit 1\nfi\n'
+    '{real} "$@" < "$text"\nstatus=$?\nrm "$text"\nexit $status\n'
 )
 BROKEN = "exit 1\n"
 TIERED = FAST_RUN.including("tiered")
@@ -65,6 +66,17 @@ class TieredTestCase(unittest.TestCase):
 def native_forms(f: Function) -> set[bool]:
     """Say whether the instructions of a function have native forms."""
     return {instruction.native for instruction in f.machine.program.instructions}
+
+
+def is_native(f: Function) -> bool:
+    """Tell whether calls of a function go to the machine in C itself, with native code."""
+    return type(f.machine).__name__ == "Machine" and native_forms(f) == {True}
+
+
+def job_of(f: Function) -> Any:
+    """Return what compiles the code of a function that is not native yet."""
+    machine: Any = f.machine
+    return machine._job
 
 
 def path_of_modules() -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import signal
+import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
