@@ -175,7 +175,7 @@ class MachineView:
                 self.cells[register][0] = value
 
     def take_cells(self, other: MachineView) -> None:
-        """Show values in the cells of another view, if its program has the same registers: programs hold such cells."""
+        """Show values in the cells of another view, which programs may hold, if the registers are the same."""
         mine, others = self.program, other.program
         if mine.n_registers == others.n_registers and all(
             (x.node, x.inputs, x.outputs) == (y.node, y.inputs, y.outputs)
