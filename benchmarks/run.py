@@ -33,6 +33,7 @@ BENCHMARKS = (
     "small_programs",
     "compile_time",
     "function_cache",
+    "tiered",
     "random_numbers",
     "memory",
     "import_time",

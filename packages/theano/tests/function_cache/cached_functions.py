@@ -87,6 +87,16 @@ def shown(function: Any) -> str:
 
 
 class AlikeTests(CachedTestCase):
+    def test_functions_that_start_in_tiers_are_kept_when_they_are_native(self) -> None:
+        with config.change_flags(**{"tiered": True, "gcc.cxxflags": f"-DTIERS_{self.name}"}):
+            first = self.check_missed([self.x], T.exp(self.x).sum())
+            self.assertFalse(first.ready())
+            self.assertTrue(first.ready(wait=True))
+            rewritten, second = self.build([self.x], T.exp(self.x).sum())
+            self.assertFalse(rewritten)
+            self.assertTrue(second.ready())
+            self.assertEqual(first([0.0, 0.0]), second([0.0, 0.0]))
+
     def test_training_step(self) -> None:
         w = theano.shared(np.zeros(3), "w")
         y = T.dmatrix("y")

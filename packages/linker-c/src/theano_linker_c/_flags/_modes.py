@@ -29,6 +29,11 @@ add_flag(
     BoolFlag(False),
 )
 add_flag(
+    "tiered",
+    "Let functions start before their kernels are compiled: calls run in Python until native code is there.",
+    BoolFlag(False),
+)
+add_flag(
     "on_unused_input",
     "What `function` does with an input that nothing uses.",
     EnumFlag("raise", "warn", "ignore"),

@@ -129,7 +129,8 @@ def function(
         build.phase = f"making and compiling code for {_nodes(maker.fgraph)}"
         fn = Function(maker, containers, stats)
         if cached is not None and found is None:
-            cached.store(fn)
+            store = cached.store
+            fn.once_settled(lambda _, is_native: store(fn) if is_native else None)
     if stats is not None:
         stats.add_graph(maker.fgraph, maker.profile)
         stats.compile_time += perf_counter() - begin

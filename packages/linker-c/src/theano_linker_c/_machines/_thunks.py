@@ -174,6 +174,15 @@ class MachineView:
             for register, value in self._fetch().items():
                 self.cells[register][0] = value
 
+    def take_cells(self, other: MachineView) -> None:
+        """Show values in the cells of another view, which programs may hold, if the registers are the same."""
+        mine, others = self.program, other.program
+        if mine.n_registers == others.n_registers and all(
+            (x.node, x.inputs, x.outputs) == (y.node, y.inputs, y.outputs)
+            for x, y in zip(mine.instructions, others.instructions, strict=False)
+        ):
+            self.cells = other.cells
+
     def note(self, index: int, values: Sequence[Any]) -> None:
         """Keep the operands of an instruction that failed."""
         self._failed = index, values

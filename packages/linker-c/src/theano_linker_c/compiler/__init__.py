@@ -7,9 +7,11 @@ from ._directory import (
     remove as remove,
 )
 from ._driver import (
+    BackgroundRuns as BackgroundRuns,
     CompilerRun as CompilerRun,
     check_room as check_room,
     compile_error as compile_error,
+    in_background as in_background,
     run_compiler as run_compiler,
 )
 from ._errors import CompileError as CompileError, CompilerWarning as CompilerWarning
@@ -27,6 +29,7 @@ from ._toolchain import (
 )
 
 __all__ = [
+    "BackgroundRuns",
     "CompileDirectory",
     "CompileError",
     "CompilerOptions",
@@ -43,6 +46,7 @@ __all__ = [
     "compile_error",
     "digest",
     "find_toolchain",
+    "in_background",
     "known_toolchain",
     "machine_identity",
     "make_private",

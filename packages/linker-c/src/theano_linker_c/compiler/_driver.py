@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
+import tempfile
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 
 from theano_graph import compose, record
 
@@ -29,6 +34,77 @@ class CompilerRun:
     message: str
 
 
+class BackgroundEndedError(Exception):
+    """The program ends, and with it the runs of the compiler in the background."""
+
+
+#: Held while a process is started, so that no fork of ours keeps what is open in between.
+_starting = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_starting.release)
+
+
+class BackgroundRuns:
+    """Runs of the compiler that nobody waits for: they end with the program, and not by keys that are meant for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._ended = False
+
+    def run(self, line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
+        """Run a command with a text as its input; return its exit status and what it says of errors.
+
+        Raises
+        ------
+        BackgroundEndedError
+            If the program ends meanwhile.
+        """
+        # No pipe for the text: a process that is forked off here would keep it open, and the compiler would wait.
+        with tempfile.TemporaryFile() as source:
+            source.write(text)
+            source.seek(0)
+            with self._lock:
+                self._check()
+                with _starting:
+                    process = subprocess.Popen(
+                        line,
+                        stdin=source,
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.PIPE,
+                        env=environment,
+                        process_group=0 if os.name == "posix" else None,
+                    )
+                self._running.add(process)
+            try:
+                _, message = process.communicate()
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+        with self._lock:
+            self._check()
+        return process.returncode, message
+
+    def end(self) -> None:
+        """End all runs, with the processes that they have started."""
+        with self._lock:
+            self._ended = True
+            for process in self._running:
+                with suppress(OSError):
+                    if os.name == "posix":
+                        os.killpg(process.pid, signal.SIGTERM)
+                    else:
+                        process.terminate()
+
+    def _check(self) -> None:
+        if self._ended:
+            raise BackgroundEndedError
+
+
+#: The runs that those of this thread belong to; None where somebody waits for them.
+in_background: ContextVar[BackgroundRuns | None] = ContextVar("in_background", default=None)
+
+
 def run_compiler(command: str, arguments: Sequence[str], source: str, output: str, language: str = "c") -> CompilerRun:
     """Compile C text into a shared object at `output`.
 
@@ -50,11 +126,19 @@ def run_compiler(command: str, arguments: Sequence[str], source: str, output: st
     # Error texts are read by the user and by us: English, whatever the locale.
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(line, input=source.encode(), capture_output=True, check=False, env=environment)
+        status, said = _run(line, source.encode(), environment)
     except OSError as error:
         return CompilerRun(False, f"{command}: {error.strerror}")
-    message = done.stderr.decode("utf-8", "replace").strip()
-    return CompilerRun(done.returncode == 0, message or f"exit status {done.returncode}")
+    message = said.decode("utf-8", "replace").strip()
+    return CompilerRun(status == 0, message or f"exit status {status}")
+
+
+def _run(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
+    runs = in_background.get()
+    if runs is not None:
+        return runs.run(line, text, environment)
+    done = subprocess.run(line, input=text, capture_output=True, check=False, env=environment)
+    return done.returncode, done.stderr
 
 
 def check_room(message: str, output: str) -> None:

@@ -17,8 +17,8 @@ from ..compiler import (
 from ._argmax import ArgmaxKernel as ArgmaxKernel
 from ._array_routines import ArrayRoutineKernel as ArrayRoutineKernel, TASKS as TASKS
 from ._build import (
-    KernelLibrary as KernelLibrary, build as build, kernel_source as kernel_source, library as library,
-    with_room as with_room,
+    BuildStandIn as BuildStandIn, KernelLibrary as KernelLibrary, build as build, kernel_source as kernel_source,
+    library as library, stand_in as stand_in, with_room as with_room,
 )
 from ._compressed import CompressedKernel as CompressedKernel, CompressedTask as CompressedTask
 from ._elementwise import EXPENSIVE as EXPENSIVE, ElementwiseKernel as ElementwiseKernel, is_expensive as is_expensive
@@ -83,15 +83,16 @@ __all__ = [
 # fmt: off
 # isort: off
 __all__ += [
-    "ArgmaxKernel", "ArrayRoutineKernel", "CFunction", "CONVOLUTION_TASKS", "CompressedKernel", "CompressedTask",
-    "ConcatenateKernel", "ConvolutionKernel", "ConvolutionTask", "Donors", "EXPENSIVE", "ElementwiseKernel",
-    "ElementwiseLoop", "Encoded", "FullKernel", "IndexArray", "IndexEntry", "IndexInput", "IndexNumber",
-    "IndexReadKernel", "IndexSlice", "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel", "KernelLibrary",
-    "KernelSource", "KernelTable", "LengthKernel", "Linkage", "LoadedKernel", "MatrixProductKernel", "Overwriting",
-    "POOLING_MODES", "POOLING_TASKS", "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel",
-    "ReshapeKernel", "Site", "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build",
-    "c_text", "can_reduce", "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library",
-    "memory_type", "native_kernel", "overwrites", "reduction_seed", "type_number", "wait_number", "with_room",
+    "ArgmaxKernel", "ArrayRoutineKernel", "BuildStandIn", "CFunction", "CONVOLUTION_TASKS", "CompressedKernel",
+    "CompressedTask", "ConcatenateKernel", "ConvolutionKernel", "ConvolutionTask", "Donors", "EXPENSIVE",
+    "ElementwiseKernel", "ElementwiseLoop", "Encoded", "FullKernel", "IndexArray", "IndexEntry", "IndexInput",
+    "IndexNumber", "IndexReadKernel", "IndexSlice", "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel",
+    "KernelLibrary", "KernelSource", "KernelTable", "LengthKernel", "Linkage", "LoadedKernel", "MatrixProductKernel",
+    "Overwriting", "POOLING_MODES", "POOLING_TASKS", "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction",
+    "ReductionKernel", "ReshapeKernel", "Site", "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS",
+    "TransposeKernel", "build", "c_text", "can_reduce", "file_text", "first_may_be_taken", "is_expensive",
+    "kernel_source", "library", "memory_type", "native_kernel", "overwrites", "reduction_seed", "stand_in",
+    "type_number", "wait_number", "with_room",
 ]
 # isort: on
 # fmt: on

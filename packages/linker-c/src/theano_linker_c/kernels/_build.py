@@ -10,7 +10,8 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
 
 from theano_graph import compose, record
 
@@ -37,7 +38,7 @@ from ._description._shared_code import SHARED_CODE, set_shared_code
 from ._description._source import KernelSource, file_text
 from ._libraries._special import set_special_functions, special_address
 
-__all__ = ["KernelLibrary", "build", "kernel_source", "library", "with_room"]
+__all__ = ["BuildStandIn", "KernelLibrary", "build", "kernel_source", "library", "stand_in", "with_room"]
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3
@@ -70,8 +71,32 @@ class KernelLibrary:
         self._recent: deque[LoadedKernel] = deque(maxlen=kept)
         self._toolchains: dict[CompilerOptions, tuple[CompileDirectory, Toolchain | None]] = {}
         self._caches: dict[CompilerOptions, KernelCache] = {}
+        #: Whether a compiler that does not work is warned of.
+        self._warns = True
         #: Number of compiler runs for kernels since the library was made (probing not counted).
         self.compiler_runs = 0
+
+    @classmethod
+    def beside(cls, other: KernelLibrary) -> KernelLibrary:
+        """Return a library that starts with what another one knows, and whose lock is its own; it does not warn."""
+        made = cls()
+        with other._lock:
+            made._toolchains.update({k: known for k, known in other._toolchains.items() if known[1] is not None})
+            made._caches.update(other._caches)
+            made._loaded.update(other._loaded)
+        made._warns = False
+        return made
+
+    def adopt(self, other: KernelLibrary) -> None:
+        """Take over what another library has loaded and found out."""
+        with self._lock:
+            self._loaded.update(other._loaded)
+            self._recent.extend(other._recent)
+            for options, known in other._toolchains.items():
+                if known[1] is not None:
+                    self._toolchains[options] = known
+                    self._caches[options] = other._caches[options]
+            self.compiler_runs += other.compiler_runs
 
     def renew_lock(self) -> None:
         """Start with a free lock, in a child after a fork: no thread there will let go of the old one."""
@@ -142,10 +167,32 @@ class KernelLibrary:
                     self._recent.extend(first.loaded.values())
                     self.compiler_runs += 1
                 if known[1] is None:
-                    _warn_no_compiler(options)
+                    if self._warns:
+                        _warn_no_compiler(options)
                 elif options.preload:
                     _preload(self._caches[options])
             return known
+
+    def present(
+        self, kernels: Sequence[Kernel], options: CompilerOptions
+    ) -> tuple[dict[Kernel, LoadedKernel | None], list[Kernel]]:
+        """Return which of `kernels` are there without the compiler, and those that have to be compiled."""
+        toolchain = self.known_toolchain(options)
+        if toolchain is None:
+            missing = [kernel for kernel in kernels if SHARED_CODE and c_text.get(kernel) is not None]
+            others = dict.fromkeys(kernels).keys() - set(missing)
+            return {kernel: _code_of(kernel, None, {}) for kernel in others}, missing
+        sources = {kernel: kernel_source(kernel) for kernel in kernels}
+        wanted = _named([source for source in sources.values() if source is not None], toolchain)
+        held: dict[str, LoadedKernel] = {}
+        with self._lock:
+            self._missing(wanted.values(), self.cache(options), held)
+            self._loaded.update(held)
+            self._recent.extend(held.values())
+        found = {source: held[item.key] for source, item in wanted.items() if item.key in held}
+        missing = [kernel for kernel, source in sources.items() if source is not None and source not in found]
+        there = {k: _code_of(k, source, found) for k, source in sources.items() if source is None or source in found}
+        return there, missing
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions) -> list[LoadedKernel | None]:
         """See `build`."""
@@ -351,6 +398,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=library.renew_lock)
 
 
+class BuildStandIn(Protocol):
+    """Stands in for the compiler while a function is linked that does not wait for it."""
+
+    def build(self, kernels: Sequence[Kernel], /) -> list[LoadedKernel | None]:
+        """Return the machine code of kernels, None for what is not there."""
+
+    def load(self, wanted: Sequence[Any], /) -> list[Any] | None:
+        """Return the machine code of ops' C code; None where it is not there."""
+
+
+#: What stands in for the compiler now.
+stand_in: ContextVar[BuildStandIn | None] = ContextVar("stand_in", default=None)
+
+
 def build(kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[LoadedKernel | None]:
     """Load the machine code of `kernels`, compiling what is missing with at most one run of the compiler.
 
@@ -380,4 +441,7 @@ def build(kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> 
     >>> len(build([kernel, kernel]))
     2
     """
+    other = stand_in.get()
+    if other is not None and options is None:
+        return other.build(kernels)
     return library.build(kernels, CompilerOptions.from_config() if options is None else options)

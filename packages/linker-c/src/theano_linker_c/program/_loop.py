@@ -149,6 +149,8 @@ def loop_runner(machine: Any, loop_spec: LoopSpec) -> LoopRunner | None:
     -------
     callable or None
     """
+    now = getattr(machine, "now", None)
+    machine = machine if now is None else now()
     run = getattr(machine, "run_loop", None)
     if run is None:
         return None

@@ -14,7 +14,7 @@ from .._machines._thunks import python_runner
 from .._perform import Runner
 from ..compiler import CompilerOptions
 from ..cop import c_thunks, needs_c_code
-from ..kernels import Kernel, native_kernel
+from ..kernels import Kernel, native_kernel, stand_in
 
 
 class Target:
@@ -108,6 +108,8 @@ class Target:
         made = dict(zip(different, self.build(different, options), strict=True)) if different else {}
         found: list[Form | None] = [None if kernel is None else made[kernel] for kernel in kernels]
         own = self._running_c_code(nodes, found)
+        if stand_in.get() is not None:  # a kernel that is being compiled has the place of the op's own C code
+            own = [i for i in own if (kernel := kernels[i]) is None or not kernel.needs_code]
         for i, thunk in zip(own, c_thunks([nodes[i] for i in own], options), strict=True):
             found[i] = thunk
         return [PERFORM if form is None else form for form in found]

@@ -22,7 +22,7 @@ from ...modes import optdb
 _NO_MATTER = frozenset(
     (
         *("base_compiledir", "compiledir", "compiledir_format", "cmodule.age_thresh_use", "cmodule.max_cache_size"),
-        *("cmodule.preload_cache", "compile.wait", "compile.timeout", "nocleanup", "function_cache"),
+        *("cmodule.preload_cache", "compile.wait", "compile.timeout", "nocleanup", "function_cache", "tiered"),
         *("exception_verbosity", "profile", "profile_memory", "profiling.destination", "on_unused_input"),
     )
 )

@@ -12,11 +12,13 @@ from ..._lazy import exporting
 from ..._overwriting._shown import Decisions
 from ..._storage._container import Container
 from ..._storage._shared import SharedVariable
+from ..._tiers._machine import TieredMachine, link_at_once, link_in_tiers
 from ...profiling import ProfileStats, as_profile, timing
 from ...program import Machine
 from .._making._copying import copy_maker
-from .._making._link import Wiring, link, wire
+from .._making._link import Wiring, link, present_thread_scale, wire
 from .._making._maker import FunctionMaker
+from .._making._tiered import options_in_tiers
 from .._signature._errors import ArgumentError
 from .._signature._io import In, Out
 from ._arguments import Arguments, describe_value
@@ -96,6 +98,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         "_output_storage",
         "_profile",
         "_spare_machines",
+        "_stays_python",
         "_subsets",
         "_wiring",
         "input_storage",
@@ -116,15 +119,17 @@ class Function(ShownAsHtml, Generic[ResultT]):
         self.input_storage = containers
         self.trust_input = False
         self._looks_for_aliases = True
+        self._stays_python = False
         self._arguments = Arguments(maker.signature, containers)
         self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter, maker.given_up)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
         self._spare_machines: list[Machine] = []  # of the threads of the last `map`
-        self.machine: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)
         self._fn: FunctionMachine | None = None
         self._output_storage: list[Container] | None = None
+        self.machine: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)
         self.__call__ = self.machine
+        self.once_settled(self._exchange)
 
     def _irregular_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Bind the arguments of a call that the machine leaves to us, or do the whole call for a subset of outputs."""
@@ -138,6 +143,44 @@ class Function(ShownAsHtml, Generic[ResultT]):
 
     def _filter(self, index: int, value: Any) -> Any:
         return value if self.trust_input else self._arguments.filter(index, value)
+
+    def ready(self, wait: bool | float | None = None) -> bool:
+        """Tell whether calls run native code.
+
+        Functions are native when they are made, but for those that start in tiers (the flag `tiered`, the tag "tiered"
+        of a mode): these run in Python what is neither loaded nor on disk, until it has been compiled.
+
+        Parameters
+        ----------
+        wait : bool or float, optional
+            True waits until the code is there, or cannot be made; a number waits so many seconds at most.
+
+        Returns
+        -------
+        bool
+            False also where the compiler has failed: a :class:`CompilerWarning` has said so then, and the function
+            goes on in Python.
+        """
+        return self.machine.ready(wait) if isinstance(self.machine, TieredMachine) else not self._stays_python
+
+    def once_settled(self, action: Callable[[Machine, bool], object]) -> None:
+        """Call `action` with the native machine when it is there, between two calls; at once where it is there now.
+
+        The second argument is False where the function has to go on without it.
+        """
+        if isinstance(self.machine, TieredMachine):
+            self.machine.followers.append(action)
+        else:
+            action(self.machine, not self._stays_python)
+
+    def _exchange(self, machine: Machine, is_native: bool) -> None:
+        """Call another machine from now on."""
+        self._stays_python = not is_native
+        self.machine = machine
+        self._spare_machines = []
+        if self._fn is not None:
+            self._fn.replace(machine)
+        self.__call__ = machine
 
     @property
     def name(self) -> str | None:
@@ -490,10 +533,18 @@ class Function(ShownAsHtml, Generic[ResultT]):
             if decisions is not None:
                 prepared, maker.prepared = maker.prepared, None
             label = maker.signature.label
-            machine = link(fgraph, wiring, maker.mode.linker, label, maker.overwriting, decisions, prepared)
-        if self.profile is not None:
-            self.profile.watch(machine)
-        return machine
+            options = None if prepared is not None else options_in_tiers(maker.mode)
+            # The flags of now count for the native machine, too.
+            linker = maker.mode.linker if options is None else maker.mode.linker.clone(maker.mode.linker.frees)
+            scale = present_thread_scale()
+
+            def make() -> Machine:
+                made = link(fgraph, wiring, linker, label, maker.overwriting, decisions, prepared, scale)
+                if self.profile is not None:
+                    self.profile.watch(made)
+                return made
+
+            return link_at_once(make) if options is None else link_in_tiers(make, options, label)
 
 
 def _default(item: In) -> tuple[bool, bool, Any]:

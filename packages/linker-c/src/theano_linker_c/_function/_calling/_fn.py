@@ -50,6 +50,10 @@ class FunctionMachine:
             box.storage[0] = held.storage[0]
         return found
 
+    def replace(self, machine: Machine) -> None:
+        """Call another machine from now on."""
+        object.__setattr__(self, "_machine", machine)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._machine, name)
 

@@ -107,6 +107,7 @@ def link(
     overwriting: Collection[Overwriting],
     decisions: Decisions | None = None,
     prepared: Callable[[Wiring], Program] | None = None,
+    thread_scale: float | None = None,
 ) -> Machine:
     """Return a machine for the graph, in which operations of some kinds overwrite what nobody needs any more.
 
@@ -118,19 +119,20 @@ def link(
     ModeError
         If the linker takes only native code and an op has none.
     """
+    scale = present_thread_scale() if thread_scale is None else thread_scale
     if prepared is not None:
         program = prepared(wiring)
         for look in on_lowered:
             look(program)
         # A form that overwrites an operand as the op of a user does it is carried out in another way.
         with nullcontext() if decisions is None else decisions.withdrawn():
-            return linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+            return linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
     if decisions is not None:
         decisions.withdraw()
     program = _lowered(fgraph, wiring, linker, overwriting)
     if linker.native_only:
         _check_native(program, linker, where)
-    machine = linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+    machine = linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
     if decisions is None or not overwriting:
         return machine
     decisions.write(program)
@@ -138,7 +140,7 @@ def link(
         return machine
     decisions.withdraw()
     program = _lowered(fgraph, wiring, linker, ())
-    return linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+    return linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
 
 
 def _lowered(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, overwriting: Collection[Overwriting]) -> Program:
@@ -170,7 +172,7 @@ def _is_refused(fgraph: FunctionGraph) -> bool:
     return False
 
 
-def _thread_scale() -> float:
+def present_thread_scale() -> float:
     """Return by how much the flags raise the amount of work from which threads are used."""
     return float(config.openmp_elemwise_minsize) / _MEASURED_SIZE if config.openmp else math.inf
 

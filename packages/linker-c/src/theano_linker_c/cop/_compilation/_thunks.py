@@ -10,6 +10,7 @@ from theano_graph import Apply, MissingRuleError, compose, has_own_thunk, record
 
 from ..._perform import params_of, perform_runner
 from ...compiler import CompilerOptions
+from ...kernels import stand_in
 from .._ask import NoCCode
 from ._node_code import NodeCode, has_c_code, has_perform, node_code_of
 from ._units import LoadedCode, library
@@ -86,6 +87,7 @@ def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> 
     found: list[CThunk | None] = [None] * len(nodes)
     if not any(map(has_c_code, nodes)):
         return found
+    of_config = options is None
     options = CompilerOptions.from_config() if options is None else options
     wanted: list[tuple[int, NodeCode, Any]] = []
     for i, node in enumerate(nodes):
@@ -94,7 +96,8 @@ def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> 
             node_code = _node_code(node, params, options)
             if node_code is not None:
                 wanted.append((i, node_code, params))
-    loaded = library.load([node_code for _, node_code, _ in wanted], options) if wanted else []
+    node_codes, other = [node_code for _, node_code, _ in wanted], stand_in.get() if of_config else None
+    loaded = [] if not wanted else library.load(node_codes, options) if other is None else other.load(node_codes)
     if loaded is None:
         for _, node_code, _ in wanted:
             _require_perform(node_code.node, None, options)

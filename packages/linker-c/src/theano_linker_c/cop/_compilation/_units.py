@@ -167,6 +167,30 @@ class ThunkLibrary:
                         self._build(unit, toolchain, cache, options)
             return [self._loaded[key] for key in keys]
 
+    def present(self, wanted: Sequence[NodeCode], options: CompilerOptions) -> list[LoadedCode] | None:
+        """Return the machine code of each of `wanted` where all of it is loaded or on disk; None otherwise."""
+        if kernels_library.known_toolchain(options) is None:
+            return None
+        found = self.toolchain(options)
+        if found is None:
+            return None
+        cache = KernelCache(found[0], options.max_age, options.max_bytes)
+        with self._lock:
+            keys = [key_of(node_code, found[1], options) for node_code in wanted]
+            if self._missing(dict(zip(keys, wanted, strict=True)).items(), cache):
+                return None
+            return [self._loaded[key] for key in keys]
+
+    def load_beside(self, wanted: Sequence[NodeCode], options: CompilerOptions) -> None:
+        """Load the machine code of `wanted`; others need not wait while the compiler runs."""
+        own = ThunkLibrary()
+        with self._lock:
+            own._loaded.update(self._loaded)
+        own.load(wanted, options)
+        with self._lock:
+            self._loaded.update(own._loaded)
+            self.compiler_runs += own.compiler_runs
+
     def _missing(self, items: Iterable[tuple[str, NodeCode]], cache: KernelCache) -> dict[str, NodeCode]:
         """Load what is on disk; gives the rest."""
         return {

@@ -1,0 +1,297 @@
+"""The machine of a function whose kernels are being compiled, which becomes the native one between two calls."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from typing import Any
+
+from theano_graph import Apply, Variable, compose
+
+from .._instructions._data import Program
+from .._instructions._forms import PerformForm
+from .._machines._counters import Observer, Reading
+from .._machines._machine import Machine
+from .._machines._thunks import Thunk
+from .._perform import call_form
+from ..compiler import CompilerOptions, CompilerWarning
+from ..cop._compilation._node_code import has_perform
+from ..kernels import BuildStandIn, stand_in
+from ._jobs import Job
+from ._stand_in import Collector, MustWaitError, Supplier
+
+#: The tiered machines that are made for the one that is being linked or called.
+_inner: ContextVar[weakref.WeakSet[TieredMachine] | None] = ContextVar("inner_machines", default=None)
+_SHOWN_LINES = 3
+
+
+def within_tiers() -> bool:
+    """Tell whether a function is made for an op of another one, which does not wait for the compiler."""
+    return _inner.get() is not None
+
+
+def link_in_tiers(make: Callable[[], Machine], options: CompilerOptions, label: str) -> Machine:
+    """Return the machine that `make` gives, or where kernels are missing one that does without them at first.
+
+    Parameters
+    ----------
+    make : callable
+        Lowers and links the function.
+    options : CompilerOptions
+    label : str
+        What messages call the function.
+    """
+    missing = Collector(options)
+    inner: weakref.WeakSet[TieredMachine] = weakref.WeakSet()
+    try:
+        with _standing_in(missing, inner):
+            first = make()
+            _compile_inner(first.program)
+    except MustWaitError:
+        return link_at_once(make)
+    if missing.is_empty and not inner:
+        return first
+    if not all(_has_python(x.node) for x in first.program.instructions if isinstance(x.form, PerformForm)):
+        return link_at_once(make)
+    return TieredMachine(first, make, Job(missing), inner, label)
+
+
+def link_at_once(make: Callable[[], Machine]) -> Machine:
+    """Return the machine that `make` gives; what is missing is compiled."""
+    with _standing_in(None, None):
+        return make()
+
+
+@contextmanager
+def _standing_in(builder: BuildStandIn | None, inner: weakref.WeakSet[TieredMachine] | None) -> Iterator[None]:
+    tokens = stand_in.set(builder), _inner.set(inner)
+    try:
+        yield
+    finally:
+        stand_in.reset(tokens[0])
+        _inner.reset(tokens[1])
+
+
+def _compile_inner(program: Program) -> None:
+    """Let ops that run graphs of their own begin with them; their mistakes are told when they run."""
+    for instruction in program.instructions:
+        compiled = getattr(instruction.node.op, "compiled", None)
+        if isinstance(instruction.form, PerformForm) and callable(compiled):
+            with suppress(Exception):
+                compiled()
+
+
+def _has_python(node: Apply) -> bool:
+    return has_perform(node.op) or call_form.get(node.op) is not None
+
+
+class TieredMachine:
+    """Calls the first machine of a function until its kernels are compiled, and the native one from then on.
+
+    A call that runs ends on the machine on which it began.
+
+    Parameters
+    ----------
+    first : Machine
+        Runs in Python what is not compiled yet.
+    make : callable
+        Gives the native machine, once the job is over.
+    job : Job
+        Compiles the kernels.
+    inner : set of TieredMachine
+        Those of functions inside of ops.
+    label : str
+        What messages call the function.
+
+    Attributes
+    ----------
+    followers : list of callable
+        Are called with the native machine when it is there.
+    """
+
+    def __init__(
+        self,
+        first: Machine,
+        make: Callable[[], Machine],
+        job: Job,
+        inner: weakref.WeakSet[TieredMachine],
+        label: str,
+    ) -> None:
+        own = vars(self)
+        own.update(_present=first, _make=make, _job=job, _inner=inner, _label=label, _assigned={})
+        own.update(_context=copy_context(), _turn=threading.Lock(), _owner=0, _settled=False, _failed=False)
+        own["followers"] = []
+        around = _inner.get()
+        if around is not None:
+            around.add(self)
+        job.is_over  # noqa: B018  (the work begins)
+
+    # ---- the exchange
+
+    def now(self) -> Machine:
+        """Return the machine for the next call."""
+        if not self._settled and self._is_over():
+            self._settle(0)
+        machine: Machine = self._present
+        return machine
+
+    def ready(self, wait: bool | float | None = None) -> bool:
+        """Tell whether calls run native code; wait for it, some seconds or as long as it takes."""
+        seconds = (None if wait else 0.0) if isinstance(wait, bool) or wait is None else max(0.0, float(wait))
+        last = None if seconds is None else time.monotonic() + seconds
+        if not self._settled:
+            over = self._job.wait(_left(last))
+            for machine in list(self._inner):
+                machine.ready(True if last is None else _left(last))
+            if over and self._is_over():
+                self._settle(_left(last))
+        return self._settled and not self._failed
+
+    @property
+    def failed(self) -> bool:
+        """Whether the native machine cannot be made."""
+        return bool(self._failed)
+
+    def _is_over(self) -> bool:
+        return bool(self._job.is_over) and all(machine._settled or machine._is_over() for machine in list(self._inner))
+
+    def _settle(self, seconds: float | None) -> None:
+        """Exchange the machines, or say why that cannot be; somebody else who does so is waited for some seconds."""
+        if self._owner == threading.get_ident():
+            return  # linking runs code of the user's, which calls the function
+        if not self._turn.acquire(timeout=-1 if seconds is None else seconds):
+            return
+        vars(self)["_owner"] = threading.get_ident()
+        try:
+            if not self._settled:
+                self._exchange()
+        finally:
+            vars(self)["_owner"] = 0
+            self._turn.release()
+
+    def _exchange(self) -> None:
+        own, error = vars(self), self._job.error
+        for machine in list(self._inner):
+            machine.now()
+            error = error or (machine._job.error if machine.failed else None)
+        if error is None:
+            try:
+                native = self._context.run(self._link)
+            except Exception as found:  # noqa: BLE001  (the function goes on)
+                error = found
+            else:
+                for name, value in self._assigned.items():
+                    setattr(native, name, value)
+                native_view, view = getattr(native, "view", None), getattr(self._present, "view", None)
+                if native_view is not None and view is not None:
+                    native_view.take_cells(view)
+                own["_present"] = native
+        machine = self._present
+        own.update(_settled=True, _failed=error is not None, _make=None, _context=None)
+        for follower in self.followers:
+            follower(machine, error is None)
+        self.followers.clear()
+        if error is not None:
+            _warn(self._label, error)
+
+    def _link(self) -> Machine:
+        with _standing_in(Supplier(self._job.options, self._job.found), None):
+            machine: Machine = self._make()
+        return machine
+
+    # ---- what machines do
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the machine."""
+        machine = self.now()
+        if self._settled:
+            return machine(*args, **kwargs)
+        token = _inner.set(self._inner)
+        try:
+            return machine(*args, **kwargs)
+        finally:
+            _inner.reset(token)
+            self._job.hurry()
+
+    def run(self, values: Any, /) -> list[Any]:
+        """Run on one value an input and return all outputs as a list."""
+        machine = self.now()
+        token = _inner.set(None if self._settled else self._inner)
+        try:
+            return machine.run(values)
+        finally:
+            _inner.reset(token)
+
+    def clear(self) -> None:
+        """Let go of memory kept for the next call."""
+        self._present.clear()
+
+    def start_profile(self, skip: int, observer: Observer | None, /) -> None:
+        """Count calls and times from now on."""
+        self._present.start_profile(skip, observer)
+
+    def read_profile(self) -> Reading | None:
+        """Return what has been counted."""
+        reading: Reading | None = self._present.read_profile()
+        return reading
+
+    @property
+    def position_of_error(self) -> int:
+        """Which of the nodes failed last, or -1."""
+        return int(self._present.position_of_error)
+
+    @property
+    def program(self) -> Program:
+        """The program of the machine that is called now."""
+        program: Program = self._present.program
+        return program
+
+    @property
+    def thunks(self) -> list[Thunk]:
+        """The nodes, each with its storage."""
+        thunks: list[Thunk] = self._present.thunks
+        return thunks
+
+    @property
+    def nodes(self) -> list[Apply]:
+        """The nodes, in the order of the thunks."""
+        nodes: list[Apply] = self._present.nodes
+        return nodes
+
+    @property
+    def storage_map(self) -> dict[Variable, list[Any]]:
+        """Variable -> its cell."""
+        cells: dict[Variable, list[Any]] = self._present.storage_map
+        return cells
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["_present"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._present, name, value)
+        self._assigned[name] = value
+
+    def __dir__(self) -> list[str]:
+        return dir(self._present)
+
+
+def _left(last: float | None) -> float | None:
+    return None if last is None else max(0.0, last - time.monotonic())
+
+
+def _warn(label: str, error: Exception) -> None:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    warnings.warn(
+        compose(
+            f"{label} goes on in Python, which is much slower: its kernels could not be compiled",
+            where=lines[:_SHOWN_LINES],
+            mend="correct the compiler or its flags and make the function again, or set THEANO_FLAGS=cxx=",
+        ),
+        CompilerWarning,
+        stacklevel=5,
+    )
