@@ -112,7 +112,7 @@ class TestLookAhead(unittest.TestCase):
             self.assertEqual(self.taken, 0)
             for k in range(1, 300):
                 self.assertEqual(float(next(results)), 2.0 * k)
-                self.assertLessEqual(self.taken, k + (ahead or 64 * threads))
+                self.assertLessEqual(self.taken, k + (ahead or 512 * threads))
             results.close()  # type: ignore[attr-defined]
             self.assertEqual(thread_names(), set())
 
@@ -220,7 +220,7 @@ class TestErrors(unittest.TestCase):
 
     def test_run_batch_refuses_what_is_no_list_of_tuples(self) -> None:
         machine: Any = self.native.machine
-        with self.assertRaisesRegex(TypeError, "list of tuples"):
+        with self.assertRaisesRegex(TypeError, "list of elements"):
             machine.run_batch(((1.0,),))
         for linker in ("native", "updates"):
             total = shared(0.0, name="total")
