@@ -104,7 +104,9 @@ class TestMap(unittest.TestCase):
             found[3].append("more")
             found[4][0] = "other"
             found[5][1].shape = (3, 1)
-            wanted = [(a.tolist(), b.tolist(), [v.tolist() for v in c if isinstance(v, np.ndarray)]) for a, b, c in kept]
+            wanted = [
+                (a.tolist(), b.tolist(), [v.tolist() for v in c if isinstance(v, np.ndarray)]) for a, b, c in kept
+            ]
             del found, total, square
             machine.run_batch([np.full(3, -1.0)] * 8)
             for (a, b, c), (first, second, third) in zip(kept, wanted, strict=True):

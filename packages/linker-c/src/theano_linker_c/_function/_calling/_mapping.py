@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
+
 from theano_graph import compose
 
 from ..._machines._machine import BUFFER_LIMIT
