@@ -2,10 +2,10 @@
  *
  * With the GIL, the arguments of all calls are accepted and arrays for their results are made. Then the calls run
  * without it: all arrays in registers are private, which means that no other thread refers to them. Arguments,
- * constants and values of shared variables are therefore arrays of the machine's own over the memory of the
- * others'. That memory is kept alive by the elements of the batch, or by a tuple, which ends the chain of bases. So
- * references can be counted as ever. An instruction that has to make, free or raise something takes the GIL for the rest of its run: in the
- * first call of a shape, as a rule, since buffers and views serve again in the next one.
+ * constants and values of shared variables are therefore arrays of the machine's own over the memory of others. That
+ * memory is kept alive by the elements of the batch, or by a tuple, which ends the chain of bases. So references can
+ * be counted as ever. An instruction that has to make, free or raise something takes the GIL for the rest of its run:
+ * in the first call of a shape, as a rule, since buffers and views serve again in the next one.
  */
 #include "batch.h"
 
@@ -306,9 +306,9 @@ static PyObject *elements_of(const Machine *m, PyObject *given) {
     return NULL;
 }
 
-/* Method `run_batch(elements, regular=None)`: a call for each element, which is a tuple of arguments, or the one argument
- * as an array or a number; `regular` makes the tuple of any other. Returns the list of results and None, or those
- * before the first call that failed and its exception. */
+/* Method `run_batch(elements, regular=None)`: a call for each element, which is a tuple of arguments, or the one
+ * argument as an array or a number; `regular` makes the tuple of any other. Returns the list of results and None, or
+ * those before the first call that failed and its exception. */
 static PyObject *run_batch(Machine *m, PyObject *given, PyObject *regular) {
     PyObject *found, *error = NULL, *elements = elements_of(m, given);
     if (elements == NULL)

@@ -1,5 +1,5 @@
-/* Results of a batch of calls: their arrays are made before the calls, as far as shapes can be guessed. Those of earlier
- * calls serve again once nobody has them any more, together with the lists in which they were returned. */
+/* Results of a batch of calls: their arrays are made before the calls, as far as shapes can be guessed. Those of
+ * earlier calls serve again once nobody has them any more, together with the lists in which they were returned. */
 #include "batch.h"
 
 /* Results of so many calls, and so many bytes of them, wait for being let go of. */
@@ -91,8 +91,8 @@ static Served *served_add(const Machine *m) {
     return s->arrays == NULL ? NULL : s;
 }
 
-/* Find results that are free, or make some that will serve again. Returns -1 where there is no room for them, -2 with an
- * exception. */
+/* Find results that are free, or make some that will serve again. Returns -1 where there is no room for them, -2 with
+ * an exception. */
 static int served_take(const Machine *m, npy_intp bytes) {
     Batches *b = m->batches;
     const npy_intp limit = m->buffer_limit < MOST_SERVED_BYTES ? m->buffer_limit : MOST_SERVED_BYTES;
