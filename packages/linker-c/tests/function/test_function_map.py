@@ -72,6 +72,49 @@ class TestMap(unittest.TestCase):
         self.assertEqual(len({found.__array_interface__["data"][0] for found in kept}), 300)
         np.testing.assert_array_equal(values[7], np.full(11, 7.0))
 
+    def test_rows_of_arrays(self) -> None:
+        x = vector("x")
+        f = function([x], nadd(nmul(x, x), x), mode=NATIVE)
+        rows = np.arange(2100.0).reshape(700, 3)
+        for values in (rows, rows[::-2], rows.T.copy().T, rows[:, ::-1], rows.astype("float32"), rows.astype(">f8")):
+            for threads in (1, 2):
+                found = list(f.map(values, threads))
+                np.testing.assert_array_equal(found, [[v * v + v for v in row] for row in values.tolist()])
+                self.assertEqual({v.dtype for v in found}, {np.dtype("float64")})
+        double = function([self.x], nadd(self.x, self.x), mode=NATIVE)
+        self.assertEqual([float(v) for v in double.map(np.arange(600)[::2], 2)], [4.0 * k for k in range(300)])
+        with self.assertRaisesRegex(TypeError, "dimension"):
+            list(f.map(np.ones((2, 3, 4)), 2))
+
+    def test_results_that_were_let_go_of_serve_again_unless_somebody_sees_them(self) -> None:
+        x = vector("x")
+        f = function([x], [nadd(x, x), nmul(x, x)], mode=NATIVE)
+        machine: Any = f.machine.view.again()  # type: ignore[attr-defined]
+        elements = [np.full(3, float(k)) for k in range(8)]
+        kept: list[Any] = []
+        for round_ in range(40):
+            found, error = machine.run_batch(elements)
+            self.assertIsNone(error)
+            for k, (total, square) in enumerate(found):
+                np.testing.assert_array_equal((total, square), ([2.0 * k] * 3, [1.0 * k * k] * 3))
+            self.assertEqual(len({id(result) for result in found}), 8)
+            self.assertEqual(len({a.__array_interface__["data"][0] for result in found for a in result}), 16)
+            # An array, a view of one, a list, and lists and arrays that have been changed.
+            kept.append((found[round_ % 8][0], found[round_ % 7][1][1:], found[round_ % 6]))
+            found[3].append("more")
+            found[4][0] = "other"
+            found[5][1].shape = (3, 1)
+            wanted = [
+                (a.tolist(), b.tolist(), [v.tolist() for v in c if isinstance(v, np.ndarray)]) for a, b, c in kept
+            ]
+            del found, total, square
+            machine.run_batch([np.full(3, -1.0)] * 8)
+            for (a, b, c), (first, second, third) in zip(kept, wanted, strict=True):
+                self.assertEqual((a.tolist(), b.tolist()), (first, second))
+                self.assertEqual([v.tolist() for v in c if isinstance(v, np.ndarray)], third)
+        machine.clear()
+        self.assertEqual([v.tolist() for v in machine.run_batch([np.ones(1)])[0][0]], [[2.0], [1.0]])
+
     def test_a_long_call_and_short_ones(self) -> None:
         x = vector("x")
         f = function([x], [nsum(nexp(x)), nexp(x)], mode=NATIVE)
@@ -112,7 +155,7 @@ class TestLookAhead(unittest.TestCase):
             self.assertEqual(self.taken, 0)
             for k in range(1, 300):
                 self.assertEqual(float(next(results)), 2.0 * k)
-                self.assertLessEqual(self.taken, k + (ahead or 64 * threads))
+                self.assertLessEqual(self.taken, k + (ahead or 512 * threads))
             results.close()  # type: ignore[attr-defined]
             self.assertEqual(thread_names(), set())
 
@@ -220,7 +263,7 @@ class TestErrors(unittest.TestCase):
 
     def test_run_batch_refuses_what_is_no_list_of_tuples(self) -> None:
         machine: Any = self.native.machine
-        with self.assertRaisesRegex(TypeError, "list of tuples"):
+        with self.assertRaisesRegex(TypeError, "list of elements"):
             machine.run_batch(((1.0,),))
         for linker in ("native", "updates"):
             total = shared(0.0, name="total")

@@ -5,12 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-try:
-    import theano_linker_c._runtime as _runtime
-except ImportError:
-    HAS_RUNTIME = False
-else:
-    HAS_RUNTIME = True
+from ._extension import HAS_RUNTIME, runtime
 
 __all__ = ["capture_after"]
 
@@ -54,9 +49,9 @@ def capture_after(calls: int | None) -> Iterator[None]:
     if not HAS_RUNTIME:
         yield
         return
-    old = _runtime.get_capture_calls()
-    _runtime.set_capture_calls(-1 if calls is None else calls)
+    old = runtime.get_capture_calls()
+    runtime.set_capture_calls(-1 if calls is None else calls)
     try:
         yield
     finally:
-        _runtime.set_capture_calls(old)
+        runtime.set_capture_calls(old)

@@ -13,22 +13,11 @@ from .._storage._locks import update_lock_of
 from ..cop import CThunk
 from ..kernels import LoadedKernel, type_number
 from ..ops import DeepCopyOp
+from ._extension import HAS_RUNTIME as HAS_RUNTIME, reason as reason, runtime
 from ._machine import BUFFER_LIMIT, Machine
 from ._results import Check, accept_result, checks_of
 from ._run_errors import annotate, mismatch
 from ._thunks import MachineView, intermediate_registers, python_runner
-
-try:
-    import theano_linker_c._runtime as _runtime
-except ModuleNotFoundError:
-    reason = "it was not built when the package was installed"
-    HAS_RUNTIME = False
-except ImportError as error:
-    reason = str(error)
-    HAS_RUNTIME = False
-else:
-    reason = ""
-    HAS_RUNTIME = True
 
 
 def native_machine(
@@ -65,7 +54,7 @@ def native_machine(
         if keep
         else lambda: native_machine(program, hooks, buffer_limit, thread_scale, instructions=encoded),
     )
-    machine = _runtime.Machine(
+    machine = runtime.Machine(
         n_registers=program.n_registers,
         inputs=tuple(_input_check(given) for given in program.inputs),
         cells=program.cells,
@@ -117,7 +106,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
         return mismatch(node, values) if error is None else error
 
     code, _, _, _, *rest = _encode(alone)
-    machine = _runtime.Machine(
+    machine = runtime.Machine(
         n_registers=len(numbers),
         inputs=tuple((i, -1, False, False, False, ()) for i in range(len(given))),
         cells=(),
@@ -179,7 +168,7 @@ Encoded = tuple[
 
 def _encode(instruction: Instruction) -> Encoded:
     name, payload = _payload(instruction)
-    number, checked = _runtime.INSTRUCTIONS[name]
+    number, checked = runtime.INSTRUCTIONS[name]
     checks = checks_of(instruction.node) if checked else None
     code = instruction.form.code if isinstance(instruction.form, KernelForm) else None
     registers = instruction.inputs, instruction.outputs, instruction.release

@@ -178,6 +178,8 @@ PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int nd
 void buffers_swap(Machine *m, int a, int b);
 int slot_offered(const Frame *f, int reg);
 int buffer_is_plain(PyArrayObject *array);
+int buffer_serves(PyArrayObject *array, Py_ssize_t references, int type_num, int ndim, const npy_intp *shape,
+                  int fortran);
 int buffer_is_ours(const Machine *m, const Frame *f, int reg);
 int buffer_reuse(Machine *m, Frame *f, int from, int to);
 void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
@@ -258,6 +260,7 @@ int capture_holds(const Machine *m, const Frame *f, int reg);
 
 /* execute.c */
 int machine_execute(Machine *m, Frame *f);
+int machine_execute_in_batch(Machine *m, Frame *f);
 int machine_step(Machine *m, Frame *f, int position);
 void machine_explain(Machine *m, Frame *f, int position, int status);
 PyObject *frame_values(const Frame *f, const Instruction *in);
@@ -298,6 +301,8 @@ PyObject *machine_read_profile(PyObject *self, PyObject *unused);
 PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 PyObject *machine_run(PyObject *self, PyObject *values);
 PyObject *call_with(Machine *m, PyObject *const *values, int raw);
+int input_fits(const InputCheck *check, PyObject *value);
+int number_accept(Machine *m, Frame *f, const InputCheck *check, PyObject *value, void *data);
 int input_accept(Machine *m, Frame *f, int index, PyObject *value);
 int cells_read(Machine *m, Frame *f);
 int updates_store(Machine *m, Frame *f);
@@ -307,11 +312,12 @@ void frame_end(Machine *m, Frame *f, Frame *extra);
 /* batch.c */
 enum { KEPT_VIEW = -2 }; /* the register holds a view that serves again in the next call of a batch */
 int machine_is_nogil(const Machine *m);
-PyObject *machine_run_batch(PyObject *self, PyObject *calls);
+PyObject *machine_run_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 PyArrayObject *view_make(Machine *m, Frame *f, int reg, PyArrayObject *array, int ndim, const npy_intp *shape,
                          const npy_intp *strides, char *data);
 void view_leave(PyArrayObject *view);
 void batches_free(Machine *m);
+void batch_results_clear(Machine *m);
 extern _Thread_local PyThreadState *gil_let_go; /* of a thread that runs instructions without the GIL, else NULL */
 /* Have the GIL until the instruction at hand has ended. Python objects may be looked at without it, and references to
  * those that no other thread can see may be counted; nothing may be made, freed or raised. */

@@ -336,12 +336,13 @@ class Function(ShownAsHtml, Generic[ResultT]):
         ----------
         elements : iterable
             A tuple or list holds the arguments of a call, a dict those by keyword; anything else is the one argument.
+            The rows of an array are read where they are, so that it must not change meanwhile.
         threads : int, optional
             By default as many as there are cores. With 1, each call is made in this thread when its result is asked
             for.
         ahead : int, optional
-            How many elements may be taken from the iterable before their results are asked for; 64 a thread by
-            default.
+            How many elements may be taken from the iterable before their results are asked for; 512 a thread by
+            default, and fewer of calls that take long.
         in_order : bool
             Of functions that update shared variables: True makes the calls in this thread, one after another. False
             lets the threads make them in any order; no update is lost then, but which call sees which value is not

@@ -7,8 +7,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Protocol
+
+import numpy as np
 
 from theano_graph import compose
 
@@ -17,8 +20,8 @@ from ...program import Machine
 
 #: Seconds that a batch should take: long against handing it over, short against what somebody would wait for.
 BATCH_SECONDS = 0.002
-#: Elements that are taken ahead for each thread, and batches that these make.
-AHEAD = 64
+#: Elements that are taken ahead for each thread at most, and batches that these make.
+AHEAD = 512
 BATCHES = 2
 
 
@@ -29,13 +32,13 @@ class Bind(Protocol):
 
 
 class Batch:
-    """Arguments of calls that one thread makes, and what has become of them."""
+    """Elements of calls that one thread makes, and what has become of them."""
 
-    __slots__ = ("calls", "done", "error", "first", "found", "seconds")
+    __slots__ = ("done", "elements", "error", "first", "found", "seconds")
 
-    def __init__(self, first: int, calls: list[tuple[Any, ...]]) -> None:
+    def __init__(self, first: int, elements: Sequence[Any]) -> None:
         self.first = first
-        self.calls = calls
+        self.elements = elements
         self.found: list[Any] = []
         self.error: BaseException | None = None
         self.seconds = 0.0
@@ -105,12 +108,10 @@ class Workers:
     Parameters
     ----------
     runners : sequence of callable
-        For each thread, what makes the calls of a batch: it returns their results and None, or the results before the
-        first call that failed, and its exception.
-    bind : callable
-    n_inputs : int
-        Tuples of so many values need not be bound.
+        For each thread, what makes the calls of a batch of elements: it returns their results and None, or the results
+        before the first call that failed, and its exception.
     elements : iterable
+        Of an array, batches are parts of it, so that no object is made for each row.
     ahead : int
         Elements that may be taken before their results are asked for.
     """
@@ -118,13 +119,10 @@ class Workers:
     def __init__(
         self,
         runners: Sequence[Callable[..., Any]],
-        bind: Bind,
-        n_inputs: int,
         elements: Iterable[Any],
         ahead: int,
     ) -> None:
-        self._bind = bind
-        self._n_inputs = n_inputs
+        self._rows = elements if type(elements) is np.ndarray and elements.ndim > 0 else None
         self._elements = iter(elements)
         self._ahead = ahead
         self._taken = 0
@@ -145,7 +143,7 @@ class Workers:
             begin = time.perf_counter()
             try:
                 if not self._stop:
-                    batch.found, batch.error = run(batch.calls)
+                    batch.found, batch.error = run(batch.elements)
             except BaseException as error:  # noqa: BLE001  (raised again where the results are asked for)
                 batch.error = error
             batch.seconds = time.perf_counter() - begin
@@ -153,27 +151,19 @@ class Workers:
 
     def _fill(self, most: int) -> Batch | None:
         """Take elements for the next batch; None at the end of them, which an error of theirs is too."""
-        calls: list[tuple[Any, ...]] = []
-        while len(calls) < most and not self._ended:
+        elements: Any = []
+        if self._rows is not None:
+            elements = self._rows[self._taken : self._taken + most]
+        else:
             try:
-                element = next(self._elements)
-            except StopIteration:
-                self._ended = True
-                break
+                elements.extend(islice(self._elements, most))
             except BaseException as error:  # noqa: BLE001  (raised after the results of the elements before)
-                self._ended, self._error = True, error
-                break
-            if type(element) is tuple and len(element) == self._n_inputs:
-                calls.append(element)
-                continue
-            try:
-                calls.append(self._bind(*split(element)))
-            except Exception as error:  # noqa: BLE001  (raised in its turn)
-                self._ended, self._error = True, note(error, self._taken + len(calls))
-        if not calls:
+                self._error = error
+        self._ended = len(elements) < most
+        if len(elements) == 0:
             return None
-        batch = Batch(self._taken, calls)
-        self._taken += len(calls)
+        batch = Batch(self._taken, elements)
+        self._taken += len(elements)
         return batch
 
     def _feed(self, pending: deque[Batch], given: int) -> None:
@@ -187,7 +177,7 @@ class Workers:
 
     def _learn(self, batch: Batch) -> None:
         """Choose how many calls the next batches have."""
-        wanted = len(batch.calls) * BATCH_SECONDS / max(batch.seconds, 1e-7)
+        wanted = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
         self._size = max(1, min(self._most, 2 * self._size, int(wanted)))
 
     def results(self) -> Iterator[Any]:
@@ -218,19 +208,25 @@ class Workers:
                 thread.join()
 
 
-def call_each(call: Callable[..., Any]) -> Callable[..., Any]:
+def call_each(call: Callable[..., Any], regular: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
     """Return a function that makes the calls of a batch one by one."""
 
-    def run(calls: list[tuple[Any, ...]]) -> tuple[list[Any], BaseException | None]:
+    def run(elements: Iterable[Any]) -> tuple[list[Any], BaseException | None]:
         found: list[Any] = []
-        for values in calls:
+        for element in elements:
             try:
-                found.append(call(*values))
+                found.append(call(*regular(element)))
             except Exception as error:  # noqa: BLE001  (raised in its turn)
                 return found, error
         return found, None
 
     return run
+
+
+def batches_of(machine: Any, regular: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
+    """Return a function that makes the calls of a batch on a thread's own machine."""
+    run_batch = machine.run_batch
+    return lambda elements: run_batch(elements, regular)
 
 
 def own_machine(machine: Machine, spare: list[Any], threads: int) -> Any | None:
@@ -256,10 +252,14 @@ def in_threads(
     spare: list[Any],
 ) -> Iterator[Any]:
     """Make the calls from threads, each with a machine of its own where calls of that run without the interpreter."""
+
+    def regular(element: Any) -> tuple[Any, ...]:
+        return element if type(element) is tuple and len(element) == n_inputs else bind(*split(element))
+
     own = [own_machine(machine, spare, threads) for _ in range(threads)]
-    runners = [call_each(machine) if twin is None else twin.run_batch for twin in own]
+    runners = [call_each(machine, regular) if twin is None else batches_of(twin, regular) for twin in own]
     try:
-        yield from Workers(runners, bind, n_inputs, elements, ahead).results()
+        yield from Workers(runners, elements, ahead).results()
     finally:
         spare.extend(twin for twin in own if twin is not None)
         del spare[max(threads, 1) :]

@@ -2,34 +2,14 @@
  *
  * With the GIL, the arguments of all calls are accepted and arrays for their results are made. Then the calls run
  * without it: all arrays in registers are private, which means that no other thread refers to them. Arguments,
- * constants and values of shared variables are therefore arrays of the machine's own over the memory of the
- * others'; what keeps that memory alive is a tuple, which ends the chain of bases. So references can be counted as
- * ever. An instruction that has to make, free or raise something takes the GIL for the rest of its run: in the
- * first call of a shape, as a rule, since buffers and views serve again in the next one.
+ * constants and values of shared variables are therefore arrays of the machine's own over the memory of others. That
+ * memory is kept alive by the elements of the batch, or by a tuple, which ends the chain of bases. So references can
+ * be counted as ever. An instruction that has to make, free or raise something takes the GIL for the rest of its run:
+ * in the first call of a shape, as a rule, since buffers and views serve again in the next one.
  */
-#include "capture.h"
+#include "batch.h"
 
 _Thread_local PyThreadState *gil_let_go;
-
-typedef struct {
-    int type_num, ndim;
-    npy_intp shape[NPY_MAXDIMS];
-} Guess;
-
-struct Batches {
-    PyObject **views;         /* of each register, or NULL; without a base while they are not in use */
-    signed char *is_constant; /* of each register */
-    Guess *guesses;           /* at each output: what it was in the last call; a type of -1: not known */
-    PyArrayObject **slots;    /* of each register, borrowed */
-};
-
-/* The batch at hand; owned, [calls][inputs] and so on. */
-typedef struct {
-    Machine *m;
-    Frame *f;
-    Py_ssize_t count;
-    PyObject **given, **cells, **results;
-} Calls;
 
 /* Whether calls may run without the GIL: no code but the runtime's own sees the arrays, and nothing is stored. */
 int machine_is_nogil(const Machine *m) {
@@ -131,6 +111,8 @@ void batches_free(Machine *m) {
         return;
     for (int r = 0; b->views != NULL && r < m->n_registers; r++)
         Py_CLEAR(b->views[r]);
+    arguments_free(m, b);
+    batch_results_clear(m);
     PyMem_Free(b->views);
     PyMem_Free(b->is_constant);
     PyMem_Free(b->guesses);
@@ -152,8 +134,16 @@ static int batches_setup(Machine *m) {
         PyErr_NoMemory();
         return -1;
     }
-    for (int k = 0; k < m->n_outputs; k++)
+    if (arguments_setup(m, b) < 0) {
+        batches_free(m);
+        return -1;
+    }
+    b->serves = m->n_outputs > 0;
+    for (int k = 0; k < m->n_outputs; k++) {
         b->guesses[k].type_num = -1;
+        for (int same = 0; same < k; same++)
+            b->serves &= m->outputs[same] != m->outputs[k];
+    }
     for (int k = 0; k < m->n_constants; k++) {
         PyObject *own = private_array(m->constants[k].cell);
         if (own == NULL) {
@@ -168,37 +158,6 @@ static int batches_setup(Machine *m) {
 }
 
 /* ---- with the GIL: before and after */
-
-static int accept_call(Calls *c, Py_ssize_t i, PyObject *arguments) {
-    Machine *m = c->m;
-    if (!PyTuple_CheckExact(arguments) || PyTuple_GET_SIZE(arguments) != m->n_inputs) {
-        PyErr_Format(PyExc_TypeError, "run_batch() needs tuples of %d values", m->n_inputs);
-        return -1;
-    }
-    for (int k = 0; k < m->n_inputs; k++) {
-        int reg = m->inputs[k].reg;
-        if (input_accept(m, c->f, k, PyTuple_GET_ITEM(arguments, k)) < 0)
-            return -1;
-        PyObject *value = c->f->registers[reg];
-        if (!PyArray_Check(value)) {
-            PyErr_SetString(PyExc_SystemError, "run_batch: the value of an argument is no array");
-            return -1;
-        }
-        PyObject *own = c->f->home[reg] >= 0 ? Py_NewRef(value) : private_array(value);
-        frame_set(c->f, reg, NULL);
-        if (own == NULL)
-            return -1;
-        c->given[i * m->n_inputs + k] = own;
-    }
-    return 0;
-}
-
-/* Accept what can be accepted; an exception of the first call that cannot is left set. */
-static void accept_calls(Calls *c, PyObject *calls) {
-    Py_ssize_t wanted = PyList_GET_SIZE(calls);
-    while (c->count < wanted && accept_call(c, c->count, PyList_GET_ITEM(calls, c->count)) == 0)
-        c->count++;
-}
 
 /* Returns 0 where the value of a shared variable is not an array. */
 static int read_cells(Calls *c) {
@@ -216,72 +175,7 @@ static int read_cells(Calls *c) {
     return 1;
 }
 
-/* Make the arrays of the results, as far as their shapes can be guessed. */
-static int make_results(Calls *c) {
-    const Machine *m = c->m;
-    for (Py_ssize_t i = 0; i < c->count; i++)
-        for (int k = 0; k < m->n_outputs; k++) {
-            const Guess *g = &m->batches->guesses[k];
-            PyObject **place = &c->results[i * m->n_outputs + k];
-            int same = 0; /* one register may be several outputs */
-            while (same < k && m->outputs[same] != m->outputs[k])
-                same++;
-            if (g->type_num < 0)
-                continue;
-            *place = same < k ? Py_XNewRef(c->results[i * m->n_outputs + same])
-                              : PyArray_SimpleNew(g->ndim, (npy_intp *)g->shape, g->type_num);
-            if (*place == NULL && same == k)
-                return -1;
-        }
-    return 0;
-}
-
-/* The results of a call in the form in which it returns them. */
-static PyObject *results_of(const Calls *c, Py_ssize_t i) {
-    const Machine *m = c->m;
-    PyObject **found = c->results + i * m->n_outputs;
-    if (m->single && m->finish == NULL)
-        return Py_NewRef(found[0]);
-    PyObject *outputs = PyList_New(m->n_outputs);
-    for (int k = 0; outputs != NULL && k < m->n_outputs; k++)
-        PyList_SET_ITEM(outputs, k, Py_NewRef(found[k]));
-    if (outputs != NULL && m->finish != NULL)
-        Py_SETREF(outputs, PyObject_CallOneArg(m->finish, outputs));
-    return outputs;
-}
-
 /* ---- without the GIL */
-
-/* What `machine_execute` does. Runs are captured with the GIL, and replayed without it. */
-static int run_instructions(Machine *m, Frame *f) {
-    const int replays = captures_apply(m, f);
-    for (int i = 0; i < m->n_instructions; i++) {
-        const Instruction *in = &m->instructions[i];
-        if (gil_let_go == NULL && m->open == NULL)
-            gil_let_go = PyEval_SaveThread();
-        if (replays && m->captures[i] != NULL) {
-            int next = captures_enter(m, f, i);
-            if (next > i) {
-                i = next - 1;
-                continue;
-            }
-        }
-        if (!is_nogil(in->code) || m->open != NULL)
-            gil_take();
-        int status = in->run(m, f, in);
-        if (status != RUN_DONE) {
-            gil_take();
-            machine_explain(m, f, i, status);
-            captures_abandon(m);
-            return -1;
-        }
-        if (m->open != NULL)
-            captures_after(m, f, i);
-        for (int k = 0; k < in->n_release; k++)
-            frame_set(f, in->release[k], NULL);
-    }
-    return 0;
-}
 
 /* Take a result out of its register: that in its slot, or the machine's array, which another replaces then. What shows
  * other memory is copied. */
@@ -309,15 +203,13 @@ static int take_result(Calls *c, Py_ssize_t i, int k) {
 static int run_call(Calls *c, Py_ssize_t i) {
     Machine *m = c->m;
     Frame *f = c->f;
-    int status = 0;
-    for (int k = 0; k < m->n_inputs; k++)
-        frame_set(f, m->inputs[k].reg, Py_NewRef(c->given[i * m->n_inputs + k]));
+    int status = arguments_show(c, i);
     for (int k = 0; k < m->n_cells; k++)
         frame_set(f, m->cells[k].reg, Py_NewRef(c->cells[k]));
     for (int k = 0; k < m->n_outputs; k++)
         m->batches->slots[m->outputs[k]] = (PyArrayObject *)c->results[i * m->n_outputs + k];
     f->slots = m->batches->slots;
-    status = run_instructions(m, f);
+    status = status < 0 ? status : machine_execute_in_batch(m, f);
     f->slots = NULL;
     for (int k = 0; status == 0 && k < m->n_outputs; k++)
         status = take_result(c, i, k);
@@ -343,13 +235,12 @@ static void set_error(PyObject **error) {
 }
 
 /* Calls one by one, for a machine that is in use or cannot let the GIL go. */
-static void call_each(Machine *m, PyObject *calls, PyObject *found) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls); i++) {
-        PyObject *arguments = PyList_GET_ITEM(calls, i), *result = NULL;
-        if (PyTuple_CheckExact(arguments) && PyTuple_GET_SIZE(arguments) == m->n_inputs)
-            result = call_with(m, ((PyTupleObject *)arguments)->ob_item, 0);
-        else
-            PyErr_Format(PyExc_TypeError, "run_batch() needs tuples of %d values", m->n_inputs);
+static void call_each(Machine *m, PyObject *elements, PyObject *regular, PyObject *found) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(elements); i++) {
+        PyObject *element = PyList_GET_ITEM(elements, i), *made;
+        PyObject *const *values = values_of(m, &element, regular, &made);
+        PyObject *result = values == NULL ? NULL : call_with(m, values, 0);
+        Py_XDECREF(made);
         if (result == NULL)
             return;
         int failed = PyList_Append(found, result) < 0;
@@ -361,32 +252,33 @@ static void call_each(Machine *m, PyObject *calls, PyObject *found) {
 
 static void clear(Calls *c, Py_ssize_t most) {
     const Machine *m = c->m;
-    for (Py_ssize_t i = 0; c->given != NULL && i < most * m->n_inputs; i++)
-        Py_XDECREF(c->given[i]);
     for (Py_ssize_t i = 0; c->results != NULL && i < most * m->n_outputs; i++)
         Py_XDECREF(c->results[i]);
     for (int k = 0; c->cells != NULL && k < m->n_cells; k++)
         Py_XDECREF(c->cells[k]);
-    PyMem_Free(c->given);
+    Py_XDECREF(c->kept);
+    PyMem_Free(c->arguments);
     PyMem_Free(c->results);
     PyMem_Free(c->cells);
+    PyMem_Free(c->served);
 }
 
 /* Returns 0 where the calls have to be made one by one. An exception may be left set after some results. */
-static int run_quietly(Calls *c, PyObject *calls, PyObject *found, PyObject **error) {
+static int run_quietly(Calls *c, PyObject *elements, Py_ssize_t most, PyObject *found, PyObject **error) {
     Machine *m = c->m;
-    Py_ssize_t most = PyList_GET_SIZE(calls), done = 0;
+    Py_ssize_t done = 0;
     int possible = 1;
-    c->given = PyMem_Calloc(most * m->n_inputs + 1, sizeof *c->given);
+    c->arguments = PyMem_Calloc(most + 1, m->batches->argument_bytes + 1);
     c->results = PyMem_Calloc(most * m->n_outputs + 1, sizeof *c->results);
     c->cells = PyMem_Calloc(m->n_cells + 1, sizeof *c->cells);
-    if (c->given == NULL || c->results == NULL || c->cells == NULL)
+    c->served = PyMem_Calloc(most + 1, sizeof *c->served);
+    if (c->arguments == NULL || c->results == NULL || c->cells == NULL || c->served == NULL)
         PyErr_NoMemory();
     else if ((possible = read_cells(c)) > 0) {
-        accept_calls(c, calls);
+        accept_elements(c, elements, most);
         if (PyErr_Occurred())
             set_error(error);
-        if (make_results(c) == 0)
+        if (results_make(c) == 0)
             done = run_calls(c);
     }
     if (PyErr_Occurred())
@@ -404,28 +296,41 @@ static int run_quietly(Calls *c, PyObject *calls, PyObject *found, PyObject **er
     return possible != 0;
 }
 
-/* Method `run_batch(calls)`: a call for each tuple of arguments. Returns the list of results and None, or those before
- * the first call that failed and its exception. */
-static PyObject *run_batch(Machine *m, PyObject *calls) {
-    PyObject *found, *error = NULL;
-    if (!PyList_CheckExact(calls)) {
-        PyErr_SetString(PyExc_TypeError, "run_batch() needs a list of tuples");
-        return NULL;
-    }
-    if ((calls = PyList_GetSlice(calls, 0, PyList_GET_SIZE(calls))) == NULL)
+/* A list of the elements, or the array whose rows they are; nobody else changes either. */
+static PyObject *elements_of(const Machine *m, PyObject *given) {
+    if (PyList_CheckExact(given))
+        return PyList_GetSlice(given, 0, PyList_GET_SIZE(given));
+    if (PyArray_CheckExact(given) && PyArray_NDIM((PyArrayObject *)given) > 0)
+        return rows_fit(m, given) ? Py_NewRef(given) : PySequence_List(given);
+    PyErr_SetString(PyExc_TypeError, "run_batch() needs a list of elements or an array of them");
+    return NULL;
+}
+
+/* Method `run_batch(elements, regular=None)`: a call for each element, which is a tuple of arguments, or the one
+ * argument as an array or a number; `regular` makes the tuple of any other. Returns the list of results and None, or
+ * those before the first call that failed and its exception. */
+static PyObject *run_batch(Machine *m, PyObject *given, PyObject *regular) {
+    PyObject *found, *error = NULL, *elements = elements_of(m, given);
+    if (elements == NULL)
         return NULL;
     found = PyList_New(0);
     int alone = found != NULL && !m->frame.busy && machine_is_nogil(m) && (m->batches != NULL || batches_setup(m) == 0);
     if (alone) {
-        Calls c = {.m = m, .f = &m->frame};
+        Calls c = {.m = m, .f = &m->frame, .regular = regular};
+        Py_ssize_t most = PyList_CheckExact(elements) ? PyList_GET_SIZE(elements)
+                                                      : PyArray_DIM((PyArrayObject *)elements, 0);
         c.f->busy = m->in_batch = 1;
-        alone = run_quietly(&c, calls, found, &error);
+        alone = run_quietly(&c, elements, most, found, &error);
         frame_release_all(m, c.f);
         c.f->busy = m->in_batch = 0;
     }
-    if (found != NULL && !alone && !PyErr_Occurred())
-        call_each(m, calls, found);
-    Py_DECREF(calls);
+    if (found != NULL && !alone && !PyErr_Occurred()) {
+        if (!PyList_CheckExact(elements))
+            Py_SETREF(elements, PySequence_List(elements));
+        if (elements != NULL)
+            call_each(m, elements, regular, found);
+    }
+    Py_XDECREF(elements);
     if (PyErr_Occurred())
         set_error(&error);
     if (found == NULL) {
@@ -435,10 +340,14 @@ static PyObject *run_batch(Machine *m, PyObject *calls) {
     return Py_BuildValue("NN", found, error == NULL ? Py_NewRef(Py_None) : error);
 }
 
-PyObject *machine_run_batch(PyObject *self, PyObject *calls) {
+PyObject *machine_run_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     PyObject *result;
+    if (nargs < 1 || nargs > 2) {
+        PyErr_Format(PyExc_TypeError, "run_batch() takes 1 or 2 arguments, got %zd", nargs);
+        return NULL;
+    }
     MACHINE_BEGIN(self);
-    result = run_batch((Machine *)self, calls);
+    result = run_batch((Machine *)self, args[0], nargs < 2 || args[1] == Py_None ? NULL : args[1]);
     MACHINE_END();
     return result;
 }

@@ -63,10 +63,11 @@ int buffer_is_plain(PyArrayObject *array) {
            PyArray_BASE(array) == NULL && PyArray_ISBEHAVED(array) && !has_weak_references((PyObject *)array);
 }
 
-/* Whether a buffer that was handed out before can be handed out again. Its holder may have changed its shape, strides,
- * dtype or flags in place, so all of them are looked at. */
-static int can_serve(PyArrayObject *array, int type_num, int ndim, const npy_intp *shape, int fortran) {
-    if (Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim ||
+/* Whether an array that was handed out before can be handed out again: nobody has it but those of whom we know. Its
+ * holder may have changed its shape, strides, dtype or flags in place, so all of them are looked at. */
+int buffer_serves(PyArrayObject *array, Py_ssize_t references, int type_num, int ndim, const npy_intp *shape,
+                  int fortran) {
+    if (Py_REFCNT(array) != references || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim ||
         !buffer_is_plain(array))
         return 0;
     for (int d = 0; d < ndim; d++)
@@ -100,7 +101,7 @@ static int buffer_keep(Machine *m, int reg, PyArrayObject *array) {
 PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran,
                           int *stored) {
     PyArrayObject *array = (PyArrayObject *)m->buffers[reg];
-    *stored = array != NULL && can_serve(array, type_num, ndim, shape, fortran);
+    *stored = array != NULL && buffer_serves(array, 1, type_num, ndim, shape, fortran);
     if (*stored)
         return (PyArrayObject *)Py_NewRef((PyObject *)array);
     gil_take();

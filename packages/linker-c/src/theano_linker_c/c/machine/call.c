@@ -2,7 +2,7 @@
 #include "runtime.h"
 #include <limits.h>
 
-static int fits(const InputCheck *check, PyObject *value) {
+int input_fits(const InputCheck *check, PyObject *value) {
     if (!PyArray_CheckExact(value))
         return 0;
     PyArrayObject *array = (PyArrayObject *)value;
@@ -14,15 +14,22 @@ static int fits(const InputCheck *check, PyObject *value) {
     return 1;
 }
 
-static int accept_float(Machine *m, Frame *f, const InputCheck *check, double value) {
+/* Where a number is put: where the caller says, or into an array in the register of its input. */
+static void *place_of_number(Machine *m, Frame *f, const InputCheck *check, void *data) {
+    if (data != NULL)
+        return data;
     PyArrayObject *array = buffer_obtain(m, f, check->reg, check->type_num, 0, NULL, 0);
-    if (array == NULL)
+    return array == NULL ? NULL : PyArray_DATA(array);
+}
+
+static int accept_float(Machine *m, Frame *f, const InputCheck *check, double value, void *data) {
+    if ((data = place_of_number(m, f, check, data)) == NULL)
         return -1;
     if (check->type_num == NPY_DOUBLE)
-        *(double *)PyArray_DATA(array) = value;
+        *(double *)data = value;
     else
-        *(float *)PyArray_DATA(array) = (float)value;
-    return 0;
+        *(float *)data = (float)value;
+    return 1;
 }
 
 static int in_range(long long value, long long least, long long most) { return value >= least && value <= most; }
@@ -56,17 +63,16 @@ static int write_integer(int type_num, long long value, void *data) {
 
 /* A Python integer or a NumPy scalar for an argument without dimensions. Returns 1 when it was taken, 0 when the hook
  * has to look at it, -1 with an exception. */
-static int accept_scalar(Machine *m, Frame *f, const InputCheck *check, PyObject *value) {
-    PyArrayObject *array;
+static int accept_scalar(Machine *m, Frame *f, const InputCheck *check, PyObject *value, void *data) {
     if (PyLong_CheckExact(value)) {
         int overflow;
         long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
         _Alignas(long long) char trial[sizeof(long long)];
         if (overflow || !write_integer(check->type_num, number, trial))
             return 0;
-        if ((array = buffer_obtain(m, f, check->reg, check->type_num, 0, NULL, 0)) == NULL)
+        if ((data = place_of_number(m, f, check, data)) == NULL)
             return -1;
-        return write_integer(check->type_num, number, PyArray_DATA(array));
+        return write_integer(check->type_num, number, data);
     }
     if (!PyArray_IsScalar(value, Generic))
         return 0;
@@ -77,28 +83,32 @@ static int accept_scalar(Machine *m, Frame *f, const InputCheck *check, PyObject
     Py_DECREF(descr);
     if (!same)
         return 0;
-    if ((array = buffer_obtain(m, f, check->reg, check->type_num, 0, NULL, 0)) == NULL)
+    if ((data = place_of_number(m, f, check, data)) == NULL)
         return -1;
-    PyArray_ScalarAsCtype(value, PyArray_DATA(array));
+    PyArray_ScalarAsCtype(value, data);
     return 1;
+}
+
+/* A number for an argument without dimensions, put into `data`, or where that is NULL into the register. Returns 1 when
+ * it was taken, 0 when the hook has to look at it, -1 with an exception. */
+inline int number_accept(Machine *m, Frame *f, const InputCheck *check, PyObject *value, void *data) {
+    if (check->takes_float &&
+        (PyFloat_CheckExact(value) || (check->type_num == NPY_DOUBLE && Py_IS_TYPE(value, &PyDoubleArrType_Type))))
+        return accept_float(m, f, check, PyFloat_AS_DOUBLE(value), data);
+    return check->takes_int ? accept_scalar(m, f, check, value, data) : 0;
 }
 
 /* Put the value of an argument into its register, in the form that the program wants. */
 int input_accept(Machine *m, Frame *f, int index, PyObject *value) {
     const InputCheck *check = &m->inputs[index];
     if (check->type_num >= 0) {
-        if (fits(check, value)) {
+        if (input_fits(check, value)) {
             frame_set(f, check->reg, Py_NewRef(value));
             return 0;
         }
-        if (check->takes_float &&
-            (PyFloat_CheckExact(value) || (check->type_num == NPY_DOUBLE && Py_IS_TYPE(value, &PyDoubleArrType_Type))))
-            return accept_float(m, f, check, PyFloat_AS_DOUBLE(value));
-        if (check->takes_int) {
-            int taken = accept_scalar(m, f, check, value);
-            if (taken != 0)
-                return taken < 0 ? -1 : 0;
-        }
+        int taken = number_accept(m, f, check, value, NULL);
+        if (taken != 0)
+            return taken < 0 ? -1 : 0;
     }
     PyObject *filtered = in_native_form(PyObject_CallFunction(m->on_input, "iO", index, value));
     if (filtered == NULL)

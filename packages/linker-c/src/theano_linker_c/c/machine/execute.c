@@ -83,12 +83,27 @@ int machine_step(Machine *m, Frame *f, int position) {
     return status;
 }
 
-/* Run all instructions that the call needs. Returns 0, or -1 with an exception that names the node. */
-int machine_execute(Machine *m, Frame *f) {
-    if (m->schedule != NULL)
-        return schedule_execute(m, f);
+/* The same in a batch of calls. The GIL is let go where the instruction can do without it. */
+static int step_in_batch(Machine *m, Frame *f, int position) {
+    const Instruction *in = &m->instructions[position];
+    if (m->open != NULL || !is_nogil(in->code))
+        gil_take();
+    int status = in->run(m, f, in);
+    if (status < 0) {
+        gil_take();
+        machine_explain(m, f, position, status);
+        return -1;
+    }
+    return status;
+}
+
+/* Each of its two callers has a copy of its own, so that single calls do not ask whether they are in a batch. Runs are
+ * captured with the GIL, and replayed without it in a batch. */
+static inline __attribute__((always_inline)) int execute(Machine *m, Frame *f, const int in_batch) {
     const int replays = captures_apply(m, f);
     for (int i = 0; i < m->n_instructions; i++) {
+        if (in_batch && gil_let_go == NULL && m->open == NULL)
+            gil_let_go = PyEval_SaveThread();
         if (replays && m->captures[i] != NULL) {
             int next = captures_enter(m, f, i);
             if (next > i) {
@@ -97,8 +112,9 @@ int machine_execute(Machine *m, Frame *f) {
             }
         }
         const Instruction *in = &m->instructions[i];
-        int status = machine_step(m, f, i);
+        int status = in_batch ? step_in_batch(m, f, i) : machine_step(m, f, i);
         if (status == RUN_ASKS) {
+            gil_take();
             PyErr_SetString(PyExc_RuntimeError, "a lazy operation asks for inputs that have been computed already");
             machine_explain(m, f, i, RUN_RAISED);
         }
@@ -109,7 +125,7 @@ int machine_execute(Machine *m, Frame *f) {
         }
         if (m->open != NULL && f == &m->frame)
             captures_after(m, f, i);
-        if (m->retained == NULL)
+        if (in_batch || m->retained == NULL)
             for (int k = 0; k < in->n_release; k++)
                 frame_set(f, in->release[k], NULL);
         else
@@ -118,3 +134,11 @@ int machine_execute(Machine *m, Frame *f) {
     }
     return 0;
 }
+
+/* Run all instructions that the call needs. Returns 0, or -1 with an exception that names the node. */
+int machine_execute(Machine *m, Frame *f) {
+    return m->schedule != NULL ? schedule_execute(m, f) : execute(m, f, 0);
+}
+
+/* The same for a call of a batch, by a machine without schedule, which keeps nothing: it may return without the GIL. */
+int machine_execute_in_batch(Machine *m, Frame *f) { return execute(m, f, 1); }

@@ -61,6 +61,7 @@ static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
     retained_drop(m);
     captures_drop(m);
     buffers_clear(m);
+    batch_results_clear(m);
     if (m->view != NULL && m->view != Py_None)
         return PyObject_CallMethod(m->view, "clear", NULL);
     Py_RETURN_NONE;
@@ -68,7 +69,8 @@ static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
 
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
-    {"run_batch", machine_run_batch, METH_O, "Call once for each of a list of tuples, without the GIL where possible."},
+    {"run_batch", (PyCFunction)(void (*)(void))machine_run_batch, METH_FASTCALL,
+     "Call once for each element of a list or array, without the GIL where possible."},
     {"run_loop", machine_run_loop, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
     {"captured", machine_captured, METH_NOARGS, "The runs of instructions whose kernel calls have been captured."},
