@@ -6,6 +6,7 @@ import math
 import unittest
 from functools import cache
 from typing import Any
+from unittest import mock
 
 from theano_graph import Apply, Constant, Generic, Op, Type, Variable
 from theano_graph.hashing import NoStructuralHashError, StructuralHasher, structural_hash
@@ -140,6 +141,14 @@ class _Named:
 _named = _Named()
 
 
+class _Measure(type):
+    by = 2
+
+
+class _Measured(metaclass=_Measure):
+    pass
+
+
 class CodeTests(unittest.TestCase):
     def of(self, function: Any) -> bytes:
         return StructuralHasher().of(function)
@@ -184,6 +193,12 @@ class CodeTests(unittest.TestCase):
         one, same, other = map(self.of, cached)
         self.assertEqual(one, same)
         self.assertNotEqual(one, other)
+
+    def test_classes_count_by_their_metaclass(self) -> None:
+        one = self.of(_Measured)
+        with mock.patch.object(_Measure, "by", 3):
+            self.assertNotEqual(self.of(_Measured), one)
+        self.assertEqual(self.of(_Measured), one)
 
     def test_an_object_of_the_user_that_is_pickled_by_its_name_is_refused(self) -> None:
         with self.assertRaisesRegex(NoStructuralHashError, "pickled by its name"):

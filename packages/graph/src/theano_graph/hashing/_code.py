@@ -54,8 +54,10 @@ def known_name(value: Any) -> str | None:
 
 
 def parts_of_class(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield what a class of the user consists of, by name: its bases, and what its body defines."""
+    """Yield what a class of the user consists of, by name: its bases, its metaclass, and what its body defines."""
     yield "bases", cls.__bases__
+    if known_name(type(cls)) is None:
+        yield "metaclass", type(cls)
     for name, value in sorted(vars(cls).items()):
         if name in _NO_CONTENT or type(value).__name__ in ("member_descriptor", "getset_descriptor"):
             continue

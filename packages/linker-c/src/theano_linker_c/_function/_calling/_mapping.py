@@ -20,6 +20,9 @@ BATCH_SECONDS = 0.002
 #: Elements that are taken ahead for each thread, and batches that these make.
 AHEAD = 64
 BATCHES = 2
+#: How long an iterator that is closed waits for its threads: the collector may close it in a thread for whose lock a call
+#: of theirs waits.
+CLOSING_SECONDS = 1.0
 
 
 class Bind(Protocol):
@@ -190,10 +193,26 @@ class Workers:
         wanted = len(batch.calls) * BATCH_SECONDS / max(batch.seconds, 1e-7)
         self._size = max(1, min(self._most, 2 * self._size, int(wanted)))
 
+    @property
+    def ended(self) -> bool:
+        """Whether all threads are at their end."""
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _leave(self, seconds: float | None) -> None:
+        """Let the threads end, and wait for the others than this one, at most so long."""
+        self._stop = True
+        for _ in self._threads:
+            self._waiting.put(None)
+        end = None if seconds is None else time.monotonic() + seconds
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(None if end is None else max(0.0, end - time.monotonic()))
+
     def results(self) -> Iterator[Any]:
-        """Give the results in order; the threads end when this does, in whatever way."""
+        """Give the results in order; the threads end when this does, or when they can."""
         pending: deque[Batch] = deque()
         given = 0
+        seconds = None
         for thread in self._threads:
             thread.start()
         try:
@@ -210,12 +229,11 @@ class Workers:
                 self._feed(pending, given)
             if self._error is not None:
                 raise self._error
+        except GeneratorExit:
+            seconds = CLOSING_SECONDS
+            raise
         finally:
-            self._stop = True
-            for _ in self._threads:
-                self._waiting.put(None)
-            for thread in self._threads:
-                thread.join()
+            self._leave(seconds)
 
 
 def call_each(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -258,8 +276,10 @@ def in_threads(
     """Make the calls from threads, each with a machine of its own where calls of that run without the interpreter."""
     own = [own_machine(machine, spare, threads) for _ in range(threads)]
     runners = [call_each(machine) if twin is None else twin.run_batch for twin in own]
+    workers = Workers(runners, bind, n_inputs, elements, ahead)
     try:
-        yield from Workers(runners, bind, n_inputs, elements, ahead).results()
+        yield from workers.results()
     finally:
-        spare.extend(twin for twin in own if twin is not None)
-        del spare[max(threads, 1) :]
+        if workers.ended:
+            spare.extend(twin for twin in own if twin is not None)
+            del spare[max(threads, 1) :]
