@@ -237,13 +237,13 @@ class TestClosing(unittest.TestCase):
     def setUp(self) -> None:
         self.x = scalar("x")
         self.held: list[Iterator[Any]] = []
-        self.errors: list[Exception] = []
+        self.errors: list[RuntimeError] = []
 
     def close(self, value: Any) -> Any:
         while self.held:
             try:
                 self.held.pop().close()  # type: ignore[attr-defined]
-            except Exception as error:  # the collector would only print it
+            except RuntimeError as error:  # the collector would only print it
                 self.errors.append(error)
         return value
 

@@ -20,8 +20,8 @@ BATCH_SECONDS = 0.002
 #: Elements that are taken ahead for each thread, and batches that these make.
 AHEAD = 64
 BATCHES = 2
-#: How long an iterator that is closed waits for its threads: the collector may close it in a thread for whose lock a call
-#: of theirs waits.
+#: How long an iterator that is closed waits for its threads: the collector may close it in a thread for whose lock a
+#: call of theirs waits.
 CLOSING_SECONDS = 1.0
 
 
