@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import unittest
+from functools import cache
 from typing import Any
+from unittest import mock
 
 from theano_graph import Apply, Constant, Generic, Op, Type, Variable
 from theano_graph.hashing import NoStructuralHashError, StructuralHasher, structural_hash
@@ -129,6 +131,24 @@ def _rule(x: int, by: int = 2) -> int:
     return _helper(x) * by
 
 
+class _Named:
+    by = 2
+
+    def __reduce__(self) -> str:
+        return "_named"
+
+
+_named = _Named()
+
+
+class _Measure(type):
+    by = 2
+
+
+class _Measured(metaclass=_Measure):
+    pass
+
+
 class CodeTests(unittest.TestCase):
     def of(self, function: Any) -> bytes:
         return StructuralHasher().of(function)
@@ -166,6 +186,30 @@ class CodeTests(unittest.TestCase):
         module = type(math)("mine")
         with self.assertRaisesRegex(NoStructuralHashError, "module mine as a whole"):
             self.of(self.compiled("def f(x): return m.g(x)", m=module))
+
+    def test_a_cached_function_counts_by_what_it_wraps(self) -> None:
+        text = "def f(x): return g(x)"
+        cached = [self.compiled(f"@cache\ndef g(x): return x * {n}\n" + text, cache=cache) for n in (2, 2, 3)]
+        one, same, other = map(self.of, cached)
+        self.assertEqual(one, same)
+        self.assertNotEqual(one, other)
+
+    def test_classes_count_by_their_metaclass(self) -> None:
+        one = self.of(_Measured)
+        with mock.patch.object(_Measure, "by", 3):
+            self.assertNotEqual(self.of(_Measured), one)
+        self.assertEqual(self.of(_Measured), one)
+
+    def test_an_object_of_the_user_that_is_pickled_by_its_name_is_refused(self) -> None:
+        with self.assertRaisesRegex(NoStructuralHashError, "pickled by its name"):
+            self.of(self.compiled("def f(x): return x * named.by", named=_named))
+
+    def test_an_import_inside_of_a_function_of_another_module_of_the_user_is_refused(self) -> None:
+        self.of(self.compiled("def f(x):\n  import math, numpy.linalg\n  from functools import reduce\n  return x"))
+        for line in ("import mine", "from mine import g", "from . import math", "from .math import sin"):
+            for text in (f"def f(x):\n  {line}\n  return x", f"def f(x):\n  def g():\n    {line}\n  return g()"):
+                with self.assertRaisesRegex(NoStructuralHashError, "imports"):
+                    self.of(self.compiled(text))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class TestMapOfPrograms(unittest.TestCase):
             sums = [x.sum(), x.sum(axis=0), x.mean(axis=1), (x**2).sum(axis=1, keepdims=True), T.exp(x) * 2 + x]
             f = self.check([x], [*sums, *products], self.matrices(dtype))
             machine: Any = f.machine
-        self.assertTrue(machine.quiet)
+        self.assertTrue(machine.nogil)
 
     def test_views_and_parts(self) -> None:
         x = T.dmatrix("x")
@@ -48,7 +48,7 @@ class TestMapOfPrograms(unittest.TestCase):
         filled = [T.alloc(3.5, x.shape[0], 2), T.alloc(x.sum(axis=0), 2, x.shape[1]), x.dimshuffle(0, "x", 1) + 1]
         f = self.check([x], [*parts, *joined, *filled, T.stack([x.sum(), x.mean()])], self.matrices())
         machine: Any = f.machine
-        self.assertTrue(machine.quiet)
+        self.assertTrue(machine.nogil)
 
     def test_indices(self) -> None:
         x, i, v = T.dmatrix("x"), T.lvector("i"), T.dvector("v")
@@ -83,7 +83,7 @@ class TestMapOfPrograms(unittest.TestCase):
         given = [np.arange(3.0) + k for k in range(10)]
         f = theano.function([x], [x, theano.Out(w, borrow=True), x + w])
         machine: Any = f.machine
-        self.assertTrue(machine.quiet)
+        self.assertTrue(machine.nogil)
         for value, found in zip(given, f.map(given, 2), strict=True):
             np.testing.assert_array_equal(found[0], value)
             np.testing.assert_array_equal(found[1], [0.0, 1.0, 2.0])

@@ -274,6 +274,68 @@ class TestErrors(unittest.TestCase):
             self.assertIn("tuples of 1 values", str(error))
 
 
+class TestClosing(unittest.TestCase):
+    """Iterators that are let go of in unusual places, as the collector does."""
+
+    def setUp(self) -> None:
+        self.x = scalar("x")
+        self.held: list[Iterator[Any]] = []
+        self.errors: list[RuntimeError] = []
+
+    def close(self, value: Any) -> Any:
+        while self.held:
+            try:
+                self.held.pop().close()  # type: ignore[attr-defined]
+            except RuntimeError as error:  # the collector would only print it
+                self.errors.append(error)
+        return value
+
+    def wait_for_threads(self) -> None:
+        end = time.monotonic() + 60
+        while thread_names() and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(thread_names(), set())
+
+    def test_in_one_of_its_own_threads(self) -> None:
+        begun, handed = threading.Event(), threading.Event()
+
+        def last(value: Any) -> Any:
+            if value == 1.0:
+                begun.set()
+                handed.wait(60)
+                self.close(value)
+            return value
+
+        f = function([self.x], Pointwise("last", last)(self.x), mode=NATIVE)
+        results = f.map([0.0, 1.0, *[0.0] * 10], 2)
+        self.assertEqual(float(next(results)), 0.0)
+        begun.wait(60)
+        self.held.append(results)
+        handed.set()
+        self.wait_for_threads()
+        self.assertEqual((self.held, self.errors), ([], []))
+
+    def test_under_a_lock_that_its_threads_wait_for(self) -> None:
+        total = shared(0.0, name="total")
+        new = add(total, Pointwise("close", self.close)(self.x))
+        f = function([self.x], [], updates={total: new}, mode=NATIVE)
+        g = function([self.x], [], updates={total: add(total, Pointwise("pause", _pause)(self.x))}, mode=NATIVE)
+        results = g.map([1.0] * 1000, 2, in_order=False)
+        next(results)
+        self.held.append(results)
+        thread = threading.Thread(target=f, args=(1.0,), daemon=True)
+        thread.start()
+        thread.join(30)
+        self.assertFalse(thread.is_alive())
+        self.wait_for_threads()
+        self.assertEqual((self.held, self.errors), ([], []))
+
+
+def _pause(value: Any) -> Any:
+    time.sleep(0.05)
+    return value
+
+
 class TestUpdates(unittest.TestCase):
     def setUp(self) -> None:
         self.x = scalar("x")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dis import get_instructions
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -53,8 +54,10 @@ def known_name(value: Any) -> str | None:
 
 
 def parts_of_class(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield what a class of the user consists of, by name: its bases, and what its body defines."""
+    """Yield what a class of the user consists of, by name: its bases, its metaclass, and what its body defines."""
     yield "bases", cls.__bases__
+    if known_name(type(cls)) is None:
+        yield "metaclass", type(cls)
     for name, value in sorted(vars(cls).items()):
         if name in _NO_CONTENT or type(value).__name__ in ("member_descriptor", "getset_descriptor"):
             continue
@@ -72,7 +75,7 @@ def parts_of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     Raises
     ------
     NoStructuralHashError
-        If it uses a module of the user's as a whole.
+        If it uses a module of the user's as a whole, or imports from one.
     """
     yield "defaults", function.__defaults__
     yield "keyword defaults", function.__kwdefaults__
@@ -89,6 +92,7 @@ def parts_of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
         yield "constants", [c for c in code.co_consts if not isinstance(c, CodeType)]
         yield "exceptions", getattr(code, "co_exceptiontable", b"")
         names.update(dict.fromkeys(code.co_names))
+        _check_imports(code)
     for name in names:
         if name in function.__globals__:
             yield name, _global(name, function.__globals__[name])
@@ -101,6 +105,21 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
         found = waiting.pop()
         yield found
         waiting += [c for c in found.co_consts if isinstance(c, CodeType)]
+
+
+def _check_imports(code: CodeType) -> None:
+    """Refuse code that imports from a module of the user's when it runs."""
+    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    for i, step in enumerate(steps):
+        # The constants before it say how many packages up the name starts, and what is taken from the module.
+        if step.opname == "IMPORT_NAME" and (steps[i - 2].argval or not is_known_module(step.argval.partition(".")[0])):
+            what = f"the module {step.argval}" if step.argval else "a module"
+            raise NoStructuralHashError(
+                compose(
+                    f"the code imports {what} when it runs, so that nobody can tell on what it depends",
+                    mend="import at the top of the module what is used.",
+                )
+            )
 
 
 def _global(name: str, value: Any) -> Any:

@@ -218,12 +218,21 @@ class StructuralHasher:
             raise _refusal(value, f"it cannot be pickled ({error})", "leave it out of what the op holds") from error
         head = b"object " + self._short(kind)
         if isinstance(reduced, str):
-            return head + reduced.encode()
+            return head + reduced.encode() + self._of_named(value)
         function, arguments, *rest = reduced
         pieces = [self._short(function), self._short(arguments)]
         # State, then items of lists and of dictionaries, which come as iterators.
         pieces += [self._short(list(part) if hasattr(part, "__next__") else part) for part in rest]
         return head + b"".join(pieces)
+
+    def _of_named(self, value: Any) -> bytes:
+        """Hash what the pickle of an object leaves out because it names the object only."""
+        wrapped = getattr(value, "__wrapped__", None)
+        if wrapped is not None:  # a cache around a function, say
+            return b" wraps " + self._short(wrapped)
+        if known_name(type(value)) is None and known_name(value) is None:
+            raise _refusal(value, "it is pickled by its name alone", "let its pickle say what it holds")
+        return b""
 
 
 class GraphScope:

@@ -83,7 +83,10 @@ def _rounding(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 
 
 def _away(x: Any) -> Any:
-    return x if x.dtype.kind in "iub" else np.copysign(np.floor(np.abs(x) + np.asarray(0.5, x.dtype)), x)
+    if x.dtype.kind in "iub":
+        return x
+    wide = np.abs(x.astype(np.longdouble)) + 0.5  # in its own dtype, the largest number below 0.5 would give 1
+    return np.copysign(np.floor(wide), x).astype(x.dtype)
 
 
 def _whole(function: Any) -> Any:

@@ -336,7 +336,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         ----------
         elements : iterable
             A tuple or list holds the arguments of a call, a dict those by keyword; anything else is the one argument.
-            The rows of an array are read where they are, so that it must not change meanwhile.
+            Arrays are not copied, nor are the rows of one: what changes before its result is there changes the result.
         threads : int, optional
             By default as many as there are cores. With 1, each call is made in this thread when its result is asked
             for.

@@ -23,6 +23,9 @@ BATCH_SECONDS = 0.002
 #: Elements that are taken ahead for each thread at most, and batches that these make.
 AHEAD = 512
 BATCHES = 2
+#: How long an iterator that is closed waits for its threads: the collector may close it in a thread for whose lock a
+#: call of theirs waits.
+CLOSING_SECONDS = 1.0
 
 
 class Bind(Protocol):
@@ -180,10 +183,26 @@ class Workers:
         wanted = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
         self._size = max(1, min(self._most, 2 * self._size, int(wanted)))
 
+    @property
+    def ended(self) -> bool:
+        """Whether all threads are at their end."""
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _leave(self, seconds: float | None) -> None:
+        """Let the threads end, and wait for the others than this one, at most so long."""
+        self._stop = True
+        for _ in self._threads:
+            self._waiting.put(None)
+        end = None if seconds is None else time.monotonic() + seconds
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(None if end is None else max(0.0, end - time.monotonic()))
+
     def results(self) -> Iterator[Any]:
-        """Give the results in order; the threads end when this does, in whatever way."""
+        """Give the results in order; the threads end when this does, or when they can."""
         pending: deque[Batch] = deque()
         given = 0
+        seconds = None
         for thread in self._threads:
             thread.start()
         try:
@@ -200,12 +219,11 @@ class Workers:
                 self._feed(pending, given)
             if self._error is not None:
                 raise self._error
+        except GeneratorExit:
+            seconds = CLOSING_SECONDS
+            raise
         finally:
-            self._stop = True
-            for _ in self._threads:
-                self._waiting.put(None)
-            for thread in self._threads:
-                thread.join()
+            self._leave(seconds)
 
 
 def call_each(call: Callable[..., Any], regular: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
@@ -258,8 +276,10 @@ def in_threads(
 
     own = [own_machine(machine, spare, threads) for _ in range(threads)]
     runners = [call_each(machine, regular) if twin is None else batches_of(twin, regular) for twin in own]
+    workers = Workers(runners, elements, ahead)
     try:
-        yield from Workers(runners, elements, ahead).results()
+        yield from workers.results()
     finally:
-        spare.extend(twin for twin in own if twin is not None)
-        del spare[max(threads, 1) :]
+        if workers.ended:
+            spare.extend(twin for twin in own if twin is not None)
+            del spare[max(threads, 1) :]
