@@ -219,6 +219,9 @@ class TestFailures(TieredTestCase):
     def test_a_compiler_that_does_not_work(self) -> None:
         self.compiler(BROKEN, "broken")
         self.check_goes_on(self.build(add(self.x, self.y), name="sums"), "function `sums` goes on(.|\n)*does not work")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it has been said, and is not tried again
+            self.assertTrue(self.build(mul(self.x, self.y)).ready())
 
     def test_a_compiler_that_refuses_kernels(self) -> None:
         self.compiler(REFUSING, "refusing")

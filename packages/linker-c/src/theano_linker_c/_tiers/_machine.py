@@ -35,13 +35,17 @@ def within_tiers() -> bool:
     return _inner.get() is not None
 
 
-def link_in_tiers(make: Callable[[], Machine], options: CompilerOptions, label: str) -> Machine:
+def link_in_tiers(
+    make: Callable[[], Machine], watch: Callable[[Machine], Machine], options: CompilerOptions, label: str
+) -> Machine:
     """Return the machine that `make` gives, or where kernels are missing one that does without them at first.
 
     Parameters
     ----------
     make : callable
         Lowers and links the function.
+    watch : callable
+        Is given each machine that is going to be called, and returns it.
     options : CompilerOptions
     label : str
         What messages call the function.
@@ -53,12 +57,12 @@ def link_in_tiers(make: Callable[[], Machine], options: CompilerOptions, label: 
             first = make()
             _compile_inner(first.program)
     except MustWaitError:
-        return link_at_once(make)
+        return watch(link_at_once(make))
     if missing.is_empty and not inner:
-        return first
+        return watch(first)
     if not all(_has_python(x.node) for x in first.program.instructions if isinstance(x.form, PerformForm)):
-        return link_at_once(make)
-    return TieredMachine(first, make, Job(missing), inner, label)
+        return watch(link_at_once(make))
+    return TieredMachine(watch(first), lambda: watch(make()), Job(missing), inner, label)
 
 
 def link_at_once(make: Callable[[], Machine]) -> Machine:

@@ -93,9 +93,8 @@ class KernelLibrary:
             self._loaded.update(other._loaded)
             self._recent.extend(other._recent)
             for options, known in other._toolchains.items():
-                if known[1] is not None:
-                    self._toolchains[options] = known
-                    self._caches[options] = other._caches[options]
+                self._toolchains[options] = known
+                self._caches[options] = other._caches[options]
             self.compiler_runs += other.compiler_runs
 
     def renew_lock(self) -> None:
@@ -125,6 +124,10 @@ class KernelLibrary:
             if options not in self._toolchains and known_toolchain(options, self.cache(options).folder) is not None:
                 self.toolchain(options)
             return self._toolchains.get(options, (None, None))[1]
+
+    def lacks_compiler(self, options: CompilerOptions) -> bool:
+        """Tell whether it has been found out, and said, that no compiler works."""
+        return self._toolchains.get(options, (None, options))[1] is None
 
     def load(self, wanted: Mapping[str, Linkage], options: CompilerOptions) -> dict[str, LoadedKernel] | None:
         """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise."""

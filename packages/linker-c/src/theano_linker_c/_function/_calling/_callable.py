@@ -540,12 +540,17 @@ class Function(ShownAsHtml, Generic[ResultT]):
             scale = present_thread_scale()
 
             def make() -> Machine:
-                made = link(fgraph, wiring, linker, label, maker.overwriting, decisions, prepared, scale)
-                if self.profile is not None:
-                    self.profile.watch(made)
-                return made
+                return link(fgraph, wiring, linker, label, maker.overwriting, decisions, prepared, scale)
 
-            return link_at_once(make) if options is None else link_in_tiers(make, options, label)
+            if options is None:
+                return self._watched(link_at_once(make))
+            return link_in_tiers(make, self._watched, options, label)
+
+    def _watched(self, machine: Machine) -> Machine:
+        """Count the calls of a machine from now on, where the function is profiled."""
+        if self.profile is not None:
+            self.profile.watch(machine)
+        return machine
 
 
 def _default(item: In) -> tuple[bool, bool, Any]:

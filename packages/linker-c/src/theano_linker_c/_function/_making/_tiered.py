@@ -6,6 +6,7 @@ from theano_graph import config
 
 from ..._tiers._machine import within_tiers
 from ...compiler import CompilerOptions
+from ...kernels import library
 from ...linkers import Linker, OpWiseCLinker, VM_Linker
 from ...modes import Mode
 from ...targets import C
@@ -27,7 +28,8 @@ def options_in_tiers(mode: Mode) -> CompilerOptions | None:
         return None
     options = CompilerOptions.from_config()
     # Without a compiler there is nothing to wait for; what it says, and values in its code, are looked at by people.
-    return None if not options.command or options.warnings or options.debug else options
+    waits = not options.command or library.lacks_compiler(options) or options.warnings or options.debug
+    return None if waits else options
 
 
 def _is_wanted(mode: Mode) -> bool:
