@@ -175,8 +175,8 @@ class _Walk:
         if not entry.mask:
             length, stride = self.x.shape[axis], self.x.strides[axis]
             table = checked_indices(self.block, array, length)
-            known = table is not None
-            self.sources.append(_Source(table if known else array, entry.broadcastable, length, stride, known))
+            given = array if table is None else table
+            self.sources.append(_Source(given, entry.broadcastable, length, stride, table is not None))
             return axis + 1
         ndim = array.ndim
         for k in range(ndim):
