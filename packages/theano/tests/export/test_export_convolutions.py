@@ -106,6 +106,17 @@ class TestPooling(unittest.TestCase):
         f = theano.function([x], out)
         check(f, (RNG.normal(size=(2, 3, 7, 8)),), (RNG.normal(size=(1, 2, 6, 5)).round(),))
 
+    def test_squares(self) -> None:
+        """Squares that do not overlap, with elements left over, equal elements, NaN and infinities."""
+        x = T.ftensor4("x")
+        y = pool.pool_2d(x, (2, 2), ignore_border=True)
+        f = theano.function([x], [y, T.grad((y * T.arange(y.size).reshape(y.shape)).sum(), x)])
+        for shape in ((2, 3, 8, 24), (1, 2, 7, 37), (1, 1, 2, 3), (2, 1, 1, 9)):
+            values = RNG.normal(size=shape).round().astype("float32")
+            values.flat[::7] = -np.inf
+            values.flat[::11] = np.nan
+            check(f, (values,), arguments=("-O3",))
+
     def test_second_derivative(self) -> None:
         """The elements of another tensor where the maxima are."""
         x, t = T.dtensor4("x"), T.dtensor4("t")

@@ -109,12 +109,72 @@ class TestIndexing(unittest.TestCase):
             (RNG.normal(size=(3, 4)), RNG.normal(size=4), np.array([1, 1, -1], "int32")),
         )
 
+    def test_known_indices(self) -> None:
+        """Constant indices, also negative ones, in loops that look elements up, and in sums in another order."""
+        x, y = T.dvector("x"), T.fvector("y")
+        for groups in (
+            RNG.integers(-7, 7, 90),
+            np.zeros(40, "int64"),
+            np.repeat(np.arange(7), 5),
+            np.array([], "int64"),
+        ):
+            a, b = x[groups], T.exp(x * 2)[::-1][groups]
+            terms = (a * b + y[groups] ** 2) / 3
+            out = [terms, terms.sum(), a.max() if groups.size else a, T.grad(terms.sum(), [x, y]), a[::-1] + b]
+            out += [
+                T.inc_subtensor(x[::-1][groups], terms),
+                T.inc_subtensor(x[groups], 0.5),
+                T.inc_subtensor(x[groups], a),
+            ]
+            out += [T.set_subtensor((x * 2)[groups], terms), (x * 3)[groups[:10]].dimshuffle(0, "x") * y]
+            flat = [part for each in out for part in (each if isinstance(each, list) else [each])]
+            check(theano.function([x, y], flat), (RNG.normal(size=7), RNG.normal(size=7).astype("float32")))
+
+    def test_many_known_indices(self) -> None:
+        """More sums than are put in order at a time, bit by bit as one after the other."""
+        groups = np.sort(RNG.integers(0, 50, 2500))
+        x, y = T.dvector("x"), T.dvector("y")
+        f = theano.function([x, y], T.inc_subtensor(x[groups], y))
+        values = RNG.normal(size=50), RNG.normal(size=2500)
+        want = values[0].copy()
+        np.add.at(want, groups, values[1])
+        self.assertEqual(Exported(f, {x: (50,), y: (2500,)}, static=True)(*values)[0].tobytes(), want.tobytes())
+
+    def test_known_indices_of_what_changes(self) -> None:
+        """Elements that are looked up are those from before an update of the variable."""
+        groups = np.array([1, 0, 2, 2, 1, 1])
+        w, y = theano.shared(np.arange(3.0)), T.dvector("y")
+        found = w[groups]
+        f = theano.function([y], T.exp(found) * y, updates=[(w, w * 2 + (found * y).sum())])
+        check(f, (RNG.normal(size=6),), (RNG.normal(size=6),))
+
+    def test_out_of_bounds_of_a_table(self) -> None:
+        """A constant index that is not there is an error of the call."""
+        x = T.dvector("x")
+        exported = Exported(theano.function([x], T.exp(x[np.array([0, 3])])), {x: (3,)})
+        with self.assertRaisesRegex(ValueError, "an index is out of bounds"):
+            exported(np.zeros(3))
+
     def test_out_of_bounds(self) -> None:
         """A call says which operation, and the line that made it."""
         x, i = T.dvector("x"), T.lscalar("i")
         exported = Exported(theano.function([x, i], x[i]))
         with self.assertRaisesRegex(ValueError, r"test_export_kernels\.py:\d+\): an index is out of bounds"):
             exported(np.zeros(3), 3)
+
+
+class TestVersions(unittest.TestCase):
+    """Loops for AVX2, which a call takes where the processor has it, and one form for all processors."""
+
+    def test_both(self) -> None:
+        """Both compile without a warning, optimised and with sanitizers, and compute the same."""
+        groups = RNG.integers(0, 5, 60)
+        x, y, n = T.dvector("x"), T.dmatrix("y"), T.lscalar("body")
+        out = [T.tanh(y).dot(x), (x[groups] * y[1, 0]).sum(), T.inc_subtensor(x[groups], y.max()), x * n]
+        f = theano.function([x, y, n], out)
+        values = RNG.normal(size=5), RNG.normal(size=(40, 5)), 3
+        for arguments in (("-O3",), ("-O3", "-DTHEANO_PORTABLE"), ("-O2", "-mavx2"), ("-Og", "-g")):
+            check(f, values, arguments=arguments)
 
 
 class TestShapes(unittest.TestCase):

@@ -28,11 +28,13 @@ from ..straight import (
 )
 from ._clean import portable, without_unread
 from ._interface import Names, Parameter, fixed_shape, spec_of, state_array
+from ._versions import OWN_NAMES
 
 __all__ = ["Body", "write_body"]
 
 #: More elements than any computer has memory for.
 _LARGEST = 1 << 48
+_PARTS = ("state", "init", "first", "save", "load", "free", "message")
 
 
 @record
@@ -95,9 +97,7 @@ class _Writer:
         import_straight_rules()
         self.frozen = frozen
         self.fn, self.maker, self.wiring = fn, fn.maker, fn.wiring
-        self.names = Names(
-            (name, *(f"{name}_{part}" for part in ("state", "init", "first", "save", "load", "free", "message")))
-        )
+        self.names = Names((name, *(f"{name}_{part}" for part in (*_PARTS, *OWN_NAMES))))
         self.shapes = shapes
         self.block = Block()
         self.arrays: dict[int, CArray] = {}

@@ -17,6 +17,7 @@ from ._clean import portable
 from ._interface import Parameter
 from ._library import INDEPENDENT, definitions, memory_types
 from ._vectors import OPTIONS, vector_functions
+from ._versions import function_text
 
 __all__ = ["EMBEDDED", "description", "header_text", "source_text", "state_bytes", "state_tag"]
 
@@ -164,11 +165,7 @@ def source_text(body: Body, name: str) -> str:
         *used,
         *body.preamble,
         "",
-        f"{prototype(body, name)} {{",
-        *body.lines,
-        "    return 0;",
-        "}",
-        "",
+        *function_text(prototype(body, name), name, body.lines),
         *_init(body, name),
         *_save(body, name),
         *_free(body, name),

@@ -83,7 +83,7 @@ def _version(part: str, width: int, rows: int, features: str) -> str:
     comment, _, rest = text.partition(f"THEANO_FOR_{width}\n")
     target = f'target("{features}")'
     own = f"#if defined(__clang__)\n__attribute__(({target}))\n#else\n__attribute__(({target}, {_JOINED}))\n#endif"
-    return f"{comment}#if defined(__GNUC__) && defined(__x86_64__)\n{own}\n{rest}\n#endif"
+    return f"{comment}#if defined(__GNUC__) && defined(__x86_64__) && !defined(THEANO_PORTABLE)\n{own}\n{rest}\n#endif"
 
 
 def _parts(text: str) -> list[str]:

@@ -93,6 +93,8 @@ class Block:
         Whether there are arrays whose sizes are known at run time only.
     guards : int
         In how many branches the present statements are, which a call may not reach.
+    looked_up : frozenset of int
+        Registers of elements of other arrays that loops look up, so that they need no memory.
     """
 
     def __init__(self, fail: str = "return {};") -> None:
@@ -104,6 +106,7 @@ class Block:
         self.routines: set[str] = set()
         self.takes_memory = False
         self.guards = 0
+        self.looked_up: frozenset[int] = frozenset()
         self.time = 0
         self.step: Step | None = None
         self._fail = fail

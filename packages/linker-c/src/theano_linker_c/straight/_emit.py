@@ -18,6 +18,7 @@ from ..targets import Target
 from ._arrays import CArray, Root
 from ._block import Block, Place, Step
 from ._branches import Choice, Registers, Targets, arranged_branches, emit_choice
+from ._known_indices import looked_up_registers
 from ._lengths import Length
 from ._replacing import emit_replacing
 from ._rules import straight_kernel, straight_op
@@ -107,9 +108,10 @@ def emit_program(
     for register, value in program.constants:
         if isinstance(value, (np.ndarray, np.generic, int, float)):
             arrays[register] = block.constant(value)
-    before = block.step
+    before = block.step, block.looked_up
+    block.looked_up = looked_up_registers(program)
     emit_replacing(block, program, arranged_branches(program), arrays, targets or {}, replaced or {}, _emit)
-    block.step = before
+    block.step, block.looked_up = before
     return arrays
 
 

@@ -11,6 +11,7 @@ from ..kernels import IndexArray, Indexing, IndexInput, IndexReadKernel, IndexSl
 from ..scalar import CValue, add, c_cast, c_type
 from ._arrays import CArray
 from ._block import Block
+from ._known_indices import checked_indices, found_elements, written_in_order
 from ._lengths import ONE, ZERO, Length
 from ._nest import offset_text
 from ._rules import straight_kernel
@@ -30,12 +31,15 @@ class _Source:
     broadcastable : tuple of bool
     length, stride : Length
         Of the dimension that is indexed.
+    checked : bool
+        Whether all indices are known to be there, counted from the beginning.
     """
 
     array: CArray
     broadcastable: tuple[bool, ...]
     length: Length
     stride: Length
+    checked: bool = False
 
 
 @record
@@ -169,8 +173,10 @@ class _Walk:
         """Take an array of indices, or of truth values."""
         array = self.inputs[entry.position]
         if not entry.mask:
-            source = _Source(array, entry.broadcastable, self.x.shape[axis], self.x.strides[axis])
-            self.sources.append(source)
+            length, stride = self.x.shape[axis], self.x.strides[axis]
+            table = checked_indices(self.block, array, length)
+            given = array if table is None else table
+            self.sources.append(_Source(given, entry.broadcastable, length, stride, table is not None))
             return axis + 1
         ndim = array.ndim
         for k in range(ndim):
@@ -192,7 +198,7 @@ class _Walk:
         block.line(f"int64_t {index} = 0;")
         with block.loops(block.nest(mask.shape, (), [mask.strides, strides]), independent=False) as (at, place):
             block.line(f"if ({mask.load(at).text}) {places.element(index + '++')} = {place};")
-        return _Source(places, (False,), ZERO, ONE)
+        return _Source(places, (False,), ZERO, ONE, True)
 
     def common_shape(self) -> tuple[Length, ...]:
         """Return the shape that the arrays of indices have together; those that broadcast are repeated."""
@@ -286,13 +292,13 @@ def _source_offsets(
     for source, row in zip(region.sources, rows, strict=True):
         value = source.array.load(offset_text(indices, row))
         name = block.fresh("k")
-        if source.length == ZERO and source.stride == ONE:
+        if source.checked:
             block.line(f"const int64_t {name} = {value.text};")
-            found.append(name)
-            continue
-        wrap = "" if source.array.dtype.startswith(("u", "b")) else f" + ({value.text} < 0 ? {source.length.atom} : 0)"
-        block.line(f"const int64_t {name} = (int64_t){value.text}{wrap};")
-        block.check(f"{name} >= 0 && {name} < {source.length.atom}", _OUT_OF_BOUNDS)
+        else:
+            signed = not source.array.dtype.startswith(("u", "b"))
+            wrap = f" + ({value.text} < 0 ? {source.length.atom} : 0)" if signed else ""
+            block.line(f"const int64_t {name} = (int64_t){value.text}{wrap};")
+            block.check(f"{name} >= 0 && {name} < {source.length.atom}", _OUT_OF_BOUNDS)
         found.append(name if source.stride == ONE else f"{name} * {source.stride.atom}")
     return found
 
@@ -301,6 +307,10 @@ def _source_offsets(
 def _read(kernel: IndexReadKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     x = inputs[0]
     region = _Walk(kernel, block, inputs).region()
+    if len(region.sources) == 1 and region.sources[0].checked and region.sources[0].length != ZERO:
+        found = found_elements(block, x, region.sources[0].array)
+        if found is not None:
+            return [found]
     made = block.result(0, x.dtype, region.full_shape)
     with block.scope(not region.full_shape), _elements(block, region, [(made, made.strides)], False) as (a, b):
         block.line(f"{made.element(b)} = {x.element(a)};")
@@ -319,12 +329,33 @@ def _write(kernel: IndexWriteKernel, block: Block, inputs: Sequence[CArray]) -> 
     if made.pointer != x.pointer:
         _copy_all(block, x, made)
     target = _moved(region, x, made, block, kernel, inputs)
+    if not kernel.replace and len(shape) == 1 and len(target.sources) == 1 and target.sources[0].checked:
+        tables = written_in_order(block, target.sources[0].array)
+        if tables is not None:
+            _add_in_order(block, target, made, part, strides[0], tables)
+            return [made]
     with block.scope(not shape), _elements(block, target, [(part, strides)], False) as (a, b):
         value = part.load(b)
         if not kernel.replace:
             value = CValue(f"({_sum(made.load(a), value, x.dtype)})", x.dtype)
         block.line(made.store(a, value))
     return [made]
+
+
+def _add_in_order(
+    block: Block, region: _Region, made: CArray, part: CArray, stride: Length, tables: tuple[CArray, CArray]
+) -> None:
+    """Write the sums of elements of a vector and terms for them, in the order of two tables."""
+    places, terms = tables
+    step = region.sources[0].stride
+    index, name = block.fresh("i"), block.fresh("k")
+    start = [] if region.offset == "0" else [region.offset]
+    with block.block(f"for (int64_t {index} = 0; {index} < {places.shape[0]}; {index}++)"):
+        block.line(f"const int64_t {name} = {places.element(offset_text([index], places.strides))};")
+        at = " + ".join([*start, name if step == ONE else f"{name} * {step.atom}"])
+        term = "0" if stride == ZERO else offset_text([terms.element(offset_text([index], terms.strides))], [stride])
+        value = CValue(f"({_sum(made.load(at), part.load(term), made.dtype)})", made.dtype)
+        block.line(made.store(at, value))
 
 
 def _copy_all(block: Block, x: CArray, made: CArray) -> None:

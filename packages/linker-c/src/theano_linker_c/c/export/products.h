@@ -88,7 +88,7 @@ static void NAME(theano_gemv)(int64_t m, int64_t n, REAL alpha, const REAL *a, i
     }
 #endif
     if ((a_row == 1 && y_step == 1) || (a_column == 1 && x_step == 1)) {
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(THEANO_PORTABLE)
         if (__builtin_cpu_supports("avx512f")) {
             NAME(theano_lines_64)(m, n, alpha, a, a_row, a_column, x, x_step, beta, y, y_step);
             return;
@@ -281,7 +281,7 @@ static void NAME(theano_gemm)(int64_t m, int64_t n, int64_t depth, REAL alpha, c
         b = other, b_row = lengths[2], b_column = lengths[1];
         c_row = c_column, c_column = step;
     }
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(THEANO_PORTABLE)
     if (__builtin_cpu_supports("avx512f")) {
         NAME(theano_blocks_64)(m, n, depth, alpha, a, a_row, a_column, b, b_row, b_column, beta, c, c_row, c_column,
                                room);

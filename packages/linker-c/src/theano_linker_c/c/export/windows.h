@@ -3,12 +3,41 @@
  * `way` has three numbers each: lengths of images, of filters or windows, and of results, then steps, distances of the
  * elements of a filter, and zeros before the images. */
 
+/* Tell whether windows see elements of the images only. */
+static int theano_inside(const int64_t *way) {
+    int inside = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t last = (way[6 + axis] - 1) * way[9 + axis] + (way[3 + axis] - 1) * way[12 + axis];
+        inside = inside && way[15 + axis] == 0 && last < way[axis];
+    }
+    return inside;
+}
+
+/* Copy elements that follow each other; or add the copy to them. */
+static void NAME(theano_line)(int64_t n, REAL *restrict line, REAL *restrict copy,
+                              int back) {
+    int64_t i = 0;
+    if (back) {
+        for (; i + 8 <= n; i += 8)
+            for (int k = 0; k < 8; k++)
+                line[i + k] += copy[i + k];
+        for (; i < n; i++)
+            line[i] += copy[i];
+        return;
+    }
+    for (; i + 8 <= n; i += 8)
+        memcpy(copy + i, line + i, 8 * sizeof *copy);
+    for (; i < n; i++)
+        copy[i] = line[i];
+}
+
 /* Copy what `rows` rows of windows see, from row `first` on, to a matrix whose rows are the taps of the filters; or add
  * the matrix to the images. A row of windows is what the last axis has of them. */
 static void NAME(theano_columns)(const int64_t *way, int flip, int64_t channels, int64_t first, int64_t rows,
                                  REAL *image, REAL *columns, int back) {
     const int64_t *lengths = way, *taps = way + 3, *output = way + 6, *step = way + 9, *apart = way + 12;
     const int64_t *before = way + 15, width = output[2];
+    const int whole = theano_inside(way) && step[2] == 1;
     for (int64_t c = 0; c < channels; c++, image += lengths[0] * lengths[1] * lengths[2])
         for (int64_t tap = 0; tap < taps[0] * taps[1] * taps[2]; tap++) {
             const int64_t own = flip ? taps[0] * taps[1] * taps[2] - 1 - tap : tap;
@@ -21,6 +50,18 @@ static void NAME(theano_columns)(const int64_t *way, int flip, int64_t channels,
             end = end < width ? end : width;
             end = end < begin ? begin : end;
             int64_t row0 = first / output[1], row1 = first % output[1];
+            if (whole) {
+                const int64_t ahead = step[1] * lengths[2];
+                for (int64_t row = 0; row < rows; row0++, row1 = 0) {
+                    const int64_t left = rows - row, some = output[1] - row1 < left ? output[1] - row1 : left;
+                    REAL *line = image + (row0 * step[0] + k0 * apart[0]) * lengths[1] * lengths[2];
+                    line += (row1 * step[1] + k1 * apart[1]) * lengths[2] + shift;
+                    for (int64_t i = 0; i < some; i++, line += ahead, columns += width)
+                        NAME(theano_line)(width, line, columns, back);
+                    row += some;
+                }
+                continue;
+            }
             for (int64_t row = 0; row < rows; row++, columns += width, row1++) {
                 if (row1 == output[1]) {
                     row0++;
@@ -102,11 +143,39 @@ static int64_t theano_window(const int64_t *way, int axis, int64_t at, int with_
     return with_padding ? (stop < padded ? stop : padded) - start : *end - *begin;
 }
 
+/* Tell whether windows are squares of two by two elements that do not overlap, without padding. */
+static int theano_pairs(const int64_t *way) {
+    return way[0] == 1 && way[3] == 1 && way[4] == 2 && way[5] == 2 && way[6] == 1 && way[10] == 2 && way[11] == 2 &&
+           way[15] == 0 && way[16] == 0 && way[17] == 0 && 2 * way[7] <= way[1] && 2 * way[8] <= way[2];
+}
+
+/* The largest element of each of these windows; a NaN is larger than all numbers. */
+static void NAME(theano_pool_squares)(const int64_t *way, int64_t count, const REAL *x, REAL *restrict y) {
+    const int64_t width = way[8], length = way[2];
+    for (int64_t n = 0; n < count; n++, x += way[1] * length)
+        for (int64_t j = 0; j < way[7]; j++, y += width) {
+            const REAL *const top = x + 2 * j * length;
+            for (int64_t k = 0; k < width; k++)
+                y[k] = top[2 * k];
+            for (int tap = 1; tap < 4; tap++) {
+                const REAL *const row = top + tap % 2 + tap / 2 * length;
+                for (int64_t k = 0; k < width; k++) {
+                    const REAL value = row[2 * k];
+                    y[k] = (value > y[k]) | (value != value) ? value : y[k];
+                }
+            }
+        }
+}
+
 /* mode 0: maxima; 1: sums; 2 and 3: means with and without the padding. The elements of all windows of a row are taken
  * together, those of one place in the window at a time. */
 static void NAME(theano_pool)(const int64_t *way, int mode, int64_t count, const REAL *x, REAL *y) {
     const int64_t width = way[8], step = way[11];
     int64_t a0, b0, a1, b1, a2, b2;
+    if (mode == 0 && theano_pairs(way)) {
+        NAME(theano_pool_squares)(way, count, x, y);
+        return;
+    }
     for (int64_t n = 0; n < count; n++, x += way[0] * way[1] * way[2])
         for (int64_t i = 0; i < way[6]; i++) {
             const int64_t c0 = theano_window(way, 0, i, mode == 2, &a0, &b0);
@@ -173,6 +242,29 @@ static void NAME(theano_pool_back)(const int64_t *way, int mode, int64_t count, 
         }
 }
 
+/* Where the first largest element of each of these windows is, `whole` gets the window's element of `windows`. */
+static void NAME(theano_pool_squares_back)(const int64_t *way, int64_t count, const REAL *x, const REAL *y,
+                                    REAL *restrict whole, const REAL *windows) {
+    const int64_t width = way[8], length = way[2];
+    if (way[1] != 2 * way[7] || length != 2 * width)
+        for (int64_t i = 0; i < count * way[1] * length; i++)
+            whole[i] = 0;
+    for (int64_t n = 0; n < count; n++, x += way[1] * length, whole += way[1] * length)
+        for (int64_t j = 0; j < way[7]; j++, y += width, windows += width) {
+            const REAL *const top = x + 2 * j * length, *const low = top + length;
+            REAL *const to = whole + 2 * j * length, *const under = to + length;
+            for (int64_t k = 0; k < width; k++) {
+                const REAL most = y[k], part = windows[k];
+                const int a = top[2 * k] == most, b = !a & (top[2 * k + 1] == most);
+                const int c = !(a | b) & (low[2 * k] == most), d = !(a | b | c) & (low[2 * k + 1] == most);
+                to[2 * k] = a ? part : 0;
+                to[2 * k + 1] = b ? part : 0;
+                under[2 * k] = c ? part : 0;
+                under[2 * k + 1] = d ? part : 0;
+            }
+        }
+}
+
 /* Where the first largest element of each window is: `whole` (of the shape of x) gets each window's element of
  * `windows` there (back), or `windows` gets the element of `whole`, and 0 where there is none. */
 static void NAME(theano_pool_largest)(const int64_t *way, int back, int64_t count, const REAL *x, const REAL *y,
@@ -180,6 +272,10 @@ static void NAME(theano_pool_largest)(const int64_t *way, int back, int64_t coun
     const int64_t size = way[0] * way[1] * way[2];
     const int few = way[3] * way[4] * way[5] <= 9;
     int64_t a0, b0, a1, b1, a2, b2;
+    if (back && theano_pairs(way)) {
+        NAME(theano_pool_squares_back)(way, count, x, y, whole, windows);
+        return;
+    }
     if (back)
         for (int64_t i = 0; i < count * size; i++)
             whole[i] = 0;
