@@ -152,7 +152,12 @@ def fuzz(session: nox.Session) -> None:
 
 
 #: What several threads of one process cannot do at once, by layer; words of pytest's `-k`, with the reason.
-ALONE: dict[str, dict[str, str]] = {}
+ALONE: dict[str, dict[str, str]] = {
+    "graph": {
+        "TestPauses": "the collector that rests is that of the process",
+        "(TestGraphs and test_inputs)": "the threads share the graph of `setUp`, which the test adds inputs to",
+    },
+}
 
 
 @nox.session
@@ -228,7 +233,7 @@ SANITIZERS = {
     "thread": (
         "-fsanitize=thread -fno-omit-frame-pointer",
         ("libtsan.so",),
-        {"TSAN_OPTIONS": "halt_on_error=1:ignore_noninstrumented_modules=1:report_signal_unsafe=0"},
+        {"TSAN_OPTIONS": "halt_on_error=1:ignore_noninstrumented_modules=1:report_signal_unsafe=0:die_after_fork=0"},
     ),
 }
 #: Under the sanitizer of threads: what runs kernels and calls in several threads.
