@@ -97,9 +97,16 @@ class KernelLibrary:
     def known_toolchain(self, options: CompilerOptions) -> Toolchain | None:
         """Return the toolchain for `options` where it is known without trying the compiler; None otherwise."""
         with self._lock:
-            if options not in self._toolchains and known_toolchain(options, self.cache(options).folder) is not None:
-                self.toolchain(options)
-            return self._toolchains.get(options, (None, None))[1]
+            known = self._toolchains.get(options)
+            if known is None:
+                cache = self.cache(options)
+                found = known_toolchain(options, cache.folder)
+                if found is None:
+                    return None
+                known = self._toolchains[options] = cache.folder, found
+                if options.preload:
+                    _preload(cache)
+            return known[1]
 
     def load(self, wanted: Mapping[str, Linkage], options: CompilerOptions) -> dict[str, LoadedKernel] | None:
         """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise."""
@@ -123,6 +130,7 @@ class KernelLibrary:
         Where the compiler must be tried first, that run compiles `sources`, too.
         """
         with self._lock:
+            self.known_toolchain(options)  # nobody has to be waited for where it is on disk
             known = self._toolchains.get(options)
             if known is None:
                 cache = self.cache(options)
