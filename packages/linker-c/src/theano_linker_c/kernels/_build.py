@@ -108,17 +108,25 @@ class KernelLibrary:
                     _preload(cache)
             return known[1]
 
-    def load(self, wanted: Mapping[str, Linkage], options: CompilerOptions) -> dict[str, LoadedKernel] | None:
-        """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise."""
+    def load(
+        self, wanted: Mapping[str, tuple[Linkage, str]], options: CompilerOptions
+    ) -> dict[str, LoadedKernel] | None:
+        """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise.
+
+        `wanted` says of each how it is loaded, and the name of the object that holds it.
+        """
         with self._lock:
-            cache = self.cache(options)
+            objects: dict[str, MappedCode | None] = {}
             found: dict[str, LoadedKernel] = {}
-            for symbol, linkage in wanted.items():
-                key = symbol[1:]
-                kernel = self._loaded.get(key) or _load_linked(cache, symbol, linkage)
+            for symbol, (linkage, name) in wanted.items():
+                kernel = self._loaded.get(symbol[1:])
+                if kernel is None:
+                    if name not in objects:
+                        objects[name] = _mapped(self.cache(options), name)
+                    kernel = _load_linked(objects[name], symbol, linkage)
                 if kernel is None:
                     return None
-                found[symbol] = self._loaded[key] = kernel
+                found[symbol] = self._loaded[symbol[1:]] = kernel
             self._recent.extend(found.values())
             return found
 
@@ -292,13 +300,20 @@ def _load_cached(cache: KernelCache, item: _Wanted) -> LoadedKernel | None:
         return None
 
 
-def _load_linked(cache: KernelCache, symbol: str, linkage: Linkage) -> LoadedKernel | None:
-    path = cache.find(symbol[1:])
-    if path is None or not all(special_address(name, count) for name, count in linkage.special):
+def _mapped(cache: KernelCache, name: str) -> MappedCode | None:
+    path = cache.object(name)
+    try:
+        return None if path is None else MappedCode(path)
+    except OSError:
+        return None
+
+
+def _load_linked(code: MappedCode | None, symbol: str, linkage: Linkage) -> LoadedKernel | None:
+    if code is None or not all(special_address(name, count) for name, count in linkage.special):
         return None
     try:
-        return _linked(MappedCode(path), symbol, linkage)
-    except (OSError, AttributeError):
+        return _linked(code, symbol, linkage)
+    except AttributeError:
         return None
 
 

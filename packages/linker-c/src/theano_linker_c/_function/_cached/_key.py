@@ -78,7 +78,7 @@ class FunctionKey:
         scope.add(outputs)
         ops = [node.op for node in scope.nodes]
         self.given = Given([leaf_of(v) for v in scope.leaves], ops, [*scope.origins(), current_origin()])
-        used = set(chain(outputs, *(node.inputs for node in scope.nodes)))
+        used = set(chain(outputs, chain.from_iterable(node.inputs for node in scope.nodes)))
         self.unused = [i for i, variable in enumerate(inputs) if variable not in used]
         self.overwrites = any(op.destroy_map for op in {id(op): op for op in ops}.values())
         self.mode = mode

@@ -103,7 +103,8 @@ class CachedFunction:
         if name is None:
             return
         try:
-            data = write_entry(function.maker, function.machine.program, self._key.given)
-            library.cache(self._options).store_function(name, data)
+            cache = library.cache(self._options)
+            data = write_entry(function.maker, function.machine.program, self._key.given, cache.entry)
+            cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return
