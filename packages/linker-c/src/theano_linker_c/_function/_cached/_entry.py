@@ -62,9 +62,7 @@ class Entry:
     rest: dict[str, Any]
 
 
-def write_entry(
-    maker: FunctionMaker, program: Program, given: Given, object_of: Callable[[str], str | None]
-) -> bytes:
+def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of: Callable[[str], str | None]) -> bytes:
     """Return a built function as bytes; `object_of` gives the name of the object that holds a kernel, by its key.
 
     Raises
@@ -82,6 +80,7 @@ def write_entry(
         (place[x.node], forms.number(x.form), x.inputs, x.outputs, x.release, x.donors, x.waits, x.unread)
         for x in program.instructions
     ]
+    loops = [(spec, forms.number(form)) for spec, form in program.loops.items()]
     holders = {id(leaf.data): numbers[leaf] for leaf in columns.leaves if isinstance(leaf, Constant)}
     entry = Entry(
         columns,
@@ -100,6 +99,7 @@ def write_entry(
             "updates": [register for register, _ in program.updates],
             "schedule": program.schedule,
             "shown": program.shown,
+            "loops": loops,
         },
     )
     return dump(entry, given)
@@ -215,6 +215,7 @@ def restore_program(
             ),
             schedule=rest["schedule"],
             shown=rest["shown"],
+            loops={spec: form for spec, i in rest["loops"] if isinstance(form := forms[i], KernelForm)},
         )
 
     return program

@@ -12,12 +12,13 @@ from theano_graph.hashing import GraphScope, StructuralHasher, hex_digest
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode
+from ...program import loop_of_step
 from ...targets import PYTHON
 from .._signature._collect import Signature
 from ._environment import environment
 
 #: Goes up when entries are written in another way.
-_FORMAT = "2"
+_FORMAT = "3"
 
 
 class Given:
@@ -83,7 +84,8 @@ class FunctionKey:
         self.overwrites = any(op.destroy_map for op in {id(op): op for op in ops}.values())
         self.mode = mode
         self._hasher = hasher  # it keeps alive what is known by identity
-        parts = [_FORMAT, environment(hasher), scope.digest(outputs), *_of_mode(mode), *_of_signature(signature)]
+        parts = [_FORMAT, environment(hasher), scope.digest(outputs), repr(loop_of_step())]
+        parts += [*_of_mode(mode), *_of_signature(signature)]
         self._known = [part.encode() for part in parts]
 
     def name(self, options: CompilerOptions) -> str | None:
