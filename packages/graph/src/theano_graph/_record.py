@@ -119,15 +119,17 @@ def _refuse_delete(self: Any, name: str) -> None:
     raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _get_state(self: Any) -> list[Any]:
-    """List the values of the fields, for pickles."""
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+def _states(names: list[str]) -> dict[str, Any]:
+    """Return the methods by which pickles read and write the fields; they need none of those of `dataclasses`."""
 
+    def __getstate__(self_: Any) -> list[Any]:
+        return [getattr(self_, name) for name in names]
 
-def _set_state(self: Any, state: list[Any]) -> None:
-    """Take over the values of the fields from a pickle."""
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
+    def __setstate__(self_: Any, state: list[Any]) -> None:
+        for name, value in zip(names, state, strict=True):
+            object.__setattr__(self_, name, value)
+
+    return {"__getstate__": __getstate__, "__setstate__": __setstate__}
 
 
 def _with_slots(cls: type[T], frozen: bool) -> type[T]:
@@ -140,8 +142,7 @@ def _with_slots(cls: type[T], frozen: bool) -> type[T]:
     added = {
         **methods.first_uses(),
         "__match_args__": tuple(name for name in names if name not in given),
-        "__getstate__": _get_state,
-        "__setstate__": _set_state,
+        **_states(names),
         **({"__setattr__": _refuse_set, "__delattr__": _refuse_delete} if frozen else {}),
     }
     # A class that says how its instances are equal has `__hash__ = None`, which is not what it said.

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from theano_graph import record
 
-from .compiler import CompileDirectory, Place, digest, remove
+from .compiler import CompileDirectory, Place, digest, read_signed, remove
 
 #: Objects that are too old to be taken are removed so many seconds later.
 REMOVAL_DELAY = 60 * 60 * 24 * 7
@@ -83,20 +83,20 @@ class KernelCache:
 
     def find_function(self, key: str) -> bytes | None:
         """Give what was stored of the function `key`; None if there is nothing that this user has signed."""
-        path = self.folder.file(FUNCTIONS, key)
-        try:
-            info = os.stat(path)
-        except OSError:
-            return None
-        now = time.time()
-        if now - info.st_mtime > self.max_age:
-            return None
-        found = self.folder.read_signed(FUNCTIONS, key)
-        if found is None or not found.startswith(key.encode() + b"\n"):
-            return None  # damaged, written by somebody else, or moved here from another key
-        if now - info.st_atime > _TOUCH:
-            _touch(path, now, info.st_mtime)
-        return found[len(key) + 1 :]
+        for place in self.folder.places():
+            path = place.file(FUNCTIONS, key)
+            try:
+                info = os.stat(path)
+            except OSError:
+                continue
+            now = time.time()
+            found = None if now - info.st_mtime > self.max_age else read_signed(place, FUNCTIONS, key)
+            if found is None or not found.startswith(key.encode() + b"\n"):
+                continue  # damaged, written by somebody else, or moved here from another key
+            if now - info.st_atime > _TOUCH:
+                _touch(path, now, info.st_mtime)
+            return found[len(key) + 1 :]
+        return None
 
     def store_function(self, key: str, data: bytes) -> None:
         """Keep `data` as the function `key`.
@@ -137,7 +137,13 @@ class KernelCache:
             _touch(path, now, info.st_mtime)
         return path
 
-    def _entry(self, key: str) -> str | None:
+    def object(self, name: str) -> str | None:
+        """Give the path of an object by the name that :meth:`entry` gave; None if it is not there or not complete."""
+        found = (self._checked(place, name) for place in self.folder.places())
+        return next((path for path in found if path is not None), None)
+
+    def entry(self, key: str) -> str | None:
+        """Give the name of the object that holds the kernel `key`, which may be gone; None where there is no entry."""
         return next((name for place in self.folder.places() if (name := _entry_in(place, key)) is not None), None)
 
     def store(self, temporary: str, keys: Sequence[str]) -> str:
@@ -195,7 +201,7 @@ class KernelCache:
         found = {}
         for entry in self.folder.entries("index"):
             key = entry.name.removesuffix(".json")
-            name = self._entry(key)
+            name = self.entry(key)
             if name is not None:
                 found[key] = name
         return found
@@ -256,7 +262,7 @@ class KernelCache:
         """Remove index entries that are damaged or whose object is gone."""
         present = {entry.name for entry in self.folder.entries("objects")}
         for entry in self.folder.entries("index"):
-            if self._entry(entry.name.removesuffix(".json")) not in present:
+            if self.entry(entry.name.removesuffix(".json")) not in present:
                 remove(entry.path)
 
     def _prune_failures(self) -> None:

@@ -180,6 +180,29 @@ class AlikeTests(CachedTestCase):
         for value in (np.ones(3), -np.ones(3)):
             np.testing.assert_array_equal(built(value), found(value))
 
+    def test_steps_of_loops_keep_their_code(self) -> None:
+        def last() -> Any:
+            states, _ = theano.scan(lambda h, x: h * x + 1.0, outputs_info=self.x, non_sequences=self.x, n_steps=7)
+            return states[-1]
+
+        kept = []
+        for function in self.twice([self.x], last()):
+            (loop,) = (node.op for node in function.maker.fgraph.apply_nodes if hasattr(node.op, "plan"))
+            function(np.ones(3))
+            kept.append(list(loop.compiled().machine.program.loops))
+        self.assertEqual(*kept)
+        self.assertTrue(kept[1])
+
+    def test_pickled_and_rewritten_again(self) -> None:
+        y = self.x * 2
+        y.name = "twice"
+        _, found = self.twice([self.x], y + 1)
+        told = shown(found)
+        again = pickle.loads(pickle.dumps(found))
+        self.assertEqual((shown(found), again(np.ones(1)).tolist()), (told, [3.0]))
+        found.maker.reoptimize()
+        self.assertEqual(found.maker.fgraph.outputs[0].type, self.x.type)
+
     def test_checks_are_made_before_the_look_up(self) -> None:
         y = T.dvector("y")
         self.twice([self.x, y], self.x * 2, on_unused_input="ignore")
@@ -274,6 +297,12 @@ class DifferentTests(CachedTestCase):
             self.check_missed([self.x], Scaled()(self.x) + 1)
         for _ in range(2):
             self.check_missed([self.x], Unnamed()(self.x))
+
+    def test_ops_of_the_user_inside_of_loops_are_the_given_ones(self) -> None:
+        op = Scaled()
+        total, _ = theano.scan(lambda row: op(row) + 1.0, sequences=T.stack([self.x, self.x]))
+        for _ in range(2):
+            self.check_missed([self.x], total)
 
     def test_names_count(self) -> None:
         y = self.x * 2

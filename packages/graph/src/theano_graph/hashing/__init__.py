@@ -3,6 +3,7 @@
 `_hasher` walks over graphs and values, `_code` reads the code of users. `import theano` does not load this package.
 """
 
+from ._code import known_name as known_name
 from ._errors import NoStructuralHashError as NoStructuralHashError
 from ._hasher import (
     GraphScope as GraphScope,
@@ -11,4 +12,4 @@ from ._hasher import (
     structural_hash as structural_hash,
 )
 
-__all__ = ["GraphScope", "NoStructuralHashError", "StructuralHasher", "hex_digest", "structural_hash"]
+__all__ = ["GraphScope", "NoStructuralHashError", "StructuralHasher", "hex_digest", "known_name", "structural_hash"]

@@ -277,7 +277,18 @@ class GraphScope:
             except KeyError:
                 row = [numbers[v] if v in numbers else self._add_leaf(v) for v in node.inputs]
             op = seen.get(id(node.op))
-            add_row((self._number(node.op) if op is None else op, len(row), *row, len(node.outputs)))
+            if op is None:
+                op = self._number(node.op)
+            if len(node.outputs) == 1 and node._tag is None and type(node) is Apply:
+                # Most nodes: the same numbers as below, without a call.
+                variable = node.outputs[0]
+                of_type = seen.get(id(variable.type))
+                plain = type(variable) is variable.type.variable_class and variable.name is variable._tag is None
+                if of_type is not None and plain and variable not in numbers:
+                    numbers[variable] = len(numbers)
+                    add_row((op, len(row), *row, 1, of_type, _NO_NAME))
+                    continue
+            add_row((op, len(row), *row, len(node.outputs)))
             if node._tag is not None or type(node) is not Apply:
                 stream += (_CLASS, self._number(type(node)))
                 self._add_tag(node._tag)
@@ -285,8 +296,11 @@ class GraphScope:
                 if variable not in numbers:  # what is an input as well has its number
                     numbers[variable] = len(numbers)
                 self._describe(variable)
-        for variable in outputs:
-            if variable not in numbers:
+        self._add_leaves(outputs)
+
+    def _add_leaves(self, variables: Iterable[Variable]) -> None:
+        for variable in variables:
+            if variable not in self.numbers:
                 self._add_leaf(variable)
 
     def _add_leaf(self, variable: Variable, is_input: bool = False) -> int:
@@ -332,8 +346,10 @@ class GraphScope:
         """Return where everything was made: nodes, leaves, then the nodes inside of the ops of the nodes."""
         found = [node.origin for node in self.nodes]
         found += [leaf.origin for leaf in self.leaves]
-        for node in self.nodes:
-            found += self.hasher.origins_in(node.op)
+        inside = {mark: self.hasher.origins_in(op) for mark, op in {id(n.op): n.op for n in self.nodes}.items()}
+        if any(inside.values()):
+            for node in self.nodes:
+                found += inside[id(node.op)]
         return found
 
     def digest(self, outputs: Sequence[Variable]) -> str:
@@ -345,8 +361,14 @@ class GraphScope:
 
 def _pickled(value: Any) -> bytes | None:
     """Return the pickle of a small object; None where there is none."""
-    if getattr(value, "nbytes", 0) > _SMALL:
-        return None
+    size = getattr(value, "nbytes", None)
+    if size is not None:
+        if size > _SMALL:
+            return None
+        kind = type(value)
+        if (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.ndim == 0 and value.dtype.kind in "biufc":
+            # The most frequent ones by far; a pickle takes longer.
+            return f"number {value.dtype.str} ".encode() + bytes(value.tobytes())
     try:
         found: bytes = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return found

@@ -25,7 +25,7 @@ from ._cached._gate import is_cacheable
 from ._calling._callable import Function
 from ._making._maker import FunctionMaker
 from ._progress import Build
-from ._signature._collect import Signature, as_unused_choice, check_related, check_used, collect
+from ._signature._collect import Collection, Signature, as_unused_choice, check_related, check_used
 from ._signature._errors import FunctionInputError
 from ._signature._io import as_inputs, as_outputs
 
@@ -108,27 +108,30 @@ def function(
         items = as_inputs(inputs, allow_input_downcast, where)
         outs, keys, single = as_outputs(outputs, where)
         signature = Signature(items, outs, keys=keys, single=single, name=name, line=_line())
+        is_cached = is_cacheable(chosen, accept_inplace)
+        cached = cached_functions().CachedFunction(signature, chosen, Function) if is_cached else None
         try:
-            fgraph = collect(signature, updates, givens, no_default_updates, rebuild_strict)
+            collection = Collection(signature, updates, givens, no_default_updates, rebuild_strict)
+            maker = None if cached is None else cached.find(collection, unused)
+            fgraph = collection.copy() if maker is None else maker.fgraph
         except MissingInputError:
             check_related(signature, updates, givens, unused)
             raise
-        check_used(signature, fgraph, unused)
-        if not accept_inplace:
-            check_no_inplace(fgraph, where)
-        cached = None
-        if is_cacheable(chosen, accept_inplace):
-            cached = cached_functions().CachedFunction(signature, fgraph, chosen)
-        found = None if cached is None else cached.find(signature, fgraph, Function)
-        maker = found or FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
+        if maker is None:
+            check_used(signature, fgraph, unused)
+            if not accept_inplace:
+                check_no_inplace(fgraph, where)
+            maker = None if cached is None else cached.find_copy(fgraph)
+        is_new = maker is None
+        maker = maker or FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
         containers = maker.containers()
-        if found is None:
+        if is_new:
             build.phase = f"rewriting {_nodes(fgraph)}"
             with timing(stats, "optimizer_time"):
                 maker.optimize()
         build.phase = f"making and compiling code for {_nodes(maker.fgraph)}"
         fn = Function(maker, containers, stats)
-        if cached is not None and found is None:
+        if cached is not None and is_new:
             store = cached.store
             fn.once_settled(lambda _, is_native: store(fn) if is_native else None)
     if stats is not None:

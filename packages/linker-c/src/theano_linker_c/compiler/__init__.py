@@ -4,6 +4,7 @@ from ._directory import (
     CompileDirectory as CompileDirectory,
     digest as digest,
     make_private as make_private,
+    read_signed as read_signed,
     remove as remove,
 )
 from ._driver import (
@@ -50,6 +51,7 @@ __all__ = [
     "known_toolchain",
     "machine_identity",
     "make_private",
+    "read_signed",
     "remove",
     "run_compiler",
     "set_lock_status",

@@ -144,11 +144,7 @@ class CompileDirectory:
 
     def read_signed(self, *names: str) -> bytes | None:
         """Read a file that `write_signed` has written; None if there is none, or if it is not what was written."""
-        for place in self.places():
-            mark, _, data = (_read(place.file(*names)) or b"").partition(b"\n")
-            if data and place.signed(mark.decode("ascii", "replace"), data):
-                return data
-        return None
+        return next((data for place in self.places() if (data := read_signed(place, *names)) is not None), None)
 
     def read(self, *names: str) -> bytes | None:
         """Read a file; None if there is none or it cannot be read."""
@@ -176,6 +172,12 @@ class CompileDirectory:
             except OSError:
                 continue
         return removed
+
+
+def read_signed(place: Place, *names: str) -> bytes | None:
+    """Read a file that `CompileDirectory.write_signed` has written in one place; None if it is not what was written."""
+    mark, _, data = (_read(place.file(*names)) or b"").partition(b"\n")
+    return data if data and place.signed(mark.decode("latin-1"), data) else None
 
 
 def process_mark() -> str:

@@ -121,25 +121,40 @@ class KernelLibrary:
     def known_toolchain(self, options: CompilerOptions) -> Toolchain | None:
         """Return the toolchain for `options` where it is known without trying the compiler; None otherwise."""
         with self._lock:
-            if options not in self._toolchains and known_toolchain(options, self.cache(options).folder) is not None:
-                self.toolchain(options)
-            return self._toolchains.get(options, (None, None))[1]
+            known = self._toolchains.get(options)
+            if known is None:
+                cache = self.cache(options)
+                found = known_toolchain(options, cache.folder)
+                if found is None:
+                    return None
+                known = self._toolchains[options] = cache.folder, found
+                if options.preload:
+                    _preload(cache)
+            return known[1]
 
     def lacks_compiler(self, options: CompilerOptions) -> bool:
         """Tell whether it has been found out, and said, that no compiler works."""
         return self._toolchains.get(options, (None, options))[1] is None
 
-    def load(self, wanted: Mapping[str, Linkage], options: CompilerOptions) -> dict[str, LoadedKernel] | None:
-        """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise."""
+    def load(
+        self, wanted: Mapping[str, tuple[Linkage, str]], options: CompilerOptions
+    ) -> dict[str, LoadedKernel] | None:
+        """Return kernels by their symbols, where all of them are loaded or on disk; None otherwise.
+
+        `wanted` says of each how it is loaded, and the name of the object that holds it.
+        """
         with self._lock:
-            cache = self.cache(options)
+            objects: dict[str, MappedCode | None] = {}
             found: dict[str, LoadedKernel] = {}
-            for symbol, linkage in wanted.items():
-                key = symbol[1:]
-                kernel = self._loaded.get(key) or _load_linked(cache, symbol, linkage)
+            for symbol, (linkage, name) in wanted.items():
+                kernel = self._loaded.get(symbol[1:])
+                if kernel is None:
+                    if name not in objects:
+                        objects[name] = _mapped(self.cache(options), name)
+                    kernel = _load_linked(objects[name], symbol, linkage)
                 if kernel is None:
                     return None
-                found[symbol] = self._loaded[key] = kernel
+                found[symbol] = self._loaded[symbol[1:]] = kernel
             self._recent.extend(found.values())
             return found
 
@@ -151,6 +166,7 @@ class KernelLibrary:
         Where the compiler must be tried first, that run compiles `sources`, too.
         """
         with self._lock:
+            self.known_toolchain(options)  # nobody has to be waited for where it is on disk
             known = self._toolchains.get(options)
             if known is None:
                 cache = self.cache(options)
@@ -334,13 +350,20 @@ def _load_cached(cache: KernelCache, item: _Wanted) -> LoadedKernel | None:
         return None
 
 
-def _load_linked(cache: KernelCache, symbol: str, linkage: Linkage) -> LoadedKernel | None:
-    path = cache.find(symbol[1:])
-    if path is None or not all(special_address(name, count) for name, count in linkage.special):
+def _mapped(cache: KernelCache, name: str) -> MappedCode | None:
+    path = cache.object(name)
+    try:
+        return None if path is None else MappedCode(path)
+    except OSError:
+        return None
+
+
+def _load_linked(code: MappedCode | None, symbol: str, linkage: Linkage) -> LoadedKernel | None:
+    if code is None or not all(special_address(name, count) for name, count in linkage.special):
         return None
     try:
-        return _linked(MappedCode(path), symbol, linkage)
-    except (OSError, AttributeError):
+        return _linked(code, symbol, linkage)
+    except AttributeError:
         return None
 
 

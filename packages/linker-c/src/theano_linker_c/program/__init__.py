@@ -28,6 +28,7 @@ from .._perform import call_form as call_form
 from ._loop import (
     LoopSpec as LoopSpec,
     ResultKind as ResultKind,
+    loop_of_step as loop_of_step,
     loop_runner as loop_runner,
     lowered_for_loop as lowered_for_loop,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "array_spec_of",
     "call_form",
     "lazy_form",
+    "loop_of_step",
     "loop_runner",
     "lower",
     "lowered_for_loop",

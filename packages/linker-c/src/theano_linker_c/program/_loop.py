@@ -61,6 +61,11 @@ class LoopSpec:
 _step_of: ContextVar[LoopSpec | None] = ContextVar("step_of", default=None)
 
 
+def loop_of_step() -> LoopSpec | None:
+    """Return the loop for whose step programs are made at present; None outside of :func:`lowered_for_loop`."""
+    return _step_of.get()
+
+
 @contextmanager
 def lowered_for_loop(loop_spec: LoopSpec) -> Iterator[None]:
     """Let programs that are made meanwhile have code for all steps of a loop, where that is more than calls of a step.

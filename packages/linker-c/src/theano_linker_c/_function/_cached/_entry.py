@@ -46,8 +46,8 @@ class Entry:
         For each: number of its node, of its form, and its other fields.
     forms : list
         The different ones: ``None`` for Python code, "again", or a kernel.
-    linkages : dict of str to Linkage
-        Symbol of a compiled kernel -> how it is loaded.
+    linkages : dict of str to (Linkage, str)
+        Symbol of a compiled kernel -> how it is loaded, and the name of the object that holds it.
     rest : dict
         The other fields of the program.
     """
@@ -58,12 +58,12 @@ class Entry:
     shown: list[tuple[int, Op, Op]]
     instructions: list[tuple[Any, ...]]
     forms: list[Any]
-    linkages: dict[str, Linkage]
+    linkages: dict[str, tuple[Linkage, str]]
     rest: dict[str, Any]
 
 
-def write_entry(maker: FunctionMaker, program: Program, given: Given) -> bytes:
-    """Return a built function as bytes.
+def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of: Callable[[str], str | None]) -> bytes:
+    """Return a built function as bytes; `object_of` gives the name of the object that holds a kernel, by its key.
 
     Raises
     ------
@@ -75,11 +75,12 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given) -> bytes:
     plain = {node: op for node, op, _ in maker.decisions.known()}
     columns, numbers, nodes = graph_columns(maker.fgraph, lambda node: plain.get(node, node.op))
     place = {node: i for i, node in enumerate(nodes)}
-    forms = _Forms()
+    forms = _Forms(object_of)
     instructions = [
         (place[x.node], forms.number(x.form), x.inputs, x.outputs, x.release, x.donors, x.waits, x.unread)
         for x in program.instructions
     ]
+    loops = [(spec, forms.number(form)) for spec, form in program.loops.items()]
     holders = {id(leaf.data): numbers[leaf] for leaf in columns.leaves if isinstance(leaf, Constant)}
     entry = Entry(
         columns,
@@ -98,6 +99,7 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given) -> bytes:
             "updates": [register for register, _ in program.updates],
             "schedule": program.schedule,
             "shown": program.shown,
+            "loops": loops,
         },
     )
     return dump(entry, given)
@@ -106,9 +108,10 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given) -> bytes:
 class _Forms:
     """The different forms of a program by number."""
 
-    def __init__(self) -> None:
+    def __init__(self, object_of: Callable[[str], str | None]) -> None:
+        self._object_of = object_of
         self.items: list[Any] = []
-        self.linkages: dict[str, Linkage] = {}
+        self.linkages: dict[str, tuple[Linkage, str]] = {}
         self._numbers: dict[Any, int] = {}
 
     def number(self, form: Form) -> int:
@@ -131,7 +134,11 @@ class _Forms:
         if not isinstance(code, LoadedKernel):
             raise NotCachedError("a target keeps machine code of its own")
         if code.linkage is not None:
-            self.linkages[code.symbol] = code.linkage
+            if code.symbol not in self.linkages:
+                name = self._object_of(code.symbol[1:])
+                if name is None:
+                    raise NotCachedError("a kernel is not on disk")
+                self.linkages[code.symbol] = code.linkage, name
             return form.kernel, code.symbol
         return form.kernel, ""
 
@@ -208,6 +215,7 @@ def restore_program(
             ),
             schedule=rest["schedule"],
             shown=rest["shown"],
+            loops={spec: form for spec, i in rest["loops"] if isinstance(form := forms[i], KernelForm)},
         )
 
     return program

@@ -38,17 +38,14 @@ def environment(hasher: StructuralHasher) -> str:
     NoStructuralHashError
         If a rule that was registered from outside of the library has no code that could be compared.
     """
-    flags = [f"{name}={config.flag(name) and _value(name)}" for name in config.flag_names() if name not in _NO_MATTER]
+    flags = [f"{name}={_value(name)}" for name in config.flag_names() if name not in _NO_MATTER]
     return hex_digest(
         [_versions(), "\n".join(flags).encode(), *_registered(optdb, hasher), *_rules_of_users(hasher)]
     )  # fmt: skip
 
 
 def _value(name: str) -> str:
-    value: Any = config
-    for part in name.split("."):
-        value = getattr(value, part)
-    return repr(value)
+    return repr(getattr(config, name.replace(".", "__")))
 
 
 def _registered(database: RewriteDatabase[Any], hasher: StructuralHasher) -> Iterator[bytes]:

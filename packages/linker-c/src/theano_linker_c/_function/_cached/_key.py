@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
-from theano_graph import FunctionGraph, Op, Origin, Variable, current_origin, record
+from theano_graph import Op, Origin, Variable, current_origin
 from theano_graph.hashing import GraphScope, StructuralHasher, hex_digest
 
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode
+from ...program import loop_of_step
 from ...targets import PYTHON
 from .._signature._collect import Signature
 from ._environment import environment
 
 #: Goes up when entries are written in another way.
-_FORMAT = "1"
+_FORMAT = "3"
 
 
-@record
 class Given:
     """The graph of a function before it is rewritten: what an entry refers to.
 
-    Attributes
+    Parameters
     ----------
     leaves : list of Variable
     ops : list of Op
@@ -31,9 +33,10 @@ class Given:
         The last one is where the function was asked for.
     """
 
-    leaves: list[Variable]
-    ops: list[Op]
-    origins: list[Origin | None]
+    def __init__(self, leaves: list[Variable], ops: list[Op], origins: list[Origin | None]) -> None:
+        self.leaves = leaves
+        self.ops = ops
+        self.origins = origins
 
 
 class FunctionKey:
@@ -42,9 +45,19 @@ class FunctionKey:
     Parameters
     ----------
     signature : Signature
-    fgraph : FunctionGraph
-        Not rewritten yet.
+    inputs, outputs : sequence of Variable
+        The graph, the caller's own or a copy of it.
     mode : Mode
+    leaf_of : callable
+        Gives the variable that stands in the function for a leaf of the graph.
+
+    Attributes
+    ----------
+    given : Given
+    unused : list of int
+        The inputs that nothing depends on.
+    overwrites : bool
+        Whether an op of the graph overwrites an operand.
 
     Raises
     ------
@@ -52,15 +65,27 @@ class FunctionKey:
         If the graph or the rules contain something that cannot be compared between processes.
     """
 
-    def __init__(self, signature: Signature, fgraph: FunctionGraph, mode: Mode) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        mode: Mode,
+        leaf_of: Callable[[Variable], Variable],
+    ) -> None:
         hasher = StructuralHasher()
         scope = GraphScope(hasher, True)
-        scope.add_inputs(fgraph.inputs)
-        scope.add(fgraph.outputs)
-        self.given = Given(scope.leaves, [node.op for node in scope.nodes], [*scope.origins(), current_origin()])
+        scope.add_inputs(inputs)
+        scope.add(outputs)
+        ops = [node.op for node in scope.nodes]
+        self.given = Given([leaf_of(v) for v in scope.leaves], ops, [*scope.origins(), current_origin()])
+        used = set(chain(outputs, chain.from_iterable(node.inputs for node in scope.nodes)))
+        self.unused = [i for i, variable in enumerate(inputs) if variable not in used]
+        self.overwrites = any(op.destroy_map for op in {id(op): op for op in ops}.values())
         self.mode = mode
         self._hasher = hasher  # it keeps alive what is known by identity
-        parts = [_FORMAT, environment(hasher), scope.digest(fgraph.outputs), *_of_mode(mode), *_of_signature(signature)]
+        parts = [_FORMAT, environment(hasher), scope.digest(outputs), repr(loop_of_step())]
+        parts += [*_of_mode(mode), *_of_signature(signature)]
         self._known = [part.encode() for part in parts]
 
     def name(self, options: CompilerOptions) -> str | None:

@@ -7,7 +7,8 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Origin
+from theano_graph import Origin, PureOp
+from theano_graph.hashing import known_name
 
 from ._key import Given
 
@@ -30,8 +31,13 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         known = self._known.get(id(obj))
-        if known is not None or type(obj) is not Origin:
+        if known is not None:
             return known
+        if type(obj) is not Origin:
+            if isinstance(obj, PureOp) and known_name(type(obj)) is None:
+                # The function is to run the caller's own object, which may count its calls, say.
+                raise NotCachedError(f"{obj} of the user stands inside of another op")
+            return None
         # A copy of a line, by a pickle say.
         if not self._lines:
             self._lines = {origin: (0, i) for i, origin in reversed(list(enumerate(self._origins))) if origin}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import FunctionGraph, GraphError
+from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable
 from theano_graph.hashing import NoStructuralHashError
 from theano_optimize import number_of_reports
 
@@ -15,7 +15,7 @@ from ...kernels._build import library
 from ...modes import Mode
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
-from .._signature._collect import Signature
+from .._signature._collect import Collection, Signature
 from ._entry import Entry, restore_graph, restore_program, write_entry
 from ._key import FunctionKey
 from ._pickles import NotCachedError, load
@@ -27,37 +27,68 @@ class CachedFunction:
     Parameters
     ----------
     signature : Signature
-    fgraph : FunctionGraph
-        Not rewritten yet.
     mode : Mode
+    builder : callable
+        Makes a function of a maker and containers.
     """
 
-    def __init__(self, signature: Signature, fgraph: FunctionGraph, mode: Mode) -> None:
+    def __init__(self, signature: Signature, mode: Mode, builder: Callable[..., Any]) -> None:
         self._reports = number_of_reports()
         self._options = CompilerOptions.from_config()
-        try:
-            self._key: FunctionKey | None = FunctionKey(signature, fgraph, mode)
-        except NoStructuralHashError:
-            self._key = None
+        self._signature, self._mode, self._builder = signature, mode, builder
+        self._key: FunctionKey | None = None
+        self._is_missing = False
 
-    def find(self, signature: Signature, fgraph: FunctionGraph, builder: Callable[..., Any]) -> FunctionMaker | None:
+    def find(self, collection: Collection, on_unused_input: str) -> FunctionMaker | None:
+        """Return the maker of the function as it was built before, without a copy of the caller's graph.
+
+        None where it has to be built, and where there is something to report or to add: that is done to a copy.
+        """
+        if not collection.is_plain:
+            return None
+        inputs, outputs = collection.inputs, collection.outputs
+        try:
+            self._key = key = FunctionKey(self._signature, inputs, outputs, self._mode, collection.leaf)
+        except NoStructuralHashError:
+            self._is_missing = True
+            return None
+        except MissingInputError:
+            return None
+        items = self._signature.inputs
+        unused = any(not items[i].shared and items[i].update is None for i in key.unused)
+        if key.overwrites or (unused and on_unused_input != "ignore"):
+            return None
+        return self._found(key, inputs, outputs)
+
+    def find_copy(self, fgraph: FunctionGraph) -> FunctionMaker | None:
         """Return the maker of the function as it was built before; None where it has to be built."""
-        name = None if self._key is None else self._key.name(self._options)
+        if self._is_missing:
+            return None
+        if self._key is None:
+            try:
+                self._key = FunctionKey(self._signature, fgraph.inputs, fgraph.outputs, self._mode, lambda leaf: leaf)
+            except NoStructuralHashError:
+                return None
+        return self._found(self._key, fgraph.inputs, fgraph.outputs)
+
+    def _found(self, key: FunctionKey, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FunctionMaker | None:
+        name = key.name(self._options)
         data = None if name is None else library.cache(self._options).find_function(name)
-        if data is None or self._key is None:
+        self._is_missing = data is None
+        if data is None:
             return None
         try:
-            entry: Entry = load(data, self._key.given)
+            entry: Entry = load(data, key.given)
         except Exception:  # noqa: BLE001  # a class of the user's that is elsewhere now, say: the function is built
             return None
         loaded = library.load(entry.linkages, self._options) if entry.linkages else {}
         if loaded is None:
             return None
-        mode = self._key.mode
-        source = SourceGraph(fgraph.inputs, fgraph.outputs, changes=False)
+        mode = key.mode
+        source = SourceGraph(inputs, outputs, changes=False)
         decisions = Decisions()
         rewritten, variables, nodes = restore_graph(entry, decisions)
-        maker = FunctionMaker(signature, rewritten, mode, builder, source=source)
+        maker = FunctionMaker(self._signature, rewritten, mode, self._builder, source=source)
         maker.decisions = decisions
         maker.overwriting = entry.overwriting
         decisions.restore([(nodes[i], plain, form) for i, plain, form in entry.shown])
@@ -72,7 +103,8 @@ class CachedFunction:
         if name is None:
             return
         try:
-            data = write_entry(function.maker, function.machine.program, self._key.given)
-            library.cache(self._options).store_function(name, data)
+            cache = library.cache(self._options)
+            data = write_entry(function.maker, function.machine.program, self._key.given, cache.entry)
+            cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return

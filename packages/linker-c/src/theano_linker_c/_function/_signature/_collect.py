@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -64,44 +64,92 @@ class Signature:
         )
 
 
-def collect(
-    signature: Signature,
-    updates: Any,
-    givens: Any,
-    no_default_updates: bool | Sequence[Variable],
-    rebuild_strict: bool,
-) -> FunctionGraph:
-    """Copy the user's graph into a function graph; complete `signature` by shared variables and updates.
+class Collection:
+    """What a function computes: found in the caller's graph at once, and copied when that is wanted.
+
+    Parameters
+    ----------
+    signature : Signature
+        It is completed by shared variables and updates.
+    updates, givens, no_default_updates, rebuild_strict
+        As for :func:`function`.
+
+    Attributes
+    ----------
+    is_plain : bool
+        Whether the function computes what stands in the caller's graph: nothing is substituted, and no default update
+        is added. Then `signature` is complete before anything has been copied.
 
     Raises
     ------
     UpdateError, GivensError, MissingInputError
         If the arguments contradict each other or the graph needs an input that there is not.
     """
-    where = signature.label
-    explicit = [item.variable for item in signature.inputs]
-    substitutes = as_givens(givens, explicit, rebuild_strict, where)
-    rebuilder = Rebuilder(explicit, substitutes, rebuild_strict, where)
-    wanted = as_updates(updates, where)
-    kept = [(i, item.update) for i, item in enumerate(signature.inputs) if item.update is not None]
-    rebuilder.meet_shared([*(out.variable for out in signature.outputs), *(e for _, e in kept)])
-    for target, expression in wanted.items():
-        rebuilder.meet_shared([expression])
-        rebuilder.shared_copy(target)
-    copies = rebuilder.copy([*(out.variable for out in signature.outputs), *(e for _, e in kept), *wanted.values()])
-    n_outputs, n_kept = len(signature.outputs), len(kept)
-    new_values = dict(zip(wanted, copies[n_outputs + n_kept :], strict=True))
-    _add_default_updates(rebuilder, new_values, _without_default(no_default_updates, where), where)
-    positions = {target: len(explicit) + i for i, target in enumerate(rebuilder.shared)}
-    signature.inputs += [In(s, value=s.container, borrow=True, shared=True) for s in rebuilder.shared]
-    signature.update_targets = [i for i, _ in kept] + [positions[target] for target in new_values]
-    _check_kept_types(rebuilder, signature, new_values, where)
-    _forget_originals(signature, copies, [i for i, _ in kept])
-    return FunctionGraph(
-        [*rebuilder.inputs, *rebuilder.shared.values()],
-        [*copies[: n_outputs + n_kept], *new_values.values()],
-        clone=False,
-    )
+
+    def __init__(
+        self,
+        signature: Signature,
+        updates: Any,
+        givens: Any,
+        no_default_updates: bool | Sequence[Variable],
+        rebuild_strict: bool,
+    ) -> None:
+        self.signature = signature
+        self._where = where = signature.label
+        explicit = [item.variable for item in signature.inputs]
+        substitutes = as_givens(givens, explicit, rebuild_strict, where)
+        self._rebuilder = rebuilder = Rebuilder(explicit, substitutes, rebuild_strict, where)
+        self._wanted = as_updates(updates, where)
+        self._kept = [(i, item.update) for i, item in enumerate(signature.inputs) if item.update is not None]
+        self._explicit = explicit
+        outputs = [*(out.variable for out in signature.outputs), *(e for _, e in self._kept)]
+        rebuilder.meet_shared(outputs)
+        for target, expression in self._wanted.items():
+            rebuilder.meet_shared([expression])
+            rebuilder.shared_copy(target)
+        self.outputs: list[Variable] = [*outputs, *self._wanted.values()]
+        self._without = _without_default(no_default_updates, where)
+        self.is_plain = not substitutes and not _due(rebuilder.shared, self._wanted, self._without)
+        if self.is_plain:
+            self._complete(self._wanted)
+
+    @property
+    def inputs(self) -> list[Variable]:
+        """The explicit inputs, then the shared variables, in the caller's graph."""
+        return [*self._explicit, *self._rebuilder.shared]
+
+    def leaf(self, variable: Variable) -> Variable:
+        """Return the copy of an input, a shared variable or a constant that :meth:`copy` uses."""
+        return self._rebuilder.leaf(variable)
+
+    def copy(self) -> FunctionGraph:
+        """Copy the caller's graph into a function graph.
+
+        Raises
+        ------
+        MissingInputError
+            If a leaf is neither an input nor a constant nor a shared variable.
+        """
+        rebuilder, signature = self._rebuilder, self.signature
+        copies = rebuilder.copy(self.outputs)
+        n_results = len(self.outputs) - len(self._wanted)
+        new_values = dict(zip(self._wanted, copies[n_results:], strict=True))
+        if not self.is_plain:
+            _add_default_updates(rebuilder, new_values, self._without, self._where)
+            self._complete(new_values)
+            _check_kept_types(rebuilder, signature, new_values, self._where)
+        _forget_originals(signature, copies, [i for i, _ in self._kept])
+        return FunctionGraph(
+            [*rebuilder.inputs, *rebuilder.shared.values()],
+            [*copies[:n_results], *new_values.values()],
+            clone=False,
+        )
+
+    def _complete(self, new_values: Mapping[SharedVariable, Variable]) -> None:
+        signature, shared = self.signature, self._rebuilder.shared
+        positions = {target: len(self._explicit) + i for i, target in enumerate(shared)}
+        signature.inputs += [In(s, value=s.container, borrow=True, shared=True) for s in shared]
+        signature.update_targets = [i for i, _ in self._kept] + [positions[target] for target in new_values]
 
 
 def _forget_originals(signature: Signature, copies: Sequence[Variable], kept: Sequence[int]) -> None:
@@ -146,22 +194,27 @@ def _add_default_updates(
     where: str,
 ) -> None:
     """Add the default updates of all shared variables that were met; their expressions may lead to more variables."""
-    if without is True:
-        return
-    excluded: frozenset[Variable] = frozenset() if without is False else without
     seen: set[SharedVariable] = set()
     while True:
         fresh = [s for s in rebuilder.shared if s not in seen]
         if not fresh:
             return
         seen.update(fresh)
-        due = [
-            s
-            for s in fresh
-            if getattr(s, "default_update", None) is not None and s not in new_values and s not in excluded
-        ]
+        due = _due(fresh, new_values, without)
         expressions = [check_update(s, s.default_update, f"{where}: default update") for s in due]
         new_values.update(zip(due, rebuilder.copy(expressions), strict=True))
+
+
+def _due(
+    shared: Iterable[SharedVariable], given: Container[SharedVariable], without: bool | frozenset[Variable]
+) -> list[SharedVariable]:
+    """Return which of some shared variables have a default update that applies."""
+    if without is True:
+        return []
+    excluded: frozenset[Variable] = frozenset() if without is False else without
+    return [
+        s for s in shared if getattr(s, "default_update", None) is not None and s not in given and s not in excluded
+    ]
 
 
 def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str) -> None:

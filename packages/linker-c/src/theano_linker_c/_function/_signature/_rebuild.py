@@ -147,6 +147,11 @@ class Rebuilder:
             copy = self.shared[variable] = variable.clone()
         return copy
 
+    def leaf(self, variable: Variable) -> Variable:
+        """Return the copy of an input, a shared variable or a constant."""
+        found = self._memo.get(variable)
+        return self._leaf(variable, None, self._memo) if found is None else found
+
     def _copy(self, expressions: Sequence[Variable], memo: dict[Variable, Variable], strict: bool) -> list[Variable]:
         is_only_kind = self._memo is self._plain
         for node in toposort(memo, expressions):

@@ -1,0 +1,210 @@
+"""Functions cached on disk where many processes, killed ones, and full or foreign directories have to do with them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+from typing import Any
+
+from theano_linker_c._cache import KernelCache
+from theano_linker_c.compiler import CompileDirectory, CompilerWarning
+
+PROCESSES = 16
+KEY = "{:040x}"
+
+#: Builds one function that all processes ask for and one of four, and says how many were rewritten.
+BUILD = """
+import sys
+import numpy as np, theano, theano.tensor as T
+real, count = theano.compile.Mode.rewrite, []
+theano.compile.Mode.rewrite = lambda self, fgraph: (count.append(1), real(self, fgraph))[1]
+n = int(sys.argv[1]) % 4 + 2
+x = T.dvector("x")
+same, own = (theano.function([x], T.tanh(x * k).sum() + k, name="f") for k in (1, n))
+value = np.arange(3.0)
+np.testing.assert_allclose(same(value), np.tanh(value).sum() + 1)
+np.testing.assert_allclose(own(value), np.tanh(value * n).sum() + n)
+print(len(count))
+"""
+
+#: Is killed when it has written the file of a function and not yet given it its name.
+KILLED = (
+    """
+import os, signal
+move = os.replace
+def replace(source, target, **kwargs):
+    if os.path.basename(os.path.dirname(target)) == "functions":
+        os.kill(os.getpid(), signal.SIGKILL)
+    move(source, target, **kwargs)
+os.replace = replace
+"""
+    + BUILD
+)
+
+#: The command `theano-cache`.
+TOOL = "import sys; from theano_linker_c.cache_tool import main; main(sys.argv[1:])"
+
+
+def start(program: str, folder: str, argument: str) -> subprocess.Popen[str]:
+    """Start a program whose functions are kept below `folder`."""
+    flags = f"compiledir={folder},function_cache=True,compile.wait=1"
+    path = os.pathsep.join(p for p in sys.path if p)
+    environment = {**os.environ, "PYTHONPATH": path, "THEANO_FLAGS": flags}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-c", program, argument], env=environment, **pipes)
+
+
+class StressedTestCase(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = os.path.join(holder.name, "compiled")
+
+    def rewritten(self, number: int = 0) -> int:
+        """Return how many of its functions a process has rewritten; it checks their results."""
+        return self.told(start(BUILD, self.folder, str(number)))
+
+    def told(self, process: subprocess.Popen[str]) -> int:
+        output, errors = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, errors)
+        return int(output)
+
+    def cache(self, max_bytes: int = 1 << 30) -> KernelCache:
+        return KernelCache(CompileDirectory(self.folder), 1 << 30, max_bytes)
+
+
+class ProcessTests(StressedTestCase):
+    def test_many_processes_on_an_empty_cache(self) -> None:
+        processes = [start(BUILD, self.folder, str(number)) for number in range(PROCESSES)]
+        for process in processes:
+            self.told(process)
+        cache = self.cache()
+        names = [item.name for item in cache.functions()]
+        self.assertEqual(len(names), 5)
+        for name in names:
+            self.assertIsNotNone(cache.find_function(name))
+        self.assertEqual(cache.folder.entries("tmp"), [])
+        self.assertEqual([self.rewritten(number) for number in range(4)], [0] * 4)
+
+    def test_a_killed_writer(self) -> None:
+        process = start(KILLED, self.folder, "0")
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        cache = self.cache()
+        self.assertEqual((len(cache.folder.entries("tmp")), cache.functions()), (1, []))
+        self.assertEqual(self.rewritten(), 2)
+        cache.clean()
+        self.assertEqual((cache.folder.entries("tmp"), len(cache.functions())), ([], 2))
+        self.assertEqual(self.rewritten(), 0)
+
+    def test_objects_that_are_gone_or_damaged_are_made_again(self) -> None:
+        self.rewritten()
+        objects = self.cache().objects()
+        for item in objects:
+            os.remove(item.path)
+        self.assertEqual(self.rewritten(), 2)
+        self.assertEqual(self.rewritten(), 0)
+        for item in self.cache().objects():
+            with open(item.path, "r+b") as file:
+                file.truncate(item.bytes // 2)
+        self.assertEqual(self.rewritten(), 2)
+        self.assertEqual(self.rewritten(), 0)
+
+    def test_the_commands(self) -> None:
+        self.rewritten()
+        self.assertEqual(self.command("list").count("  function  "), 2)
+        cache = self.cache()
+        with open(cache.functions()[0].path, "r+b") as file:
+            file.truncate(100)
+        self.command("cleanup")
+        self.assertEqual(len(cache.functions()), 1)
+        self.command("clear")
+        self.assertEqual(cache.functions(), [])
+        self.assertEqual(self.rewritten(), 2)
+
+    def command(self, name: str) -> str:
+        output, errors = start(TOOL, self.folder, name).communicate(timeout=300)
+        self.assertEqual(errors, "")
+        return output
+
+
+class DirectoryTests(StressedTestCase):
+    def test_eviction_while_others_read(self) -> None:
+        limit = 40_000  # a fourth of it is for functions
+        cache, reader = self.cache(limit), self.cache(limit)
+        content = {KEY.format(i): bytes([i]) * 1000 for i in range(60)}
+        finished, wrong, hits = threading.Event(), list[str](), list[int]()
+
+        def read() -> None:
+            while not finished.is_set():
+                for key, data in content.items():
+                    found = reader.find_function(key)
+                    if found is not None:
+                        hits.append(1)
+                        if found != data:
+                            wrong.append(key)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        try:
+            for key, data in content.items():
+                cache.store_function(key, data)
+                self.assertIsNotNone(cache.find_function(key))
+                cache.clean()
+        finally:
+            finished.set()
+            thread.join()
+        self.assertEqual(wrong, [])
+        self.assertTrue(hits)
+        self.assertLessEqual(sum(item.bytes for item in cache.functions()), limit // 4)
+
+    def test_a_directory_that_cannot_be_written_gives_what_it_has(self) -> None:
+        key = KEY.format(1)
+        self.cache().store_function(key, b"data")
+        cache = self.cache()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CompilerWarning)
+            cache.folder.leave("it is read-only")
+        self.assertEqual(cache.find_function(key), b"data")
+        cache.store_function(KEY.format(2), b"more")
+        self.assertEqual(cache.find_function(KEY.format(2)), b"more")
+        self.assertIsNone(self.cache().find_function(KEY.format(2)))
+
+    def test_functions_of_somebody_else_count_as_missing(self) -> None:
+        key = KEY.format(1)
+        cache = self.cache()
+        cache.store_function(key, b"data")
+        other = KernelCache(CompileDirectory(self.folder + "-other"), 1 << 30, 1 << 30)
+        other.store_function(key, b"planted")
+        with open(other.functions()[0].path, "rb") as source, open(cache.functions()[0].path, "wb") as target:
+            target.write(source.read())
+        self.assertIsNone(cache.find_function(key))
+        cache.clean_damaged()
+        self.assertEqual(cache.functions(), [])
+
+    def test_files_are_for_their_owner_alone(self) -> None:
+        cache = self.cache()
+        cache.store_function(KEY.format(1), b"data")
+        (item,) = cache.functions()
+        for path in (item.path, os.path.dirname(item.path), self.folder):
+            self.assertEqual(os.stat(path).st_mode & 0o077, 0, path)
+
+    def test_old_functions_are_not_taken(self) -> None:
+        key = KEY.format(1)
+        cache = self.cache()
+        cache.store_function(key, b"data")
+        cache.max_age = 1000
+        old = time.time() - 2000
+        os.utime(cache.functions()[0].path, (old, old))
+        self.assertIsNone(cache.find_function(key))
+
+
+if __name__ == "__main__":
+    unittest.main()
