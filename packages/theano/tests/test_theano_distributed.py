@@ -210,9 +210,10 @@ class TestMap(unittest.TestCase):
                 self.over_threads(abs, [1.0], seed=seed)
 
     def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
-        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To mend"):
-                distributed.map(abs, [1.0, threading.Lock()], pool)
+        text = "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To mend"
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=context) as pool, self.assertRaisesRegex(TypeError, text):
+            distributed.map(abs, [1.0, threading.Lock()], pool)
 
     def test_what_was_not_begun_is_cancelled_at_once(self) -> None:
         futures = []
