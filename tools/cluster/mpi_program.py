@@ -54,6 +54,22 @@ def errors() -> Any:
     return [*found, step(x, y)]
 
 
+def apart() -> Any:
+    """Let processes do different things, which all have to tell; then go on together."""
+    step = distributed.data_parallel(*models.model(), models.momentum, WORLD)
+    rank, (x, y) = WORLD.Get_rank(), models.batches()[0]
+    found = [error_of(lambda: step(x * (1 + rank), y))]
+    if rank == 0:
+        step.set_state({**step.get_state(), "steps": 3})
+    found.append(error_of(lambda: step(x, y)))
+    step.set_state(WORLD.bcast({**step.get_state(), "steps": 0}))
+    if rank == 1:
+        step.params[0].set_value(step.params[0].get_value() + 1)
+    found.append(error_of(lambda: step(x, y)))
+    step.set_state(WORLD.bcast(step.get_state()))
+    return [*found, step(x, y)]
+
+
 def mapped() -> Any:
     """Draw for each item."""
     return [v.tolist() for v in distributed.map(models.draw(), [float(i) for i in range(5)], "mpi")]
@@ -66,7 +82,7 @@ def pooled() -> Any:
 
 
 if __name__ == "__main__":
-    programs = (pooled,) if "pool" in sys.argv else (train, parts, errors, mapped)
+    programs = (pooled,) if "pool" in sys.argv else (train, parts, errors, apart, mapped)
     results = {program.__name__: program() for program in programs}
     every = [results] if "pool" in sys.argv else WORLD.allgather(results)
     if WORLD.Get_rank() == 0:

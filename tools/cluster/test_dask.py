@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -64,7 +67,29 @@ class TestMap(DaskCase):
     def test_an_error_names_the_item(self) -> None:
         with self.assertRaisesRegex(ValueError, "not 3") as caught:
             distributed.map(partial(models.fail_at, 3), range(6), self.client, chunksize=2)
-        self.assertEqual(caught.exception.__notes__, ["This was item 3 of 6: 3"])
+        self.assertEqual(caught.exception.__notes__, ["  in element 3 of what was passed to map, counted from 0: 3"])
+
+    def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
+        with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To mend"):
+            distributed.map(models.draw(), [1.0, (1.0, threading.Lock())], self.client)
+
+    def test_tasks_are_cancelled_in_the_thread_of_the_caller(self) -> None:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(5):
+                with self.assertRaises((TypeError, ValueError)):
+                    distributed.map(models.draw(), [2.0, np.ones(3), 3.0, 4.0], self.client, chunksize=1)
+                gc.collect()
+        self.assertEqual([str(w.message) for w in caught if "never awaited" in str(w.message)], [])
+
+    def test_a_client_that_was_closed(self) -> None:
+        client: Any = Client(self.cluster, set_as_default=False)
+        step = distributed.data_parallel(*models.model(), models.momentum, client)
+        client.close()
+        batch = models.batches()[0]
+        for call in (lambda: distributed.map(abs, [1.0], client), lambda: step(*batch), lambda: step.parts([batch])):
+            with self.assertRaisesRegex(RuntimeError, "this Dask client is closed\n  To mend: make another one"):
+                call()
 
     def test_an_executor_of_dask(self) -> None:
         f = models.draw()
@@ -134,7 +159,7 @@ class TestTraining(DaskCase):
             step(x, y[:6])
         with self.assertRaises(ValueError) as caught:
             step(x[:, :3], y)
-        self.assertIn("This was part 0 of the batch of step 0.", caught.exception.__notes__)
+        self.assertIn("  in part 0 of the batch of step 0, both counted from 0", caught.exception.__notes__)
         self.assertEqual(step.steps, 0)
         np.testing.assert_array_equal(step.params[0].get_value(), models.model()[2][0].get_value())
 

@@ -77,9 +77,17 @@ class TestTwoProcesses(unittest.TestCase):
     def test_errors_are_told_by_all(self) -> None:
         first, second = (process["errors"] for process in self.found)
         self.assertIn("step 0 failed in 1 of 2 processes", first[0])
-        self.assertIn("This was process 1 of 2 in step 0.", second[0])
+        self.assertIn("  in process 1 of 2, in step 0, both counted from 0", second[0])
         for _, error, cost in (first, second):
-            self.assertIn("ValueError: not 4\nThis was item 4 of 6: (4, 4)", error)
+            self.assertIn("ValueError: not 4\n  in element 4 of what was passed to map, counted from 0: (4, 4)", error)
+            self.assertAlmostEqual(cost, models.whole()[0][0], places=12)
+
+    def test_processes_that_come_apart_tell(self) -> None:
+        for process in self.found:
+            batch, state, value, cost = process["apart"]
+            self.assertIn("ValueError: the processes gave batches of the same length (7 rows)", batch)
+            self.assertIn("RuntimeError: the processes have different parameters", state)
+            self.assertIn("RuntimeError: the processes have different parameters", value)
             self.assertAlmostEqual(cost, models.whole()[0][0], places=12)
 
     def test_items(self) -> None:

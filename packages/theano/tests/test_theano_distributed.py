@@ -168,7 +168,9 @@ class TestMap(unittest.TestCase):
         f = theano.function([x], (x * w).sum())
         with self.assertRaises(ValueError) as caught:
             self.over_threads(f, [np.ones(3), np.ones(3), np.ones(2), np.ones(5)])
-        self.assertIn("This was item 2 of 4: array([1., 1.])", caught.exception.__notes__)
+        self.assertIn(
+            "  in element 2 of what was passed to map, counted from 0: array([1., 1.])", caught.exception.__notes__
+        )
         self.assertIn("in the worker:", str(caught.exception.__cause__))
         with self.assertRaisesRegex(RuntimeError, "BadError: 1 and 2"):
             self.over_threads(complain, [0.0])
@@ -197,6 +199,43 @@ class TestMap(unittest.TestCase):
         uncalled: Any = T.dscalar("x")
         with self.assertRaisesRegex(TypeError, "cannot be called"):
             self.over_threads(uncalled, [1.0])
+
+    def test_seeds_that_are_none(self) -> None:
+        seeds: list[tuple[Any, type[Exception]]] = [("a", TypeError), (1.5, TypeError), (-1, ValueError)]
+        for seed, error in seeds:
+            with (
+                self.subTest(seed),
+                self.assertRaisesRegex(error, f"map: the seed is {seed!r}\n  To mend: give an int"),
+            ):
+                self.over_threads(abs, [1.0], seed=seed)
+
+    def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
+        text = "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To mend"
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=context) as pool, self.assertRaisesRegex(TypeError, text):
+            distributed.map(abs, [1.0, threading.Lock()], pool)
+
+    def test_what_was_not_begun_is_cancelled_at_once(self) -> None:
+        futures = []
+
+        class Pool:
+            def submit(self, f: Any, *args: Any) -> Any:
+                future = mock.Mock(result=partial(f, *args))
+                futures.append(future)
+                return future
+
+        pool: Any = Pool()
+        with self.assertRaises(ValueError) as caught:
+            distributed.map(complain_at_two, range(4), pool, chunksize=1)
+        self.assertIsNotNone(caught.exception.__traceback__)  # frames live as long as the error
+        self.assertEqual([future.cancel.call_count for future in futures], [1] * 4)
+
+    def test_a_closed_client(self) -> None:
+        names = ("submit", "scatter", "nthreads", "wait_for_workers")
+        held: dict[str, Any] = {"__module__": "distributed.client", "status": "closed", **dict.fromkeys(names, len)}
+        client: Any = type("Client", (), held)()
+        with self.assertRaisesRegex(RuntimeError, "map: this Dask client is closed\n  To mend: make another one"):
+            distributed.map(square(), [1.0], client)
 
     def test_a_client_of_another_kind(self) -> None:
         names = ("submit", "scatter", "nthreads", "wait_for_workers")
@@ -390,12 +429,73 @@ class TestDataParallel(unittest.TestCase):
 
         first, second = together(2, program)
         self.assertIn("step 0 failed in 1 of 2 processes", first[0])
-        self.assertRegex(second[0], "(?s)have 7, 6 rows.*process 1 of 2 in step 0")
+        self.assertRegex(second[0], "(?s)have 7, 6 rows.*process 1 of 2, in step 0, both counted from 0")
         for found in (first, second):
             self.assertIn("batches of different lengths", found[1])
             self.assertIn("has no rows", found[2])
             self.assertIn("takes 3 arrays, and 2 were given", found[3])
             self.assertIn("input 1 of a batch has no rows", found[4])
+
+    def errors(self, world: World, act: Callable[[World, Any], object], count: int = 1) -> list[str]:
+        """Return what steps say after something was done when one was made."""
+        step = distributed.data_parallel(*model(), momentum, world)
+        batch = batches()[0]
+        step(*batch)
+        act(world, step)
+        found = []
+        for _ in range(count):
+            try:
+                step(*batch)
+            except (RuntimeError, ValueError) as error:
+                found.append(str(error))
+        return found
+
+    def test_values_that_one_process_sets(self) -> None:
+        acts: list[tuple[Callable[[World, Any], object], int]] = [
+            (set_one_state, 2),
+            (set_one_value, 2),
+            (write_one_value, 100),
+        ]
+        for act, count in acts:
+            with self.subTest(act.__name__):
+                for found in together(2, lambda world, act=act, count=count: self.errors(world, act, count)):
+                    self.assertEqual(len(found), 1 if count == 100 else 2)
+                    self.assertRegex(found[0], "(?s)the processes have different parameters.*To mend: call set_state")
+
+    def test_values_that_all_processes_set(self) -> None:
+        def set_all(world: World, step: Any) -> None:
+            step.params[0].set_value(np.ones((4, 3)))
+
+        def mend(world: World, step: Any) -> None:
+            set_one_value(world, step)
+            with self.assertRaisesRegex(RuntimeError, "different parameters"):
+                step(*batches()[0])
+            step.set_state(world.bcast(step.get_state()))
+
+        for act in (set_all, mend):
+            self.assertEqual(together(2, lambda world, act=act: self.errors(world, act, 3)), [[], []])
+
+    def test_batches_that_differ(self) -> None:
+        def program(world: World) -> str:
+            step = distributed.data_parallel(*model(), momentum, world)
+            x, y, scale = batches()[0]
+            with self.assertRaises(ValueError) as caught:
+                step(x * (1 + world.rank), y, scale)
+            self.assertEqual(step.steps, 0)
+            return str(caught.exception)
+
+        for found in together(2, program):
+            self.assertRegex(found, "(?s)the same length \\(7 rows\\) and different content.*step.parts\\(\\[\\(x, y")
+
+    def test_wrong_arguments_of_a_step(self) -> None:
+        world = World(0, threading.Barrier(1), [None])
+        step: Any = distributed.data_parallel(*model(), momentum, world)
+        x, y, scale = batches()[0]
+        for parts in ([x, y, scale], x):
+            with self.assertRaisesRegex(TypeError, "(?s)an array of shape .*a list of parts, each a tuple.*To mend"):
+                step.parts(parts)
+        with self.assertRaisesRegex(TypeError, "'file.npz' was given\n  To mend: step.set_state\\(numpy.load"):
+            step.set_state("file.npz")
 
     def test_wrong_arguments(self) -> None:
         inputs, cost, params = model()
@@ -410,6 +510,11 @@ class TestDataParallel(unittest.TestCase):
             ((inputs, cost, [], momentum, world), ValueError, "there are no parameters"),
             ((inputs, cost, [constant], momentum, world), TypeError, "parameters are shared arrays"),
             ((inputs, cost, [count], momentum, world), TypeError, "parameters are shared arrays.*count"),
+            ((inputs, cost, params[0], momentum, world), TypeError, "params is no list.*params=\\[variable\\]"),
+            ((inputs[0], cost, params, momentum, world), TypeError, "inputs is no list"),
+            ((inputs, cost, params, "adam", world), TypeError, "the rule is 'adam'.*give a function: lambda"),
+            ((inputs, cost, params, lambda g, p: None, world), TypeError, "the rule returned None.*pairs"),
+            ((inputs, cost, params, lambda g, p: p, world), TypeError, "the rule returned .*in the place of a pair"),
             ((inputs, counted, params, momentum, world), ValueError, "the cost updates count"),
             (
                 (inputs[2:], T.sqr(params[1]).sum() * inputs[2], params[1:], momentum, world),
@@ -420,6 +525,8 @@ class TestDataParallel(unittest.TestCase):
         for arguments, error, text in wrong:
             with self.subTest(text), self.assertRaisesRegex(error, f"(?s){text}"):
                 distributed.data_parallel(*arguments)
+        with self.assertRaisesRegex(ValueError, "data_parallel: the seed is -1"):
+            distributed.data_parallel(inputs, cost, params, momentum, world, seed=-1)
         with self.assertRaisesRegex(ValueError, "n_parts is 2.*\n.*each process is a part"):
             distributed.data_parallel(inputs, cost, params, momentum, world, n_parts=2)
 
@@ -427,7 +534,7 @@ class TestDataParallel(unittest.TestCase):
         def program(world: World) -> Any:
             with self.assertRaises(ValueError) as caught:
                 distributed.map(complain_at_two, range(4), world)
-            self.assertIn("This was item 2 of 4: 2", caught.exception.__notes__)
+            self.assertIn("  in element 2 of what was passed to map, counted from 0: 2", caught.exception.__notes__)
             return [float(v) for v in distributed.map(square(), range(5), world)]
 
         self.assertEqual(together(2, program), [[0.0, 1.0, 4.0, 9.0, 16.0]] * 2)
@@ -443,6 +550,22 @@ class TestDataParallel(unittest.TestCase):
         self.assertEqual((mean.rows, mean.cost), (11, 5.0))
         with self.assertRaisesRegex(ValueError, "no rows"):
             mean_of_means([Mean(0, 0.0, [])])
+
+
+def set_one_state(world: World, step: Any) -> None:
+    if world.rank == 0:
+        step.set_state({**step.get_state(), "steps": np.array(7)})
+
+
+def set_one_value(world: World, step: Any) -> None:
+    if world.rank == 1:
+        step.params[0].set_value(np.ones((4, 3)))
+
+
+def write_one_value(world: World, step: Any) -> None:
+    """Change a value so that only its content tells."""
+    if world.rank == 1:
+        step.params[0].container.value[...] += 1
 
 
 def complain_at_two(x: int) -> int:

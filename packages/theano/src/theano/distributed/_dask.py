@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from theano_graph import compose
 from theano_linker_c import Container, Function
 
-from ._gradients import Mean, Step, cut, mean_of, mean_of_means, rows_of
+from ._engines import check_open
+from ._gradients import Mean, Step, check_parts, cut, mean_of, mean_of_means, rows_of
 from ._map import Failure
 from ._packing import Packed, loaded, pack
 from ._protocols import DaskClient, TaskFuture
@@ -59,7 +60,7 @@ def _compute(packed: Packed, version: Version, batch: Any, seed: Any, key: tuple
             states.reseed(seed, key)
             return mean_of(computing.compute, batch, computing.split)
     except Exception as error:  # noqa: BLE001  (the caller raises it)
-        error.add_note(f"This was part {key[1]} of the batch of step {key[0]}.")
+        error.add_note(f"  in part {key[1]} of the batch of step {key[0]}, both counted from 0")
         return Failure.of(error)
 
 
@@ -114,6 +115,8 @@ class DaskDataParallel(DataParallel):
         return self._mean_of_parts(cut(batch, self._step.split, max(1, min(self._count, rows))))
 
     def _mean_of_parts(self, parts: Sequence[Any]) -> Mean:
+        check_parts(parts, self._step.split)
+        check_open(self._client, "step")
         if not parts:
             raise ValueError(compose("a step has no parts", mend="give a part for each worker"))
         if self.steps % REFRESH == REFRESH - 1:

@@ -64,6 +64,23 @@ def is_mpi(engine: object) -> bool:
     return isinstance(engine, Communicator)
 
 
+def check_open(client: object, function: str) -> None:
+    """Check that a Dask client was not closed.
+
+    Raises
+    ------
+    RuntimeError
+        If it was.
+    """
+    if getattr(client, "status", None) in ("closing", "closed"):
+        raise RuntimeError(
+            compose(
+                f"{function}: this Dask client is closed",
+                mend="make another one by dask.distributed.Client(address), and close it when all is done",
+            )
+        )
+
+
 def find_engine(given: object, function: str, *, others: bool) -> Any:
     """Return the client, communicator or executor that an argument stands for.
 
@@ -81,7 +98,7 @@ def find_engine(given: object, function: str, *, others: bool) -> Any:
     TypeError
         If it is none.
     ValueError, ImportError, RuntimeError
-        If a name stands for no engine, one that is not installed, or a client that was not made.
+        If a name stands for no engine, one that is not installed, or a client that was not made; if one was closed.
     """
     engine = _named(given) if isinstance(given, str) else given
     if is_dask(engine):
@@ -92,6 +109,7 @@ def find_engine(given: object, function: str, *, others: bool) -> Any:
                     mend="make it by dask.distributed.Client(address), or call from a thread: asyncio.to_thread(...)",
                 )
             )
+        check_open(engine, function)
         return engine
     if is_mpi(engine) or (others and _is_executor(engine)):
         return engine

@@ -57,11 +57,13 @@ def make_step(inputs: Sequence[Any], cost: Any, params: Sequence[Any], rule: Rul
     TypeError, ValueError
         If something else than parameters is trained, nothing has rows, or the cost updates shared variables.
     """
+    _check_lists(inputs, params, rule)
+    inputs, params = list(inputs), list(params)
     _check_params(params)
     split = [getattr(_variable(v).type, "ndim", 0) > 0 for v in inputs]
     if not any(split):
         raise ValueError(compose("data_parallel: no input has rows", mend="give arrays with a row for each example"))
-    compute = function(list(inputs), [cost, *grad(cost, list(params))], mode=mode, name="gradients")
+    compute = function(inputs, [cost, *grad(cost, params)], mode=mode, name="gradients")
     stray = States([compute]).updated
     if stray:
         raise ValueError(
@@ -71,12 +73,50 @@ def make_step(inputs: Sequence[Any], cost: Any, params: Sequence[Any], rule: Rul
             )
         )
     symbols = [p.type(f"gradient of {p.name or i}") for i, p in enumerate(params)]
-    updates = rule(list(symbols), list(params))
-    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
+    pairs = _pairs(rule(list(symbols), list(params)))
     update = function(symbols, [], updates=pairs, mode=mode, name="update", on_unused_input="ignore")
     trained = set(params)
     kept = [target for target, _ in pairs if target not in trained]
-    return Step(compute, update, list(params), kept, split)
+    return Step(compute, update, params, kept, split)
+
+
+#: What is said where something else is given.
+_RULE = "lambda gradients, params: [(p, p - 0.1 * g) for p, g in zip(params, gradients)]"
+
+
+def _check_lists(inputs: object, params: object, rule: object) -> None:
+    for name, given in (("inputs", inputs), ("params", params)):
+        if isinstance(given, (Variable, str)) or not isinstance(given, Iterable):
+            raise TypeError(
+                compose(
+                    f"data_parallel: {name} is no list",
+                    where=[describe(given) if isinstance(given, Variable) else f"{given!r:.80}"],
+                    mend=f"give a list of variables, also of one: {name}=[variable]",
+                )
+            )
+    if not callable(rule):
+        raise TypeError(compose(f"data_parallel: the rule is {rule!r:.80}", mend=f"give a function: {_RULE}"))
+
+
+def _pairs(updates: Any) -> list[tuple[Any, Any]]:
+    """Return what a rule gave as pairs of variables and new values."""
+    if not isinstance(updates, Iterable):
+        raise TypeError(
+            compose(
+                f"data_parallel: the rule returned {updates!r:.80}",
+                mend=f"return a list of pairs (variable, new value), or a dictionary: {_RULE}",
+            )
+        )
+    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                compose(
+                    f"data_parallel: the rule returned {pair!r:.80} in the place of a pair",
+                    mend=f"return a list of pairs (variable, new value), or a dictionary: {_RULE}",
+                )
+            )
+    return pairs
 
 
 def _variable(given: Any) -> Any:
@@ -125,6 +165,35 @@ def _length(array: Any, i: int) -> int:
     if np.ndim(array) == 0:
         raise ValueError(compose(f"input {i} of a batch has no rows: {array!r:.40}", mend="give an array with rows"))
     return len(array)
+
+
+def check_parts(parts: Any, split: Sequence[bool]) -> None:
+    """Check that parts are tuples, or futures of tuples.
+
+    Raises
+    ------
+    TypeError
+        If one is something else.
+    """
+    form = f"[({', '.join('xyz'[: len(split)])}{',' if len(split) == 1 else ', ...' if len(split) > 3 else ''})]"
+    if not isinstance(parts, Sequence):
+        found = f"is given {_described(parts)}"
+    else:
+        wrong = [i for i, part in enumerate(parts) if not (isinstance(part, (tuple, list)) or hasattr(part, "key"))]
+        if not wrong:
+            return
+        found = f"finds {_described(parts[wrong[0]])} as part {wrong[0]}, counted from 0"
+    raise TypeError(
+        compose(
+            f"step.parts {found}; it takes a list of parts, each a tuple with a value for each input",
+            mend=f"step.parts({form}) for one part, step(...) for a whole batch",
+        )
+    )
+
+
+def _described(value: Any) -> str:
+    """Say in a few words what was given."""
+    return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"{value!r:.60}"
 
 
 def cut(batch: Sequence[Any], split: Sequence[bool], count: int, only: int | None = None) -> list[tuple[Any, ...]]:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from theano_graph import compose
 
 from ._engines import find_engine, is_dask, is_mpi
-from ._packing import Packed, loaded, pack
+from ._packing import Packed, check_items, loaded, pack
 from ._protocols import Communicator, Executor, JoblibParallel, TaskFuture
+from ._states import check_seed
 
 R = TypeVar("R")
 #: So many tasks there are for each worker, where items are many: workers that are faster do more of them.
@@ -129,7 +130,11 @@ def map(
     Raises
     ------
     TypeError
-        If there is no executor, or `f` cannot be pickled: the message names the op.
+        If there is no executor, or `f` or an item cannot be pickled: the message names the op or the item.
+    ValueError
+        If `seed` or `chunksize` is out of range.
+    RuntimeError
+        If the client is closed.
     Exception
         What `f` raises for the first item that fails, with a note that names the item. No further tasks are begun.
 
@@ -158,26 +163,41 @@ def map(
         raise TypeError(compose(f"map: {f!r:.80} cannot be called", mend="give a compiled function first"))
     if chunksize is not None and chunksize < 1:
         raise ValueError(compose(f"map: chunksize is {chunksize}", mend="give a number from 1 up"))
+    check_seed(seed, "map")
     if not items:
         return []
     mpi, dask = is_mpi(engine), is_dask(engine)
     by_value = dask or not (mpi or hasattr(engine, "submit"))
     packed = pack(f, by_value=by_value)
     if mpi:
-        found = _in_all_processes(engine, Task(packed, items, seed, as_bytes=True))
-    else:
-        size = chunksize or max(1, -(-len(items) // (TASKS_EACH * _workers(engine, dask))))
-        tasks = [Task(packed, items[i : i + size], seed) for i in range(0, len(items), size)]
-        if not hasattr(engine, "submit"):
-            found = _in_joblib(engine, tasks)
-        else:
-            found = _submitted(engine, tasks, dask)
-    results: list[R] = []
-    for i, outcome in found:
-        if isinstance(outcome, Failure):
-            outcome.reraise(f"This was item {i} of {len(items)}: {reprlib.repr(items[i][1])}")
-        results.append(outcome)
+        return _collected(_in_all_processes(engine, Task(packed, items, seed, as_bytes=True)), items)
+    if dask:
+        check_items(items, by_value=by_value)  # Dask itself would also log what it could not send
+    size = chunksize or max(1, -(-len(items) // (TASKS_EACH * _workers(engine, dask))))
+    tasks = [Task(packed, items[i : i + size], seed) for i in range(0, len(items), size)]
+    found = _submitted(engine, tasks, dask) if hasattr(engine, "submit") else _in_joblib(engine, tasks)
+    return _collected(found, items)
+
+
+def _collected(found: Iterator[tuple[int, Any]], items: Sequence[tuple[int, Any]]) -> list[Any]:
+    """Return the results, or raise the first error that a worker met."""
+    results = []
+    try:
+        for i, outcome in found:
+            if isinstance(outcome, Failure):
+                outcome.reraise(f"  in {_elements(i, i)}: {reprlib.repr(items[i][1])}")
+            results.append(outcome)
+    finally:
+        # Tasks are cancelled now: when it is left to the collector of garbage, it may happen in a thread of the engine.
+        close = getattr(found, "close", None)
+        if close is not None:
+            close()
     return results
+
+
+def _elements(first: int, last: int) -> str:
+    which = f"element {first}" if first == last else f"elements {first} to {last}"
+    return f"{which} of what was passed to map, counted from 0"
 
 
 def _workers(engine: Any, dask: bool) -> int:
@@ -206,15 +226,20 @@ def _submitted(engine: Any, tasks: Sequence[Task], dask: bool) -> Iterator[tuple
             try:
                 found = future.result()
             except Exception as error:
-                first, last = task.items[0][0], task.items[-1][0]
-                error.add_note(
-                    f"No results came for {f'item {first}' if first == last else f'items {first} to {last}'}."
-                )
+                _name_item(task, error)
+                error.add_note(f"  no results came for {_elements(task.items[0][0], task.items[-1][0])}")
                 raise
             yield from found
-    finally:
+    except BaseException:
         for future in futures:
             future.cancel()
+        raise
+
+
+def _name_item(task: Task, error: Exception) -> None:
+    """Raise an error that names the item, where an engine could not pickle one."""
+    if isinstance(error, (TypeError, AttributeError, pickle.PicklingError)):
+        check_items(task.items, by_value=False)
 
 
 def _same(packed: Packed) -> Packed:
@@ -226,8 +251,12 @@ def _run_with(packed: Packed, items: list[tuple[int, Any]], seed: Any) -> list[t
 
 
 def _in_joblib(parallel: JoblibParallel, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
-    for found in parallel((run_task, (task,), {}) for task in tasks):
-        yield from found
+    try:
+        for found in parallel((run_task, (task,), {}) for task in tasks):
+            yield from found
+    except (TypeError, AttributeError, pickle.PicklingError):
+        check_items((item for task in tasks for item in task.items), by_value=True)
+        raise
 
 
 def _in_all_processes(world: Communicator, task: Task) -> Iterator[tuple[int, Any]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from theano_graph import compose
 
-from ._gradients import Mean, Step, cut, mean_of, mean_of_means, rows_of
+from ._agreement import Watched, agree, number_of_batch, spread
+from ._gradients import Mean, Step, check_parts, cut, mean_of, mean_of_means, rows_of
 from ._protocols import Communicator
 from ._states import States
 from ._trainer import DataParallel
@@ -18,8 +19,9 @@ from ._trainer import DataParallel
 class MPIDataParallel(DataParallel):
     """Training steps with the processes of a communicator.
 
-    A step sums twice over processes: a few numbers (rows, costs, whether something went wrong), then all gradients of
-    one dtype as one array. What goes wrong in one process is an error in all of them, so that none waits for ever.
+    A step sums twice over processes: a few numbers (rows, costs, whether something went wrong, checksums of what all
+    processes should have in common), then all gradients of one dtype as one array. What goes wrong in one process is
+    an error in all of them, so that none waits for ever.
     """
 
     def __init__(self, step: Step, world: Communicator, seed: Any) -> None:
@@ -29,20 +31,33 @@ class MPIDataParallel(DataParallel):
         self._states = States([step.compute])
         for variable in (*step.params, *step.kept):
             variable.set_value(world.bcast(variable.get_value(borrow=True)), borrow=False)
+        self._watched = Watched(step)
         self._like = [v.get_value(borrow=True) for v in step.params]
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        self._watched.begin()
+
+    def _finish(self, mean: Mean) -> float:
+        cost = super()._finish(mean)
+        self._watched.keep()
+        return cost
 
     def _mean_of_batch(self, batch: Sequence[Any]) -> Mean:
         def compute() -> Mean:
-            rows_of(batch, self._step.split)
             return self._mine(cut(batch, self._step.split, self._size, only=self._rank))
 
-        def length() -> int:
-            return rows_of(batch, self._step.split)
+        def known() -> tuple[int, int]:
+            return rows_of(batch, self._step.split), number_of_batch(batch, self._step.split)
 
-        return self._mean(compute, length)
+        return self._mean(compute, known)
 
     def _mean_of_parts(self, parts: Sequence[Any]) -> Mean:
-        return self._mean(lambda: self._mine(parts), None)
+        def compute() -> Mean:
+            check_parts(parts, self._step.split)
+            return self._mine(parts)
+
+        return self._mean(compute, lambda: (0, 0))
 
     def _mine(self, parts: Sequence[Any]) -> Mean:
         """Compute the mean of the parts of this process."""
@@ -58,25 +73,28 @@ class MPIDataParallel(DataParallel):
             return mean_of_means(means)
         return Mean(0, 0.0, [np.zeros_like(value) for value in self._like])
 
-    def _mean(self, compute: Callable[[], Mean], length: Callable[[], int] | None) -> Mean:
-        mean, failure, whole = None, None, 0
+    def _mean(self, compute: Callable[[], Mean], known: Callable[[], tuple[int, int]]) -> Mean:
+        mean, failure, whole, batch = None, None, 0, 0
+        state = self._watched.number(self.steps)
         try:
-            whole = length() if length is not None else 0
+            whole, batch = known()
             mean = compute()
         except Exception as error:  # noqa: BLE001  (raised below, when the others know)
             failure = error
         rows, cost = (mean.rows, mean.cost) if mean is not None else (0, 0.0)
-        sums = np.zeros(5)
-        self._world.Allreduce(np.array([rows, rows * cost, failure is not None, whole, whole**2]), sums)
+        mine = [rows, rows * cost, failure is not None, *spread(state), *spread(whole), *spread(batch)]
+        sums = np.zeros(len(mine))
+        self._world.Allreduce(np.array(mine, dtype=np.float64), sums)
         if failure is not None:
-            failure.add_note(f"This was process {self._rank} of {self._size} in step {self.steps}.")
+            failure.add_note(f"  in process {self._rank} of {self._size}, in step {self.steps}, both counted from 0")
             raise failure
         self._check(sums, whole)
         assert mean is not None
         return Mean(int(sums[0]), float(sums[1] / sums[0]), self._summed(mean.gradients, rows / float(sums[0])))
 
     def _check(self, sums: Any, whole: int) -> None:
-        rows, _, failures, wholes, squares = (float(value) for value in sums)
+        rows, _, failures, *common = (float(value) for value in sums)
+        state, lengths, batch = common[:4], common[4:8], common[8:]
         if failures:
             raise RuntimeError(
                 compose(
@@ -84,11 +102,27 @@ class MPIDataParallel(DataParallel):
                     mend="see the error there; the parameters are those before the step",
                 )
             )
-        if wholes**2 != squares * self._size:
+        if not agree(state, self._size):
+            raise RuntimeError(
+                compose(
+                    "the processes have different parameters, or made different numbers of steps; "
+                    f"process {self._rank} of {self._size}, counted from 0, has made {self.steps}",
+                    mend="call set_state and set_value in all processes, with the same values; those of process 0 are "
+                    "taken everywhere by step.set_state(comm.bcast(step.get_state()))",
+                )
+            )
+        if not agree(lengths, self._size):
             raise ValueError(
                 compose(
                     f"the processes gave batches of different lengths; process {self._rank} has {whole} rows",
                     mend="give all processes the same batch, or each its own: step.parts([(x, y)])",
+                )
+            )
+        if not agree(batch, self._size):
+            raise ValueError(
+                compose(
+                    f"the processes gave batches of the same length ({whole} rows) and different content",
+                    mend="give all processes the same whole batch, or each its own: step.parts([(x, y)])",
                 )
             )
         if not rows:

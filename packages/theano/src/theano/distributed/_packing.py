@@ -11,9 +11,10 @@ import hashlib
 import importlib
 import io
 import pickle
+import reprlib
 import threading
 from collections import ChainMap, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -73,8 +74,11 @@ def _finding() -> Iterator[list[Function]]:
         _found.functions = before
 
 
-def _pickler(by_value: bool, file: io.BytesIO) -> Any:
-    """Return a pickler; with `by_value` one that takes what the main program defines, too, where there is one."""
+def _pickler(by_value: bool, file: io.BytesIO, keep: Callable[[Any], object] | None = None) -> Any:
+    """Return a pickler; with `by_value` one that takes what the main program defines, too, where there is one.
+
+    The memory of arrays goes to `keep` instead of into the file, if it is given.
+    """
     known: Any = pickle.Pickler
     table: Any = copyreg.dispatch_table
     for name in ("cloudpickle", "joblib.externals.cloudpickle") if by_value else ():
@@ -86,7 +90,7 @@ def _pickler(by_value: bool, file: io.BytesIO) -> Any:
         break
     # Picklers read the table when they are made.
     kind = type("Packer", (known,), {"dispatch_table": ChainMap({Function: _pack_function}, table)})
-    return kind(file, pickle.HIGHEST_PROTOCOL)
+    return kind(file, pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
 
 
 def pack(value: Any, *, by_value: bool) -> Packed:
@@ -114,9 +118,33 @@ def pack(value: Any, *, by_value: bool) -> Packed:
     return Packed(hashlib.sha256(data).hexdigest(), data)
 
 
+def _leave_out(buffer: Any) -> None:
+    """Let a pickler that only tries leave the memory of arrays where it is."""
+
+
+def check_items(items: Iterable[tuple[int, Any]], *, by_value: bool) -> None:
+    """Check that items can be sent to workers.
+
+    Raises
+    ------
+    TypeError
+        If one of them cannot be pickled: the message names it.
+    """
+    for i, item in items:
+        reason = _refusal(item, by_value)
+        if reason is not None:
+            raise TypeError(
+                compose(
+                    f"element {i} of what was passed to map, counted from 0, cannot be sent to workers: {reason}",
+                    where=[reprlib.repr(item)],
+                    mend="give numbers, arrays, names of files, and let the function make from them what it needs",
+                )
+            ) from reason
+
+
 def _refusal(value: object, by_value: bool) -> Exception | None:
     try:
-        _pickler(by_value, io.BytesIO()).dump(value)
+        _pickler(by_value, io.BytesIO(), _leave_out).dump(value)
     except Exception as error:  # noqa: BLE001  (pickling calls what classes define)
         return error
     return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply
+from theano_graph import Apply, compose
 from theano_linker_c import Container, Function
 from theano_tensor.random import GeneratorType, RandomStateType
 from theano_tensor.random.mrg import M1, M2, MRGUniform, substreams
@@ -92,6 +92,26 @@ class States:
         """Put the random states back that were there at first."""
         for box, value in zip(self.random, self._generators, strict=True):
             box.value = value
+
+
+def check_seed(seed: Any, function: str) -> None:
+    """Check a seed before anything is sent.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``numpy.random.SeedSequence`` does not take it.
+    """
+    try:
+        np.random.SeedSequence(seed)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            compose(
+                f"{function}: the seed is {seed!r:.80}",
+                mend="give an integer from 0 up, or a sequence of them; without a seed those of the streams decide",
+            )
+        ) from error
 
 
 def _is_random(function: Function, i: int, value: Any) -> bool:

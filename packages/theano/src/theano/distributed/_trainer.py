@@ -56,8 +56,8 @@ class DataParallel(ABC):
         Parameters
         ----------
         parts : sequence
-            With Dask all parts: each a tuple of arrays, or a future of one, which is computed where its data is. With
-            MPI those of this process, usually one.
+            With Dask all parts: each a tuple with a value for each input, ``[(x0, y0), (x1, y1)]``, or a future of
+            one, which is computed where its data is. With MPI those of this process, usually one: ``[(x, y)]``.
 
         Returns
         -------
@@ -96,9 +96,17 @@ class DataParallel(ABC):
 
         Raises
         ------
+        TypeError
+            If it is no mapping, such as the path of a file.
         ValueError
             If it is the state of another model.
         """
+        if not isinstance(state, Mapping):
+            raise TypeError(
+                compose(
+                    f"set_state takes a state, and {state!r:.80} was given", mend="step.set_state(numpy.load(path))"
+                )
+            )
         variables = self._variables()
         if set(state) != {*variables, STEPS}:
             raise ValueError(

@@ -12,6 +12,7 @@ from ._engines import find_engine, is_mpi
 from ._gradients import Rule, make_step
 from ._mpi import MPIDataParallel
 from ._protocols import Communicator, DaskClient
+from ._states import check_seed
 from ._trainer import DataParallel
 
 
@@ -63,9 +64,11 @@ def data_parallel(
     Raises
     ------
     TypeError
-        If there is no client, or something that is not a shared array is to be trained.
+        If there is no client, something that is not a shared array is to be trained, or the rule gives no updates.
     ValueError
-        If no input has rows, or the cost updates shared variables.
+        If no input has rows, the cost updates shared variables, or `seed` or `n_parts` is out of range.
+    RuntimeError
+        If the client is closed.
     ImportError
         If an engine is asked for by a name and is not installed.
 
@@ -73,7 +76,8 @@ def data_parallel(
     -----
     Dask: the parameters are the caller's, and go to the workers with each step. A worker that dies loses no step: it is
     computed again from the parameters of the last one. MPI: the processes keep the parameters, and end together when
-    one of them dies; save ``step.get_state()`` from time to time.
+    one of them dies; save ``step.get_state()`` from time to time. What one process sets differently from the others,
+    by `set_state` or `set_value`, is an error of the next step in all of them.
 
     Examples
     --------
@@ -98,5 +102,6 @@ def data_parallel(
                 mend="leave it out: each process is a part" if mpi else "give a number from 1 up",
             )
         )
+    check_seed(seed, "data_parallel")
     step = make_step(inputs, cost, params, rule, mode)
     return MPIDataParallel(step, engine, seed) if mpi else DaskDataParallel(step, engine, n_parts, seed)
