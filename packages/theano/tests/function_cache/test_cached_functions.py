@@ -27,7 +27,7 @@ class CachedFunctions(unittest.TestCase):
         self.check("cached_functions", 23)
 
     def test_all_cases_under_stress(self) -> None:
-        self.check("stressed_functions", 9)
+        self.check("stressed_functions", 4)
 
 
 if __name__ == "__main__":

@@ -74,12 +74,8 @@ def lower(
     order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
     registers = _number(fgraph, order)
     thunks, branches = _thunks_and_branches(order, target)
-    asking = {
-        i: branch
-        for i, (thunk, branch) in enumerate(zip(thunks, branches, strict=True))
-        if branch is not None or (thunk is not None and thunk.lazy)
-    }
-    if lazy and asking:
+    asking = _asking(thunks, branches) if lazy else None
+    if asking:
         readers, release = deaths_by_counting(fgraph, order, registers)
         schedule = make_schedule(fgraph, order, readers, asking)
     else:
@@ -224,6 +220,15 @@ def _thunks_and_branches(order: Sequence[Apply], target: Target) -> tuple[list[O
         return [None] * len(order), [None] * len(order)
     thunks = [OwnThunk(node, target.impl) if id(node.op) in own else None for node in order]
     return thunks, [branch_of(node) if id(node.op) in choosing else None for node in order]
+
+
+def _asking(thunks: Sequence[OwnThunk | None], branches: Sequence[Branch | None]) -> dict[int, Branch | None]:
+    """Return the positions of the nodes that ask for their inputs when they run, with the choices among them."""
+    return {
+        i: branch
+        for i, (thunk, branch) in enumerate(zip(thunks, branches, strict=True))
+        if branch is not None or (thunk is not None and thunk.lazy)
+    }
 
 
 def _forms(
