@@ -225,10 +225,13 @@ class TestMap(unittest.TestCase):
                 return future
 
         pool: Any = Pool()
-        with self.assertRaises(ValueError) as caught:
+        counts = []
+        try:
             distributed.map(complain_at_two, range(4), pool, chunksize=1)
-        self.assertIsNotNone(caught.exception.__traceback__)  # frames live as long as the error
-        self.assertEqual([future.cancel.call_count for future in futures], [1] * 4)
+        except ValueError:
+            # The frames are alive here: nothing was collected.
+            counts = [future.cancel.call_count for future in futures]
+        self.assertEqual(counts, [1] * 4)
 
     def test_a_closed_client(self) -> None:
         names = ("submit", "scatter", "nthreads", "wait_for_workers")

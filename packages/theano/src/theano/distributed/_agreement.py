@@ -80,7 +80,7 @@ def number_of_batch(batch: Sequence[Any], split: Sequence[bool]) -> int:
         if array.dtype.hasobject or not array.size:
             continue
         middle = len(array) // 2 if rows else 0
-        some = [array[i:][:1].flat[:WIDTH] for i in (0, middle, -1)] if rows else [array]
+        some = [array[i:][:1].reshape(-1)[:WIDTH] for i in (0, middle, -1)] if rows else [array]
         for piece in some:
             found = zlib.crc32(piece.tobytes(), found)
     return found
