@@ -196,13 +196,14 @@ class TestApply(unittest.TestCase):
     def test_clones_of_nodes_of_a_class_of_ones_own_keep_its_attributes(self) -> None:
         class Noted(Apply):
             __slots__ = ("note",)
+            note: str
 
         x = names("x")[0]
         made = join(x).owner
         node = Noted(made.op, [x], [NUMBER.make_variable()])
         node.note = "kept"
         copy = node.clone()
-        self.assertIsInstance(copy, Noted)
+        assert isinstance(copy, Noted)
         self.assertEqual((copy.note, copy.inputs), ("kept", [x]))
 
     def test_clone_with_wrong_number_of_inputs(self) -> None:

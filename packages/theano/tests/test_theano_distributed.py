@@ -461,7 +461,7 @@ class TestDataParallel(unittest.TestCase):
         ]
         for act, count in acts:
             with self.subTest(act.__name__):
-                for found in together(2, lambda world, act=act, count=count: self.errors(world, act, count)):
+                for found in together(2, partial(self.errors, act=act, count=count)):
                     self.assertEqual(len(found), 1 if count == 100 else 2)
                     self.assertRegex(found[0], "(?s)the processes have different parameters.*To mend: call set_state")
 
@@ -476,7 +476,7 @@ class TestDataParallel(unittest.TestCase):
             step.set_state(world.bcast(step.get_state()))
 
         for act in (set_all, mend):
-            self.assertEqual(together(2, lambda world, act=act: self.errors(world, act, 3)), [[], []])
+            self.assertEqual(together(2, partial(self.errors, act=act, count=3)), [[], []])
 
     def test_batches_that_differ(self) -> None:
         def program(world: World) -> str:

@@ -94,7 +94,8 @@ class TestNumbers(unittest.TestCase):
         for text in ("double(double)", "void(double, double)", "double(double, double, double)", "double(double *)"):
             with self.assertRaisesRegex(ValueError, r"does not fit[^|]*double\(double, double\)"):
                 f.c_pointer(text)
-        for text in (
+        wrong: Any
+        for wrong in (
             "double",
             "double(complex)",
             "double *(double)",
@@ -104,7 +105,7 @@ class TestNumbers(unittest.TestCase):
             3,
         ):
             with self.assertRaisesRegex(ValueError, "signature"):
-                f.c_pointer(text)
+                f.c_pointer(wrong)
 
     def test_names_in_signatures(self) -> None:
         """Arguments may have names, and types of several words."""

@@ -110,10 +110,9 @@ def with_same_slots(node: NodeT) -> NodeT:
     return new
 
 
-def new_apply(node: Any) -> Any:
+def copy_of_apply(node: Any) -> Any:
     """Return a copy of a node of the class `Apply` itself, without inputs and outputs: graphs are copied often."""
-    cls = type(node)
-    new = cls.__new__(cls)
+    new: Any = object.__new__(type(node))
     new._mark = new._membership = None
     new.op = node.op
     new.origin = node.origin

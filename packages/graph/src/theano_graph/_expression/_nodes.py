@@ -13,7 +13,7 @@ from .._configuration._config import config
 from .._errors import GraphError, compose, no_op_error
 from ._eval_hook import eval_hook
 from ._html_hook import ShownAsHtml
-from ._node_state import new_apply, new_arguments, new_node, slot_state, with_same_slots
+from ._node_state import copy_of_apply, new_arguments, new_node, slot_state, with_same_slots
 from ._origin import Origin, current_origin, with_origin
 from ._pickling_hook import pickling_hook
 from ._tags import AutoName, NoParams, Tag, TagOfNode
@@ -461,7 +461,7 @@ class Apply(Node, Generic[OpT, VariableT]):
 
     def _copy_on(self, inputs: list[Any]) -> Apply[OpT, VariableT]:
         """Return a copy with new outputs that has `inputs`, of the same types, in the place of its own."""
-        new: Apply[OpT, VariableT] = new_apply(self) if self.__class__ is Apply else with_same_slots(self)
+        new: Apply[OpT, VariableT] = copy_of_apply(self) if self.__class__ is Apply else with_same_slots(self)
         new.inputs, new.outputs = inputs, []
         for i, output in enumerate(self.outputs):
             copy = output.clone()

@@ -161,7 +161,7 @@ struct Machine {
     Capture **captures;      /* for each instruction that begins a run: what is known of it; NULL: none */
     Capture *open;           /* the one that is being made */
     int calls;               /* before runs are looked for */
-    signed char *excluded;     /* for each instruction, whether it is in no run */
+    signed char *excluded;   /* for each instruction, whether it is in no run */
     int *slots, *released;   /* for each register: in the run that is captured; the instruction that releases it */
     signed char *is_fixed;   /* for each register: whether its contents are the same in all calls */
     npy_intp captured_bytes; /* of arrays that captures keep */

@@ -14,8 +14,7 @@ static int theano_inside(const int64_t *way) {
 }
 
 /* Copy elements that follow each other; or add the copy to them. */
-static void NAME(theano_line)(int64_t n, REAL *restrict line, REAL *restrict copy,
-                              int back) {
+static void NAME(theano_line)(int64_t n, REAL *restrict line, REAL *restrict copy, int back) {
     int64_t i = 0;
     if (back) {
         for (; i + 8 <= n; i += 8)
@@ -244,7 +243,7 @@ static void NAME(theano_pool_back)(const int64_t *way, int mode, int64_t count, 
 
 /* Where the first largest element of each of these windows is, `whole` gets the window's element of `windows`. */
 static void NAME(theano_pool_squares_back)(const int64_t *way, int64_t count, const REAL *x, const REAL *y,
-                                    REAL *restrict whole, const REAL *windows) {
+                                           REAL *restrict whole, const REAL *windows) {
     const int64_t width = way[8], length = way[2];
     if (way[1] != 2 * way[7] || length != 2 * width)
         for (int64_t i = 0; i < count * way[1] * length; i++)

@@ -317,8 +317,8 @@ static PyObject *run_batch(Machine *m, PyObject *given, PyObject *regular) {
     int alone = found != NULL && !m->frame.busy && machine_is_nogil(m) && (m->batches != NULL || batches_setup(m) == 0);
     if (alone) {
         Calls c = {.m = m, .f = &m->frame, .regular = regular};
-        Py_ssize_t most = PyList_CheckExact(elements) ? PyList_GET_SIZE(elements)
-                                                      : PyArray_DIM((PyArrayObject *)elements, 0);
+        Py_ssize_t most =
+            PyList_CheckExact(elements) ? PyList_GET_SIZE(elements) : PyArray_DIM((PyArrayObject *)elements, 0);
         c.f->busy = m->in_batch = 1;
         alone = run_quietly(&c, elements, most, found, &error);
         frame_release_all(m, c.f);

@@ -74,8 +74,8 @@ static int argument_filter(Calls *c, Argument *a, int k, PyObject *value) {
         Py_XDECREF(filtered);
         return -1;
     }
-    array = PyArray_FromAny(filtered, descr, check->ndim, check->ndim, NPY_ARRAY_BEHAVED_NS & ~NPY_ARRAY_WRITEABLE,
-                            NULL);
+    array =
+        PyArray_FromAny(filtered, descr, check->ndim, check->ndim, NPY_ARRAY_BEHAVED_NS & ~NPY_ARRAY_WRITEABLE, NULL);
     Py_DECREF(filtered);
     int status = array == NULL ? -1 : keep(c, array);
     if (status == 0)

@@ -136,9 +136,7 @@ static inline __attribute__((always_inline)) int execute(Machine *m, Frame *f, c
 }
 
 /* Run all instructions that the call needs. Returns 0, or -1 with an exception that names the node. */
-int machine_execute(Machine *m, Frame *f) {
-    return m->schedule != NULL ? schedule_execute(m, f) : execute(m, f, 0);
-}
+int machine_execute(Machine *m, Frame *f) { return m->schedule != NULL ? schedule_execute(m, f) : execute(m, f, 0); }
 
 /* The same for a call of a batch, by a machine without schedule, which keeps nothing: it may return without the GIL. */
 int machine_execute_in_batch(Machine *m, Frame *f) { return execute(m, f, 1); }
