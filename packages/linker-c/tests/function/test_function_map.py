@@ -239,6 +239,10 @@ class TestErrors(unittest.TestCase):
         for nothing in (3, "text", {"x": 1.0}, None):
             with self.assertRaisesRegex(TypeError, "elements is an iterable of arguments"):
                 self.native.map(nothing, 2)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(ValueError, r"(?s)threads is a number.*f\.map\(zip\(xs, ys\)\)"):
+            self.native.map([1.0], [2.0])  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "in_order is True or False"):
+            self.native.map([1.0], 2, in_order=3)  # type: ignore[arg-type]
 
     def test_a_machine_runs_one_batch_at_a_time(self) -> None:
         x = vector("x")

@@ -356,8 +356,9 @@ class Function(ShownAsHtml, Generic[ResultT]):
 
         Raises
         ------
-        ValueError
-            If `threads` or `ahead` is not a number of at least 1.
+        TypeError, ValueError
+            If `elements` is no iterable of arguments, `threads` or `ahead` is not a number of at least 1, or `in_order`
+            is no truth value.
 
         Examples
         --------
@@ -367,8 +368,6 @@ class Function(ShownAsHtml, Generic[ResultT]):
         >>> [float(product) for product in f.map([(1, 2), (3, 4), {"x": 5, "y": 6}], threads=2)]
         [2.0, 12.0, 30.0]
         """
-        count = thread_count(threads)
-        most = ahead_count(ahead, count)
         if isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable):
             raise TypeError(
                 compose(
@@ -376,6 +375,10 @@ class Function(ShownAsHtml, Generic[ResultT]):
                     mend="pass a list or a generator with one element a call.",
                 )
             )
+        count = thread_count(threads)
+        most = ahead_count(ahead, count)
+        if not isinstance(in_order, bool):
+            raise TypeError(compose(f"map: in_order is True or False; got {in_order!r}", mend="leave it out for True."))
         if count == 1 or (in_order and self.maker.signature.update_targets):
             return one_after_another(self, elements)
         arguments = self._arguments

@@ -17,6 +17,7 @@ from theano_graph import compose
 
 from ..._machines._machine import BUFFER_LIMIT
 from ...program import Machine
+from ._arguments import describe_value
 
 #: Seconds that a batch should take: long against handing it over, short against what somebody would wait for.
 BATCH_SECONDS = 0.002
@@ -54,12 +55,12 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ValueError(
-            compose(
-                f"map: threads is a number of at least 1, or None for as many as there are cores; got {threads!r}",
-                mend="pass threads=1 to make all calls in the calling thread.",
-            )
-        )
+        what = "threads is a number of at least 1, or None for as many as there are cores"
+        mend = "pass threads=1 to make all calls in the calling thread."
+        given: Any = threads
+        if isinstance(given, Iterable) and not isinstance(given, str):
+            mend = "the arguments of one call are one element: f.map(zip(xs, ys))."
+        raise ValueError(compose(f"map: {what}; got {describe_value(threads)}", mend=mend))
     return threads
 
 
