@@ -61,7 +61,7 @@ class CArray:
         The array itself, where it is known when the code is generated.
     numbers : tuple of Length or None
         The elements of integers that lengths are made of, of a scalar or a vector, where they are known as lengths.
-    places : CArray or None
+    positions : CArray or None
         Where the elements of a vector stand behind the first one, if they are looked up in a table. Only loops over
         elements take such arrays.
     """
@@ -73,7 +73,7 @@ class CArray:
     root: Root
     value: Any = None
     numbers: tuple[Length, ...] | None = None
-    places: CArray | None = None
+    positions: CArray | None = None
 
     @property
     def ndim(self) -> int:
@@ -88,7 +88,7 @@ class CArray:
     @property
     def contiguous(self) -> bool:
         """Whether elements follow each other in C order, as far as the lengths tell."""
-        if self.places is not None:
+        if self.positions is not None:
             return False
         expected = ONE
         for length, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
@@ -101,8 +101,8 @@ class CArray:
         """Return the C text of the element that stands so many elements behind the first."""
         if self.pointer.startswith("&"):
             return self.pointer[1:]
-        if self.places is not None:
-            return f"{self.pointer}[{self.places.element(offset)}]"
+        if self.positions is not None:
+            return f"{self.pointer}[{self.positions.element(offset)}]"
         return f"{self.pointer}[{offset}]"
 
     def load(self, offset: str) -> CValue:

@@ -346,12 +346,12 @@ def _add_in_order(
     block: Block, region: _Region, made: CArray, part: CArray, stride: Length, tables: tuple[CArray, CArray]
 ) -> None:
     """Write the sums of elements of a vector and terms for them, in the order of two tables."""
-    places, terms = tables
+    positions, terms = tables
     step = region.sources[0].stride
     index, name = block.fresh("i"), block.fresh("k")
     start = [] if region.offset == "0" else [region.offset]
-    with block.block(f"for (int64_t {index} = 0; {index} < {places.shape[0]}; {index}++)"):
-        block.line(f"const int64_t {name} = {places.element(offset_text([index], places.strides))};")
+    with block.block(f"for (int64_t {index} = 0; {index} < {positions.shape[0]}; {index}++)"):
+        block.line(f"const int64_t {name} = {positions.element(offset_text([index], positions.strides))};")
         at = " + ".join([*start, name if step == ONE else f"{name} * {step.atom}"])
         term = "0" if stride == ZERO else offset_text([terms.element(offset_text([index], terms.strides))], [stride])
         value = CValue(f"({_sum(made.load(at), part.load(term), made.dtype)})", made.dtype)

@@ -48,7 +48,7 @@ def _small(indices: Any) -> Any:
     return np.ascontiguousarray(indices, wanted)
 
 
-def found_elements(block: Block, x: CArray, places: CArray) -> CArray | None:
+def found_elements(block: Block, x: CArray, positions: CArray) -> CArray | None:
     """Return elements of a vector as an array that is looked up where it is read, if the present step allows that.
 
     Parameters
@@ -56,14 +56,14 @@ def found_elements(block: Block, x: CArray, places: CArray) -> CArray | None:
     block : Block
     x : CArray
         The vector.
-    places : CArray
+    positions : CArray
         A table of indices, one for each element.
     """
     assert block.step is not None, "indices belong to an instruction"
-    fits = x.ndim == 1 and places.ndim == 1 and x.strides[0] == ONE and x.places is None
+    fits = x.ndim == 1 and positions.ndim == 1 and x.strides[0] == ONE and x.positions is None
     if not fits or block.step.instruction.outputs[0] not in block.looked_up:
         return None
-    return CArray(x.dtype, places.shape, places.strides, x.pointer, x.root, places=places)
+    return CArray(x.dtype, positions.shape, positions.strides, x.pointer, x.root, positions=positions)
 
 
 def spread_order(indices: Any) -> Any:
@@ -101,21 +101,21 @@ def _waits(indices: Any) -> int:
     return int(np.count_nonzero(indices[1:] == indices[:-1]) + np.count_nonzero(indices[2:] == indices[:-2]))
 
 
-def written_in_order(block: Block, places: CArray) -> tuple[CArray, CArray] | None:
+def written_in_order(block: Block, positions: CArray) -> tuple[CArray, CArray] | None:
     """Return tables of indices and of the terms for them, in an order in which sums are faster; None for the given one.
 
     Parameters
     ----------
     block : Block
-    places : CArray
+    positions : CArray
         A table of indices, one for each term.
     """
-    if places.ndim != 1 or places.value is None:
+    if positions.ndim != 1 or positions.value is None:
         return None
-    order = spread_order(places.value)
+    order = spread_order(positions.value)
     if order is None:
         return None
-    return block.constant(places.value[order]), block.constant(_small(order))
+    return block.constant(positions.value[order]), block.constant(_small(order))
 
 
 def looked_up_registers(program: Program) -> frozenset[int]:

@@ -115,7 +115,7 @@ class Target:
         return [PERFORM if form is None else form for form in found]
 
     def _running_c_code(self, nodes: Sequence[Apply], found: Sequence[Form | None]) -> list[int]:
-        """Return the places of the nodes without a form whose own C code is to be run."""
+        """Return the positions of the nodes without a form whose own C code is to be run."""
         rest = [i for i, form in enumerate(found) if form is None]
         if type(self).runs_c_code is Target.runs_c_code:  # it looks at the op alone, and most nodes share theirs
             ops = {id(nodes[i].op): nodes[i] for i in rest}
