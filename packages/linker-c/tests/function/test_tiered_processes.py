@@ -28,6 +28,8 @@ while not os.path.exists(gate) or not open(gate).read().strip():
 print(f(np.ones(3)), f.ready())
 """
 FORK = """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of Python from 3.12 on: there are threads
 child = os.fork()
 if child == 0:
     ready = f.ready(wait=True) and f(np.ones(3)).tolist() == [2, 2, 2]
