@@ -184,7 +184,8 @@ def layout_of(nest: Nest, itemsizes: Sequence[int], properties: DeviceProperties
     for strides, size in zip(nest.strides, itemsizes, strict=True):
         wanted = _contiguous(nest.shape, size)
         seen, full = (strides[-1:], wanted[-1:]) if cpu else (strides, wanted)
-        modes.append("contiguous" if seen == full else "strided" if any(seen) else "fixed")
+        alone = nest.shape == (1,)  # its stride says nothing
+        modes.append("contiguous" if seen == full or alone else "strided" if any(seen) else "fixed")
     few = nest.size <= 1024 * properties.units
     return Layout(len(nest.shape), tuple(modes), fits_narrow(nest), cpu, 1 if cpu or few else 4)
 

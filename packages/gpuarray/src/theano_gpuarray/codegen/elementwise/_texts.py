@@ -157,7 +157,7 @@ class ElementwiseBody:
         for statement in statements:
             yield indent + statement
         for k, (dtype, result) in enumerate(zip(self.outputs, results, strict=True), count):
-            yield indent + store(self._place(k, index, f" + {index} * {self._steps(k)[-1]}"), result, dtype)
+            yield indent + store(self._place(k, index, ""), result, dtype)
 
     def cpu_lines(self) -> Iterator[str]:
         """Give the statements for a CPU: a group takes pieces of rows."""
