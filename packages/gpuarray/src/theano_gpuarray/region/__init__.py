@@ -1,0 +1,31 @@
+"""Recorders: what device forms record is carried out at once, or kept and replayed."""
+
+from ._array import (
+    DeviceArray as DeviceArray,
+    DeviceValue as DeviceValue,
+    download as download,
+    is_device_value as is_device_value,
+    upload as upload,
+)
+from ._at_once import AtOnce as AtOnce, form_of as form_of, run_kernel as run_kernel
+from ._code import (
+    BinaryStore as BinaryStore,
+    DeviceCode as DeviceCode,
+    code_of as code_of,
+    set_binary_store as set_binary_store,
+)
+
+__all__ = [
+    "AtOnce",
+    "BinaryStore",
+    "DeviceArray",
+    "DeviceCode",
+    "DeviceValue",
+    "code_of",
+    "download",
+    "form_of",
+    "is_device_value",
+    "run_kernel",
+    "set_binary_store",
+    "upload",
+]
