@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
+
 from theano_graph import record
 
 from .. import _device
@@ -57,6 +59,7 @@ class DeviceCode:
         self.context = context
         self.properties = DeviceProperties(driver=context.driver.name, **{name: found[name] for name in names})
         self._kernels: dict[KernelText, _device.Kernel] = {}
+        self._products: dict[str, bool] = {}
         self._lock = threading.Lock()
 
     def kernel(self, text: KernelText) -> _device.Kernel:
@@ -66,6 +69,18 @@ class DeviceCode:
             with self._lock:
                 found = self._kernels.get(text) or self._loaded(text)
                 self._kernels[text] = found
+        return found
+
+    def has_products(self, dtype: str) -> bool:
+        """Tell whether a library multiplies matrices of a dtype; found out by a product of one element."""
+        found = self._products.get(dtype)
+        if found is None:
+            itemsize = np.dtype(dtype).itemsize
+            one = self.context.allocate(3 * itemsize)
+            one.fill(0, 3 * itemsize, 0)
+            a, b, z = ((one, k, 1, 1) for k in range(3))
+            found = self.context.product(dtype, (False, False), (1, 1, 1, 1), 1.0, a, b, 0.0, z)
+            self._products[dtype] = found
         return found
 
     def _loaded(self, text: KernelText) -> _device.Kernel:
