@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_gpuarray import _device
+from theano_gpuarray.contexts import GpuContext, open_context
 from theano_gpuarray.region import DeviceArray, download, form_of, is_device_value, run_kernel, upload
 from theano_linker_c.kernels import Kernel
 
@@ -23,28 +21,24 @@ OFFSET = 256
 
 
 @cache
-def opencl_context(index: int = 0) -> _device.Context:
+def opencl_context(devname: str = "opencl") -> GpuContext:
     """Return a context on a device of OpenCL, the same each time.
 
     Raises
     ------
-    DeviceError
+    DeviceUnavailable
         If there is no OpenCL here, or no such device.
     """
-    return _device.open_driver("opencl", _opencl_libraries()).open(index)
+    return open_context(devname)
 
 
-def _opencl_libraries() -> Mapping[str, str]:
-    return {"opencl": os.environ.get("THEANO_TEST_OPENCL") or ctypes.util.find_library("OpenCL") or "libOpenCL.so.1"}
-
-
-def null_context() -> _device.Context:
+def null_context() -> GpuContext:
     """Return a new context of the driver that runs nothing, and says what it was asked to run."""
-    return _device.open_driver("null", {}).open(0)
+    return open_context("null0")
 
 
 def on_device(
-    kernel: Kernel, values: Sequence[Any], context: _device.Context | None = None, *, offset: int = OFFSET
+    kernel: Kernel, values: Sequence[Any], context: GpuContext | None = None, *, offset: int = OFFSET
 ) -> list[NDArray[Any]]:
     """Run a kernel on a device and return its results as arrays of NumPy.
 
@@ -53,7 +47,7 @@ def on_device(
     kernel : Kernel
     values : sequence of array_like
         The operands. Their strides are kept: a transposed or reversed view is one on the device, too.
-    context : Context, optional
+    context : GpuContext, optional
         By default that of :func:`opencl_context`.
     offset : int
         Bytes that stand free before each array.
@@ -83,7 +77,7 @@ def _host_positions(kernel: Kernel, count: int) -> set[int]:
     return set(form_of(kernel).host_inputs(kernel, count))
 
 
-def _with_its_strides(context: _device.Context, array: NDArray[Any], offset: int) -> DeviceArray:
+def _with_its_strides(context: GpuContext, array: NDArray[Any], offset: int) -> DeviceArray:
     """Transfer an array with the bytes between its elements."""
     if array.flags.c_contiguous or not array.size:
         return upload(context, array, offset=offset)

@@ -8,16 +8,10 @@ from ._array import (
     upload as upload,
 )
 from ._at_once import AtOnce as AtOnce, form_of as form_of, run_kernel as run_kernel
-from ._code import (
-    BinaryStore as BinaryStore,
-    DeviceCode as DeviceCode,
-    code_of as code_of,
-    set_binary_store as set_binary_store,
-)
+from ._code import DeviceCode as DeviceCode, code_of as code_of
 
 __all__ = [
     "AtOnce",
-    "BinaryStore",
     "DeviceArray",
     "DeviceCode",
     "DeviceValue",
@@ -26,6 +20,5 @@ __all__ = [
     "form_of",
     "is_device_value",
     "run_kernel",
-    "set_binary_store",
     "upload",
 ]

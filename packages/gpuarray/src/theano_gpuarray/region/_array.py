@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theano_graph import record
 
-from .. import _device
 from ..codegen import contiguous_strides
+from ..contexts import GpuContext
+
+if TYPE_CHECKING:
+    from .. import _device
 
 __all__ = ["DeviceArray", "DeviceValue", "download", "is_device_value", "upload"]
 
@@ -68,12 +71,12 @@ def is_device_value(value: object) -> bool:
     return hasattr(value, "buffer") and hasattr(value, "offset")
 
 
-def upload(context: _device.Context, value: NDArray[Any], *, offset: int = 0) -> DeviceArray:
+def upload(context: GpuContext, value: NDArray[Any], *, offset: int = 0) -> DeviceArray:
     """Return a C-contiguous copy of an array on a device.
 
     Parameters
     ----------
-    context : Context
+    context : GpuContext
     value : ndarray
     offset : int
         Bytes that are left free before it.

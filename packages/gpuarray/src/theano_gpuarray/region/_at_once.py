@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from theano_graph import compose
 from theano_linker_c.kernels import Kernel
 
-from .. import _device
 from ..codegen import (
     Argument,
     DeviceOperand,
@@ -22,9 +21,13 @@ from ..codegen import (
     contiguous_strides,
     device_form,
 )
+from ..contexts import GpuContext
 from ._array import DeviceArray, DeviceValue, is_device_value, upload
 from ._code import DeviceCode, code_of
 from ._products import library_product
+
+if TYPE_CHECKING:
+    from .. import _device
 
 __all__ = ["AtOnce", "form_of", "run_kernel"]
 
@@ -37,12 +40,12 @@ class AtOnce:
 
     Parameters
     ----------
-    context : Context
+    context : GpuContext
     offset : int
         Bytes that are left free before each new array; not 0 in tests of device forms, which have to heed offsets.
     """
 
-    def __init__(self, context: _device.Context, *, offset: int = 0) -> None:
+    def __init__(self, context: GpuContext, *, offset: int = 0) -> None:
         self._context = context
         self._code: DeviceCode = code_of(context)
         self._offset = offset
@@ -84,7 +87,7 @@ class AtOnce:
         """Launch a kernel."""
         if 0 in groups:
             return
-        kernel = self._code.kernel(text)
+        kernel = self._code.kernel(self._context, text)
         given = [self._buffers[x.slot] if isinstance(x, DeviceOperand) else x for x in arguments]
         self._context.launch(kernel, tuple(groups), tuple(local), given)
 
@@ -116,7 +119,7 @@ class AtOnce:
         memory = [(self._buffers[x.operand.slot], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)]
         transposes = found.a.transposed, found.b.transposed
         factors = [self._factor(alpha), self._factor(beta)]
-        return self._context.product(
+        return self._context.native.product(
             found.dtype, transposes, found.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
         )
 
@@ -170,13 +173,13 @@ def form_of(kernel: Kernel) -> Any:
     return form
 
 
-def run_kernel(kernel: Kernel, context: _device.Context, values: Sequence[Any], *, offset: int = 0) -> list[Any]:
+def run_kernel(kernel: Kernel, context: GpuContext, values: Sequence[Any], *, offset: int = 0) -> list[Any]:
     """Run a kernel on a device.
 
     Parameters
     ----------
     kernel : Kernel
-    context : Context
+    context : GpuContext
     values : sequence
         Arrays on the device, and arrays or numbers on the host; what the form does not want on the host is transferred.
     offset : int

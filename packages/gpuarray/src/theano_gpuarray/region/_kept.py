@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theano_graph import record
 
-from .. import _device
 from ..codegen import Argument, DeviceOperand, DeviceProperties, KernelText, contiguous_strides
+from ..contexts import GpuContext
 from ._at_once import STATUS_LENGTH
-from ._code import DeviceCode
+from ._code import code_of
 from ._products import library_product
+
+if TYPE_CHECKING:
+    from .. import _device
 
 __all__ = ["ARENA", "Constants", "Event", "Explain", "Kept"]
 
@@ -53,7 +56,7 @@ class Event:
 class Constants:
     """Arrays that are the same in every call, transferred once."""
 
-    def __init__(self, context: _device.Context) -> None:
+    def __init__(self, context: GpuContext) -> None:
         self._context = context
         self._buffers: dict[tuple[str, bytes], _device.Buffer] = {}
 
@@ -76,7 +79,7 @@ class Kept:
 
     Parameters
     ----------
-    code : DeviceCode
+    context : GpuContext
     constants : Constants
     n_inputs : int
     places : mapping of int to (int, int), optional
@@ -97,12 +100,13 @@ class Kept:
 
     def __init__(
         self,
-        code: DeviceCode,
+        context: GpuContext,
         constants: Constants,
         n_inputs: int,
         places: Mapping[int, tuple[int, int]] | None = None,
     ) -> None:
-        self._code = code
+        self._context = context
+        self._code = code_of(context)
         self._constants = constants
         self._places = places or {}
         self._n_slots = n_inputs
@@ -168,7 +172,7 @@ class Kept:
         beta: float | DeviceOperand,
     ) -> bool:
         """Keep a product by a library; return False where there is none for it."""
-        found = library_product(z, a, b) if self._code.has_products(z.dtype) else None
+        found = library_product(z, a, b) if self._code.has_products(self._context, z.dtype) else None
         if found is None:
             return False
         self.events.append(Event("product", None, (z, a, b, alpha, beta)))
