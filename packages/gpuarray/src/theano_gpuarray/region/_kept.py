@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -51,6 +52,32 @@ class Event:
     def operands(self) -> list[DeviceOperand]:
         """The arrays that are read or written."""
         return [x for x in self.arguments if isinstance(x, DeviceOperand)]
+
+    @property
+    def numbers(self) -> tuple[int | float, ...]:
+        """The numbers that may follow the offset of an array: those among the arguments, and offsets of operands.
+
+        Where the operands of a launch lie is among its arguments.
+        """
+        if self.kind == "launch":
+            return tuple(x for x in self.arguments if not isinstance(x, DeviceOperand))
+        return tuple(x.offset if isinstance(x, DeviceOperand) else x for x in self.arguments)
+
+    def with_numbers(self, numbers: Sequence[int | float]) -> Event:
+        """Return an event with other numbers."""
+        given = iter(numbers)
+        if self.kind == "launch":
+            arguments = [_placeless(x) if isinstance(x, DeviceOperand) else next(given) for x in self.arguments]
+        else:
+            arguments = [
+                replace(x, offset=int(n)) if isinstance(x, DeviceOperand) else n
+                for x, n in zip(self.arguments, given, strict=True)
+            ]
+        return replace(self, arguments=tuple(arguments))
+
+
+def _placeless(operand: DeviceOperand) -> DeviceOperand:
+    return replace(operand, offset=0)
 
 
 class Constants:
