@@ -149,7 +149,10 @@ def complete_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
         return tuple(lengths)
     if lengths.count(-1) or min(lengths, default=0) < 0 or known != size:
         raise ValueError(
-            compose(f"an array of {size} elements has no shape {tuple(lengths)}", mend=f"choose lengths whose product is {size}")
+            compose(
+                f"an array of {size} elements has no shape {tuple(lengths)}",
+                mend=f"choose lengths whose product is {size}",
+            )
         )
     return tuple(lengths)
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import shlex
-import threading
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from theano_graph import compose, config
-
-from .._errors import ContextError
-from ..codegen import DeviceProperties
-from ._kernels import device_identity, find_binary, store_binary
+from ..codegen import DeviceProperties, KernelText
+from ..codegen.text import compile_options, prelude
+from ._code import loaded_module
 
 if TYPE_CHECKING:
     from .._device import Buffer, Context, Driver, Kernel, Module
 
 __all__ = ["GpuContext"]
-
-#: Options of nvcc that its sibling for texts in memory calls by another name.
-_NVRTC_OPTION = {"-g": "-lineinfo", "--debug": "-lineinfo", "-G": "--device-debug"}
 
 
 class GpuContext:
@@ -46,8 +38,6 @@ class GpuContext:
         The device, for people.
     properties : DeviceProperties
         What code generation has to know of the device.
-    identity : tuple of str
-        What tells devices apart that cannot load each other's code.
 
     Examples
     --------
@@ -66,13 +56,18 @@ class GpuContext:
         self.description = _description(found)
         self.properties = DeviceProperties(
             driver=self.kind,
-            **{field: found[field] for field in ("name", "max_local", "local_memory", "units", "warp")},
-            **{field: bool(found[field]) for field in ("doubles", "halves", "long_atomics", "cpu")},
+            name=str(found["name"]),
+            max_local=int(found["max_local"]),
+            local_memory=int(found["local_memory"]),
+            units=int(found["units"]),
+            warp=int(found["warp"]),
+            doubles=bool(found["doubles"]),
+            halves=bool(found["halves"]),
+            long_atomics=bool(found["long_atomics"]),
+            cpu=bool(found["cpu"]),
         )
-        self.identity = device_identity(self.kind, found)
         self.total_memory = int(found["memory"])
-        self._modules: dict[tuple[str, str], Module] = {}
-        self._lock = threading.RLock()
+        self._kernels: dict[KernelText, Kernel] = {}
 
     def __repr__(self) -> str:
         return f"<GpuContext {self.name!r} on {self.devname}: {self.description}>"
@@ -130,37 +125,21 @@ class GpuContext:
         DeviceError
             If it cannot be compiled; the text has what the compiler says.
         """
-        options = " ".join(filter(None, [*_options(self.kind), options]))
-        with self._lock:
-            module = self._modules.get((text, options))
-            if module is None:
-                module = self._modules[text, options] = self._loaded(text, options)
-            return module
+        return loaded_module(self.native, text, options)
 
-    def _loaded(self, text: str, options: str) -> Module:
-        if self.kind == "null":
-            return self.native.load(self.native.compile(text, options))
-        binary = find_binary(text, options, self.identity)
-        if binary is not None:
-            return self.native.load(binary)
-        binary = self.native.compile(text, options)
-        store_binary(text, options, self.identity, binary)
-        return self.native.load(binary)
-
-    def kernel(self, text: str, name: str, parameters: str, options: str = "") -> Kernel:
-        """Return a kernel of a text, see :meth:`load`.
+    def kernel(self, text: KernelText) -> Kernel:
+        """Return a kernel, compiled if this is the first time that somebody asks for it; see :meth:`load`.
 
         Parameters
         ----------
-        text : str
-            The text with its prelude.
-        name : str
-            The function.
-        parameters : str
-            A letter for each parameter, see `theano_gpuarray.codegen.KernelText`.
-        options : str, optional
+        text : KernelText
+            Without the prelude, which is put before it.
         """
-        return self.load(text, options).kernel(name, parameters)
+        found = self._kernels.get(text)
+        if found is None:
+            module = self.load(f"{prelude(self.kind)}\n{text.text}\n", compile_options(self.kind))
+            found = self._kernels.setdefault(text, module.kernel(text.name, text.parameters))
+        return found
 
     def launch(
         self,
@@ -176,29 +155,5 @@ class GpuContext:
 
 def _description(properties: dict[str, Any]) -> str:
     """Return the name of a device, with its place on the bus where that is known."""
-    place = properties.get("pci")
+    place = properties.get("place")
     return f"{properties['name']} ({place})" if place else str(properties["name"])
-
-
-def _options(kind: str) -> list[str]:
-    """Return the options that flags give the compiler of a kind of device."""
-    if kind != "cuda":
-        return []
-    return list(_cuda_options(str(config.nvcc.flags), bool(config.nvcc.fastmath), str(config.cuda.include_path)))
-
-
-@functools.cache
-def _cuda_options(flags: str, fast: bool, include: str) -> tuple[str, ...]:
-    options = [_NVRTC_OPTION.get(word, word) for word in shlex.split(flags)]
-    if fast:
-        options.append("--use_fast_math")
-    if include:
-        if " " in include:
-            raise ContextError(
-                compose(
-                    f"cuda.include_path={include!r} has a space, and options are separated by spaces",
-                    mend="make a symbolic link to the folder, and give that",
-                )
-            )
-        options.append(f"--include-path={include}")
-    return tuple(options)

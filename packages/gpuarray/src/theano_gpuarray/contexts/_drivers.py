@@ -95,8 +95,8 @@ def open_driver(name: str) -> Driver:
         if _opened.drivers and _opened.process != os.getpid():
             raise DeviceUnavailable(
                 compose(
-                    f"the driver {name} cannot be used: a driver was opened before this process was forked, and it does "
-                    "not work in both",
+                    f"the driver {name} cannot be used: a driver was opened before this process was forked off, "
+                    "and drivers do not work in both",
                     mend="start processes with multiprocessing.set_start_method('spawn'), or open devices in the "
                     "children only",
                 )
