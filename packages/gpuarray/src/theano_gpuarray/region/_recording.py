@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..codegen import DeviceOperand
 from ..contexts import GpuContext, runtime
-from ._code import code_of
 from ._kept import ARENA, Constants, Event, Kept
 from ._layout import Layout, lay_out
 from ._products import library_product
@@ -181,7 +180,7 @@ class Recording:
         index = self._index
         if event.kind == "launch" and event.text is not None:
             given = tuple((index[x.slot],) if isinstance(x, DeviceOperand) else x for x in event.arguments)
-            kernel = code_of(self._context).kernel(self._context, event.text)
+            kernel = self._context.kernel(event.text)
             return "launch", kernel, event.groups, event.local, given, 0
         target = event.operands[0]
         nbytes = target.size * target.itemsize
