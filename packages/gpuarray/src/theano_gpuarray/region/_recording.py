@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .._runtime import LaunchList
 from ..codegen import DeviceOperand
-from ..contexts import GpuContext, runtime
+from ..contexts import GpuContext
 from ._kept import ARENA, Constants, Event, Kept
 from ._layout import Layout, lay_out
 from ._products import library_product
@@ -173,7 +174,7 @@ class Recording:
 
     def _close(self, segments: list[Segment], steps: list[tuple[Any, ...]]) -> None:
         if steps:
-            segments.append(runtime().LaunchList(self._context.native, tuple(steps), len(self.slots)).run)
+            segments.append(LaunchList(self._context.native, tuple(steps), len(self.slots)).run)
             steps.clear()
 
     def _step(self, event: Event) -> tuple[Any, ...]:
