@@ -201,7 +201,7 @@ def runner_of(node: Apply) -> Callable[[list[Any]], list[Any]]:
 
     def run(values: list[Any]) -> list[Any]:
         context = get_context(name)
-        return [as_device_value(result, context) for result in run_kernel(kernel, context.native, values)]
+        return [as_device_value(result, context) for result in run_kernel(kernel, context, values)]
 
     return run
 
