@@ -203,8 +203,18 @@ static int check_version(cl_device_id device, Failure *failure) {
     return 0;
 }
 
+/* PoCL builds every kernel, for all sizes of work-groups, when it is asked for the binary of a program; left alone it
+ * builds those that are launched, for the size at hand, and keeps them on disk. */
+static int is_pocl(cl_platform_id platform) {
+    char name[256] = "";
+    cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
 static void opencl_context_close(void *context) {
     OpenClContext *c = context;
+    opencl_forget_newest(c);
+    pthread_mutex_destroy(&c->lock);
     if (c->queue != NULL) {
         cl.clFinish(c->queue);
         cl.clReleaseCommandQueue(c->queue);
@@ -224,7 +234,9 @@ static int opencl_context_open(void *state, int index, const Options *options, v
         return failure_set(failure, "there is no memory for a context");
     const intptr_t properties[] = {CL_CONTEXT_PLATFORM, (intptr_t)item->platform, 0};
     cl_int status = CL_SUCCESS;
+    pthread_mutex_init(&c->lock, NULL);
     c->device = item->device;
+    c->keeps_text = is_pocl(item->platform);
     c->cpu = ((cl_bitfield)device_number(item->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
     c->handle = cl.clCreateContext(properties, 1, &item->device, NULL, NULL, &status);
     if (opencl_check(status, "clCreateContext", failure) == 0) {

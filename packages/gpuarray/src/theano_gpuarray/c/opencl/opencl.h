@@ -4,6 +4,7 @@
 #define THEANO_GPUARRAY_OPENCL_H
 
 #include "../driver.h"
+#include <pthread.h>
 
 typedef int32_t cl_int;
 typedef uint32_t cl_uint;
@@ -128,6 +129,12 @@ typedef struct {
     cl_context handle;
     cl_command_queue queue;
     int cpu;
+    int keeps_text; /* whether compiled code is kept as text, since the driver has a cache of its own */
+    /* What was compiled last, and what it is known by: most often it is loaded next. */
+    pthread_mutex_t lock;
+    cl_program newest;
+    unsigned char *newest_binary;
+    size_t newest_bytes;
 } OpenClContext;
 
 typedef struct {
@@ -154,6 +161,7 @@ int opencl_copy(void *context, const Copy *copy, Failure *failure);
 int opencl_fill(void *context, const Fill *fill, Failure *failure);
 
 /* programs.c */
+void opencl_forget_newest(OpenClContext *c);
 int opencl_compile(void *context, const char *text, const char *options, unsigned char **binary, size_t *bytes,
                    Failure *failure);
 int opencl_load(void *context, const unsigned char *binary, size_t bytes, void **module, Failure *failure);

@@ -53,22 +53,21 @@ static int from_binary(const OpenClContext *c, const unsigned char *binary, size
 }
 
 /* Bytes of the driver's binary; 0 where it has none. */
-static size_t binary_size(cl_program program) {
+static size_t binary_size(const OpenClContext *c, cl_program program) {
     size_t size = 0;
-    return cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) == CL_SUCCESS ? size : 0;
+    if (c->keeps_text ||
+        cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
+        return 0;
+    return size;
 }
 
-int opencl_compile(void *context, const char *text, const char *options, unsigned char **binary, size_t *bytes,
-                   Failure *failure) {
-    cl_program program;
-    if (from_source(context, text, options, &program, failure) < 0)
-        return -1;
-    size_t head = strlen(options) + 2, size = binary_size(program), length = strlen(text);
+/* The bytes that `compile` returns for a program; NULL where there is no memory. */
+static unsigned char *to_bytes(const OpenClContext *c, cl_program program, const char *text, const char *options,
+                               size_t *bytes) {
+    size_t head = strlen(options) + 2, size = binary_size(c, program), length = strlen(text);
     unsigned char *made = calloc(head + (size > length ? size : length) + 1, 1);
-    if (made == NULL) {
-        cl.clReleaseProgram(program);
-        return failure_set(failure, "there is no memory for compiled code of %zu bytes", size);
-    }
+    if (made == NULL)
+        return NULL;
     unsigned char *body = made + head;
     memcpy(made + 1, options, head - 1);
     made[0] = 'B';
@@ -77,10 +76,70 @@ int opencl_compile(void *context, const char *text, const char *options, unsigne
         size = length;
         memcpy(body, text, length);
     }
-    cl.clReleaseProgram(program);
-    *binary = made;
     *bytes = head + size;
+    return made;
+}
+
+void opencl_forget_newest(OpenClContext *c) {
+    if (c->newest != NULL)
+        cl.clReleaseProgram(c->newest);
+    free(c->newest_binary);
+    c->newest = NULL;
+    c->newest_binary = NULL;
+}
+
+/* Takes the program over. */
+static void keep_newest(OpenClContext *c, cl_program program, const unsigned char *binary, size_t bytes) {
+    unsigned char *copy = malloc(bytes);
+    if (copy == NULL) {
+        cl.clReleaseProgram(program);
+        return;
+    }
+    memcpy(copy, binary, bytes);
+    pthread_mutex_lock(&c->lock);
+    opencl_forget_newest(c);
+    c->newest = program;
+    c->newest_binary = copy;
+    c->newest_bytes = bytes;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* The program that was compiled last, if these are its bytes; else NULL. */
+static cl_program take_newest(OpenClContext *c, const unsigned char *binary, size_t bytes) {
+    cl_program program = NULL;
+    pthread_mutex_lock(&c->lock);
+    if (c->newest != NULL && c->newest_bytes == bytes && memcmp(c->newest_binary, binary, bytes) == 0) {
+        program = c->newest;
+        c->newest = NULL;
+        opencl_forget_newest(c);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return program;
+}
+
+int opencl_compile(void *context, const char *text, const char *options, unsigned char **binary, size_t *bytes,
+                   Failure *failure) {
+    cl_program program;
+    if (from_source(context, text, options, &program, failure) < 0)
+        return -1;
+    *binary = to_bytes(context, program, text, options, bytes);
+    if (*binary == NULL) {
+        cl.clReleaseProgram(program);
+        return failure_set(failure, "there is no memory for compiled code");
+    }
+    keep_newest(context, program, *binary, *bytes);
     return 0;
+}
+
+static int load_text(const OpenClContext *c, const unsigned char *bytes, size_t length, const char *options,
+                     cl_program *program, Failure *failure) {
+    char *text = calloc(length + 1, 1);
+    if (text == NULL)
+        return failure_set(failure, "there is no memory for a program");
+    memcpy(text, bytes, length);
+    int result = from_source(c, text, options, program, failure);
+    free(text);
+    return result;
 }
 
 int opencl_load(void *context, const unsigned char *binary, size_t bytes, void **module, Failure *failure) {
@@ -88,18 +147,12 @@ int opencl_load(void *context, const unsigned char *binary, size_t bytes, void *
     size_t head = bytes < 2 ? 0 : strnlen(options, bytes - 1) + 2;
     if (head == 0 || head > bytes || (binary[0] != 'B' && binary[0] != 'S'))
         return failure_set(failure, "what is loaded is not compiled code of OpenCL");
-    cl_program program = NULL;
-    int result;
-    if (binary[0] == 'B')
+    cl_program program = take_newest(context, binary, bytes);
+    int result = 0;
+    if (program == NULL && binary[0] == 'B')
         result = from_binary(context, binary + head, bytes - head, options, &program, failure);
-    else {
-        char *text = calloc(bytes - head + 1, 1);
-        if (text == NULL)
-            return failure_set(failure, "there is no memory for a program");
-        memcpy(text, binary + head, bytes - head);
-        result = from_source(context, text, options, &program, failure);
-        free(text);
-    }
+    else if (program == NULL)
+        result = load_text(context, binary + head, bytes - head, options, &program, failure);
     *module = program;
     return result;
 }
