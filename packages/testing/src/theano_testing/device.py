@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theano_gpuarray.arrays import GpuArray
 from theano_gpuarray.contexts import GpuContext, open_context
-from theano_gpuarray.region import DeviceArray, download, form_of, is_device_value, run_kernel, upload
+from theano_gpuarray.region import form_of, run_kernel, upload
 from theano_linker_c.kernels import Kernel
 
 __all__ = ["null_context", "on_device", "opencl_context"]
@@ -67,17 +68,14 @@ def on_device(
     given = [_with_its_strides(context, np.asarray(value), offset) for value in values]
     stays = _host_positions(kernel, len(given))
     operands = [np.asarray(value) if i in stays else given[i] for i, value in enumerate(values)]
-    return [
-        download(result) if is_device_value(result) else np.asarray(result)
-        for result in run_kernel(kernel, context, operands, offset=offset)
-    ]
+    return [np.asarray(result) for result in run_kernel(kernel, context, operands, offset=offset)]
 
 
 def _host_positions(kernel: Kernel, count: int) -> set[int]:
     return set(form_of(kernel).host_inputs(kernel, count))
 
 
-def _with_its_strides(context: GpuContext, array: NDArray[Any], offset: int) -> DeviceArray:
+def _with_its_strides(context: GpuContext, array: NDArray[Any], offset: int) -> GpuArray:
     """Transfer an array with the bytes between its elements."""
     if array.flags.c_contiguous or not array.size:
         return upload(context, array, offset=offset)
@@ -86,4 +84,4 @@ def _with_its_strides(context: GpuContext, array: NDArray[Any], offset: int) -> 
     begin = array.__array_interface__["data"][0] + low
     block = np.frombuffer((ctypes.c_char * (high - low)).from_address(begin), np.uint8).copy()
     whole = upload(context, block, offset=offset)
-    return DeviceArray(whole.buffer, array.dtype, array.shape, array.strides, offset - low)
+    return GpuArray(whole.buffer, array.dtype, array.shape, array.strides, offset - low, context)

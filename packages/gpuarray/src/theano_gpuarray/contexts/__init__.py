@@ -14,7 +14,7 @@ from ._activation import (
     use as use,
 )
 from ._context import GpuContext as GpuContext
-from ._drivers import open_driver as open_driver, runtime as runtime
+from ._drivers import open_driver as open_driver
 from ._names import get_context as get_context, list_contexts as list_contexts, reg_context as reg_context
 from ._opening import device_names as device_names, open_context as open_context, parse_device as parse_device
 
@@ -35,6 +35,5 @@ __all__ = [
     "open_driver",
     "parse_device",
     "reg_context",
-    "runtime",
     "use",
 ]

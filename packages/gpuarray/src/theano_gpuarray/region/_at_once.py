@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from theano_graph import compose
 from theano_linker_c.kernels import Kernel
 
+from ..arrays import GpuArray
 from ..codegen import (
     Argument,
     DeviceOperand,
@@ -22,8 +23,7 @@ from ..codegen import (
     device_form,
 )
 from ..contexts import GpuContext
-from ._array import DeviceArray, DeviceValue, is_device_value, upload
-from ._code import DeviceCode, code_of
+from ._array import array_of, operand_of, upload
 from ._products import library_product
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class AtOnce:
 
     def __init__(self, context: GpuContext, *, offset: int = 0) -> None:
         self._context = context
-        self._code: DeviceCode = code_of(context)
         self._offset = offset
         self._buffers: list[_device.Buffer] = []
         self._status: DeviceOperand | None = None
@@ -56,19 +55,17 @@ class AtOnce:
     @property
     def properties(self) -> DeviceProperties:
         """The device."""
-        return self._code.properties
+        return self._context.properties
 
-    def operand(self, value: DeviceValue) -> DeviceOperand:
+    def operand(self, value: GpuArray) -> DeviceOperand:
         """Return an array on the device as device forms see it."""
-        slot = self._slot(value.buffer)
-        return DeviceOperand(slot, np.dtype(value.dtype).name, tuple(value.shape), tuple(value.strides), value.offset)
+        return operand_of(self._slot(value.buffer), value)
 
     def value(self, result: Operand) -> Any:
         """Return the result of a device form as an array on the device, or on the host if it is there."""
         if not isinstance(result, DeviceOperand):
             return np.asarray(result)
-        buffer, dtype = self._buffers[result.slot], np.dtype(result.dtype)
-        return DeviceArray(buffer, dtype, result.shape, result.strides, result.offset)
+        return array_of(self._context, result, self._buffers[result.slot])
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
@@ -87,7 +84,7 @@ class AtOnce:
         """Launch a kernel."""
         if 0 in groups:
             return
-        kernel = self._code.kernel(self._context, text)
+        kernel = self._context.kernel(text)
         given = [self._buffers[x.slot] if isinstance(x, DeviceOperand) else x for x in arguments]
         self._context.launch(kernel, tuple(groups), tuple(local), given)
 
@@ -202,7 +199,7 @@ def run_kernel(kernel: Kernel, context: GpuContext, values: Sequence[Any], *, of
     stays = set(form.host_inputs(kernel, len(values)))
     operands: list[Operand] = []
     for i, value in enumerate(values):
-        if is_device_value(value):
+        if isinstance(value, GpuArray):
             operands.append(recorder.operand(value))
         else:
             array = np.asarray(value)

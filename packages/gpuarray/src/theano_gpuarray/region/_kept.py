@@ -14,8 +14,7 @@ from theano_graph import record
 from ..codegen import Argument, DeviceOperand, DeviceProperties, KernelText, contiguous_strides
 from ..contexts import GpuContext
 from ._at_once import STATUS_LENGTH
-from ._code import code_of
-from ._products import library_product
+from ._products import has_products, library_product
 
 if TYPE_CHECKING:
     from .. import _device
@@ -133,7 +132,6 @@ class Kept:
         places: Mapping[int, tuple[int, int]] | None = None,
     ) -> None:
         self._context = context
-        self._code = code_of(context)
         self._constants = constants
         self._places = places or {}
         self._n_slots = n_inputs
@@ -147,7 +145,7 @@ class Kept:
     @property
     def properties(self) -> DeviceProperties:
         """The device."""
-        return self._code.properties
+        return self._context.properties
 
     @property
     def status_slot(self) -> int | None:
@@ -199,7 +197,7 @@ class Kept:
         beta: float | DeviceOperand,
     ) -> bool:
         """Keep a product by a library; return False where there is none for it."""
-        found = library_product(z, a, b) if self._code.has_products(self._context, z.dtype) else None
+        found = library_product(z, a, b) if has_products(self._context, z.dtype) else None
         if found is None:
             return False
         self.events.append(Event("product", None, (z, a, b, alpha, beta)))

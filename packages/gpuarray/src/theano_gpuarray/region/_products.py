@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
 from theano_graph import record
 
 from ..codegen import DeviceOperand
+from ..contexts import GpuContext
 
-__all__ = ["LibraryProduct", "library_product"]
+__all__ = ["LibraryProduct", "has_products", "library_product"]
+
+#: For each context, the dtypes that have been asked for.
+_products: WeakKeyDictionary[GpuContext, dict[str, bool]] = WeakKeyDictionary()
 
 
 @record
@@ -29,6 +37,18 @@ class LibraryProduct:
     a: Matrices
     b: Matrices
     z: Matrices
+
+
+def has_products(context: GpuContext, dtype: str) -> bool:
+    """Tell whether a library multiplies matrices of a dtype; found out by a product of one element."""
+    known = _products.setdefault(context, {})
+    if dtype not in known:
+        itemsize = np.dtype(dtype).itemsize
+        memory = context.allocate(3 * itemsize)
+        memory.fill(0, 3 * itemsize, 0)
+        a, b, z = ((memory, k, 1, 1) for k in range(3))
+        known[dtype] = context.native.product(dtype, (False, False), (1, 1, 1, 1), 1.0, a, b, 0.0, z)
+    return known[dtype]
 
 
 def library_product(z: DeviceOperand, a: DeviceOperand, b: DeviceOperand) -> LibraryProduct | None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .._runtime import LaunchList
 from ..codegen import DeviceOperand
-from ..contexts import GpuContext, runtime
-from ._code import code_of
+from ..contexts import GpuContext
 from ._kept import ARENA, Constants, Event, Kept
 from ._layout import Layout, lay_out
 from ._products import library_product
@@ -174,14 +174,14 @@ class Recording:
 
     def _close(self, segments: list[Segment], steps: list[tuple[Any, ...]]) -> None:
         if steps:
-            segments.append(runtime().LaunchList(self._context.native, tuple(steps), len(self.slots)).run)
+            segments.append(LaunchList(self._context.native, tuple(steps), len(self.slots)).run)
             steps.clear()
 
     def _step(self, event: Event) -> tuple[Any, ...]:
         index = self._index
         if event.kind == "launch" and event.text is not None:
             given = tuple((index[x.slot],) if isinstance(x, DeviceOperand) else x for x in event.arguments)
-            kernel = code_of(self._context).kernel(self._context, event.text)
+            kernel = self._context.kernel(event.text)
             return "launch", kernel, event.groups, event.local, given, 0
         target = event.operands[0]
         nbytes = target.size * target.itemsize

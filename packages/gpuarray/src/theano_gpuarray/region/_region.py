@@ -12,9 +12,10 @@ import numpy as np
 from theano_graph import record
 from theano_linker_c.kernels import IndexViewKernel
 
+from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..contexts import GpuContext
-from ._array import DeviceArray, download, is_device_value, upload
+from ._array import array_of, operand_of, upload
 from ._at_once import STATUS_LENGTH
 from ._kept import ARENA, Constants, Kept
 from ._recording import Recording, Replay, make_recording
@@ -59,8 +60,8 @@ class Region:
 
     The first call with some shapes records the steps: device forms work out shapes, refuse what does not fit, and tell
     which launches there are. Later calls replay them. A recording holds for the shapes and strides of arrays and for
-    the values of numbers that the host has to know, but those that only say where a view of an input begins: what changes
-    with an offset is replaced in the recording. A region keeps :data:`RECORDINGS` of them.
+    the values of numbers that the host has to know, but for those that only say where a view of an input begins: what
+    changes with an offset is replaced in the recording. A region keeps :data:`RECORDINGS` of them.
 
     Parameters
     ----------
@@ -126,15 +127,15 @@ class Region:
         status = None if recording.status_slot is None else where.get(recording.status_slot)
         if status is not None:
             _check(recording, status)
-        return [_result(entry, where) for entry in replay.results]
+        return [_result(self._context, entry, where) for entry in replay.results]
 
     def _call(self, values: Sequence[Value]) -> _Call:
         entries: dict[int, Entry] = {}
         key: list[Hashable] = []
         arrays: list[Any] = []
         for number, value in zip(self._inputs, values, strict=True):
-            if is_device_value(value):
-                entries[number] = _operand(len(arrays), value)
+            if isinstance(value, GpuArray):
+                entries[number] = operand_of(len(arrays), value)
                 arrays.append(value.buffer)
                 continue
             array = np.asarray(value)
@@ -147,8 +148,8 @@ class Region:
                 key.append(array.tobytes())
             arrays.append(array)
         for number, value in self._fixed.items():
-            if is_device_value(value):
-                entries[number] = _operand(len(arrays), value)
+            if isinstance(value, GpuArray):
+                entries[number] = operand_of(len(arrays), value)
                 arrays.append(value.buffer)
             else:
                 entries[number] = np.asarray(value)
@@ -213,10 +214,6 @@ def _split(
     return views, others
 
 
-def _operand(slot: int, value: Any) -> DeviceOperand:
-    return DeviceOperand(slot, np.dtype(value.dtype).name, tuple(value.shape), tuple(value.strides), value.offset)
-
-
 def _check(recording: Recording, status: _device.Buffer) -> None:
     """Wait, and raise what a kernel has found wrong."""
     found = np.zeros(STATUS_LENGTH, np.int64)
@@ -227,9 +224,9 @@ def _check(recording: Recording, status: _device.Buffer) -> None:
         raise StepError(step, [], explain(*told))
 
 
-def _result(entry: Entry, where: Mapping[int, _device.Buffer]) -> Value:
-    if not isinstance(entry, (OnHost, DeviceOperand)):
-        return np.array(entry)
-    operand = entry.operand if isinstance(entry, OnHost) else entry
-    found = DeviceArray(where[operand.slot], np.dtype(operand.dtype), operand.shape, operand.strides, operand.offset)
-    return download(found) if isinstance(entry, OnHost) else found
+def _result(context: GpuContext, entry: Entry, where: Mapping[int, _device.Buffer]) -> Value:
+    if isinstance(entry, OnHost):
+        return np.asarray(array_of(context, entry.operand, where[entry.operand.slot]))
+    if isinstance(entry, DeviceOperand):
+        return array_of(context, entry, where[entry.slot])
+    return np.array(entry)
