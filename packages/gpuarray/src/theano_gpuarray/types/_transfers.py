@@ -110,7 +110,8 @@ class GpuToGpu(TransferOp):
     def move(self, value: Any) -> GpuArray:
         """Return the array in the context."""
         context = get_context(self.context_name)
-        return value if value.context is context else value.transfer(context)
+        moved: GpuArray = value if value.context is context else value.transfer(context)
+        return moved
 
     def __str__(self) -> str:
         return f"GpuToGpu<{self.context_name}>"
