@@ -3,6 +3,8 @@
 What is imported here makes :func:`theano_tensor.shared` and functions use devices, as far as flags say so.
 """
 
+import theano_gpuarray.lowering  # nodes on a device run together
+
 from ._blas import (
     GpuBatchedDot as GpuBatchedDot,
     GpuDot as GpuDot,
