@@ -90,7 +90,11 @@ class Move:
 
 
 def move_of(
-    recorder: Recorder, entries: Sequence[IndexEntry], x: DeviceOperand, operands: Sequence[Operand], ndims: Sequence[int]
+    recorder: Recorder,
+    entries: Sequence[IndexEntry],
+    x: DeviceOperand,
+    operands: Sequence[Operand],
+    ndims: Sequence[int],
 ) -> Move:
     """Return what an index selects of an array; the host waits for the device where there is a mask."""
     region = resolve(entries, x, operands, ndims)
