@@ -41,8 +41,8 @@ class Kernel:
         The name of the function in the text.
     flags : dict
         ``have_double``, ``have_small`` (types of less than 4 bytes), ``have_complex``, ``have_half``: whether the
-        kernel uses such variables; ``ctypes``; and ``cflags``, a text such as ``"GA_USE_DOUBLE|GA_USE_SMALL"`` in place of
-        these. :meth:`get_flags` makes them.
+        kernel uses such variables; ``ctypes``; and ``cflags``, a text such as ``"GA_USE_DOUBLE|GA_USE_SMALL"`` in place
+        of these. :meth:`get_flags` makes them.
     codevar, objvar, fname, sname : str, optional
         Names in C code: of the text (``kcode_<name>``), of the kernel (``k_<name>``), and of the functions that launch
         it with given numbers of work-items (``<name>_call``) and for a number of elements (``<name>_scall``).
@@ -149,7 +149,8 @@ def _parameter_name(kind: Any) -> str:
         return "size" if kind == SIZE else "ssize"
     if isinstance(kind, str) and kind in _WORDS:
         return kind
-    return np.dtype(kind).name
+    name: str = np.dtype(kind).name
+    return name
 
 
 def parameter_of(word: str) -> Any:

@@ -30,7 +30,7 @@ def find_node(v: Variable, cls: type[Any], ignore_clients: bool = False) -> Appl
     cls : type
         The class of the op.
     ignore_clients : bool
-        False (default): only results that are used once are looked through and found, so that nothing is computed twice.
+        False (default): only results that are used once are looked through, so that nothing is computed twice.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def grab_cpu_scalar(v: Any, nd: int) -> Any:
         return None
     if isinstance(v, Constant):
         data = np.asarray(v.data)
-        return constant(data.reshape(()), dtype=v.type.dtype) if data.size == 1 else None
+        return constant(data.reshape(()), dtype=data.dtype) if data.size == 1 else None
     node = v.owner
     if node is None:
         return None
@@ -96,7 +96,7 @@ def _named(function: Callable[[FunctionGraph, Apply], Any], maker: Maker, tracks
     return node_rewriter(list(tracks))(function)
 
 
-def _operands(node: Apply, scalar_class: type[Any], cls: type[Any]) -> tuple[Apply, Variable] | None:
+def _operands(node: Apply, scalar_class: type[Any], cls: type[Any]) -> tuple[Any, Any] | None:
     """Return, of an elementwise node of two operands, the one that is computed by a class of ops, and the other one."""
     scalar_op = getattr(node.op, "scalar_op", None)
     if not isinstance(scalar_op, scalar_class) or len(node.inputs) != 2:
