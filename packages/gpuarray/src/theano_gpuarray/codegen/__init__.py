@@ -29,3 +29,4 @@ __all__ = [
     "device_form",
     "register_device_form",
 ]
+from . import elementwise as _elementwise

@@ -423,7 +423,11 @@ class TensorType(ArrayInterface, Type):
         """
         if self.is_super(var.type):
             return var
-        if not isinstance(var.type, TensorType) or var.type.dtype != self.dtype or var.type.ndim != self.ndim:
+        if not isinstance(var.type, TensorType):
+            # Arrays elsewhere, on a device, come here by an op of their own.
+            moved = CONVERSIONS["from_device"](var) if "from_device" in CONVERSIONS else None
+            return None if moved is None else self.convert_variable(moved)
+        if var.type.dtype != self.dtype or var.type.ndim != self.ndim:
             return None
         for mine, theirs in zip(self.shape, var.type.shape, strict=True):
             if mine is not None and theirs is not None and mine != theirs:

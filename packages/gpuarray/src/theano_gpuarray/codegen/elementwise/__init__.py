@@ -1,0 +1,5 @@
+"""Elementwise kernels on devices."""
+
+from ._elementwise import arrays as arrays
+
+__all__ = ["arrays"]

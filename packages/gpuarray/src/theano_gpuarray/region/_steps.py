@@ -1,0 +1,169 @@
+"""What a region computes: steps over numbered values, and how they are told to a recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theano_graph import record
+from theano_linker_c.kernels import Kernel
+
+from ..codegen import DeviceOperand, Operand, Recorder
+from ._at_once import form_of
+
+__all__ = ["Download", "Entry", "OnHost", "Step", "StepError", "StepRecorder", "Upload", "record_steps"]
+
+
+@record
+class Upload:
+    """A transfer from the host to the device."""
+
+
+@record
+class Download:
+    """A transfer from the device to the host, when all steps have run."""
+
+
+@record
+class Step:
+    """A kernel or a transfer, with the values that it reads and makes.
+
+    Parameters
+    ----------
+    task : Kernel or Upload or Download
+    inputs, outputs : tuple of int
+    """
+
+    task: Kernel | Upload | Download
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def host_inputs(self) -> frozenset[int]:
+        """The values that are wanted on the host while the step is recorded."""
+        if not isinstance(self.task, Kernel):
+            return frozenset()
+        positions = form_of(self.task).host_inputs(self.task, len(self.inputs))
+        return frozenset(self.inputs[i] for i in positions)
+
+
+@record
+class OnHost:
+    """An array of the host that is on the device, too.
+
+    Parameters
+    ----------
+    operand : DeviceOperand
+    value : ndarray or None
+        None where the host will get it when all steps have run.
+    """
+
+    operand: DeviceOperand
+    value: NDArray[Any] | None = None
+
+
+#: What is known of a value while steps are recorded.
+Entry: TypeAlias = Operand | OnHost
+
+
+class StepError(Exception):
+    """Raised where a step cannot be recorded, or has failed.
+
+    Parameters
+    ----------
+    step : int
+    operands : sequence
+        What is known of its inputs; empty where it failed on the device.
+    error : Exception
+        Why.
+    """
+
+    def __init__(self, step: int, operands: Sequence[Any], error: Exception) -> None:
+        super().__init__(step, operands, error)
+        self.step = step
+        self.operands = operands
+        self.error = error
+
+
+class StepRecorder(Recorder, Protocol):
+    """A recorder that is told which step it records.
+
+    Attributes
+    ----------
+    step : int
+    """
+
+    step: int
+
+
+def record_steps(
+    recorder: StepRecorder, steps: Sequence[tuple[int, Step]], entries: Mapping[int, Entry]
+) -> dict[int, Entry]:
+    """Tell a recorder of steps.
+
+    Parameters
+    ----------
+    recorder : StepRecorder
+    steps : sequence of (int, Step)
+        With their numbers.
+    entries : mapping of int to Entry
+        The values that are known before.
+
+    Returns
+    -------
+    dict of int to Entry
+        All values.
+
+    Raises
+    ------
+    StepError
+        If a device form refuses its operands.
+    """
+    known = dict(entries)
+    for number, step in steps:
+        recorder.step = number
+        given = [known[i] for i in step.inputs]
+        try:
+            results = _results(recorder, step, given)
+        except Exception as error:
+            raise StepError(number, [_seen(entry) for entry in given], error) from error
+        known.update(zip(step.outputs, results, strict=True))
+    return known
+
+
+def _results(recorder: StepRecorder, step: Step, given: Sequence[Entry]) -> Sequence[Entry]:
+    task = step.task
+    if isinstance(task, Upload):
+        return [_on_device(recorder, given[0])]
+    if isinstance(task, Download):
+        entry = given[0]
+        return [OnHost(entry) if isinstance(entry, DeviceOperand) else entry]
+    form = form_of(task)
+    stays = set(form.host_inputs(task, len(given)))
+    operands = [_on_host(entry) if i in stays else _on_device(recorder, entry) for i, entry in enumerate(given)]
+    results: Sequence[Entry] = form.run(task, recorder, operands)
+    return results
+
+
+def _on_device(recorder: StepRecorder, entry: Entry) -> DeviceOperand:
+    """Return a value on the device; one on the host depends on nothing but the key of the recording."""
+    if isinstance(entry, OnHost):
+        return entry.operand
+    return entry if isinstance(entry, DeviceOperand) else recorder.constant(np.asarray(entry))
+
+
+def _on_host(entry: Entry) -> NDArray[Any]:
+    value = entry.value if isinstance(entry, OnHost) else entry
+    if value is None or isinstance(value, DeviceOperand):
+        raise TypeError("a length or a position that the host has to know is computed on the device")
+    return np.asarray(value)
+
+
+def _seen(entry: Entry) -> Any:
+    """Return what messages tell of a value."""
+    if isinstance(entry, OnHost):
+        return entry.operand if entry.value is None else entry.value
+    return entry
