@@ -30,5 +30,6 @@ __all__ = [
     "register_device_form",
 ]
 from . import elementwise as _elementwise
-from .indexing import _region as _indexing
 from .shapes import _views as _views
+from .indexing import _read as _read, _write as _write
+from .shapes import _joins as _joins
