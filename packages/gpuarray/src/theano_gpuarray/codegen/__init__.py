@@ -29,4 +29,4 @@ __all__ = [
     "device_form",
     "register_device_form",
 ]
-from . import elementwise as _elementwise
+from . import elementwise as _elementwise, reduction as _reduction
