@@ -169,7 +169,7 @@ class Recorder(Protocol):
         """The device."""
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
-        """Return a new C-contiguous array, its elements undefined."""
+        """Return a new C-contiguous array, its elements undefined; its offset may be other than 0."""
 
     def constant(self, value: NDArray[Any]) -> DeviceOperand:
         """Return an array with these elements, the same in every replay; it is transferred once."""
@@ -215,6 +215,23 @@ class Recorder(Protocol):
         position, the value and the length.
         """
 
+    def read(self, operand: DeviceOperand) -> NDArray[Any]:
+        """Carry out all launches so far, and return the values of a contiguous array.
+
+        What follows may depend on them, so that a list of launches cannot be replayed over it: forms say so with
+        `needs_values`.
+        """
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Tell whether a form may put its result into the memory of its first input.
+
+        That is so where nobody reads the input any more, or where the op says that it overwrites it.
+        """
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are wanted that do not depend on which work-item comes first."""
+
     def failure(self, explain: Callable[[int, int, int], Exception]) -> int:
         """Return the number of a failure; `explain` makes the exception from the other three numbers of the status.
 
@@ -238,11 +255,15 @@ class DeviceForm:
         ``(kernel) -> bool``: whether there is a device form of this very kernel; asked when nodes are lifted.
     host_inputs : callable
         ``(kernel, number of inputs) -> positions of the inputs`` that stay on the host (lengths, positions of slices).
+    needs_values : callable
+        ``(kernel) -> bool``: whether the host reads values of arrays on the way, as for the number of true elements of
+        a mask.
     """
 
     run: Run
     supports: Callable[[Any], bool]
     host_inputs: Callable[[Any, int], Sequence[int]]
+    needs_values: Callable[[Any], bool]
 
 
 #: Device forms by class of kernel.
@@ -251,6 +272,10 @@ device_form: RuleTable[DeviceForm] = RuleTable("device_form")
 
 def _always(kernel: Kernel) -> bool:
     return True
+
+
+def _never(kernel: Kernel) -> bool:
+    return False
 
 
 def _none(kernel: Kernel, count: int) -> Sequence[int]:
@@ -262,11 +287,12 @@ def register_device_form(
     *,
     supports: Callable[[Any], bool] = _always,
     host_inputs: Callable[[Any, int], Sequence[int]] = _none,
+    needs_values: Callable[[Any], bool] = _never,
 ) -> Callable[[Run], Run]:
     """Register a function as the device form of a class of kernels; see :class:`DeviceForm`."""
 
     def register(run: Run) -> Run:
-        device_form.register(kernel_class)(DeviceForm(run, supports, host_inputs))
+        device_form.register(kernel_class)(DeviceForm(run, supports, host_inputs, needs_values))
         return run
 
     return register
