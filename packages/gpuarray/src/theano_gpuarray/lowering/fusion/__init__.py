@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ._groups import Numbered
+from ._many import ManyFusion as ManyFusion, fuse_many as fuse_many
 from ._rows import RowFusion as RowFusion, fuse_rows as fuse_rows
 
-__all__ = ["RowFusion", "fuse", "fuse_rows"]
+__all__ = ["ManyFusion", "RowFusion", "fuse", "fuse_many", "fuse_rows"]
 
 
 def fuse(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
@@ -20,4 +21,4 @@ def fuse(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
     outputs : collection of int
         Values that are read when all steps have run.
     """
-    return fuse_rows(steps, outputs)
+    return fuse_many(fuse_rows(steps, outputs), outputs)
