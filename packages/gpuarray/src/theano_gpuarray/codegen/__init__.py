@@ -33,3 +33,4 @@ from . import elementwise as _elementwise
 from .shapes import _views as _views
 from .indexing import _read as _read, _write as _write
 from .shapes import _joins as _joins
+from .products import _matrix_product as _matrix_product

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ._epilogues import EpilogueFusion as EpilogueFusion, fuse_epilogues as fuse_epilogues
 from ._groups import Numbered
 from ._many import ManyFusion as ManyFusion, fuse_many as fuse_many
 from ._rows import RowFusion as RowFusion, fuse_rows as fuse_rows
 
-__all__ = ["ManyFusion", "RowFusion", "fuse", "fuse_many", "fuse_rows"]
+__all__ = ["EpilogueFusion", "ManyFusion", "RowFusion", "fuse", "fuse_epilogues", "fuse_many", "fuse_rows"]
 
 
 def fuse(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
@@ -21,4 +22,6 @@ def fuse(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
     outputs : collection of int
         Values that are read when all steps have run.
     """
-    return fuse_many(fuse_rows(steps, outputs), outputs)
+    for rule in (fuse_rows, fuse_epilogues, fuse_many):
+        steps = rule(steps, outputs)
+    return list(steps)
