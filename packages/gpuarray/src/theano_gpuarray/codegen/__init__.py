@@ -15,6 +15,12 @@ from ._form import (
     register_device_form as register_device_form,
 )
 
+# Device forms register themselves.
+from .elementwise import _elementwise as _elementwise
+from .indexing import _read as _read, _write as _write
+from .reduction import _reduction as _reduction
+from .shapes import _joins as _joins, _views as _views
+
 __all__ = [
     "Argument",
     "DeviceForm",
@@ -29,7 +35,6 @@ __all__ = [
     "device_form",
     "register_device_form",
 ]
-from . import elementwise as _elementwise
 from .shapes import _views as _views
 from .indexing import _read as _read, _write as _write
 from .shapes import _joins as _joins

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel
+from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarOp
 
 from ...codegen import DeviceOperand, device_form
 from ...codegen.products._matrix_product import ProductEpilogueKernel
@@ -53,13 +54,22 @@ def _joined(product: Step, after: Step) -> ProductEpilogueKernel | None:
     if len(positions) != 1 or len(task.output_dtypes) != 1 or any(task.broadcast[positions[0]]):
         return None
     at = positions[0]
-    if at != 0:
-        return None
-    kernel = ProductEpilogueKernel(
-        first, len(product.inputs), task.scalar_op, task.input_dtypes, task.broadcast[1:], task.output_dtypes[0]
-    )
+    dtypes = (task.input_dtypes[at], *task.input_dtypes[:at], *task.input_dtypes[at + 1 :])
+    patterns = (*task.broadcast[:at], *task.broadcast[at + 1 :])
+    op = _with_first(task.scalar_op, task.input_dtypes, at)
+    kernel = ProductEpilogueKernel(first, len(product.inputs), op, dtypes, patterns, task.output_dtypes[0])
     form = device_form.get(kernel)
     return kernel if form is not None and form.supports(kernel) else None
+
+
+def _with_first(op: ScalarOp, dtypes: Sequence[str], at: int) -> ScalarOp:
+    """Return a scalar op of which one argument comes before the others."""
+    if at == 0:
+        return op
+    order = [at, *(k for k in range(len(dtypes)) if k != at)]
+    builder = ProgramBuilder([dtypes[k] for k in order])
+    numbers = builder.step(op, [order.index(k) for k in range(len(dtypes))], dtypes)
+    return Composite.from_program(builder.finish(numbers))
 
 
 class EpilogueFusion(Fusion):
