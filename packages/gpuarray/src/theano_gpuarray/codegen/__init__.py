@@ -18,6 +18,7 @@ from ._form import (
 # Device forms register themselves.
 from .elementwise import _elementwise as _elementwise
 from .indexing import _read as _read, _write as _write
+from .products import _matrix_product as _matrix_product
 from .reduction import _reduction as _reduction
 from .shapes import _joins as _joins, _views as _views
 
@@ -35,7 +36,3 @@ __all__ = [
     "device_form",
     "register_device_form",
 ]
-from .shapes import _views as _views
-from .indexing import _read as _read, _write as _write
-from .shapes import _joins as _joins
-from .products import _matrix_product as _matrix_product
