@@ -12,7 +12,9 @@ from ._rows import RowFusion as RowFusion, fuse_rows as fuse_rows
 __all__ = ["EpilogueFusion", "ManyFusion", "RowFusion", "fuse", "fuse_epilogues", "fuse_many", "fuse_rows"]
 
 
-def fuse(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
+def fuse(
+    steps: Sequence[Numbered], outputs: Collection[int], counting: Collection[int] = frozenset()
+) -> list[Numbered]:
     """Put steps together that one launch can do.
 
     Parameters
@@ -21,7 +23,8 @@ def fuse(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
         With their numbers.
     outputs : collection of int
         Values that are read when all steps have run.
+    counting : collection of int
+        Values that are vectors of the numbers 0, 1, 2, ...
     """
-    for rule in (fuse_rows, fuse_epilogues, fuse_many):
-        steps = rule(steps, outputs)
-    return list(steps)
+    steps = fuse_rows(steps, outputs, counting)
+    return fuse_many(fuse_epilogues(steps, outputs), outputs)
