@@ -169,7 +169,7 @@ class Recorder(Protocol):
         """The device."""
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
-        """Return a new C-contiguous array, its elements undefined."""
+        """Return a new C-contiguous array, its elements undefined; its offset may be other than 0."""
 
     def constant(self, value: NDArray[Any]) -> DeviceOperand:
         """Return an array with these elements, the same in every replay; it is transferred once."""

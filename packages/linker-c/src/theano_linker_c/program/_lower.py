@@ -17,6 +17,7 @@ from .._overwriting._release import deaths_by_counting, deaths_in_order
 from .._perform import OwnThunk
 from ..kernels import CompilerOptions, IndexWriteKernel
 from ..targets import C, Target
+from ._clusters import contract
 from ._loop import forms_of_loops
 
 #: Called with each program that :func:`lower` has made: for tests.
@@ -37,6 +38,7 @@ def lower(
     options: CompilerOptions | None = None,
     overwriting: Collection[Overwriting] = ALL_KINDS,
     preferred: Callable[[FunctionGraph], Iterable[Apply]] | None = None,
+    clusters: bool = False,
 ) -> Program:
     """Number the variables of a graph, order its nodes, and find and build their native forms.
 
@@ -65,6 +67,8 @@ def lower(
         Which operations may use the memory of operands that die.
     preferred : callable, optional
         Gives the nodes in the order in which they should run as far as they can.
+    clusters : bool
+        Whether nodes that rules claim become one instruction; see :class:`ClusterRule`.
 
     Returns
     -------
@@ -72,12 +76,16 @@ def lower(
     """
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
     order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
+    inside: Mapping[Apply, Apply] = {}
+    if clusters:
+        contracted = contract(fgraph, order, lazy=lazy)
+        order, inside = contracted.order, contracted.clusters
     registers = _number(fgraph, order)
     thunks, branches = _thunks_and_branches(order, target)
     asking = _asking(thunks, branches) if lazy else None
     if asking:
         readers, release = deaths_by_counting(fgraph, order, registers)
-        schedule = make_schedule(fgraph, order, readers, asking)
+        schedule = make_schedule(fgraph, order, readers, asking, inside)
     else:
         schedule, release = None, deaths_in_order(fgraph, order, registers)
     given, results = [registers[fgraph.inputs[i]] for i in positions], [registers[v] for v in fgraph.outputs]
@@ -107,7 +115,7 @@ def lower(
         outputs=tuple(results[:n_outputs]),
         updates=tuple((results[i], cell) for i, cell in updates),
         schedule=schedule,
-        shown=_shown_positions(fgraph, order) if preferred is None else (),
+        shown=_shown_positions(fgraph, order) if preferred is None and not inside else (),
         loops=loops,
     )
     program = decide(program, overwriting) if target.overwrites else program

@@ -25,7 +25,9 @@ def program_for(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram | OneOp:
     return OneOp(op, tuple(dtypes)) if alone else program_of(op, dtypes)
 
 
-def decode(layout: Layout, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
+def decode(
+    layout: Layout, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, Sequence[str]]]
+) -> Iterator[str]:
     """Give statements that move offsets to the position of a flat index in C order.
 
     Parameters

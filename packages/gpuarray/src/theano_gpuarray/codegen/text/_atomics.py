@@ -25,9 +25,7 @@ _TYPES: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 #: Bytes of elements that are parts of a word.
-_PARTS: Mapping[str, int] = MappingProxyType(
-    {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2}
-)
+_PARTS: Mapping[str, int] = MappingProxyType({"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2})
 #: What is stored, of the element ``x`` and the value ``v``.
 _KINDS: Mapping[str, str] = MappingProxyType(
     {
