@@ -43,8 +43,8 @@ class TiledProduct:
     declare : callable
         ``(writer) -> None``: adds the parameters of the factors.
     first, second : sequence of str
-        Statements that set ``value`` to the element (``row``, ``inner``) of the first factor, or (``inner``, ``column``)
-        of the second, of matrix ``batch``.
+        Statements that set ``value`` to the element (``row``, ``inner``) of the first factor, or (``inner``,
+        ``column``) of the second, of matrix ``batch``.
     declare_result : callable
         ``(writer) -> None``: adds the parameters of the result.
     store : sequence of str
@@ -204,14 +204,16 @@ def _write_for_groups(writer: KernelWriter, product: TiledProduct, tile: _Tile, 
         "local_barrier();",
         f"for (int l = 0; l < {_DEPTH}; l++) {{",
         f"{kind} u[{each}], v[{each}];",
-        f"for (int y = 0; y < {each}; y++) {{ u[y] = a[l][own_row + y * {side}]; v[y] = b[l][own_column + y * {side}]; }}",
+        f"for (int y = 0; y < {each}; y++) u[y] = a[l][own_row + y * {side}];",
+        f"for (int x = 0; x < {each}; x++) v[x] = b[l][own_column + x * {side}];",
         f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++)",
         "own[y][x] = THEANO_ADD_PRODUCT(u[y], v[x], own[y][x]);",
         "}",
         "local_barrier();",
         "}",
         f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++) {{",
-        f"const int64_t row = first_row + own_row + y * {side}, column = first_column + own_column + x * {side};",
+        f"const int64_t row = first_row + own_row + y * {side};",
+        f"const int64_t column = first_column + own_column + x * {side};",
         "if (row < rows && column < columns) {",
         f"const {kind} sum = own[y][x];",
         *store,

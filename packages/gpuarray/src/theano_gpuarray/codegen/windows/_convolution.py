@@ -72,7 +72,6 @@ def _launch(
     }[kernel.task]()
     *factors, result = arrays.items()
 
-
     def declare_lengths(writer: KernelWriter) -> None:
         writer.numbers("image_n", geometry.images[2:])
         writer.numbers("filter_n", geometry.filters[2:])
@@ -153,9 +152,7 @@ class _Text:
     def from_window(self, image: str, channel: str) -> list[str]:
         """Read what a window at ``o`` sees at ``t``, which is 0 around the images."""
         strides, dilations = self.kernel.strides, self.kernel.dilations
-        lines = [
-            f"const int64_t p{d} = o{d} * {strides[d]} - before{d} + t{d} * {dilations[d]};" for d in self.axes
-        ]
+        lines = [f"const int64_t p{d} = o{d} * {strides[d]} - before{d} + t{d} * {dilations[d]};" for d in self.axes]
         inside = " && ".join(f"p{d} >= 0 && p{d} < image_n{d}" for d in self.axes)
         return [*lines, self.set_value("image", image, channel, [f"p{d}" for d in self.axes], inside)]
 

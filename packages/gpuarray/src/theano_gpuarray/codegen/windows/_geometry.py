@@ -69,9 +69,7 @@ def geometry_of(
         raise _refused(kernel, what, images, filters, result)
     output = tuple(
         (n + sum(border) - (k - 1) * d - 1) // s + 1
-        for n, k, border, s, d in zip(
-            images[2:], filters[2:], borders, kernel.strides, kernel.dilations, strict=True
-        )
+        for n, k, border, s, d in zip(images[2:], filters[2:], borders, kernel.strides, kernel.dilations, strict=True)
     )
     if min(output) < 1 or min(filters[2:]) < 1:
         raise _refused(kernel, "the filters do not fit into the images", images, filters, result)

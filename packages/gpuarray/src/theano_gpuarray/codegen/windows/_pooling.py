@@ -131,12 +131,14 @@ def _launch(
     writer.decode(lengths, sums)
     text = _Text(kernel)
     writer.add(f"{text.kind} result = 0;")
-    writer.add(*{
-        "pool": text.pool,
-        "average_pool_grad": text.average_pool_grad,
-        "max_pool_grad": text.max_pool_grad,
-        "max_pool_grad_grad": text.max_pool_grad_grad,
-    }[kernel.task]())
+    writer.add(
+        *{
+            "pool": text.pool,
+            "average_pool_grad": text.average_pool_grad,
+            "max_pool_grad": text.max_pool_grad,
+            "max_pool_grad_grad": text.max_pool_grad_grad,
+        }[kernel.task]()
+    )
     place = text.place("out", "w" if of_windows else "p")
     writer.add(f"{place} = {stored(CValue('result', text.wide), kernel.dtype)};")
     writer.end()
@@ -188,12 +190,13 @@ class _Text:
         """Return statements that count the elements of the window at ``w``, with its padding or without."""
         lines = [f"{self.kind} divisor = 1;"]
         for d in self.axes:
-            begin = f"w{d} * step{d} - pad{d}"
+            begin, last = f"w{d} * step{d} - pad{d}", f"length{d}"
             if self.kernel.mode == "average_inc_pad":
-                size = f"(({begin} + window{d} < length{d} + pad{d} ? {begin} + window{d} : length{d} + pad{d}) - ({begin}))"
-            else:
-                end = f"({begin} + window{d} < length{d} ? {begin} + window{d} : length{d})"
-                size = f"({end} - ({begin} < 0 ? 0 : {begin}))"
+                last = f"(length{d} + pad{d})"
+            end = f"({begin} + window{d} < {last} ? {begin} + window{d} : {last})"
+            if self.kernel.mode == "average_exc_pad":
+                begin = f"{begin} < 0 ? 0 : {begin}"
+            size = f"({end} - ({begin}))"
             lines.append(f"divisor *= ({self.kind}){size};")
         return lines
 
