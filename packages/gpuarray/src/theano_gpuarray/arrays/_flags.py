@@ -10,8 +10,14 @@ __all__ = ["ArrayFlags"]
 
 #: Letters by which NumPy knows flags, too.
 _SHORT = {
-    "C": "C_CONTIGUOUS", "F": "F_CONTIGUOUS", "A": "ALIGNED", "W": "WRITEABLE", "O": "OWNDATA",
-    "CA": "CARRAY", "FA": "FARRAY", "B": "BEHAVED",
+    "C": "C_CONTIGUOUS",
+    "F": "F_CONTIGUOUS",
+    "A": "ALIGNED",
+    "W": "WRITEABLE",
+    "O": "OWNDATA",
+    "CA": "CARRAY",
+    "FA": "FARRAY",
+    "B": "BEHAVED",
 }
 
 

@@ -198,4 +198,3 @@ def element(dtype: str, name: str, offset: str) -> str:
 def is_device_dtype(dtype: str) -> bool:
     """Tell whether kernels here take elements of a dtype: all but complex ones."""
     return np.dtype(dtype).kind in "biuf"
-

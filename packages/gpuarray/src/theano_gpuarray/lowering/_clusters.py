@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from theano_graph import Apply, Constant, Variable
 from theano_linker_c.program import ClusterRule, NodeError, cluster_rule
 
+from ..arrays import GpuArray
 from ..contexts import get_context
-from ..region import Download, Region, Step, StepError, Upload
+from ..region import Download, Region, Step, StepError, Upload, form_of
 from ..types import DeviceOp, GpuArrayType, GpuFromHost, HostFromGpu, as_device_value, device_kernel
+from .fusion import fuse
 
 __all__ = ["DEVICE_CLUSTERS", "RegionRunner"]
+
+#: Bytes of the largest constants that are looked at.
+_SMALL = 1 << 20
 
 
 class RegionRunner:
@@ -40,11 +47,10 @@ class RegionRunner:
         ]
         #: Which of the values that a call gives are no constants.
         self._given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
-        constants = {numbers[v]: v.data for v in inputs if isinstance(v, Constant)}
+        constants = {numbers[v]: _constant(v) for v in inputs if isinstance(v, Constant)}
         self._on_device = [isinstance(v.type, GpuArrayType) for v in outputs]
-        self.region = Region(
-            self._context, steps, [numbers[inputs[i]] for i in self._given], [numbers[v] for v in outputs], constants
-        )
+        given, wanted = [numbers[inputs[i]] for i in self._given], [numbers[v] for v in outputs]
+        self.region = Region(self._context, steps, given, wanted, constants, fuse)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs.
@@ -62,6 +68,12 @@ class RegionRunner:
         return [as_device_value(result, self._context) if there else result for result, there in pairs]
 
 
+def _constant(variable: Constant) -> Any:
+    """Return the value of a constant: on the host, where fusion can look at it, unless it is large."""
+    value = variable.data
+    return np.asarray(value) if isinstance(value, GpuArray) and value.nbytes <= _SMALL else value
+
+
 def _task(node: Apply) -> Any:
     if isinstance(node.op, GpuFromHost):
         return Upload()
@@ -76,8 +88,11 @@ def _context(node: Apply) -> Any:
 def _claims(node: Apply) -> Hashable | None:
     """Return the context of a node that can be a step of a region.
 
-    What is moved to the host for a length or a position that a step needs is moved by itself, before.
+    What is moved to the host for a length or a position that a step needs is moved by itself, before; and a kernel
+    whose launches depend on values runs by itself.
     """
+    if isinstance(node.op, DeviceOp) and form_of(kernel := device_kernel(node)).needs_values(kernel):
+        return None
     if isinstance(node.op, HostFromGpu) and any(_wants_on_host(client) for client, _ in node.outputs[0].clients):
         return None
     return id(_context(node))

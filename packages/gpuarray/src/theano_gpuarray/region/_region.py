@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -72,6 +72,8 @@ class Region:
         The values that calls give and get.
     constants : mapping of int to object
         Values that are the same in each call: arrays on the host or on the device.
+    fuse : callable, optional
+        ``(steps with their numbers, outputs) -> steps``: puts steps together that one launch can do.
 
     Examples
     --------
@@ -90,13 +92,16 @@ class Region:
         inputs: Sequence[int],
         outputs: Sequence[int],
         constants: Mapping[int, Value] | None = None,
+        fuse: Callable[[Sequence[tuple[int, Step]], Collection[int]], Sequence[tuple[int, Step]]] | None = None,
     ) -> None:
         self._context = context
         self._inputs = tuple(inputs)
         self._outputs = tuple(outputs)
         self._constants = Constants(context)
         self._fixed = dict(constants or {})
-        self._views, self._steps = _split(list(enumerate(steps)), {*inputs, *self._fixed})
+        numbered = list(enumerate(steps))
+        whole = numbered if fuse is None else fuse(numbered, set(outputs))
+        self._views, self._steps = _split(whole, {*inputs, *self._fixed})
         wanted = frozenset[int]().union(*(step.host_inputs for _, step in self._steps))
         #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
         self._keyed = wanted.intersection(self._inputs)
@@ -127,7 +132,7 @@ class Region:
         status = None if recording.status_slot is None else where.get(recording.status_slot)
         if status is not None:
             _check(recording, status)
-        return [_result(self._context, entry, where) for entry in replay.results]
+        return [self._result(entry, recording, where) for entry in replay.results]
 
     def _call(self, values: Sequence[Value]) -> _Call:
         entries: dict[int, Entry] = {}
@@ -196,6 +201,13 @@ class Region:
             return buffer
         return upload(self._context, given).buffer
 
+    def _result(self, entry: Entry, recording: Recording, where: Mapping[int, _device.Buffer]) -> Value:
+        if not isinstance(entry, (OnHost, DeviceOperand)):
+            return np.array(entry)
+        operand = entry.operand if isinstance(entry, OnHost) else entry
+        found = array_of(self._context, operand, where[recording.memory_of(operand.slot)])
+        return np.asarray(found) if isinstance(entry, OnHost) else found
+
 
 def _split(
     steps: Sequence[tuple[int, Step]], given: Collection[int]
@@ -222,11 +234,3 @@ def _check(recording: Recording, status: _device.Buffer) -> None:
         number, *told = found.tolist()
         step, explain = recording.failures[number - 1]
         raise StepError(step, [], explain(*told))
-
-
-def _result(context: GpuContext, entry: Entry, where: Mapping[int, _device.Buffer]) -> Value:
-    if isinstance(entry, OnHost):
-        return np.asarray(array_of(context, entry.operand, where[entry.operand.slot]))
-    if isinstance(entry, DeviceOperand):
-        return array_of(context, entry, where[entry.slot])
-    return np.array(entry)

@@ -8,7 +8,7 @@ from typing import Any
 from theano_graph import Variable, compose, describe
 
 from ..contexts import list_contexts
-from ._array_type import GpuArrayType
+from ._array_type import GpuArrayType, context_of
 from ._transfers import HostFromGpu
 
 __all__ = ["infer_context_name"]
@@ -34,7 +34,7 @@ def infer_context_name(*vars: Any) -> Hashable:
         if isinstance(v.type, GpuArrayType):
             return v.type.context_name
         if v.owner is not None and isinstance(v.owner.op, HostFromGpu):
-            return v.owner.inputs[0].type.context_name
+            return context_of(v.owner.inputs[0])
         if v.has_tag() and hasattr(v.tag, "context_name"):
             name: Hashable = v.tag.context_name
             return name

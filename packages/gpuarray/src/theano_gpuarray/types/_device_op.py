@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -49,7 +49,7 @@ class DeviceOp(Op):
     :meth:`context_for`.
     """
 
-    __props__: tuple[str, ...] = ("host_op",)
+    __props__: ClassVar[tuple[str, ...] | None] = ("host_op",)
 
     def __init__(self, host_op: Op) -> None:
         self.host_op = host_op
@@ -224,7 +224,7 @@ def _stand_in(x: Any) -> Any:
     return host_type(x.type.dtype, x.type.shape).make_variable() if _is_on_device(x) else x
 
 
-def _on_device(v: Variable, name: Hashable) -> Any:
+def _on_device(v: Any, name: Hashable) -> Any:
     if _is_on_device(v) or is_host_array(v):
         kind = GpuArrayType(v.type.dtype, v.type.shape, name)
         return kind.convert_variable(v) if _is_on_device(v) else GpuFromHost(name)(v)

@@ -46,7 +46,9 @@ def host_type(dtype: str, shape: StaticShape) -> Any:
     """
     if _registered.maker is None:
         raise RuntimeError(
-            compose("there is no type of arrays on the host yet", mend="import theano_tensor.device, or theano.gpuarray")
+            compose(
+                "there is no type of arrays on the host yet", mend="import theano_tensor.device, or theano.gpuarray"
+            )
         )
     return _registered.maker(dtype, tuple(shape))
 

@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c import as_host, refuse_function_cache_when
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
 
 from ..arrays import GpuArray, asarray
-from ..contexts import get_context
+from ..contexts import get_context, list_contexts
 from ._array_type import GpuArrayType, set_conversions
 from ._host import host_spec, host_type
 
@@ -110,7 +111,8 @@ class GpuToGpu(TransferOp):
     def move(self, value: Any) -> GpuArray:
         """Return the array in the context."""
         context = get_context(self.context_name)
-        return value if value.context is context else value.transfer(context)
+        moved: GpuArray = value if value.context is context else value.transfer(context)
+        return moved
 
     def __str__(self) -> str:
         return f"GpuToGpu<{self.context_name}>"
@@ -152,6 +154,15 @@ def _to_host(x: Variable) -> Any:
 set_conversions(
     from_host=lambda x, name: GpuFromHost(name)(x), to_host=_to_host, between=lambda x, name: GpuToGpu(name)(x)
 )
+
+
+@as_host.register(GpuArray)
+def _elements(value: GpuArray) -> Any:
+    return np.asarray(value)
+
+
+# Which contexts there are, and on what devices, no key of the cache has.
+refuse_function_cache_when(lambda: bool(list_contexts()))
 
 
 @pullback.register(GpuFromHost, HostFromGpu)

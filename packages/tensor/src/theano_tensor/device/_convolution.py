@@ -217,28 +217,28 @@ def _padding(op: _Correlation, axis: int) -> int:
 
 
 @stands_for(AbstractConv2d_gradWeights)
-class GpuCorrMM_gradWeights(_WeightGradient, BaseGpuCorrMM):  # noqa: N801  # the documented name
+class GpuCorrMM_gradWeights(_WeightGradient, BaseGpuCorrMM):  # the documented name
     """Gradient of :class:`GpuCorrMM` by the filters."""
 
     host_class = AbstractConv2d_gradWeights
 
 
 @stands_for(AbstractConv2d_gradInputs)
-class GpuCorrMM_gradInputs(_InputGradient, BaseGpuCorrMM):  # noqa: N801  # the documented name
+class GpuCorrMM_gradInputs(_InputGradient, BaseGpuCorrMM):  # the documented name
     """Gradient of :class:`GpuCorrMM` by the images."""
 
     host_class = AbstractConv2d_gradInputs
 
 
 @stands_for(AbstractConv3d_gradWeights)
-class GpuCorr3dMM_gradWeights(_WeightGradient, BaseGpuCorr3dMM):  # noqa: N801  # the documented name
+class GpuCorr3dMM_gradWeights(_WeightGradient, BaseGpuCorr3dMM):  # the documented name
     """Gradient of :class:`GpuCorr3dMM` by the filters."""
 
     host_class = AbstractConv3d_gradWeights
 
 
 @stands_for(AbstractConv3d_gradInputs)
-class GpuCorr3dMM_gradInputs(_InputGradient, BaseGpuCorr3dMM):  # noqa: N801  # the documented name
+class GpuCorr3dMM_gradInputs(_InputGradient, BaseGpuCorr3dMM):  # the documented name
     """Gradient of :class:`GpuCorr3dMM` by the volumes."""
 
     host_class = AbstractConv3d_gradInputs

@@ -77,7 +77,7 @@ class GpuElemwise(NamedDeviceOp):
         return f"GpuElemwise{{{self.scalar_op},no_inplace}}"
 
 
-def max_inputs_to_GpuElemwise(node_or_outputs: Any) -> int:  # noqa: N802  # the documented name
+def max_inputs_to_GpuElemwise(node_or_outputs: Any) -> int:  # the documented name
     """Return how many inputs an elementwise kernel can take, so that its arguments fit in those of one launch.
 
     Parameters
@@ -86,7 +86,7 @@ def max_inputs_to_GpuElemwise(node_or_outputs: Any) -> int:  # noqa: N802  # the
         The node, or its outputs.
     """
     outputs = node_or_outputs.outputs if isinstance(node_or_outputs, Apply) else node_or_outputs
-    ndim = outputs[0].type.ndim
+    ndim: int = outputs[0].type.ndim
     # Each operand is a pointer, an offset and a stride for each dimension; the lengths are there once.
     operand = _POINTER_BYTES * (2 + ndim)
     return (_ARGUMENT_BYTES - _POINTER_BYTES * (1 + ndim)) // operand - len(outputs)

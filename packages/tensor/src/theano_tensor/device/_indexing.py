@@ -177,7 +177,7 @@ class GpuAdvancedIncSubtensor1(_AdvancedChange):
     _host_class = AdvancedIncSubtensor1
 
 
-class GpuAdvancedIncSubtensor1_dev20(GpuAdvancedIncSubtensor1):  # noqa: N801  # the documented name
+class GpuAdvancedIncSubtensor1_dev20(GpuAdvancedIncSubtensor1):  # the documented name
     """The same by atomic operations; see :class:`GpuAdvancedIncSubtensor1`."""
 
     def make_node(self, x: Any, y: Any, ilist: Any) -> Apply[Self]:

@@ -13,6 +13,7 @@ from theano_gpuarray.types import (
     GpuFromHost,
     GpuToGpu,
     TransferOp,
+    context_of,
     has_device_form,
     host_from_gpu,
     host_inputs_of,
@@ -54,13 +55,16 @@ class Placement:
     ----------
     chosen : dict
         Node -> the choice, in an order in which nodes can be computed.
+    is_empty : bool
+        Whether the graph has nothing to do with devices.
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         self.fgraph = fgraph
         self.chosen: dict[Apply, Choice] = {}
         self._places: dict[Variable, Hashable] = dict(_sources(fgraph))
-        if not self._places:
+        self.is_empty = not self._places
+        if self.is_empty:
             return
         self.order = fgraph.toposort()
         for node in self.order:
@@ -114,7 +118,11 @@ class Placement:
         """Take back a choice for integers that nobody wants on a device and that come from the host."""
         if any(not v.type.dtype.startswith(("int", "uint", "bool")) for v in node.outputs):
             return
-        if any(isinstance(user, str) or isinstance(user.op, GpuFromHost) for v in node.outputs for user, _ in self.fgraph.clients(v)):
+        if any(
+            isinstance(user, str) or isinstance(user.op, GpuFromHost)
+            for v in node.outputs
+            for user, _ in self.fgraph.clients(v)
+        ):
             return
         if any(name is not _HOST for v in node.outputs for name in self._goes_to(v)):
             return
@@ -235,7 +243,7 @@ class Lifting:
             return v
         else:
             known = self._found.get(v)
-        if known is not None and known.type.context_name == name:
+        if known is not None and context_of(known) == name:
             return known
         key = (v, name)
         if key not in self._moved:
@@ -286,12 +294,13 @@ def _differ(old: Variable, new: Variable) -> bool:
     return a is None or b is None or a.op != b.op or a.inputs != b.inputs
 
 
-def _transferred(v: Variable, known: Variable | None, name: Hashable) -> Variable:
+def _transferred(v: Any, known: Variable | None, name: Hashable) -> Variable:
     moved: Variable
     if known is not None:
         moved = GpuToGpu(name)(known)
     elif isinstance(v, Constant):
-        moved = GpuArrayType(v.type.dtype, v.type.shape, name).make_constant(v.data)
+        kind: Any = v.type
+        moved = GpuArrayType(kind.dtype, kind.shape, name).make_constant(v.data)
     else:
         moved = GpuFromHost(name)(v)
     return moved

@@ -8,12 +8,12 @@ from typing import Any, Self, TypeVar
 from theano_gpuarray.types import DeviceOp
 from theano_graph import Apply, Op, RuleTable, Variable
 
-#: What makes the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other ops
-#: get a plain `DeviceOp`.
+#: What makes the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other
+#: ops get a plain `DeviceOp`.
 device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_op")
 
-#: How nodes of other ops are lifted: ``(op, context_name, inputs, outputs)`` gives an op for the device, or its outputs,
-#: or None where this node stays on the host. Inputs are variables of the host.
+#: How nodes of other ops are lifted: ``(op, context_name, inputs, outputs)`` gives an op for the device, or its
+#: outputs, or None where this node stays on the host. Inputs are variables of the host.
 Lifter = Callable[[Any, Hashable, Sequence[Variable], Sequence[Variable]], Any]
 lifters: RuleTable[Lifter] = RuleTable("device_lifter")
 

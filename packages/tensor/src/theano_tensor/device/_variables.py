@@ -1,4 +1,4 @@
-"""Variables whose values are on a device: all operators of tensors, which move them to the host where that is needed."""
+"""Variables whose values are on a device; they have all operators of tensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DeviceTensor(TensorOperators, Variable):
     """
 
     __slots__ = ()
-    type: GpuArrayType
+    type: GpuArrayType  # type: ignore[assignment]  # what is asked of a TensorType, this one knows as well
 
     def __str__(self) -> str:
         if self.name is not None:
@@ -43,12 +43,12 @@ class DeviceTensor(TensorOperators, Variable):
             return f"{self.owner.op}.{self.index}"
         return f"<{self.type!r}>"
 
-    def _as_TensorVariable(self) -> Tensor:  # noqa: N802  # the name by which programs ask
+    def _as_TensorVariable(self) -> Tensor:  # the name by which programs ask
         """Return the variable on the host."""
         moved: Tensor = host_from_gpu(self)
         return moved
 
-    def _as_GpuArrayVariable(self, context_name: Hashable) -> Variable:  # noqa: N802  # as above
+    def _as_GpuArrayVariable(self, context_name: Hashable) -> Variable:  # as above
         """Return the variable in a context."""
         moved: Variable = GpuArrayType(self.type.dtype, self.type.shape, context_name).convert_variable(self)
         return moved
@@ -113,7 +113,7 @@ class GpuArraySharedVariable(DeviceTensor, SharedVariable):
         allow_downcast: bool | None = None,
         container: Any = None,
     ) -> None:
-        super().__init__(name, type, value, strict, allow_downcast, container)  # type: ignore[arg-type]  # both orders
+        super().__init__(name, type, value, strict, allow_downcast, container)
         #: Whether the value that came first was on a device: values are then given as such.
         self._gives_device_arrays = isinstance(value, GpuArray)
 
@@ -201,7 +201,7 @@ def gpu_supported(data: Any) -> bool:
 
 
 def move_to_gpu(data: Any) -> bool:
-    """Tell whether something with `dtype` and `ndim` is moved to devices by default: not numbers, nor what is complex."""
+    """Tell whether something with `dtype` and `ndim` is moved to devices by default: no numbers, nothing complex."""
     return bool(gpu_supported(data) and data.ndim > 0)
 
 
@@ -228,8 +228,8 @@ def gpuarray_shared_constructor(
     broadcastable : sequence of bool, optional
         No dimension broadcasts by default, as later values may have other lengths.
     target : str or None, optional
-        The name of a context. Where it is not given, arrays go to the default device if shared variables are kept there,
-        and stay where they are otherwise.
+        The name of a context. Where it is not given, arrays go to the default device if shared variables are kept
+        there, and stay where they are otherwise.
 
     Raises
     ------
@@ -259,7 +259,8 @@ def gpuarray_shared_constructor(
 
 def _default_target(value: Any) -> Hashable:
     if isinstance(value, GpuArray):
-        return value.context.name
+        name: Hashable = value.context.name
+        return name
     if not (moves_shared() and move_to_gpu(value)):
         raise TypeError(compose("this value is not kept on a device by default"))
     if value.dtype == np.float64 and not get_context(None).properties.doubles:

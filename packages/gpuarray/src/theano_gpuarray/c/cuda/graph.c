@@ -20,8 +20,8 @@ typedef struct {
 
 typedef struct {
     Graph graphs[GRAPHS];
-    int count;      /* addresses */
-    Address *now;   /* those of this run */
+    int count;    /* addresses */
+    Address *now; /* those of this run */
     long runs;
     int hits, misses, given_up;
 } Kept;

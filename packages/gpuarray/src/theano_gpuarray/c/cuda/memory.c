@@ -140,11 +140,11 @@ int cuda_copy_from(void *context, void *other, const Copy *copy, Failure *failur
     CUdeviceptr target = copy->target + copy->offset, source = copy->source + copy->source_offset;
     if (order(o, c, failure) < 0 || cuda_enter(c, failure) < 0)
         return -1;
-    int result = c->handle == o->handle
-                     ? cuda_check(cu.MemcpyDtoDAsync(target, source, copy->bytes, c->queue), "cuMemcpyDtoDAsync",
-                                  failure)
-                     : cuda_check(cu.MemcpyPeerAsync(target, c->handle, source, o->handle, copy->bytes, c->queue),
-                                  "cuMemcpyPeerAsync", failure);
+    int result =
+        c->handle == o->handle
+            ? cuda_check(cu.MemcpyDtoDAsync(target, source, copy->bytes, c->queue), "cuMemcpyDtoDAsync", failure)
+            : cuda_check(cu.MemcpyPeerAsync(target, c->handle, source, o->handle, copy->bytes, c->queue),
+                         "cuMemcpyPeerAsync", failure);
     cuda_leave();
     /* Nor may the other queue write to the source before it has been copied. */
     return result < 0 ? -1 : order(c, o, failure);

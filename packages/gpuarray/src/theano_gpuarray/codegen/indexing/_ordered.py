@@ -89,5 +89,3 @@ def _add_run(writer: KernelWriter, dtype: str, lengths: list[str], steps: list[s
         "}",
         f"{to} = {stored(CValue('sum', wide), dtype)};",
     )
-
-

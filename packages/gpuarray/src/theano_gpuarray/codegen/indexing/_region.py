@@ -121,9 +121,7 @@ def resolve(
             axis += 1
         elif isinstance(entry, IndexArray):
             count = ndims[entry.position] if entry.mask else 1
-            region.sources.append(
-                Source(entry, axis, x.shape[axis : axis + count], x.strides[axis : axis + count])
-            )
+            region.sources.append(Source(entry, axis, x.shape[axis : axis + count], x.strides[axis : axis + count]))
             axis += count
         else:
             _add_number(region, entry, x, axis, numbers)
@@ -139,15 +137,11 @@ def plain_dimensions(entries: Sequence[IndexEntry], ndims: Sequence[int]) -> tup
     places = [i for i, e in enumerate(entries) if isinstance(e, (IndexArray, int, IndexInput))]
     advanced = any(isinstance(e, IndexArray) for e in entries)
     adjacent = advanced and places == list(range(places[0], places[0] + len(places)))
-    taken = sum(
-        ndims[e.position] if isinstance(e, IndexArray) and e.mask else 1 for e in entries if e is not None
-    )
+    taken = sum(ndims[e.position] if isinstance(e, IndexArray) and e.mask else 1 for e in entries if e is not None)
     return places[0] if adjacent else 0, len(entries) - len(places) + ndims[0] - taken
 
 
-def _add_slice(
-    region: Region, entry: IndexSlice, x: DeviceOperand, axis: int, numbers: Mapping[int, int]
-) -> None:
+def _add_slice(region: Region, entry: IndexSlice, x: DeviceOperand, axis: int, numbers: Mapping[int, int]) -> None:
     start, stop, step = (_value(n, numbers) for n in (entry.start, entry.stop, entry.step))
     if step == 0:
         raise ValueError(compose("slice step cannot be zero", mend="use another step"))
@@ -159,9 +153,7 @@ def _add_slice(
     region.strides.append(positions.step * stride if len(positions) > 1 else stride)
 
 
-def _add_number(
-    region: Region, entry: IndexNumber, x: DeviceOperand, axis: int, numbers: Mapping[int, int]
-) -> None:
+def _add_number(region: Region, entry: IndexNumber, x: DeviceOperand, axis: int, numbers: Mapping[int, int]) -> None:
     value, length = _value(entry, numbers), x.shape[axis]
     assert value is not None, "an entry is a number"
     if not -length <= value < length:

@@ -97,16 +97,16 @@ def join_parts(recorder: Recorder, result: DeviceOperand, parts: Sequence[Device
         _join(recorder, target, [(x, at - begin) for x, at in chosen], axis)
 
 
-def _join(
-    recorder: Recorder, target: DeviceOperand, parts: Sequence[tuple[DeviceOperand, int]], axis: int
-) -> None:
+def _join(recorder: Recorder, target: DeviceOperand, parts: Sequence[tuple[DeviceOperand, int]], axis: int) -> None:
     """Launch one copy of parts that begin at some positions along an axis."""
     kind = move_type(target.itemsize)
     # Along the axis the first part stands for all: the others differ in their lengths, not in how dimensions join.
     shape, strides = merged_dimensions(
         target.shape, target.strides, *(x.strides for x, _ in parts), apart=(axis, axis + 1)
     )
-    along = len(merged_dimensions(target.shape[:axis], *(x.strides[:axis] for x in (target, *(x for x, _ in parts))))[0])
+    along = len(
+        merged_dimensions(target.shape[:axis], *(x.strides[:axis] for x in (target, *(x for x, _ in parts))))[0]
+    )
     writer = KernelWriter(f"join_{len(parts)}")
     writer.array("p", target)
     lengths, into = writer.numbers("n", shape), writer.numbers("s", strides[0])

@@ -109,9 +109,7 @@ def _new_shape(ndim: int, shape: tuple[int, ...], wanted: Sequence[int]) -> tupl
     return tuple(size // known if n == -1 else n for n in wanted)
 
 
-def reshaped_strides(
-    shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
-) -> tuple[int, ...] | None:
+def reshaped_strides(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...] | None:
     """Return the strides of the view that has the wanted lengths, or None where there is no such view.
 
     Parameters
