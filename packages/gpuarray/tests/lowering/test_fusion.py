@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.contexts import GpuContext
-from theano_gpuarray.lowering.fusion import EpilogueFusion, ManyFusion, RowFusion, fuse
+from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, ManyFusion, RowFusion, fuse
 from theano_gpuarray.region import Download, Fusion, Region, Step, StepError, Upload
 from theano_linker_c.kernels import (
     ElementwiseKernel,
@@ -228,6 +228,28 @@ class TestEpilogues(FusionTestCase):
         self.assertIsInstance(s.steps[caught.exception.step].task, MatrixProductKernel)
         with self.assertRaises(StepError) as caught:
             region([x, x.T.copy(), x])
+        self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
+
+
+class TestBeside(FusionTestCase):
+    def test_a_reduction_of_what_others_read(self) -> None:
+        for axis in (0, 1):
+            s = Steps(2)
+            made = s.elementwise(mul, *((v, FULL) for v in s.given))
+            total = s.reduced(SUM, made, axis) if axis == 0 else s.reduced(LARGEST, made, axis)
+            s.download(total, s.elementwise(tanh, (made, FULL)))
+            rng = np.random.default_rng(0)
+            values = [rng.normal(size=(40, 30)).astype("float32") for _ in range(2)]
+            self.check(s, values, 2)
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        s = Steps(2)
+        made = s.elementwise(mul, *((v, FULL) for v in s.given))
+        s.download(s.reduced(SUM, made, 0), made)
+        region = s.region(opencl_context())
+        self.assertEqual([BesideFusion], kinds(region))
+        with self.assertRaises(StepError) as caught:
+            region([np.ones((2, 3), "float32"), np.ones((2, 4), "float32")])
         self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
 
 
