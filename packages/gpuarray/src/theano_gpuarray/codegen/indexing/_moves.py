@@ -16,6 +16,7 @@ from ._region import Region, Source, index_shape, out_of_bounds, resolve
 
 __all__ = ["Move", "checked_positions", "move_of"]
 
+
 @dataclass(frozen=True)
 class Move:
     """The part of an array that an index selects.

@@ -193,9 +193,7 @@ def _target(recorder: Recorder, given: _Operands, operands: Sequence[Operand]) -
     return contiguous(recorder, z, copied=True) if recorder.properties.driver == "cuda" else None
 
 
-def _by_library(
-    kernel: MatrixProductKernel, recorder: Recorder, given: _Operands, target: DeviceOperand
-) -> bool:
+def _by_library(kernel: MatrixProductKernel, recorder: Recorder, given: _Operands, target: DeviceOperand) -> bool:
     """Try a library; it is not asked for products of vectors, which wait for memory alone."""
     rows, columns, inner, _ = given.sizes
     if min(rows, columns, inner) < 2:
@@ -345,5 +343,3 @@ def stored_value(text: str, wide: str, dtype: str) -> str:
     if dtype != "float16":
         return text
     return loaded(dtype, stored(CValue(text, wide), dtype)).text
-
-

@@ -24,7 +24,9 @@ __all__ = ["reduce_elements"]
 
 def _supports(kernel: ReductionKernel) -> bool:
     """Try the text."""
-    layout = ReduceLayout(1, 1, True, 256, 1, True, False, (True,) * (len(kernel.input_dtypes) + len(kernel.kept_dtypes)))
+    layout = ReduceLayout(
+        1, 1, True, 256, 1, True, False, (True,) * (len(kernel.input_dtypes) + len(kernel.kept_dtypes))
+    )
     try:
         reduction_text(_job(kernel), layout, False)
     except (NoDeviceForm, NoNativeForm):
@@ -103,9 +105,7 @@ def reduce_elements(
     return [*kept, *results]
 
 
-def _joined(
-    recorder: Recorder, reductions: Sequence[Reduction], parts: Sequence[DeviceOperand]
-) -> list[DeviceOperand]:
+def _joined(recorder: Recorder, reductions: Sequence[Reduction], parts: Sequence[DeviceOperand]) -> list[DeviceOperand]:
     """Reduce totals of chunks along their first axis."""
     dtypes = tuple(reduction.acc_dtype for reduction in reductions)
     program = ProgramBuilder(dtypes).finish(range(len(dtypes)))
@@ -116,5 +116,3 @@ def _joined(
 def _no_elements(reduction: Reduction) -> str:
     """Return the text of NumPy's error."""
     return f"zero-size array to reduction operation {reduction.combine.name} which has no identity"
-
-

@@ -128,7 +128,9 @@ class ReductionBody:
             place = f"*(GLOBAL_MEM {memory_type(dtype)} *)(q{k} + (int64_t)GID_1 * split{k} + {position[k]})"
             yield indent + store(place, CValue(name, total.dtype), dtype)
 
-    def moved(self, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, list[str]]], indent: str) -> Iterator[str]:
+    def moved(
+        self, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, list[str]]], indent: str
+    ) -> Iterator[str]:
         """Give the statements that move offsets to a flat index, in a block of their own."""
         if lengths:
             yield indent + "{"
