@@ -48,6 +48,7 @@ def launch_thin(recorder: Recorder, product: TiledProduct) -> None:
         writer.number(name, value)
     writer.number("down", -(-rows // of_group))
     writer.number("part_length", length)
+    product.declare_lengths(writer)
     product.declare(writer)
     store: Sequence[str] = product.store
     if sums is None:

@@ -43,14 +43,16 @@ class TiledProduct:
     declare : callable
         ``(writer) -> None``: adds the parameters of the factors.
     first, second : sequence of str
-        Statements that set ``value`` to the element (``row``, ``inner``) of the first factor, or (``inner``, ``column``)
-        of the second, of matrix ``batch``.
+        Statements that set ``value`` to the element (``row``, ``inner``) of the first factor, or (``inner``,
+        ``column``) of the second, of matrix ``batch``.
     declare_result : callable
         ``(writer) -> None``: adds the parameters of the result.
     store : sequence of str
         Statements that put ``sum`` to (``row``, ``column``) of matrix ``batch`` of the result.
     by_rows : tuple of bool
         Whether neighbours along a row lie close together in memory, for both factors.
+    declare_lengths : callable
+        ``(writer) -> None``: adds parameters that factors and result have in common.
     """
 
     name: str
@@ -62,6 +64,7 @@ class TiledProduct:
     declare_result: Callable[[KernelWriter], None]
     store: Sequence[str]
     by_rows: tuple[bool, bool] = (True, True)
+    declare_lengths: Callable[[KernelWriter], None] = lambda writer: None
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ def launch_product(recorder: Recorder, product: TiledProduct) -> None:
         writer.number(name, value)
     for name, value in (("across", across), ("down", down), ("part_length", length)):
         writer.number(name, value)
+    product.declare_lengths(writer)
     product.declare(writer)
     if sums is None:
         product.declare_result(writer)
@@ -143,6 +147,7 @@ def add_parts(recorder: Recorder, product: TiledProduct, sums: DeviceOperand) ->
     for name, value in (("rows", rows), ("columns", columns), ("batches", batch), ("parts", sums.shape[0])):
         writer.number(name, value)
     writer.array("sums", sums)
+    product.declare_lengths(writer)
     product.declare_result(writer)
     writer.walk(rows * columns * batch)
     writer.add(
@@ -184,7 +189,7 @@ def _write_for_groups(writer: KernelWriter, product: TiledProduct, tile: _Tile, 
         f"LOCAL_MEM {kind} a[{_DEPTH}][{width}], b[{_DEPTH}][{width}];",
         f"{kind} own[{each}][{each}];",
         f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++) own[y][x] = 0;",
-        f"const int top = (int)LID_0 / {side}, side = (int)LID_0 % {side};",
+        f"const int own_row = (int)LID_0 / {side}, own_column = (int)LID_0 % {side};",
         f"for (int64_t step = begin; step < end; step += {_DEPTH}) {{",
         f"for (int e = LID_0; e < {_DEPTH * tile.rows}; e += {tile.local}) {{",
         f"const int {place_a};",
@@ -199,14 +204,16 @@ def _write_for_groups(writer: KernelWriter, product: TiledProduct, tile: _Tile, 
         "local_barrier();",
         f"for (int l = 0; l < {_DEPTH}; l++) {{",
         f"{kind} u[{each}], v[{each}];",
-        f"for (int y = 0; y < {each}; y++) {{ u[y] = a[l][top + y * {side}]; v[y] = b[l][side + y * {side}]; }}",
+        f"for (int y = 0; y < {each}; y++) u[y] = a[l][own_row + y * {side}];",
+        f"for (int x = 0; x < {each}; x++) v[x] = b[l][own_column + x * {side}];",
         f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++)",
         "own[y][x] = THEANO_ADD_PRODUCT(u[y], v[x], own[y][x]);",
         "}",
         "local_barrier();",
         "}",
         f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++) {{",
-        f"const int64_t row = first_row + top + y * {side}, column = first_column + side + x * {side};",
+        f"const int64_t row = first_row + own_row + y * {side};",
+        f"const int64_t column = first_column + own_column + x * {side};",
         "if (row < rows && column < columns) {",
         f"const {kind} sum = own[y][x];",
         *store,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,17 @@ class _Value:
     shape: tuple[int, ...]
 
 
-def fuse_rows(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
+def fuse_rows(
+    steps: Sequence[Numbered], outputs: Collection[int], counting: Collection[int] = frozenset()
+) -> list[Numbered]:
     """Put together steps that compute rows of matrices, with at least one reduction along the rows.
 
     Parameters
     ----------
     steps : sequence of Numbered
     outputs : collection of int
+    counting : collection of int
+        Values that are vectors of the numbers 0, 1, 2, ...
     """
     members = {i for i, (_, step) in enumerate(steps) if _is_member(step)}
     if not any(_reduces_rows(steps[i][1]) for i in members):
@@ -68,7 +73,7 @@ def fuse_rows(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbe
             whole = with_sources(steps, group, members - taken, outputs)
             if sum(not isinstance(steps[i][1].task, (TransposeKernel, IndexViewKernel)) for i in whole) > 1:
                 taken.update(whole)
-                found.append((whole, RowFusion))
+                found.append((whole, partial(RowFusion, counting=counting)))
     return with_groups(steps, found, outputs)
 
 
@@ -120,7 +125,19 @@ def _is_whole(entry: IndexSlice) -> bool:
 
 
 class RowFusion(Fusion):
-    """Steps that compute rows; recorded at once where all matrices have the same shape."""
+    """Steps that compute rows; recorded at once where all matrices have the same shape.
+
+    Parameters
+    ----------
+    parts : sequence of (int, Step)
+    outputs : sequence of int
+    counting : collection of int
+        Values that are vectors of the numbers 0, 1, 2, ...
+    """
+
+    def __init__(self, parts: Sequence[Numbered], outputs: Sequence[int], counting: Collection[int] = ()) -> None:
+        super().__init__(parts, outputs)
+        self._counting = counting
 
     def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record the steps as one launch, if all of them fit."""
@@ -130,7 +147,7 @@ class RowFusion(Fusion):
             return None
 
     def _recorded(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry]:
-        builder = _Builder(recorder, known, *self._extent(known))
+        builder = _Builder(recorder, known, self._counting, *self._extent(known))
         for number, step in self.parts:
             builder.add(number, step)
         return builder.finish(self.outputs)
@@ -151,12 +168,20 @@ class RowFusion(Fusion):
 class _Builder:
     """Makes the nodes of a row program of steps."""
 
-    def __init__(self, recorder: StepRecorder, known: Mapping[int, Entry], rows: int, columns: int) -> None:
+    def __init__(
+        self,
+        recorder: StepRecorder,
+        known: Mapping[int, Entry],
+        counting: Collection[int],
+        rows: int,
+        columns: int,
+    ) -> None:
         properties = recorder.properties
         if not rows or not columns or (not properties.cpu and columns > _LONG and rows < _FEW):
             raise _NoFit
         self._recorder = recorder
         self._known = known
+        self._counting = counting
         self._rows, self._columns = rows, columns
         self._nodes: list[Node] = []
         self._values: dict[int, _Value] = {}
@@ -290,6 +315,8 @@ class _Builder:
                 raise _NoFit
             return
         entry = self._known[v]
+        if v in self._counting and isinstance(entry, DeviceOperand) and entry.shape == (self._rows,):
+            return
         if not isinstance(entry, np.ndarray) or not np.array_equal(entry, np.arange(self._rows)):
             raise _NoFit
 
