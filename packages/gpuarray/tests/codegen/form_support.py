@@ -50,7 +50,9 @@ class Recorder(AtOnce):
         if not self._card:
             return found
         sizes = found.max_local, found.local_memory, found.units, found.warp
-        return DeviceProperties(found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False)
+        return DeviceProperties(
+            found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False
+        )
 
     @property
     def deterministic(self) -> bool:
