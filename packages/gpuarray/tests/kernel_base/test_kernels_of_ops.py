@@ -96,7 +96,9 @@ class TestLaunches(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(z), np.eye(3, 4, 1))
 
     def test_a_number_of_elements(self):
-        text = "KERNEL void fill(GLOBAL_MEM ga_float *x, ga_size n, ga_float v) { ga_size i = GID_0*LDIM_0+LID_0; if (i < n) x[i] = v; }"
+        text = """KERNEL void fill(GLOBAL_MEM ga_float *x, ga_size n, ga_float v) {
+            ga_size i = GID_0 * LDIM_0 + LID_0;
+            if (i < n) x[i] = v; }"""
         k = GpuKernel(text, "fill", [GpuArray, SIZE, "float32"], context())
         for n in (1, 255, 256, 1000):
             x = zeros((n,), "float32", context=context())

@@ -1,7 +1,8 @@
 /* cuBLAS: products of matrices.
  *
- * The library knows matrices in the order of Fortran, in which z, C-ordered, is its own transpose: the transpose of z is
- * that of b times that of a. Sums have the precision of float32 or float64; the short mantissas of TF32 are never used.
+ * The library knows matrices in the order of Fortran, in which z, C-ordered, is its own transpose: the transpose of z
+ * is that of b times that of a. Sums have the precision of float32 or float64; the short mantissas of TF32 are never
+ * used.
  */
 #include "cuda.h"
 #include <limits.h>
@@ -125,7 +126,8 @@ static int device_factor(const CudaContext *c, const Factor *f, const Precision 
     return 0;
 }
 
-/* Tell the library where it works, and where its factors are. The workspace comes after the stream, which takes it away. */
+/* Tell the library where it works, and where its factors are. The workspace comes after the stream, which takes it
+ * away. */
 static int set_up(const CudaContext *c, int mode, CUstream stream) {
     const CublasFunctions *cublas = &c->state->cublas;
     int status = cublas->SetStream(c->blas, stream);

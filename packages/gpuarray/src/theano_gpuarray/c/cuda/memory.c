@@ -17,7 +17,8 @@ int cuda_slice(void *context, Address memory, size_t offset, size_t bytes, Addre
     return 0;
 }
 
-/* Work in the queue may still use the memory, so that it is waited for. What fails was told by that work, or will be. */
+/* Work in the queue may still use the memory, so that it is waited for. What fails was told by that work, or will be.
+ */
 void cuda_release(void *context, Address address, int is_slice) {
     CudaContext *c = context;
     if (is_slice || cuda_enter(c, NULL) < 0)

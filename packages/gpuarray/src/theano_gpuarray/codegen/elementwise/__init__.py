@@ -2,6 +2,7 @@
 
 from ._elementwise import arrays as arrays
 from ._nest import (
+    Layout as Layout,
     Nest as Nest,
     broadcast_shape as broadcast_shape,
     broadcast_strides as broadcast_strides,
@@ -10,4 +11,4 @@ from ._nest import (
 )
 from ._texts import decode as decode, program_for as program_for
 
-__all__ = ["Nest", "arrays", "broadcast_shape", "broadcast_strides", "decode", "fits_narrow", "merge", "program_for"]
+__all__ = ["Layout", "Nest", "arrays", "broadcast_shape", "broadcast_strides", "decode", "fits_narrow", "merge", "program_for"]
