@@ -83,7 +83,7 @@ from ._rewrites import (
     register_opt as register_opt,
     register_opt2 as register_opt2,
 )
-from ._table import NamedDeviceOp as NamedDeviceOp
+from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 from ._variables import (
     DeviceTensor as DeviceTensor,
     GpuArrayConstant as GpuArrayConstant,
@@ -161,6 +161,7 @@ __all__ = [
     "grab_cpu_scalar",
     "inplace_allocempty",
     "is_equal",
+    "lifters",
     "lowering",
     "max_inputs_to_GpuElemwise",
     "move_to_gpu",

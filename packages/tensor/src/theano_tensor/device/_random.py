@@ -1,0 +1,19 @@
+"""Draws from streams of MRG31k3p on devices: they give the numbers that the host gives."""
+
+from __future__ import annotations
+
+from theano_gpuarray.codegen.random import MRGKernel
+from theano_gpuarray.types import DEVICE
+from theano_graph import Apply
+from theano_linker_c.kernels import Kernel, native_kernel
+
+from .._core._variable import Tensor
+from ..random.mrg import MRGUniform
+
+__all__: list[str] = []
+
+
+@native_kernel.for_target(DEVICE).register(MRGUniform)
+def _draw(node: Apply[MRGUniform, Tensor]) -> Kernel | None:
+    drawn = node.op.output_type
+    return MRGKernel(drawn.dtype, drawn.ndim)
