@@ -130,6 +130,15 @@ def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
     return found
 
 
+def as_argument(value: Any) -> Any:
+    """Return a value as a variable, and one on a device as one of the host, as expressions have it.
+
+    Where loops run is decided when functions are compiled.
+    """
+    elsewhere = isinstance(value, Variable) and hasattr(value.type, "host")
+    return value if isinstance(value, Variable) and not elsewhere else as_tensor_variable(value)
+
+
 def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
     """Return what `outputs_info` says.
 
@@ -159,7 +168,7 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
             )
         if len(steps) > len(set(steps)):
             raise ValueError(compose(f"scan: output {k} has the taps {steps}", mend="write each tap once"))
-        variable = value if isinstance(value, Variable) else as_tensor_variable(value)
+        variable = as_argument(value)
         if steps != [-1] and (not isinstance(variable.type, TensorType) or not variable.type.ndim):
             raise TypeError(
                 compose(
