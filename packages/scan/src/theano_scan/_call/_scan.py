@@ -35,8 +35,8 @@ from .._loop._ops import KEPT_LAST, Scan
 from ._arguments import (
     SequenceArgument,
     StateArgument,
-    as_argument,
     as_list,
+    as_variable,
     number_of_steps,
     sequence_arguments,
     state_arguments,
@@ -136,7 +136,7 @@ def scan(
     [3.0, 9.0, 27.0, 81.0]
     """
     along, states = sequence_arguments(sequences), state_arguments(outputs_info)
-    fixed = [as_argument(v) for v in as_list(non_sequences)]
+    fixed = [as_variable(v) for v in as_list(non_sequences)]
     n = number_of_steps(n_steps, along)
     if n_steps is not None and _is_one(n):
         return _single_step(fn, along, states, fixed, (go_backwards, return_list))
@@ -255,7 +255,7 @@ def _read_result(result: Any, step: Step) -> None:
     if parts and _are_updates(parts[-1]):
         step.updates = dict(parts.pop())
     flat = [v for part in parts for v in (part if isinstance(part, (list, tuple)) else [part]) if v is not None]
-    step.outputs = [as_argument(v) for v in flat]
+    step.outputs = [as_variable(v) for v in flat]
 
 
 def _are_updates(value: Any) -> bool:
