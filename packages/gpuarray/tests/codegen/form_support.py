@@ -98,7 +98,8 @@ class Recorder(AtOnce):
             keeps = i in stays or isinstance(value, (GpuArray, DeviceOperand))
             given = value if keeps else self.upload(np.asarray(value))
             operands.append(self.operand(given) if isinstance(given, GpuArray) else given)
-        return form.run(kernel, self, operands)
+        results: Sequence[Operand] = form.run(kernel, self, operands)
+        return results
 
     def upload(self, value: NDArray[Any]) -> GpuArray:
         """Return a copy on the device, behind some bytes of others."""

@@ -15,7 +15,7 @@ from theano_linker_c.scalar import Composite, ScalarType, add, mul, tanh
 from .form_support import Recorder, on_card
 
 TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-11}
-NUMPY = {"batched": np.matmul, "ger": np.outer}
+NUMPY: dict[str, Any] = {"batched": np.matmul, "ger": np.outer}
 
 
 def rounded(shape: tuple[int, ...], dtype: str) -> Any:
