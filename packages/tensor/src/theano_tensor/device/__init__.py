@@ -75,6 +75,7 @@ from ._opt_util import (
     pad_dims as pad_dims,
     unpad_dims as unpad_dims,
 )
+from ._random import GPUA_mrg_uniform as GPUA_mrg_uniform
 from ._rewrites import (
     CpuOpError as CpuOpError,
     LiftToDevice as LiftToDevice,
@@ -84,7 +85,8 @@ from ._rewrites import (
     register_opt as register_opt,
     register_opt2 as register_opt2,
 )
-from ._table import NamedDeviceOp as NamedDeviceOp
+from ._sorting import GpuArgSortOp as GpuArgSortOp, GpuSortOp as GpuSortOp, GpuTopKOp as GpuTopKOp
+from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 from ._variables import (
     DeviceTensor as DeviceTensor,
     GpuArrayConstant as GpuArrayConstant,
@@ -100,6 +102,7 @@ __all__ = [
     "BaseGpuCorrMM",
     "CpuOpError",
     "DeviceTensor",
+    "GPUA_mrg_uniform",
     "GpuAdvancedBooleanIncSubtensor",
     "GpuAdvancedBooleanSubtensor",
     "GpuAdvancedIncSubtensor",
@@ -109,6 +112,7 @@ __all__ = [
     "GpuAdvancedSubtensor1",
     "GpuAlloc",
     "GpuAllocEmpty",
+    "GpuArgSortOp",
     "GpuArrayConstant",
     "GpuArraySharedVariable",
     "GpuArrayVariable",
@@ -137,8 +141,10 @@ __all__ = [
     "GpuIncSubtensor",
     "GpuJoin",
     "GpuReshape",
+    "GpuSortOp",
     "GpuSplit",
     "GpuSubtensor",
+    "GpuTopKOp",
     "LiftToDevice",
     "NamedDeviceOp",
     "SupportCodeError",
@@ -162,6 +168,7 @@ __all__ = [
     "grab_cpu_scalar",
     "inplace_allocempty",
     "is_equal",
+    "lifters",
     "lowering",
     "max_inputs_to_GpuElemwise",
     "move_to_gpu",

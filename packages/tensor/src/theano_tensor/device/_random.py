@@ -9,11 +9,18 @@ from theano_linker_c.kernels import Kernel, native_kernel
 
 from .._core._variable import Tensor
 from ..random.mrg import MRGUniform
-
-__all__: list[str] = []
+from ._table import NamedDeviceOp, stands_for
 
 
 @native_kernel.for_target(DEVICE).register(MRGUniform)
 def _draw(node: Apply[MRGUniform, Tensor]) -> Kernel | None:
     drawn = node.op.output_type
     return MRGKernel(drawn.dtype, drawn.ndim)
+
+
+@stands_for(MRGUniform)
+class GPUA_mrg_uniform(NamedDeviceOp):  # the documented name
+    """Draw numbers between 0 and 1 from streams on a device; see :class:`~theano_tensor.random.mrg.MRGUniform`."""
+
+    def __str__(self) -> str:
+        return f"GPUA_{self.host_op}"
