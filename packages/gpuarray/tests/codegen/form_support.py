@@ -98,7 +98,8 @@ class Recorder(AtOnce):
             keeps = i in stays or isinstance(value, (GpuArray, DeviceOperand))
             given = value if keeps else self.upload(np.asarray(value))
             operands.append(self.operand(given) if isinstance(given, GpuArray) else given)
-        return form.run(kernel, self, operands)
+        results: Sequence[Operand] = form.run(kernel, self, operands)
+        return results
 
     def upload(self, value: NDArray[Any]) -> GpuArray:
         """Return a copy on the device, behind some bytes of others."""
@@ -113,13 +114,18 @@ class Card:
     properties : DeviceProperties
     count : int
         What the host reads, wherever it looks.
+    deterministic : bool
+        What forms are told.
+    library : bool
+        Whether a library multiplies matrices.
     """
 
-    deterministic = False
-
-    def __init__(self, properties: DeviceProperties = CARD, count: int = 3, deterministic: bool = False) -> None:
+    def __init__(
+        self, properties: DeviceProperties = CARD, count: int = 3, deterministic: bool = False, library: bool = False
+    ) -> None:
         self.properties, self.count, self.slots = properties, count, 0
-        self.deterministic = deterministic
+        self.deterministic, self.library = deterministic, library
+        self.products: list[tuple[Any, ...]] = []
         self.launches: list[tuple[KernelText, Sequence[Argument], Sequence[int], Sequence[int]]] = []
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
@@ -146,8 +152,9 @@ class Card:
         """Fill nothing."""
 
     def product(self, *operands: Any) -> bool:
-        """Have no library."""
-        return False
+        """Keep what a library is asked for; there is one or not, as was said."""
+        self.products.append(operands)
+        return self.library
 
     def status(self) -> DeviceOperand:
         """Return an array that has no memory."""

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from theano_gpuarray._libraries import LibraryNotFound, find_library
+from theano_gpuarray._errors import LibraryNotFound
+from theano_gpuarray._libraries import find_library
 from theano_gpuarray.codegen import KernelText
 from theano_gpuarray.codegen.text import compile_options, prelude
 

@@ -23,6 +23,7 @@ from theano_linker_c.kernels import (
     Kernel,
     MatrixProductKernel,
     PoolingKernel,
+    PoolingMode,
 )
 from theano_linker_c.scalar import add
 
@@ -100,8 +101,8 @@ def windows(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
         kernel: Any = ConvolutionKernel(task, dtype, (1, 1), (1, 1), "valid", True, 1)  # type: ignore[arg-type]  # a literal
         found.append((kernel, values))
     layout, y = vectors([2, 2], [2, 2], [0, 0]), operand(dtype, 2, 4, 4, 4)
-    for mode in ("max", "sum", "average_exc_pad"):
-        found.append((PoolingKernel("pool", dtype, 2, mode, True), [x, *layout]))  # type: ignore[arg-type]  # a literal
+    modes: tuple[PoolingMode, ...] = ("max", "sum", "average_exc_pad")
+    found += [(PoolingKernel("pool", dtype, 2, mode, True), [x, *layout]) for mode in modes]
     found.append(
         (PoolingKernel("average_pool_grad", dtype, 2, "average_inc_pad", True), [y, np.array([9, 8]), *layout])
     )

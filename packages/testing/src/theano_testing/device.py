@@ -17,8 +17,10 @@ from theano_gpuarray.region import form_of, run_kernel, upload
 from theano_graph import Variable
 from theano_linker_c.kernels import Kernel
 
-__all__ = ["null_context", "on_device", "opencl_context", "placed_on"]
+__all__ = ["DEVICE_VARIABLE", "null_context", "on_device", "opencl_context", "placed_on"]
 
+#: The variable of the environment that names the device on which tests of ops run, too.
+DEVICE_VARIABLE = "THEANO_TEST_DEVICE"
 #: Bytes that stand free before each array, so that forms which forget an offset are found.
 OFFSET = 256
 
