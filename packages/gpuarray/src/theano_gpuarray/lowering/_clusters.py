@@ -9,7 +9,7 @@ from theano_graph import Apply, Constant, Variable
 from theano_linker_c.program import ClusterRule, NodeError, cluster_rule
 
 from ..contexts import get_context
-from ..region import Download, Region, Step, StepError, Upload
+from ..region import Download, Region, Step, StepError, Upload, form_of
 from ..types import DeviceOp, GpuArrayType, GpuFromHost, HostFromGpu, as_device_value, device_kernel
 
 __all__ = ["DEVICE_CLUSTERS", "RegionRunner"]
@@ -76,8 +76,11 @@ def _context(node: Apply) -> Any:
 def _claims(node: Apply) -> Hashable | None:
     """Return the context of a node that can be a step of a region.
 
-    What is moved to the host for a length or a position that a step needs is moved by itself, before.
+    What is moved to the host for a length or a position that a step needs is moved by itself, before; and a kernel
+    whose launches depend on values runs by itself.
     """
+    if isinstance(node.op, DeviceOp) and form_of(kernel := device_kernel(node)).needs_values(kernel):
+        return None
     if isinstance(node.op, HostFromGpu) and any(_wants_on_host(client) for client, _ in node.outputs[0].clients):
         return None
     return id(_context(node))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import compose
+from theano_graph import compose, config
 from theano_linker_c.kernels import Kernel
 
 from ..arrays import GpuArray
@@ -131,6 +131,19 @@ class AtOnce:
         self._failures.append(explain)
         return len(self._failures)
 
+    def read(self, operand: DeviceOperand) -> NDArray[Any]:
+        """Return the values of an array, when all launches so far have been carried out."""
+        return np.asarray(self.value(operand))
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Tell that operands belong to others."""
+        return False
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are wanted that do not depend on which work-item comes first."""
+        return wants_deterministic()
+
     def check(self) -> None:
         """Wait, and raise what a kernel found wrong; nothing is waited for where no kernel looks for anything."""
         if self._status is None:
@@ -149,6 +162,11 @@ class AtOnce:
         if isinstance(value, DeviceOperand):
             return self._buffers[value.slot], value.offset // value.itemsize
         return float(value)
+
+
+def wants_deterministic() -> bool:
+    """Tell whether the flag ``deterministic`` asks for sums in a fixed order."""
+    return str(getattr(config, "deterministic", "default")) == "more"
 
 
 def form_of(kernel: Kernel) -> Any:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import record
+from theano_graph import compose, record
 
-from ..codegen import Argument, DeviceOperand, DeviceProperties, KernelText, contiguous_strides
+from ..codegen import Argument, DeviceOperand, DeviceProperties, KernelText, NoDeviceForm, contiguous_strides
 from ..contexts import GpuContext
-from ._at_once import STATUS_LENGTH
+from ._at_once import STATUS_LENGTH, wants_deterministic
 from ._products import has_products, library_product
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Kept:
     constants : Constants
     n_inputs : int
     places : mapping of int to (int, int), optional
-        Slot -> the slot that it is put into, and the offset there. Without it, each array has a slot of its own.
+        Slot -> the slot in whose memory it lies, and the offset there. Without it, each array has memory of its own.
 
     Attributes
     ----------
@@ -122,6 +122,8 @@ class Kept:
         By number, from 1 on: the step that was being recorded, and what makes the exception.
     step : int
         The number of the step that is being recorded.
+    dying : set of int
+        Slots that nothing reads after it.
     """
 
     def __init__(
@@ -141,6 +143,7 @@ class Kept:
         self.held: dict[int, _device.Buffer] = {}
         self.failures: list[tuple[int, Explain]] = []
         self.step = 0
+        self.dying: set[int] = set()
 
     @property
     def properties(self) -> DeviceProperties:
@@ -155,11 +158,14 @@ class Kept:
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
         strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
-        number = self._next()
-        slot, offset = self._places.get(number, (number, 0))
-        found = DeviceOperand(slot, dtype, tuple(shape), strides, offset)
-        self.sizes[number] = found.size * found.itemsize
+        slot = self._next()
+        found = DeviceOperand(slot, dtype, tuple(shape), strides, self._places.get(slot, (slot, 0))[1])
+        self.sizes[slot] = found.size * found.itemsize
         return found
+
+    def memory_of(self, slot: int) -> int:
+        """Return the slot in whose memory another one lies."""
+        return self._places.get(slot, (slot, 0))[0]
 
     def constant(self, value: NDArray[Any]) -> DeviceOperand:
         """Return an array with these elements, the same in every replay."""
@@ -179,7 +185,7 @@ class Kept:
 
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
         """Keep a copy of contiguous bytes; none where both are the same memory."""
-        same = target.slot == source.slot and target.offset == source.offset
+        same = self.memory_of(target.slot) == self.memory_of(source.slot) and target.offset == source.offset
         if target.size and not same:
             self.events.append(Event("copy", None, (target, source)))
 
@@ -208,6 +214,24 @@ class Kept:
         if self._status is None:
             self._status = DeviceOperand(self._next(), "int64", (STATUS_LENGTH,), (8,))
         return self._status
+
+    def read(self, operand: DeviceOperand) -> NDArray[Any]:
+        """Refuse: values differ from replay to replay."""
+        raise NoDeviceForm(
+            compose(
+                "a kernel that reads values on the way cannot be kept",
+                mend="register its form with `needs_values`, so that it runs by itself",
+            )
+        )
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Tell whether the memory of an operand is the region's own, and nothing reads it after the step."""
+        return operand.slot in self.dying and operand.slot in self.sizes
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are wanted that do not depend on which work-item comes first."""
+        return wants_deterministic()
 
     def failure(self, explain: Explain) -> int:
         """Return the number of a failure."""

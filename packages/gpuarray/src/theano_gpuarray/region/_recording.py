@@ -92,9 +92,9 @@ class Recording:
         self.held = kept.held
         self.failures = kept.failures
         self.status_slot = kept.status_slot
-        used = {operand.slot for event in kept.events for operand in event.operands}
-        used.update(operand.slot for operand in _operands(results))
-        self.slots = sorted(used)
+        arrays = [*(operand for event in kept.events for operand in event.operands), *_operands(results)]
+        self.memory_of = kept.memory_of
+        self.slots = sorted({kept.memory_of(operand.slot) for operand in arrays})
         self.inputs = [slot for slot in self.slots if 0 <= slot < n_inputs]
         known = {ARENA, self.status_slot, *self.inputs, *self.held}
         #: Slots that leave, with their bytes.
@@ -178,30 +178,30 @@ class Recording:
             steps.clear()
 
     def _step(self, event: Event) -> tuple[Any, ...]:
-        index = self._index
         if event.kind == "launch" and event.text is not None:
-            given = tuple((index[x.slot],) if isinstance(x, DeviceOperand) else x for x in event.arguments)
+            given = tuple((self._buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
             kernel = self._context.kernel(event.text)
             return "launch", kernel, event.groups, event.local, given, 0
         target = event.operands[0]
         nbytes = target.size * target.itemsize
         if event.kind == "copy":
             source = event.operands[1]
-            return "copy", index[target.slot], target.offset, index[source.slot], source.offset, nbytes
-        return "fill", index[target.slot], target.offset, nbytes, event.arguments[1]
+            return "copy", self._buffer(target), target.offset, self._buffer(source), source.offset, nbytes
+        return "fill", self._buffer(target), target.offset, nbytes, event.arguments[1]
+
+    def _buffer(self, operand: DeviceOperand) -> int:
+        return self._index[self.memory_of(operand.slot)]
 
     def _product(self, event: Event) -> Segment:
         z, a, b, *factors = event.arguments
         assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
-        found, native, index = library_product(z, a, b), self._context.native, self._index
+        found, native, index = library_product(z, a, b), self._context.native, self._buffer
         assert found is not None, "it was one when it was recorded"
 
         def run(buffers: Sequence[_device.Buffer]) -> None:
-            memory = [
-                (buffers[index[x.operand.slot]], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)
-            ]
+            memory = [(buffers[index(x.operand)], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)]
             alpha, beta = (
-                (buffers[index[f.slot]], f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f)
+                (buffers[index(f)], f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f)
                 for f in factors
             )
             transposes = found.a.transposed, found.b.transposed
@@ -238,7 +238,7 @@ def make_recording(
         If a device form refuses its operands.
     """
     first = Kept(context, constants, n_inputs)
-    known = record_steps(first, steps, entries)
+    known = record_steps(first, steps, entries, outputs)
     leaving = {operand.slot for operand in _operands([known[i] for i in outputs])}
     layout = lay_out(first.events, first.sizes, leaving)
     arrays = {i: entry for i, entry in entries.items() if isinstance(entry, DeviceOperand)}
@@ -248,7 +248,7 @@ def make_recording(
         for (i, array), offset in zip(arrays.items(), offsets, strict=True):
             moved[i] = replace(array, offset=offset)
         kept = Kept(context, constants, n_inputs, layout.places)
-        found = record_steps(kept, steps, moved)
+        found = record_steps(kept, steps, moved, outputs)
         return kept, [found[i] for i in outputs]
 
     offsets = tuple(array.offset for array in arrays.values())

@@ -127,7 +127,7 @@ class Region:
         status = None if recording.status_slot is None else where.get(recording.status_slot)
         if status is not None:
             _check(recording, status)
-        return [_result(self._context, entry, where) for entry in replay.results]
+        return [self._result(entry, recording, where) for entry in replay.results]
 
     def _call(self, values: Sequence[Value]) -> _Call:
         entries: dict[int, Entry] = {}
@@ -196,6 +196,13 @@ class Region:
             return buffer
         return upload(self._context, given).buffer
 
+    def _result(self, entry: Entry, recording: Recording, where: Mapping[int, _device.Buffer]) -> Value:
+        if not isinstance(entry, (OnHost, DeviceOperand)):
+            return np.array(entry)
+        operand = entry.operand if isinstance(entry, OnHost) else entry
+        found = array_of(self._context, operand, where[recording.memory_of(operand.slot)])
+        return np.asarray(found) if isinstance(entry, OnHost) else found
+
 
 def _split(
     steps: Sequence[tuple[int, Step]], given: Collection[int]
@@ -222,11 +229,3 @@ def _check(recording: Recording, status: _device.Buffer) -> None:
         number, *told = found.tolist()
         step, explain = recording.failures[number - 1]
         raise StepError(step, [], explain(*told))
-
-
-def _result(context: GpuContext, entry: Entry, where: Mapping[int, _device.Buffer]) -> Value:
-    if isinstance(entry, OnHost):
-        return np.asarray(array_of(context, entry.operand, where[entry.operand.slot]))
-    if isinstance(entry, DeviceOperand):
-        return array_of(context, entry, where[entry.slot])
-    return np.array(entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -94,13 +94,40 @@ class StepRecorder(Recorder, Protocol):
     Attributes
     ----------
     step : int
+    dying : set of int
+        Slots that nothing reads after the step, and one operand of it alone.
     """
 
     step: int
+    dying: set[int]
+
+
+class _Lives:
+    """Until which step the memory of each slot is read."""
+
+    def __init__(self, steps: Sequence[tuple[int, Step]], outputs: Collection[int]) -> None:
+        self._reads = {i: k for k, (_, step) in enumerate(steps) for i in step.inputs}
+        self._reads.update(dict.fromkeys(outputs, len(steps)))
+        self._ends: dict[int, int] = {}
+
+    def enter(self, values: Mapping[int, Entry]) -> None:
+        """Take note of values that are known now. What is made later of a slot is made of one of these."""
+        for i, entry in values.items():
+            operand = entry.operand if isinstance(entry, OnHost) else entry
+            if isinstance(operand, DeviceOperand):
+                self._ends[operand.slot] = max(self._ends.get(operand.slot, -1), self._reads.get(i, -1))
+
+    def dying(self, position: int, given: Sequence[Entry]) -> set[int]:
+        """Return the slots that one operand of a step has, and nothing reads afterwards."""
+        slots = [entry.slot for entry in given if isinstance(entry, DeviceOperand)]
+        return {slot for slot in slots if slots.count(slot) == 1 and self._ends.get(slot, -1) <= position}
 
 
 def record_steps(
-    recorder: StepRecorder, steps: Sequence[tuple[int, Step]], entries: Mapping[int, Entry]
+    recorder: StepRecorder,
+    steps: Sequence[tuple[int, Step]],
+    entries: Mapping[int, Entry],
+    outputs: Collection[int] = (),
 ) -> dict[int, Entry]:
     """Tell a recorder of steps.
 
@@ -111,6 +138,8 @@ def record_steps(
         With their numbers.
     entries : mapping of int to Entry
         The values that are known before.
+    outputs : collection of int
+        Values that are read afterwards.
 
     Returns
     -------
@@ -123,14 +152,18 @@ def record_steps(
         If a device form refuses its operands.
     """
     known = dict(entries)
-    for number, step in steps:
-        recorder.step = number
+    lives = _Lives(steps, outputs)
+    lives.enter(known)
+    for position, (number, step) in enumerate(steps):
         given = [known[i] for i in step.inputs]
+        recorder.step, recorder.dying = number, lives.dying(position, given)
         try:
             results = _results(recorder, step, given)
         except Exception as error:
             raise StepError(number, [_seen(entry) for entry in given], error) from error
-        known.update(zip(step.outputs, results, strict=True))
+        made = dict(zip(step.outputs, results, strict=True))
+        lives.enter(made)
+        known.update(made)
     return known
 
 
