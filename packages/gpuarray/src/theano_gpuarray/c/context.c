@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 PyObject *properties_dict(const Properties *p) {
-    return Py_BuildValue("{ss ss ss ss si si sL sL sL sL sL sL sO sO sO sO}", "name", p->name, "vendor", p->vendor,
-                         "version", p->version, "arch", p->arch, "platform", p->platform, "number", p->number,
+    return Py_BuildValue("{ss ss ss ss ss si si sL sL sL sL sL sL sO sO sO sO}", "name", p->name, "vendor", p->vendor,
+                         "version", p->version, "arch", p->arch, "place", p->place, "platform", p->platform, "number", p->number,
                          "max_local", (long long)p->max_local, "local_memory", (long long)p->local_memory, "memory",
                          (long long)p->memory, "max_buffer", (long long)p->max_buffer, "units", (long long)p->units,
                          "warp", (long long)p->warp, "doubles", p->doubles ? Py_True : Py_False, "halves",

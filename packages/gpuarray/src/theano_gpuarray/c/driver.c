@@ -1,7 +1,7 @@
 /* Drivers as Python objects. */
 #include "runtime.h"
 
-static const DriverTable *const tables[] = {&null_driver, &opencl_driver};
+static const DriverTable *const tables[] = {&null_driver, &opencl_driver, &cuda_driver};
 #define TABLES ((int)(sizeof tables / sizeof *tables))
 
 /* A driver is opened once in a process; a child process cannot open it again, for its threads are not there. */

@@ -41,6 +41,7 @@ typedef uintptr_t Address;
 
 typedef struct {
     char name[256], vendor[128], version[256];
+    char place[32];             /* on the bus, as "0000:07:00.0"; empty where nothing tells */
     char arch[64];              /* what code is compiled for, such as "sm_90"; empty where nothing tells */
     int platform, number;       /* OpenCL: which platform, and which device of it; else 0 and the index */
     int64_t max_local;          /* work-items of a work-group, at most */
@@ -204,6 +205,6 @@ typedef struct {
     int (*recorded)(void *context, Record *record);
 } DriverTable;
 
-extern const DriverTable null_driver, opencl_driver;
+extern const DriverTable null_driver, opencl_driver, cuda_driver;
 
 #endif

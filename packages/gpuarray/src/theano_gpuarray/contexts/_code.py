@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from theano_graph import compose, config
 
 from .._errors import ContextError
-from ._drivers import runtime
+from .._runtime import DeviceError
 from ._kernels import device_identity, find_binary, store_binary
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class _Code:
         if kept is not None:
             try:
                 return self.context.load(kept)
-            except runtime().DeviceError:
+            except DeviceError:
                 # The driver has changed without telling another version; it is compiled for the one that there is.
                 kept = None
         binary = self.context.compile(text, options)

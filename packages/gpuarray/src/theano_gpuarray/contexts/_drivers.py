@@ -5,25 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from theano_graph import compose
 
+from .. import _runtime
 from .._errors import DeviceUnavailable, LibraryNotFound
 from .._libraries import cuda_of_driver, find_library
+from .._runtime import DeviceError, Driver
 
-try:
-    from .. import _device
-
-    _RUNTIME: ModuleType | None = _device
-except ImportError:  # installed where there is no C compiler
-    _RUNTIME = None
-
-if TYPE_CHECKING:
-    from .._device import Driver
-
-__all__ = ["DRIVERS", "driver_libraries", "open_driver", "runtime"]
+__all__ = ["DRIVERS", "driver_libraries", "open_driver"]
 
 DRIVERS = ("cuda", "opencl", "null")
 
@@ -32,30 +22,12 @@ class _Opened:
     """The drivers that have been opened, and the process that has opened them."""
 
     def __init__(self) -> None:
-        self.drivers: dict[str, Driver] = {}
+        self.names: set[str] = set()
         self.process = 0
         self.lock = threading.RLock()
 
 
 _opened = _Opened()
-
-
-def runtime() -> Any:
-    """Return the runtime in C.
-
-    Raises
-    ------
-    DeviceUnavailable
-        If this package was installed without it.
-    """
-    if _RUNTIME is None:
-        raise DeviceUnavailable(
-            compose(
-                "theano-gpuarray was installed without its runtime in C, so that no device can be opened",
-                mend="install a wheel for this system, or a C compiler (gcc or clang) and theano-gpuarray again",
-            )
-        )
-    return _RUNTIME
 
 
 def driver_libraries(name: str) -> dict[str, str]:
@@ -92,7 +64,8 @@ def open_driver(name: str) -> Driver:
         If it cannot be opened, or if a driver was opened before this process was forked off.
     """
     with _opened.lock:
-        if _opened.drivers and _opened.process != os.getpid():
+        # The null driver has no threads of its own, and works in every process.
+        if name != "null" and _opened.process not in (0, os.getpid()):
             raise DeviceUnavailable(
                 compose(
                     f"the driver {name} cannot be used: a driver was opened before this process was forked off, "
@@ -101,15 +74,14 @@ def open_driver(name: str) -> Driver:
                     "children only",
                 )
             )
-        if name not in _opened.drivers:
-            made = runtime()
-            try:
-                driver = made.open_driver(name, driver_libraries(name))
-            except made.DeviceError as error:
-                raise DeviceUnavailable(_failure(name, error)) from error
-            _opened.drivers[name] = driver
+        try:
+            driver = _runtime.open_driver(name, {} if name in _opened.names else driver_libraries(name))
+        except DeviceError as error:
+            raise DeviceUnavailable(_failure(name, error)) from error
+        if name != "null":
+            _opened.names.add(name)
             _opened.process = os.getpid()
-        return _opened.drivers[name]
+        return driver
 
 
 def _failure(name: str, error: Exception) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from theano_graph import compose, config, record
 
 from .._errors import DeviceUnavailable
+from .._runtime import DeviceError
 from ._context import GpuContext
-from ._drivers import open_driver, runtime
+from ._drivers import open_driver
 
 if TYPE_CHECKING:
     from .._device import Context, Driver
@@ -117,7 +118,7 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
     for index in chosen:
         try:
             return GpuContext(_opened(driver, index, amount), names[index])
-        except runtime().DeviceError as error:
+        except DeviceError as error:
             problems += [f"{names[index]}: {line}" for line in str(error).splitlines()]
     program = "nvidia-smi" if wanted.driver == "cuda" else "clinfo"
     mend = f"{program} tells whether the device works"
