@@ -23,6 +23,7 @@ from theano_linker_c.kernels import blas_address
 from theano_linker_c.program import HAS_RUNTIME
 
 from . import function, tensor
+from ._lazy import devices
 from ._nose import LAYERS
 from ._processors import cpuCount
 from ._unread_flags import UNHEEDED, is_former
@@ -32,7 +33,7 @@ _DESCRIPTION = """\
 Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about
 what is missing."""
 _EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if something is broken."
-_OBSOLETE = "leave it out: it is obsolete, for it was for a GPU back-end"
+_OBSOLETE = "leave it out: it is obsolete, for it was for a former GPU back-end"
 #: Distributions of the package index that bring a folder named theano, too.
 FORMER_DISTRIBUTIONS = ("theano", "theano-pymc")
 _MARKS = {"ok": " ok ", "note": "note", "bad": "BAD "}
@@ -289,8 +290,9 @@ def _devices() -> Iterator[Finding]:
     if config.device == "cpu":
         yield Finding("devices", "device", "cpu", config.source_of("device"))
     else:
-        advice = "this version runs functions on the CPU only: set device=cpu"
-        yield Finding("devices", "device", str(config.device), config.source_of("device"), "note", advice)
+        yield Finding("devices", "device", str(config.device), config.source_of("device"))
+    for name in devices().list_contexts():
+        yield Finding("devices", f"context {name}", repr(devices().get_context(name)), "")
 
 
 def _functions() -> Iterator[Finding]:

@@ -30,3 +30,5 @@ __all__ = [
     "register_device_form",
 ]
 from . import elementwise as _elementwise
+from .indexing import _region as _indexing
+from .shapes import _views as _views

@@ -14,7 +14,19 @@ from theano_linker_c.kernels import Kernel
 from ..codegen import DeviceOperand, Operand, Recorder
 from ._at_once import form_of
 
-__all__ = ["Download", "Entry", "OnHost", "Step", "StepError", "StepRecorder", "Upload", "record_steps"]
+__all__ = [
+    "Download",
+    "Entry",
+    "Fusion",
+    "OnHost",
+    "Step",
+    "StepError",
+    "StepRecorder",
+    "Upload",
+    "entry_on_device",
+    "entry_on_host",
+    "record_steps",
+]
 
 
 @record
@@ -27,23 +39,55 @@ class Download:
     """A transfer from the device to the host, when all steps have run."""
 
 
-@record
-class Step:
-    """A kernel or a transfer, with the values that it reads and makes.
+class Fusion:
+    """Several steps that may be recorded as one, if shapes allow it.
 
     Parameters
     ----------
-    task : Kernel or Upload or Download
+    parts : sequence of (int, Step)
+        The steps, with their numbers, in an order in which they can be recorded.
+    """
+
+    def __init__(self, parts: Sequence[tuple[int, Step]]) -> None:
+        self.parts = tuple(parts)
+
+    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+        """Record all parts at once.
+
+        Parameters
+        ----------
+        recorder : StepRecorder
+        known : mapping of int to Entry
+            The values that the parts read of others.
+
+        Returns
+        -------
+        mapping of int to Entry, or None
+            The values that others read; None where the parts have to be recorded one by one, which also raises the
+            errors of what does not fit.
+        """
+        return None
+
+
+@record
+class Step:
+    """A kernel, a transfer or a fusion, with the values that it reads and makes.
+
+    Parameters
+    ----------
+    task : Kernel or Upload or Download or Fusion
     inputs, outputs : tuple of int
     """
 
-    task: Kernel | Upload | Download
+    task: Kernel | Upload | Download | Fusion
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 
     @property
     def host_inputs(self) -> frozenset[int]:
         """The values that are wanted on the host while the step is recorded."""
+        if isinstance(self.task, Fusion):
+            return frozenset[int]().union(*(part.host_inputs for _, part in self.task.parts))
         if not isinstance(self.task, Kernel):
             return frozenset()
         positions = form_of(self.task).host_inputs(self.task, len(self.inputs))
@@ -157,38 +201,58 @@ def record_steps(
     for position, (number, step) in enumerate(steps):
         given = [known[i] for i in step.inputs]
         recorder.step, recorder.dying = number, lives.dying(position, given)
-        try:
-            results = _results(recorder, step, given)
-        except Exception as error:
-            raise StepError(number, [_seen(entry) for entry in given], error) from error
-        made = dict(zip(step.outputs, results, strict=True))
+        if isinstance(step.task, Fusion):
+            made = _fused(recorder, step.task, dict(zip(step.inputs, given, strict=True)), step.outputs)
+        else:
+            made = dict(zip(step.outputs, _results(recorder, number, step, given), strict=True))
         lives.enter(made)
         known.update(made)
     return known
 
 
-def _results(recorder: StepRecorder, step: Step, given: Sequence[Entry]) -> Sequence[Entry]:
+def _fused(
+    recorder: StepRecorder, fusion: Fusion, known: Mapping[int, Entry], outputs: Sequence[int]
+) -> dict[int, Entry]:
+    """Record a fusion at once, or part by part."""
+    made = fusion.record(recorder, known)
+    if made is None:
+        # What the parts read may be read by others, too, of which nothing is known here.
+        made = record_steps(recorder, fusion.parts, known, {*outputs, *known})
+    return {i: made[i] for i in outputs}
+
+
+def _results(recorder: StepRecorder, number: int, step: Step, given: Sequence[Entry]) -> Sequence[Entry]:
+    try:
+        return _results_of(recorder, step, given)
+    except Exception as error:
+        raise StepError(number, [_seen(entry) for entry in given], error) from error
+
+
+def _results_of(recorder: StepRecorder, step: Step, given: Sequence[Entry]) -> Sequence[Entry]:
     task = step.task
     if isinstance(task, Upload):
-        return [_on_device(recorder, given[0])]
+        return [entry_on_device(recorder, given[0])]
     if isinstance(task, Download):
         entry = given[0]
         return [OnHost(entry) if isinstance(entry, DeviceOperand) else entry]
+    assert isinstance(task, Kernel), "fusions are recorded by their parts"
     form = form_of(task)
     stays = set(form.host_inputs(task, len(given)))
-    operands = [_on_host(entry) if i in stays else _on_device(recorder, entry) for i, entry in enumerate(given)]
+    operands = [
+        entry_on_host(entry) if i in stays else entry_on_device(recorder, entry) for i, entry in enumerate(given)
+    ]
     results: Sequence[Entry] = form.run(task, recorder, operands)
     return results
 
 
-def _on_device(recorder: StepRecorder, entry: Entry) -> DeviceOperand:
+def entry_on_device(recorder: StepRecorder, entry: Entry) -> DeviceOperand:
     """Return a value on the device; one on the host depends on nothing but the key of the recording."""
     if isinstance(entry, OnHost):
         return entry.operand
     return entry if isinstance(entry, DeviceOperand) else recorder.constant(np.asarray(entry))
 
 
-def _on_host(entry: Entry) -> NDArray[Any]:
+def entry_on_host(entry: Entry) -> NDArray[Any]:
     value = entry.value if isinstance(entry, OnHost) else entry
     if value is None or isinstance(value, DeviceOperand):
         raise TypeError("a length or a position that the host has to know is computed on the device")

@@ -264,20 +264,38 @@ class GpuArrayType(Type):
 
     # ---- variables
 
+    def filter_variable(self, other: Any, allow_convert: bool = True) -> Any:
+        """Return `other`, a variable or a plain value, as a variable of this type; a transfer is no conversion.
+
+        Raises
+        ------
+        TypeError
+            If `other` is a variable of another dtype or number of dimensions, or a value that the type refuses.
+        """
+        if isinstance(other, Variable) and other.type != self and _has(other.type, self.dtype, self.ndim):
+            other = self._here(other)
+        return super().filter_variable(other, allow_convert)
+
+    def _here(self, var: Any) -> Any:
+        """Return a variable in this context."""
+        if not isinstance(var.type, GpuArrayType):
+            return _conversions["from_host"](var, self.context_name)
+        here = var.type.context_name == self.context_name
+        return var if here else _conversions["between"](var, self.context_name)
+
     def convert_variable(self, var: Any) -> Any:
         """Return `var`, transferred to this context where it is elsewhere; None if dtype or dimensions do not fit."""
         if self.is_super(var.type):
             return var
         kind = var.type
-        if getattr(kind, "dtype", None) != self.dtype or len(getattr(kind, "shape", ())) != self.ndim:
+        if not _has(kind, self.dtype, self.ndim):
             return None
         if any(a is not None and b is not None and a != b for a, b in zip(self.shape, kind.shape, strict=True)):
             return None
         if not isinstance(kind, GpuArrayType):
             narrowed = self.host.convert_variable(var)
-            return None if narrowed is None else _conversions["from_host"](narrowed, self.context_name)
-        if kind.context_name != self.context_name:
-            var = _conversions["between"](var, self.context_name)
+            return None if narrowed is None else self._here(narrowed)
+        var = self._here(var)
         if self.is_super(var.type):
             return var
         # What narrows a static shape is an op on the host; its check costs a transfer, which rewriting removes.
@@ -317,6 +335,11 @@ def context_of(variable: Variable) -> Hashable:
     raise TypeError(
         compose("a variable is not on a device", where=[describe(variable)], mend="transfer it with x.transfer(name)")
     )
+
+
+def _has(kind: Any, dtype: str, ndim: int) -> bool:
+    """Tell whether a type is one of arrays of a dtype and a number of dimensions."""
+    return getattr(kind, "dtype", None) == dtype and len(getattr(kind, "shape", ())) == ndim
 
 
 def _length(entry: Any) -> int | None:

@@ -416,6 +416,16 @@ class TensorType(ArrayInterface, Type):
             return f"TensorType({self.dtype}, {_PATTERN_NAMES.get(pattern) or _pattern_text(pattern)})"
         return f"TensorType({self.dtype}, {_shape_text(self.shape)})"
 
+    def filter_variable(self, other: object, allow_convert: bool = True) -> Variable:
+        """Return `other`, a variable or a plain value, as a variable of this type; see :meth:`Type.filter_variable`.
+
+        An array on a device is moved here, which is no conversion.
+        """
+        if "from_device" in CONVERSIONS and isinstance(other, Variable):
+            moved = CONVERSIONS["from_device"](other)
+            other = other if moved is None else moved
+        return super().filter_variable(other, allow_convert)
+
     def convert_variable(self, var: Variable) -> Variable | None:
         """Return `var` as a variable of this type, or None.
 

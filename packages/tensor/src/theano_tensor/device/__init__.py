@@ -3,7 +3,7 @@
 What is imported here makes :func:`theano_tensor.shared` and functions use devices, as far as flags say so.
 """
 
-import theano_gpuarray.lowering  # nodes on a device run together
+from theano_gpuarray import lowering as lowering  # nodes on a device run together
 
 from ._blas import (
     GpuBatchedDot as GpuBatchedDot,
@@ -13,6 +13,13 @@ from ._blas import (
     GpuGemm as GpuGemm,
     GpuGemv as GpuGemv,
     GpuGer as GpuGer,
+    gpu_dot22 as gpu_dot22,
+    gpugemm_inplace as gpugemm_inplace,
+    gpugemm_no_inplace as gpugemm_no_inplace,
+    gpugemv_inplace as gpugemv_inplace,
+    gpugemv_no_inplace as gpugemv_no_inplace,
+    gpuger_inplace as gpuger_inplace,
+    gpuger_no_inplace as gpuger_no_inplace,
 )
 from ._convert import as_gpuarray_variable as as_gpuarray_variable, transfer as transfer
 from ._convolution import (
@@ -128,6 +135,13 @@ __all__ = [
     "far",
     "flags",
     "gpu_contiguous",
+    "gpu_dot22",
+    "gpugemm_inplace",
+    "gpugemm_no_inplace",
+    "gpugemv_inplace",
+    "gpugemv_no_inplace",
+    "gpuger_inplace",
+    "gpuger_no_inplace",
     "gpu_optimizer",
     "gpu_seqopt",
     "gpu_supported",

@@ -107,3 +107,9 @@ class GpuDot(NamedDeviceOp):
 @stands_for(BatchedDot)
 class GpuBatchedDot(NamedDeviceOp):
     """Products of the matrices of two stacks, on a device."""
+
+
+gpu_dot22 = GpuDot22()
+gpugemm_no_inplace, gpugemm_inplace = GpuGemm(), GpuGemm(inplace=True)
+gpugemv_no_inplace, gpugemv_inplace = GpuGemv(), GpuGemv(inplace=True)
+gpuger_no_inplace, gpuger_inplace = GpuGer(), GpuGer(inplace=True)
