@@ -20,9 +20,9 @@ from theano_gpuarray.types import (
     is_host_array,
 )
 from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, record
-from theano_linker_c.kernels import Kernel, native_kernel
+from theano_linker_c.kernels import Kernel, ReshapeKernel, SpecifyShapeKernel, TransposeKernel, native_kernel
 
-from .._core._dtypes import COMPLEX_DTYPES
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._graph_op import compiles_inner_graph
 from ..shape import ShapeI, ShapeOf
 from ._table import device_op_of, lifters
@@ -70,10 +70,10 @@ class Placement:
         for node in self.order:
             self._follow(node)
         for node in reversed(self.order):
-            if node in self.chosen:
-                self._stay_with_numbers(node)
-            else:
+            if node not in self.chosen:
                 self._precede(node)
+            elif self._is_wanted_on_host(node):
+                self._take_back(node)
         self.chosen = {node: self.chosen[node] for node in self.order if node in self.chosen}
 
     def _follow(self, node: Apply) -> None:
@@ -114,24 +114,30 @@ class Placement:
                 choice = self.chosen.get(user)
                 yield _HOST if choice is None or i in choice.stays else choice.context_name
 
-    def _stay_with_numbers(self, node: Apply) -> None:
-        """Take back a choice for integers that nobody wants on a device and that come from the host."""
-        if any(not v.type.dtype.startswith(("int", "uint", "bool")) for v in node.outputs):
-            return
-        if any(
-            isinstance(user, str) or isinstance(user.op, GpuFromHost)
-            for v in node.outputs
-            for user, _ in self.fgraph.clients(v)
-        ):
-            return
+    def _is_wanted_on_host(self, node: Apply) -> bool:
+        """Tell whether it is no use that a chosen node runs on a device.
+
+        These are integers of the host of which only lengths and positions are made, and views of whole arrays that are
+        read on the host alone.
+        """
+        users = [user for v in node.outputs for user, _ in self.fgraph.clients(v)]
+        if not users or any(isinstance(user, str) or isinstance(user.op, GpuFromHost) for user in users):
+            return False
         if any(name is not _HOST for v in node.outputs for name in self._goes_to(v)):
-            return
-        if all(_comes_from_host(v, self.chosen) for v in node.inputs):
-            del self.chosen[node]
-            for v in node.outputs:
-                self._places.pop(v, None)
+            return False
+        if isinstance(self.chosen[node].kernel, _WHOLE_VIEWS):
+            return True
+        discrete = all(v.type.dtype in DISCRETE_DTYPES for v in node.outputs)
+        return discrete and all(_comes_from_host(v, self.chosen) for v in node.inputs)
+
+    def _take_back(self, node: Apply) -> None:
+        del self.chosen[node]
+        for v in node.outputs:
+            self._places.pop(v, None)
 
 
+#: Kernels whose results are views of all elements of an operand.
+_WHOLE_VIEWS = (TransposeKernel, ReshapeKernel, SpecifyShapeKernel)
 #: Stands for the host among names of contexts.
 _HOST = object()
 

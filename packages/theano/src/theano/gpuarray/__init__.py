@@ -13,8 +13,8 @@ from __future__ import annotations
 # fmt: off
 # isort: off
 from . import (
-    basic_ops as basic_ops, blas as blas, dnn as dnn, elemwise as elemwise, opt as opt, subtensor as subtensor,
-    type as type,
+    basic_ops as basic_ops, blas as blas, dnn as dnn, elemwise as elemwise, fp16_help as fp16_help,
+    kernel_codegen as kernel_codegen, opt as opt, opt_util as opt_util, subtensor as subtensor, type as type,
 )
 from theano_gpuarray.contexts import init_dev as init_dev, use as use
 from theano_tensor.device import transfer as transfer

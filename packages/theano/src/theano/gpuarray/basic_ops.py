@@ -5,6 +5,9 @@ from __future__ import annotations
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
+from theano_gpuarray.kernel_base import (
+    CGpuKernelBase as CGpuKernelBase, GpuKernelBase as GpuKernelBase, Kernel as Kernel,
+)
 from theano_gpuarray.types import (
     GpuFromHost as GpuFromHost, GpuToGpu as GpuToGpu, HostFromGpu as HostFromGpu, gpu_from_host as gpu_from_host,
     gpu_to_gpu as gpu_to_gpu, host_from_gpu as host_from_gpu, infer_context_name as infer_context_name,
