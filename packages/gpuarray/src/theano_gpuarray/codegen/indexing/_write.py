@@ -40,15 +40,14 @@ def _reads_values(kernel: IndexWriteKernel) -> bool:
     needs_values=_reads_values,
 )
 def _write(kernel: IndexWriteKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
-    x, part = (on_device(recorder, operand) for operand in operands[:2])
+    x = _overwritten(recorder, on_device(recorder, operands[0]), operands)
+    part = on_device(recorder, operands[1])
     if any(isinstance(e, IndexArray) for e in kernel.entries):
         if any(isinstance(e, IndexArray) and e.mask for e in kernel.entries) and not _reads_values(kernel):
             return [_write_under_mask(kernel, recorder, x, part, operands)]
         return [_write_at(kernel, recorder, x, part, operands)]
     region = resolve(kernel.entries, x, operands, kernel.ndims)
     part = _fitting(kernel, part, tuple(region.shape))
-    x = _overwritten(recorder, x, operands)
-    region = resolve(kernel.entries, x, operands, kernel.ndims)
     selected = x.view(region.shape, region.strides, x.offset + region.start)
     if kernel.replace:
         copy_into(recorder, selected, part)
@@ -131,10 +130,8 @@ def _write_under_mask(
     # The dimension of the true elements stands for those of the mask; along it nothing changes.
     part = _fitting(kernel, part, region.whole_shape((-1,)))
     place = part.ndim - behind - 1
-    x = _overwritten(recorder, x, operands)
-    region = resolve(kernel.entries, x, operands, kernel.ndims)
     whole = region.whole_shape(mask.shape)
-    selected = _spread(region, region.sources[0].strides)
+    selected = _spread(region, source.strides)
     shape, strides = merged_dimensions(
         whole,
         selected,
@@ -172,10 +169,8 @@ def _write_at(
     operands: Sequence[Operand],
 ) -> DeviceOperand:
     """Write at the positions of index arrays."""
-    known = move_of(recorder, kernel.entries, x, operands, kernel.ndims)
-    part = _fitting(kernel, part, known.shape)
-    x = _overwritten(recorder, x, operands)
-    move = Move(x, resolve(kernel.entries, x, operands, kernel.ndims), known.arrays, known.index)
+    move = move_of(recorder, kernel.entries, x, operands, kernel.ndims)
+    part = _fitting(kernel, part, move.shape)
     if kernel.replace:
         _replace(recorder, move, part)
     elif any(source.entry.mask for source in move.region.sources):

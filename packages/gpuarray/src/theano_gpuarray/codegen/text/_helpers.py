@@ -18,6 +18,7 @@ __all__ = ["Parameter", "Signature", "kernel_text", "load", "store", "with_helpe
 
 #: Defined by the prelude.
 _IN_PRELUDE = re.compile(r"\btheano_(?:from_half_uint16|to_half_float32)\(\w+ x\) \{")
+_ATOMIC = re.compile(r"\btheano_atomic_[a-z]+_\w+")
 _INCLUDE = re.compile(r"^\s*#\s*include\s*<(math|stdint|stdlib|stddef)\.h>\s*$", re.MULTILINE)
 _C_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t", "f": "float", "d": "double"}
 
@@ -137,7 +138,9 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     if re.search(r"\b_Complex\b", "".join([text, *own])):
         raise NoDeviceForm(compose("complex numbers have no form on devices", mend="leave these nodes to the CPU"))
     special = special_definitions([text, *own])
-    helpers = [part for part in helper_definitions([*own, text]) if not _IN_PRELUDE.search(part)]
+    # Names of atomic operations are like those of helpers, which do not know them.
+    others = [_ATOMIC.sub("", part) for part in (*own, text)]
+    helpers = [part for part in helper_definitions(others) if not _IN_PRELUDE.search(part)]
     found = [*special, *helpers, *atomic_definitions([*own, text]), *own]
     return "\n".join([*found, "", text]) if found else text
 
