@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._without import DeviceError as DeviceError
+from ._device_error import DeviceError as DeviceError
 
 class Driver:
     # A driver that has been opened; there is one object for each name.

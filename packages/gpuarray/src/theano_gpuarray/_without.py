@@ -7,11 +7,9 @@ from typing import Any, NoReturn
 
 from theano_graph import compose
 
+from ._device_error import DeviceError
+
 __all__ = ["Buffer", "Context", "DeviceError", "Driver", "Kernel", "LaunchList", "Module", "open_driver"]
-
-
-class DeviceError(RuntimeError):
-    """Raised by drivers of devices: the text says which call failed and why."""
 
 
 def _missing() -> DeviceError:

@@ -27,6 +27,16 @@ static int take(ContextObject *c, BufferObject *b, Failure *failure) {
     return result;
 }
 
+/* Arrays that nobody reaches, in cycles of references, may hold what is missing. */
+static void collect_garbage(void) {
+    PyObject *gc = PyImport_ImportModule("gc");
+    PyObject *count = gc == NULL ? NULL : PyObject_CallMethod(gc, "collect", NULL);
+    if (count == NULL)
+        PyErr_WriteUnraisable(gc);
+    Py_XDECREF(count);
+    Py_XDECREF(gc);
+}
+
 PyObject *buffer_allocate(ContextObject *c, Py_ssize_t bytes) {
     BufferObject *b = make_buffer(c, bytes);
     Failure failure = {0};
@@ -34,7 +44,7 @@ PyObject *buffer_allocate(ContextObject *c, Py_ssize_t bytes) {
         return (PyObject *)b;
     if (take(c, b, &failure) < 0 && failure.out_of_memory) {
         Failure again = {0};
-        PyGC_Collect(); /* arrays that nobody reaches, in cycles of references, may hold what is missing */
+        collect_garbage();
         if (take(c, b, &again) == 0)
             failure_clear(&failure);
         failure_clear(&again);
@@ -89,11 +99,12 @@ int check_range(const BufferObject *b, Py_ssize_t offset, Py_ssize_t bytes, cons
     return -1;
 }
 
-/* Copies within one buffer must not overlap; neither CUDA nor OpenCL says what they would do. */
-int check_overlap(const Copy *copy) {
+int copy_overlaps(const Copy *copy) {
     size_t a = copy->offset, b = copy->source_offset;
-    if (copy->target != copy->source || a + copy->bytes <= b || b + copy->bytes <= a || copy->bytes == 0)
-        return 0;
+    return copy->target == copy->source && copy->bytes > 0 && a < b + copy->bytes && b < a + copy->bytes;
+}
+
+int refuse_overlap(void) {
     PyErr_SetString(PyExc_ValueError, "copy: source and target overlap\n  To mend: copy to another buffer first");
     return -1;
 }
@@ -204,8 +215,10 @@ static PyObject *buffer_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
         check_range(b, offset, bytes, "copy, target") < 0 || check_range(source, source_offset, bytes, "copy") < 0)
         return NULL;
     Copy copy = {b->address, source->address, (size_t)offset, (size_t)source_offset, (size_t)bytes};
-    if (check_overlap(&copy) < 0)
+    if (copy_overlaps(&copy)) {
+        refuse_overlap();
         return NULL;
+    }
     atomic_store(&b->used, submit(b->context));
     atomic_store(&source->used, submit(source->context));
     Py_BEGIN_ALLOW_THREADS;

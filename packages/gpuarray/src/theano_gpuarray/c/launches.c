@@ -8,13 +8,27 @@ typedef struct {
     List list;
     Patch *patches;
     int n_patches, n_buffers;
-    size_t *least;     /* bytes that each buffer must have */
-    Address *addresses;/* of the run at hand */
+    size_t *least; /* bytes that each buffer must have */
+    /* Numbers of buffers that must not be the same memory, since a copy from one to the other would overlap. */
+    int (*apart)[2], n_apart;
     long long releases; /* of the pool, at the last run */
     long long launches; /* in one run */
 } LaunchList;
 
-static int parse_copy(Resolver *r, PyObject *step, Copy *copy) {
+/* Of a copy whose patches are the last two. */
+static int keep_apart(LaunchList *l, const Resolver *r, const Copy *copy) {
+    const int numbers[] = {r->patches[r->n_patches - 2].number, r->patches[r->n_patches - 1].number};
+    const Copy same = {1, 1, copy->offset, copy->source_offset, copy->bytes};
+    if (!copy_overlaps(&same))
+        return 0;
+    if (numbers[0] == numbers[1])
+        return refuse_overlap();
+    l->apart[l->n_apart][0] = numbers[0];
+    l->apart[l->n_apart++][1] = numbers[1];
+    return 0;
+}
+
+static int parse_copy(LaunchList *l, Resolver *r, PyObject *step, Copy *copy) {
     PyObject *target, *source;
     const char *kind;
     Py_ssize_t offset, source_offset, bytes;
@@ -25,9 +39,10 @@ static int parse_copy(Resolver *r, PyObject *step, Copy *copy) {
         return -1;
     }
     *copy = (Copy){0, 0, (size_t)offset, (size_t)source_offset, (size_t)bytes};
-    return parse_buffer(r, target, offset + bytes, &copy->target) < 0
-               ? -1
-               : parse_buffer(r, source, source_offset + bytes, &copy->source);
+    if (parse_buffer(r, target, offset + bytes, &copy->target) < 0 ||
+        parse_buffer(r, source, source_offset + bytes, &copy->source) < 0)
+        return -1;
+    return keep_apart(l, r, copy);
 }
 
 static int parse_fill(Resolver *r, PyObject *step, Fill *fill) {
@@ -91,7 +106,7 @@ static int parse_step(LaunchList *l, Resolver *r, PyObject *given) {
     }
     if (strcmp(kind, "copy") == 0) {
         step->kind = STEP_COPY;
-        result = parse_copy(r, given, &step->copy);
+        result = parse_copy(l, r, given, &step->copy);
     } else if (strcmp(kind, "fill") == 0) {
         step->kind = STEP_FILL;
         result = parse_fill(r, given, &step->fill);
@@ -114,8 +129,8 @@ static int parse_steps(LaunchList *l, PyObject *steps) {
     l->kernels = PyList_New(0);
     l->list.steps = PyMem_Calloc((size_t)count + 1, sizeof(Step));
     l->least = PyMem_Calloc((size_t)l->n_buffers + 1, sizeof(size_t));
-    l->addresses = PyMem_Calloc((size_t)l->n_buffers + 1, sizeof(Address));
-    if (l->kernels == NULL || l->list.steps == NULL || l->least == NULL || l->addresses == NULL) {
+    l->apart = PyMem_Calloc((size_t)count + 1, sizeof *l->apart);
+    if (l->kernels == NULL || l->list.steps == NULL || l->least == NULL || l->apart == NULL) {
         PyErr_NoMemory();
         result = -1;
     }
@@ -167,7 +182,7 @@ static void list_dealloc(PyObject *self) {
     PyMem_Free(l->list.steps);
     PyMem_Free(l->patches);
     PyMem_Free(l->least);
-    PyMem_Free(l->addresses);
+    PyMem_Free(l->apart);
     Py_XDECREF(l->kernels);
     Py_DECREF(c);
     Py_TYPE(self)->tp_free(self);
@@ -187,6 +202,9 @@ static int read_buffers(const LaunchList *l, PyObject *buffers, long long number
             return -1;
         wrapped |= ((BufferObject *)given)->owner != NULL;
     }
+    for (int i = 0; i < l->n_apart; i++)
+        if (addresses[l->apart[i][0]] == addresses[l->apart[i][1]])
+            return refuse_overlap();
     return wrapped;
 }
 

@@ -96,7 +96,9 @@ PyObject *buffer_wrap(ContextObject *c, Address address, Py_ssize_t bytes, PyObj
 BufferObject *as_buffer(PyObject *object, const ContextObject *c, const char *what);
 /* Raise unless a part lies within the buffer. */
 int check_range(const BufferObject *b, Py_ssize_t offset, Py_ssize_t bytes, const char *what);
-int check_overlap(const Copy *copy);
+/* Copies within one buffer must not overlap: neither CUDA nor OpenCL says what they would do. */
+int copy_overlaps(const Copy *copy);
+int refuse_overlap(void);
 
 /* kernel.c */
 PyObject *module_load(ContextObject *c, PyObject *binary);
