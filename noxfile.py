@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: demo, bench, docs, release, export, threads, stress, attack, fuzz, sanitize.
+"""Sessions beyond the tests: demo, bench, device, docs, release, export, threads, stress, attack, fuzz, sanitize.
 
 `nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
 """
@@ -59,6 +59,18 @@ def bench(session: nox.Session) -> None:
     install_layer(session, "theano", python, *(f"--with={name}" for name in PEERS))
     # A setting that holds OpenBLAS to the routines of another processor would slow us and PyTensor down, but not JAX.
     session.run("python", "benchmarks/run.py", *session.posargs, env={"OPENBLAS_CORETYPE": None})
+
+
+@nox.session
+def device(session: nox.Session) -> None:
+    """Measure functions on a device beside JAX and PyTorch, and write docs/device.md; options are those of the script.
+
+    Peers that are installed where nox runs are used: those with code for a device are large. `-- --device opencl0:0
+    --quick` shows that all cases run.
+    """
+    python = python_of(session)
+    install_layer(session, "theano", python)
+    session.run("python", "benchmarks/device.py", *session.posargs)
 
 
 @nox.session
