@@ -12,8 +12,9 @@ class Driver:
     # A driver that has been opened; there is one object for each name.
     @property
     def name(self) -> str: ...
-    # Properties of a device: name, vendor, version, arch, platform and number (OpenCL: which platform, which device of
-    # it), max_local, local_memory, memory, max_buffer, units, warp, doubles, halves, long_atomics, cpu.
+    # Properties of a device: name, vendor, version, arch, place (on the bus), platform and number (OpenCL: which
+    # platform, which device of it), max_local, local_memory, memory, max_buffer, units, warp, doubles, halves,
+    # long_atomics, cpu.
     def properties(self, index: int, /) -> dict[str, Any]: ...
     # Number of devices, over all platforms.
     def count(self) -> int: ...

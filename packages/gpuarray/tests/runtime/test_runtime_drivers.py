@@ -10,8 +10,8 @@ from theano_gpuarray._runtime import Context, DeviceError, is_built, open_driver
 from .runtime_support import download, each_context, null, opencl, upload
 
 NAMES = {
-    *("name", "vendor", "version", "arch", "platform", "number", "max_local", "local_memory", "memory", "max_buffer"),
-    *("units", "warp", "doubles", "halves", "long_atomics", "cpu"),
+    *("name", "vendor", "version", "arch", "place", "platform", "number", "max_local", "local_memory"),
+    *("memory", "max_buffer", "units", "warp", "doubles", "halves", "long_atomics", "cpu"),
 }
 
 

@@ -4,12 +4,12 @@
 
 PyObject *properties_dict(const Properties *p) {
     return Py_BuildValue("{ss ss ss ss ss si si sL sL sL sL sL sL sO sO sO sO}", "name", p->name, "vendor", p->vendor,
-                         "version", p->version, "arch", p->arch, "place", p->place, "platform", p->platform, "number", p->number,
-                         "max_local", (long long)p->max_local, "local_memory", (long long)p->local_memory, "memory",
-                         (long long)p->memory, "max_buffer", (long long)p->max_buffer, "units", (long long)p->units,
-                         "warp", (long long)p->warp, "doubles", p->doubles ? Py_True : Py_False, "halves",
-                         p->halves ? Py_True : Py_False, "long_atomics", p->long_atomics ? Py_True : Py_False, "cpu",
-                         p->cpu ? Py_True : Py_False);
+                         "version", p->version, "arch", p->arch, "place", p->place, "platform", p->platform, "number",
+                         p->number, "max_local", (long long)p->max_local, "local_memory", (long long)p->local_memory,
+                         "memory", (long long)p->memory, "max_buffer", (long long)p->max_buffer, "units",
+                         (long long)p->units, "warp", (long long)p->warp, "doubles", p->doubles ? Py_True : Py_False,
+                         "halves", p->halves ? Py_True : Py_False, "long_atomics", p->long_atomics ? Py_True : Py_False,
+                         "cpu", p->cpu ? Py_True : Py_False);
 }
 
 PyObject *context_open(DriverObject *driver, int index, const Options *options, int64_t preallocate) {
@@ -111,8 +111,7 @@ static PyObject *compile_text(PyObject *self, PyObject *args, PyObject *kwargs) 
     size_t bytes = 0;
     Failure failure = {0};
     int result;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|s:compile", names, &text, &options) ||
-        check_process(c->era) < 0)
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|s:compile", names, &text, &options) || check_process(c->era) < 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     result = c->table->compile(c->context, text, options, &binary, &bytes, &failure);

@@ -231,7 +231,9 @@ static int run_step(const ContextObject *c, const Step *step, Failure *failure) 
     default: break;
     }
     int done = c->table->product(c->context, &step->product, failure);
-    return done == 0 ? failure_set(failure, "the library has no product of %s", step->product.dtype) : done < 0 ? -1 : 0;
+    return done == 0  ? failure_set(failure, "the library has no product of %s", step->product.dtype)
+           : done < 0 ? -1
+                      : 0;
 }
 
 static int replay(LaunchList *l, Failure *failure) {
@@ -278,8 +280,8 @@ static PyObject *list_run(PyObject *self, PyObject *given) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {
-    {"run", list_run, METH_O, "Put all steps into the queue, in order, without the GIL."}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"run", list_run, METH_O, "Put all steps into the queue, in order, without the GIL."},
+                                {NULL, NULL, 0, NULL}};
 
 PyTypeObject LaunchListType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "theano_gpuarray._device.LaunchList",

@@ -31,10 +31,10 @@ void mark_finished(ContextObject *c, long long number) {
         ;
 }
 
-static PyMethodDef functions[] = {
-    {"open_driver", (PyCFunction)(void (*)(void))open_driver, METH_VARARGS | METH_KEYWORDS,
-     "Open a driver: \"null\", \"opencl\" or \"cuda\"; libraries are given by paths."},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"open_driver", (PyCFunction)(void (*)(void))open_driver,
+                                   METH_VARARGS | METH_KEYWORDS,
+                                   "Open a driver: \"null\", \"opencl\" or \"cuda\"; libraries are given by paths."},
+                                  {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_device",
                                         .m_doc = "Opens drivers of devices when it is asked to.", .m_size = -1,

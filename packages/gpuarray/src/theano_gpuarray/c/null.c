@@ -123,9 +123,7 @@ static void null_context_close(void *context) {
     free(context);
 }
 
-static void null_handles(void *context, uintptr_t *handle, uintptr_t *queue) {
-    *handle = *queue = (uintptr_t)context;
-}
+static void null_handles(void *context, uintptr_t *handle, uintptr_t *queue) { *handle = *queue = (uintptr_t)context; }
 
 static int null_synchronize(void *context, Failure *failure) {
     (void)context, (void)failure;

@@ -85,9 +85,7 @@ static int cut_slab(Pool *pool, Block *block, Failure *failure) {
 }
 
 /* The device memory that a block stands for: alignment makes parts of slabs larger. */
-static int64_t bytes_of(const Block *block) {
-    return (int64_t)(block->slab >= 0 ? block->slab_bytes : block->bytes);
-}
+static int64_t bytes_of(const Block *block) { return (int64_t)(block->slab >= 0 ? block->slab_bytes : block->bytes); }
 
 static void count_taken(Pool *pool, const Block *block, int from_pool) {
     pool->in_use += bytes_of(block);
@@ -121,8 +119,7 @@ static int out_of_memory(const Pool *pool, size_t bytes, Failure *failure) {
                 "  To mend: use smaller arrays, or delete those that are no longer needed",
                 size_text(asked, sizeof asked, (int64_t)bytes), reason == NULL ? "" : ": ",
                 reason == NULL ? "" : reason, size_text(used, sizeof used, pool->in_use),
-                size_text(pooled, sizeof pooled, pool->pooled),
-                size_text(whole, sizeof whole, (int64_t)pool->memory),
+                size_text(pooled, sizeof pooled, pool->pooled), size_text(whole, sizeof whole, (int64_t)pool->memory),
                 size_text(single, sizeof single, (int64_t)pool->max_buffer));
     free(reason);
     failure->out_of_memory = 1;

@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
     PyObject ob_base;
     ContextObject *context;
-    Block *block;   /* NULL: wrapped, or of no bytes */
+    Block *block;    /* NULL: wrapped, or of no bytes */
     PyObject *owner; /* of wrapped memory */
     Address address;
     size_t bytes;

@@ -15,6 +15,15 @@ from ._form import (
     register_device_form as register_device_form,
 )
 
+# Device forms register themselves.
+from .elementwise import _elementwise as _elementwise
+from .indexing import _read as _read, _write as _write
+from .products import _matrix_product as _matrix_product
+from .reduction import _reduction as _reduction
+from .shapes import _joins as _joins, _routines as _routines, _views as _views
+from .sorting import _forms as _sorting
+from .windows import _convolution as _convolution, _pooling as _pooling
+
 __all__ = [
     "Argument",
     "DeviceForm",
@@ -29,6 +38,3 @@ __all__ = [
     "device_form",
     "register_device_form",
 ]
-from . import elementwise as _elementwise
-from .indexing import _region as _indexing
-from .shapes import _views as _views

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from theano_graph import Apply, Constant, Variable
+from theano_linker_c.kernels import ArrayRoutineKernel, native_kernel
 from theano_linker_c.program import ClusterRule, NodeError, cluster_rule
 
+from ..arrays import GpuArray
 from ..contexts import get_context
 from ..region import Download, Region, Step, StepError, Upload, form_of
-from ..types import DeviceOp, GpuArrayType, GpuFromHost, HostFromGpu, as_device_value, device_kernel
+from ..types import DEVICE, DeviceOp, GpuArrayType, GpuFromHost, HostFromGpu, as_device_value, device_kernel
+from .fusion import fuse
 
 __all__ = ["DEVICE_CLUSTERS", "RegionRunner"]
+
+#: Bytes of the largest constants that are looked at.
+_SMALL = 1 << 20
 
 
 class RegionRunner:
@@ -40,11 +49,11 @@ class RegionRunner:
         ]
         #: Which of the values that a call gives are no constants.
         self._given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
-        constants = {numbers[v]: v.data for v in inputs if isinstance(v, Constant)}
+        constants = {numbers[v]: _constant(v) for v in inputs if isinstance(v, Constant)}
+        counting = {numbers[v] for v in numbers if _counts(v)}
         self._on_device = [isinstance(v.type, GpuArrayType) for v in outputs]
-        self.region = Region(
-            self._context, steps, [numbers[inputs[i]] for i in self._given], [numbers[v] for v in outputs], constants
-        )
+        given, wanted = [numbers[inputs[i]] for i in self._given], [numbers[v] for v in outputs]
+        self.region = Region(self._context, steps, given, wanted, constants, partial(fuse, counting=counting))
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs.
@@ -60,6 +69,24 @@ class RegionRunner:
             raise NodeError(self._nodes[failure.step], failure.operands, failure.error) from failure
         pairs = zip(results, self._on_device, strict=True)
         return [as_device_value(result, self._context) if there else result for result, there in pairs]
+
+
+def _constant(variable: Constant) -> Any:
+    """Return the value of a constant: on the host, where fusion can look at it, unless it is large."""
+    value = variable.data
+    return np.asarray(value) if isinstance(value, GpuArray) and value.nbytes <= _SMALL else value
+
+
+def _counts(variable: Variable) -> bool:
+    """Tell whether a variable is the vector of the numbers from 0 up to one that is known when a function runs."""
+    node = variable.owner
+    if node is not None and isinstance(node.op, GpuFromHost):
+        return _counts(node.inputs[0])
+    kernel = None if node is None else native_kernel.describe(node, DEVICE)
+    if node is None or not isinstance(kernel, ArrayRoutineKernel) or kernel.task != "arange":
+        return False
+    start, _, step = node.inputs
+    return all(isinstance(v, Constant) and v.data == n for v, n in ((start, 0), (step, 1)))
 
 
 def _task(node: Apply) -> Any:

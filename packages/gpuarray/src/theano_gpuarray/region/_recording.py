@@ -161,8 +161,6 @@ class Recording:
         """Return lists of launches, and between them products by a library."""
         segments: list[Segment] = []
         steps: list[tuple[Any, ...]] = []
-        if self.status_slot in self._index:
-            steps.append(("fill", self._index[self.status_slot], 0, 32, 0))
         for event in events:
             if event.kind == "product":
                 self._close(segments, steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -72,6 +72,8 @@ class Region:
         The values that calls give and get.
     constants : mapping of int to object
         Values that are the same in each call: arrays on the host or on the device.
+    fuse : callable, optional
+        ``(steps with their numbers, outputs) -> steps``: puts steps together that one launch can do.
 
     Examples
     --------
@@ -90,13 +92,16 @@ class Region:
         inputs: Sequence[int],
         outputs: Sequence[int],
         constants: Mapping[int, Value] | None = None,
+        fuse: Callable[[Sequence[tuple[int, Step]], Collection[int]], Sequence[tuple[int, Step]]] | None = None,
     ) -> None:
         self._context = context
         self._inputs = tuple(inputs)
         self._outputs = tuple(outputs)
         self._constants = Constants(context)
         self._fixed = dict(constants or {})
-        self._views, self._steps = _split(list(enumerate(steps)), {*inputs, *self._fixed})
+        numbered = list(enumerate(steps))
+        whole = numbered if fuse is None else fuse(numbered, set(outputs))
+        self._views, self._steps = _split(whole, {*inputs, *self._fixed})
         wanted = frozenset[int]().union(*(step.host_inputs for _, step in self._steps))
         #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
         self._keyed = wanted.intersection(self._inputs)
@@ -104,11 +109,18 @@ class Region:
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
         self._exact: set[Hashable] = set()
         self._lock = threading.RLock()
+        #: Memory for statuses that holds zeros.
+        self._clean: list[_device.Buffer] = []
 
     @property
     def recordings(self) -> list[Recording]:
         """The recordings that there are, the one that was made last at the end."""
         return list(self._recordings.values())
+
+    @property
+    def steps(self) -> list[tuple[int, Step]]:
+        """The steps that are recorded, with their numbers; views that each call takes for itself are none of them."""
+        return list(self._steps)
 
     def __call__(self, values: Sequence[Value]) -> list[Value]:
         """Run the steps and return the outputs: arrays on the device, and on the host where a step has put them there.
@@ -127,6 +139,7 @@ class Region:
         status = None if recording.status_slot is None else where.get(recording.status_slot)
         if status is not None:
             _check(recording, status)
+            self._clean.append(status)
         return [self._result(entry, recording, where) for entry in replay.results]
 
     def _call(self, values: Sequence[Value]) -> _Call:
@@ -188,13 +201,22 @@ class Region:
         if held is not None:
             return held
         if not 0 <= slot < len(call.arrays):
-            size = recording.arena if slot == ARENA else recording.own.get(slot, STATUS_LENGTH * 8)
-            return self._context.allocate(max(size, 1))
+            size = recording.arena if slot == ARENA else recording.own.get(slot)
+            return self._status() if size is None else self._context.allocate(max(size, 1))
         given = call.arrays[slot]
         if not isinstance(given, np.ndarray):
             buffer: _device.Buffer = given
             return buffer
         return upload(self._context, given).buffer
+
+    def _status(self) -> _device.Buffer:
+        """Return memory for a status, all zeros; that of calls without failures serves again."""
+        try:
+            return self._clean.pop()
+        except IndexError:
+            status = self._context.allocate(STATUS_LENGTH * 8)
+            status.fill(0, STATUS_LENGTH * 8, 0)
+            return status
 
     def _result(self, entry: Entry, recording: Recording, where: Mapping[int, _device.Buffer]) -> Value:
         if not isinstance(entry, (OnHost, DeviceOperand)):

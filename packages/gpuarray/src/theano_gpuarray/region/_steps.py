@@ -46,10 +46,13 @@ class Fusion:
     ----------
     parts : sequence of (int, Step)
         The steps, with their numbers, in an order in which they can be recorded.
+    outputs : sequence of int
+        The values that others read.
     """
 
-    def __init__(self, parts: Sequence[tuple[int, Step]]) -> None:
+    def __init__(self, parts: Sequence[tuple[int, Step]], outputs: Sequence[int]) -> None:
         self.parts = tuple(parts)
+        self.outputs = tuple(outputs)
 
     def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record all parts at once.

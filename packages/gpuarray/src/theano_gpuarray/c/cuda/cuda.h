@@ -37,7 +37,7 @@ enum { CU_CTX_SCHED_YIELD = 2, CU_CTX_SCHED_MASK = 7 };
 enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1 };
 enum { CU_EVENT_DISABLE_TIMING = 2 };
-enum { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
+enum { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0 };
 
 typedef struct {
     int result;
@@ -79,11 +79,11 @@ typedef struct {
     F(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))                           \
     F(MemcpyPeerAsync, "cuMemcpyPeerAsync", (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))        \
     F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))                                \
+    F(MemsetD32Async, "cuMemsetD32Async", (CUdeviceptr, unsigned, size_t, CUstream))                                   \
     F(ModuleLoadData, "cuModuleLoadData", (CUmodule *, const void *))                                                  \
     F(ModuleUnload, "cuModuleUnload", (CUmodule))                                                                      \
     F(ModuleGetFunction, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))                                \
     F(FuncGetAttribute, "cuFuncGetAttribute", (int *, int, CUfunction))                                                \
-    F(FuncSetAttribute, "cuFuncSetAttribute", (CUfunction, int, int))                                                  \
     F(LaunchKernel, "cuLaunchKernel",                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
 
@@ -113,8 +113,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
     F(const char *, GetErrorString, (int))                                                                             \
     F(int, GetNumSupportedArchs, (int *))                                                                              \
     F(int, GetSupportedArchs, (int *))                                                                                 \
-    F(int, CreateProgram,                                                                                              \
-      (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *))                     \
+    F(int, CreateProgram, (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *)) \
     F(int, DestroyProgram, (nvrtcProgram *))                                                                           \
     F(int, CompileProgram, (nvrtcProgram, int, const char *const *))                                                   \
     F(int, GetProgramLogSize, (nvrtcProgram, size_t *))                                                                \
@@ -145,7 +144,7 @@ typedef struct cublasContext *cublasHandle;
        long long, const void *, void *, int, int, long long, int, int, int))
 
 typedef struct {
-#define CUBLAS_FIELD(name, symbol, parameters) int (*name) parameters;
+#define CUBLAS_FIELD(name, symbol, parameters) int(*name) parameters;
     CUBLAS_FUNCTIONS(CUBLAS_FIELD)
 #undef CUBLAS_FIELD
 } CublasFunctions;
@@ -154,10 +153,10 @@ typedef struct {
     NvrtcFunctions nvrtc;
     CublasFunctions cublas;
     int has_cublas;
-    int count;                      /* devices */
-    int cuda_version;               /* of the driver, 1000 * major + 10 * minor */
+    int count;        /* devices */
+    int cuda_version; /* of the driver, 1000 * major + 10 * minor */
     int nvrtc_major, nvrtc_minor;
-    int *archs, arch_count;         /* for which NVRTC makes code, as 90 for sm_90, ascending */
+    int *archs, arch_count; /* for which NVRTC makes code, as 90 for sm_90, ascending */
 } CudaState;
 
 typedef struct {
@@ -168,14 +167,9 @@ typedef struct {
     CUstream capture; /* never waits for another stream: graphs are captured from it */
     int arch;         /* 90 for sm_90 */
     cublasHandle blas;
-    CUdeviceptr workspace;
+    CUdeviceptr workspace; /* of cuBLAS, with room for two factors behind it */
     int blas_failed;
 } CudaContext;
-
-typedef struct {
-    CUfunction function;
-    size_t shared; /* bytes of dynamic shared memory that it has been allowed */
-} CudaKernel;
 
 /* Say that a call failed, with what the driver tells of the error; -1, or 0 where it did not. */
 int cuda_check(CUresult status, const char *call, Failure *failure);
@@ -191,7 +185,7 @@ int nvrtc_compile(const CudaState *state, int arch, const char *text, const char
 
 /* cublas.c */
 int cublas_open(CudaState *state, const char *path, Failure *failure);
-/* Into a stream, with the context current: 1 done, 0 there is nothing for these operands, -1 failed. */
+/* Into a stream, with the context current: 1 done, 0 there are no products of this dtype, -1 failed. */
 int cublas_product(CudaContext *context, const Product *product, CUstream stream, Failure *failure);
 void cublas_close(CudaContext *context);
 

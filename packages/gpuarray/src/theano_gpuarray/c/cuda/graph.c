@@ -2,9 +2,9 @@
  *
  * From its third run on a list is captured as a graph, which costs one call to put into the queue. A graph has the
  * addresses of its run in it. There are two, since a function with updates computes into what the call before last has
- * left: calls then take turns between two sets of addresses, and each finds its graph. Where addresses differ from both,
- * the older graph is updated; where that happens nearly always, a graph costs more than it saves, and the list goes
- * step by step.
+ * left: calls then take turns between two sets of addresses, and each finds its graph. Where addresses differ from
+ * both, the older graph is updated; where that happens nearly always, a graph costs more than it saves, and the list
+ * goes step by step.
  */
 #include "cuda.h"
 #include <stdlib.h>
@@ -20,8 +20,8 @@ typedef struct {
 
 typedef struct {
     Graph graphs[GRAPHS];
-    int count;      /* addresses */
-    Address *now;   /* those of this run */
+    int count;    /* addresses */
+    Address *now; /* those of this run */
     long runs;
     int hits, misses, given_up;
 } Kept;

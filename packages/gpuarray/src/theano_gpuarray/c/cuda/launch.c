@@ -5,9 +5,6 @@
 
 /* Arguments of a launch have at most 32,764 bytes. */
 #define MOST_ARGUMENTS 4096
-/* Dynamic shared memory that each kernel may have without being allowed more. */
-#define USUAL_SHARED ((size_t)48 << 10)
-
 int cuda_load(void *context, const unsigned char *binary, size_t bytes, void **module, Failure *failure) {
     CUmodule made = NULL;
     /* Text of PTX has to end with a 0. */
@@ -37,46 +34,24 @@ void cuda_unload(void *context, void *module) {
 }
 
 int cuda_kernel(void *context, void *module, const char *name, void **kernel, int64_t *max_local, Failure *failure) {
+    CUfunction function = NULL;
     int threads = 0;
-    CudaKernel *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return failure_set(failure, "there is no memory for a kernel");
-    int result = cuda_enter(context, failure);
-    if (result == 0) {
-        result = cuda_check(cu.ModuleGetFunction(&made->function, module, name), "cuModuleGetFunction", failure);
-        if (result == 0)
-            result = cuda_check(cu.FuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, made->function),
-                                "cuFuncGetAttribute", failure);
-        cuda_leave();
-    }
-    if (result < 0) {
-        free(made);
+    if (cuda_enter(context, failure) < 0)
         return -1;
-    }
-    made->shared = USUAL_SHARED;
+    int result = cuda_check(cu.ModuleGetFunction(&function, module, name), "cuModuleGetFunction", failure);
+    if (result == 0)
+        result = cuda_check(cu.FuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+                            "cuFuncGetAttribute", failure);
+    cuda_leave();
     *max_local = threads;
-    *kernel = made;
-    return 0;
+    *kernel = function;
+    return result;
 }
 
-void cuda_kernel_free(void *context, void *kernel) {
-    (void)context;
-    free(kernel);
-}
-
-static int allow_shared(CudaKernel *kernel, size_t shared, Failure *failure) {
-    if (shared <= kernel->shared)
-        return 0;
-    CUresult status = cu.FuncSetAttribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                          (int)shared);
-    if (cuda_check(status, "cuFuncSetAttribute", failure) < 0)
-        return -1;
-    kernel->shared = shared;
-    return 0;
-}
+/* A function is a part of its module. */
+void cuda_kernel_free(void *context, void *kernel) { (void)context, (void)kernel; }
 
 static int enqueue(const Launch *launch, CUstream stream, Failure *failure) {
-    CudaKernel *kernel = launch->kernel;
     void *arguments[MOST_ARGUMENTS];
     unsigned sizes[6];
     if (launch->count > MOST_ARGUMENTS)
@@ -89,9 +64,7 @@ static int enqueue(const Launch *launch, CUstream stream, Failure *failure) {
         sizes[d] = d < launch->dimensions ? (unsigned)launch->groups[d] : 1;
         sizes[3 + d] = d < launch->dimensions ? (unsigned)launch->local[d] : 1;
     }
-    if (allow_shared(kernel, launch->shared, failure) < 0)
-        return -1;
-    CUresult status = cu.LaunchKernel(kernel->function, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5],
+    CUresult status = cu.LaunchKernel(launch->kernel, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5],
                                       (unsigned)launch->shared, stream, arguments, NULL);
     if (status == CUDA_SUCCESS)
         return 0;
@@ -116,16 +89,17 @@ int cuda_step(CudaContext *context, const Step *step, CUstream stream, Failure *
         const Copy *copy = &step->copy;
         if (copy->bytes == 0)
             return 0;
-        return cuda_check(cu.MemcpyDtoDAsync(copy->target + copy->offset, copy->source + copy->source_offset,
-                                             copy->bytes, stream),
-                          "cuMemcpyDtoDAsync", failure);
+        return cuda_check(
+            cu.MemcpyDtoDAsync(copy->target + copy->offset, copy->source + copy->source_offset, copy->bytes, stream),
+            "cuMemcpyDtoDAsync", failure);
     }
     case STEP_FILL: {
         const Fill *fill = &step->fill;
         if (fill->bytes == 0)
             return 0;
-        return cuda_check(cu.MemsetD8Async(fill->target + fill->offset, (unsigned char)fill->value, fill->bytes, stream),
-                          "cuMemsetD8Async", failure);
+        return cuda_check(
+            cu.MemsetD8Async(fill->target + fill->offset, (unsigned char)fill->value, fill->bytes, stream),
+            "cuMemsetD8Async", failure);
     }
     case STEP_PRODUCT: return product_step(context, &step->product, stream, failure);
     default: return enqueue(&step->launch, stream, failure);

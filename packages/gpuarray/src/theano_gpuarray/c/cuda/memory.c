@@ -17,7 +17,8 @@ int cuda_slice(void *context, Address memory, size_t offset, size_t bytes, Addre
     return 0;
 }
 
-/* Work in the queue may still use the memory, so that it is waited for. What fails was told by that work, or will be. */
+/* Work in the queue may still use the memory, so that it is waited for. What fails was told by that work, or will be.
+ */
 void cuda_release(void *context, Address address, int is_slice) {
     CudaContext *c = context;
     if (is_slice || cuda_enter(c, NULL) < 0)
@@ -140,11 +141,11 @@ int cuda_copy_from(void *context, void *other, const Copy *copy, Failure *failur
     CUdeviceptr target = copy->target + copy->offset, source = copy->source + copy->source_offset;
     if (order(o, c, failure) < 0 || cuda_enter(c, failure) < 0)
         return -1;
-    int result = c->handle == o->handle
-                     ? cuda_check(cu.MemcpyDtoDAsync(target, source, copy->bytes, c->queue), "cuMemcpyDtoDAsync",
-                                  failure)
-                     : cuda_check(cu.MemcpyPeerAsync(target, c->handle, source, o->handle, copy->bytes, c->queue),
-                                  "cuMemcpyPeerAsync", failure);
+    int result =
+        c->handle == o->handle
+            ? cuda_check(cu.MemcpyDtoDAsync(target, source, copy->bytes, c->queue), "cuMemcpyDtoDAsync", failure)
+            : cuda_check(cu.MemcpyPeerAsync(target, c->handle, source, o->handle, copy->bytes, c->queue),
+                         "cuMemcpyPeerAsync", failure);
     cuda_leave();
     /* Nor may the other queue write to the source before it has been copied. */
     return result < 0 ? -1 : order(c, o, failure);

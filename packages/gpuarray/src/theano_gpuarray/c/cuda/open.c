@@ -140,9 +140,7 @@ static int set_waiting(CUdevice device, const Options *options, Failure *failure
     CUresult status = cu.DevicePrimaryCtxGetState(device, &flags, &active);
     if (status == CUDA_SUCCESS && !active)
         status = cu.DevicePrimaryCtxSetFlags(device, (flags & ~(unsigned)CU_CTX_SCHED_MASK) | CU_CTX_SCHED_YIELD);
-    return status == CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE
-               ? 0
-               : cuda_check(status, "cuDevicePrimaryCtxSetFlags", failure);
+    return status == CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE ? 0 : cuda_check(status, "cuDevicePrimaryCtxSetFlags", failure);
 }
 
 static int make_streams(CudaContext *context, Failure *failure) {

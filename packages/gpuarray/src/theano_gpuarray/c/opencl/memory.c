@@ -4,8 +4,7 @@
 
 int opencl_allocate(void *context, size_t bytes, Address *address, Failure *failure) {
     cl_int status = CL_SUCCESS;
-    *address =
-        (Address)cl.clCreateBuffer(((OpenClContext *)context)->handle, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    *address = (Address)cl.clCreateBuffer(((OpenClContext *)context)->handle, CL_MEM_READ_WRITE, bytes, NULL, &status);
     return opencl_check(status, "clCreateBuffer", failure);
 }
 
@@ -13,8 +12,8 @@ int opencl_slice(void *context, Address memory, size_t offset, size_t bytes, Add
     (void)context;
     const size_t region[] = {offset, bytes};
     cl_int status = CL_SUCCESS;
-    *address = (Address)cl.clCreateSubBuffer((cl_mem)memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, region,
-                                             &status);
+    *address =
+        (Address)cl.clCreateSubBuffer((cl_mem)memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, region, &status);
     return opencl_check(status, "clCreateSubBuffer", failure);
 }
 
@@ -36,8 +35,7 @@ int opencl_host_allocate(void *context, size_t bytes, void **memory, void **hand
     cl_mem buffer = cl.clCreateBuffer(c->handle, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &status);
     if (opencl_check(status, "clCreateBuffer", failure) < 0)
         return -1;
-    *memory =
-        cl.clEnqueueMapBuffer(c->queue, buffer, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL, NULL, &status);
+    *memory = cl.clEnqueueMapBuffer(c->queue, buffer, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL, NULL, &status);
     if (opencl_check(status, "clEnqueueMapBuffer", failure) < 0) {
         cl.clReleaseMemObject(buffer);
         return -1;
@@ -76,9 +74,9 @@ int opencl_mark_wait(void *context, void *mark, Failure *failure) {
 int opencl_write(void *context, Address target, size_t offset, const void *source, size_t bytes, int blocking,
                  Failure *failure) {
     cl_command_queue queue = ((OpenClContext *)context)->queue;
-    return opencl_check(cl.clEnqueueWriteBuffer(queue, (cl_mem)target, (cl_uint)blocking, offset, bytes, source, 0,
-                                                NULL, NULL),
-                        "clEnqueueWriteBuffer", failure);
+    return opencl_check(
+        cl.clEnqueueWriteBuffer(queue, (cl_mem)target, (cl_uint)blocking, offset, bytes, source, 0, NULL, NULL),
+        "clEnqueueWriteBuffer", failure);
 }
 
 int opencl_read(void *context, void *target, Address source, size_t offset, size_t bytes, Failure *failure) {
@@ -97,7 +95,7 @@ int opencl_copy(void *context, const Copy *copy, Failure *failure) {
 int opencl_fill(void *context, const Fill *fill, Failure *failure) {
     cl_command_queue queue = ((OpenClContext *)context)->queue;
     const unsigned char value = (unsigned char)fill->value;
-    return opencl_check(cl.clEnqueueFillBuffer(queue, (cl_mem)fill->target, &value, 1, fill->offset, fill->bytes, 0,
-                                               NULL, NULL),
-                        "clEnqueueFillBuffer", failure);
+    return opencl_check(
+        cl.clEnqueueFillBuffer(queue, (cl_mem)fill->target, &value, 1, fill->offset, fill->bytes, 0, NULL, NULL),
+        "clEnqueueFillBuffer", failure);
 }

@@ -64,8 +64,7 @@ typedef void (*cl_built)(cl_program, void *);
     F(cl_int, clGetPlatformInfo, (cl_platform_id, cl_uint, size_t, void *, size_t *))                                  \
     F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *))                       \
     F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *))                                      \
-    F(cl_context, clCreateContext,                                                                                     \
-      (const intptr_t *, cl_uint, const cl_device_id *, cl_notify, void *, cl_int *))                                  \
+    F(cl_context, clCreateContext, (const intptr_t *, cl_uint, const cl_device_id *, cl_notify, void *, cl_int *))     \
     F(cl_int, clReleaseContext, (cl_context))                                                                          \
     F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))                       \
     F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                                               \

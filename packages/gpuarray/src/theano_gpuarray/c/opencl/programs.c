@@ -55,8 +55,7 @@ static int from_binary(const OpenClContext *c, const unsigned char *binary, size
 /* Bytes of the driver's binary; 0 where it has none. */
 static size_t binary_size(const OpenClContext *c, cl_program program) {
     size_t size = 0;
-    if (c->keeps_text ||
-        cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
+    if (c->keeps_text || cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
         return 0;
     return size;
 }

@@ -10,21 +10,11 @@ from theano_linker_c.kernels import IndexEntry, memory_type
 from .._copies import on_device
 from .._form import DeviceOperand, Operand, Recorder, contiguous_strides
 from .._kernel_writer import KernelWriter, merged_dimensions
+from .._refusals import add_refusals, refusal
 from ._masks import check_mask, true_offsets
 from ._region import Region, Source, index_shape, out_of_bounds, resolve
 
 __all__ = ["Move", "checked_positions", "move_of"]
-
-_REFUSE = """static inline void theano_refuse(
-    GLOBAL_MEM char *status, uint32_t number, int64_t place, int64_t value, int64_t length) {
-  GLOBAL_MEM int64_t *const found = (GLOBAL_MEM int64_t *)status;
-  if (theano_atomic_cas_uint32((GLOBAL_MEM uint32_t *)status, 0, number) == 0) {
-    found[1] = place;
-    found[2] = value;
-    found[3] = length;
-  }
-}
-"""
 
 
 @dataclass(frozen=True)
@@ -168,19 +158,20 @@ def checked_positions(
 
 def _add_positions(recorder: Recorder, writer: KernelWriter, move: Move, on_refusal: str, cells: bool) -> None:
     """Write how positions are read, looked at, and added to the offset."""
-    number = None
+    may_refuse = False
     for k, (source, array) in enumerate(zip(move.region.sources, move.arrays, strict=True)):
         if source.entry.mask:
             writer.add(f"o += *(GLOBAL_MEM const int64_t *)(i{k} + u{k});")
             continue
-        if number is None:
-            number = _may_refuse(recorder, writer, move.x.shape)
+        if not may_refuse:
+            may_refuse = True
+            _may_refuse(recorder, writer, move.x.shape)
         length, stride, axis = writer.numbers(f"axis{k}_", (source.lengths[0], source.strides[0], source.axis))
         value = f"(int64_t)*(GLOBAL_MEM const {memory_type(array.dtype)} *)(i{k} + u{k})"
         writer.add(
             f"const int64_t v{k} = {value}, w{k} = v{k} < 0 ? v{k} + {length} : v{k};",
             f"if (w{k} < 0 || w{k} >= {length}) {{",
-            f"theano_refuse(status + status_at, refusal, {axis}, v{k}, {length});",
+            refusal(axis, f"v{k}", length),
             on_refusal,
             "}",
             f"o += w{k} * {stride};",
@@ -189,17 +180,13 @@ def _add_positions(recorder: Recorder, writer: KernelWriter, move: Move, on_refu
             writer.add(f"cell = cell * {length} + w{k};")
 
 
-def _may_refuse(recorder: Recorder, writer: KernelWriter, shape: Sequence[int]) -> int:
+def _may_refuse(recorder: Recorder, writer: KernelWriter, shape: Sequence[int]) -> None:
     """Add what a kernel needs that may find a position out of bounds."""
 
     def explain(axis: int, value: int, length: int) -> Exception:
         return out_of_bounds(value, axis, length, shape)
 
-    number = recorder.failure(explain)
-    writer.function(_REFUSE)
-    writer.array("status", recorder.status())
-    writer.number("refusal", number, "I")
-    return number
+    add_refusals(recorder, writer, explain)
 
 
 def flat_strides(move: Move) -> tuple[int, ...]:

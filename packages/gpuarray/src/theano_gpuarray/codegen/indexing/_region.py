@@ -133,7 +133,7 @@ def resolve(
 
 def plain_dimensions(entries: Sequence[IndexEntry], ndims: Sequence[int]) -> tuple[int, int]:
     """Return how many plain dimensions a part has before those of the index arrays, and how many in all."""
-    # Numbers count as index arrays where there is one: the dimensions of arrays stand together only if all are adjacent.
+    # Numbers count as index arrays where there is one: dimensions of arrays stand together only if all are adjacent.
     places = [i for i, e in enumerate(entries) if isinstance(e, (IndexArray, int, IndexInput))]
     advanced = any(isinstance(e, IndexArray) for e in entries)
     adjacent = advanced and places == list(range(places[0], places[0] + len(places)))
