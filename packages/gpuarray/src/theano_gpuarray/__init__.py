@@ -4,7 +4,11 @@ Importing it declares the flags about devices; `theano_gpuarray.contexts` opens 
 their arrays.
 """
 
+from theano_graph import register_library
+
 from . import _flags as _flags
 from ._version import __version__ as __version__
+
+register_library(__file__)
 
 __all__ = ["__version__"]

@@ -94,9 +94,8 @@ class FoundLibrary:
 def _toolkit(key: str, title: str, linux: Mapping[str, int], windows: Mapping[str, int], wheel: str) -> Library:
     """Describe a library of CUDA's toolkit."""
     package = f"nvidia-{wheel.replace('_', '-')}"
-    mend = (
-        f"pip install {package} (or {package}-cu12, for drivers before CUDA 13), or set CUDA_HOME to the folder of CUDA"
-    )
+    newest = f"{package}-cu13" if wheel == "cudnn" else package
+    mend = f"pip install {newest} ({package}-cu12 for CUDA 12), or set CUDA_HOME to the folder where CUDA is installed"
     return Library(key, title, windows if _WINDOWS else linux, wheel, mend)
 
 

@@ -8,6 +8,7 @@ import os
 import threading
 import unittest
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,21 @@ class TestDevices(Case):
     def test_properties(self) -> None:
         found = driver.properties(0)
         wanted = {
-            **{"name": "Fake GPU 0", "vendor": "NVIDIA", "place": "0000:01:00.0", "arch": "sm_90", "number": 0},
-            **{"version": "CUDA 12.4; NVRTC 12.4", "max_local": 1024, "local_memory": 49152, "memory": 1 << 30},
-            **{"units": 4, "warp": 32, "doubles": True, "halves": True, "long_atomics": True, "cpu": False},
+            "name": "Fake GPU 0",
+            "vendor": "NVIDIA",
+            "place": "0000:01:00.0",
+            "arch": "sm_90",
+            "number": 0,
+            "version": "CUDA 12.4; NVRTC 12.4",
+            "max_local": 1024,
+            "local_memory": 49152,
+            "memory": 1 << 30,
+            "units": 4,
+            "warp": 32,
+            "doubles": True,
+            "halves": True,
+            "long_atomics": True,
+            "cpu": False,
         }
         self.assertEqual({name: found[name] for name in wanted}, wanted)
         self.assertEqual((driver.count(), driver.properties(1)["arch"]), (3, "sm_120"))
@@ -159,8 +172,8 @@ class TestMemory(Case):
         values = np.ones(4, "float32")
         for call in ("cuMemHostAlloc", "cuMemcpyHtoDAsync_v2"):
             with self.subTest(call):
-                buffer = self.context.allocate(16)
-                text = self.refused(call, lambda: buffer.write(0, values, blocking=False))
+                write = partial(self.context.allocate(16).write, 0, values, blocking=False)
+                text = self.refused(call, write)
                 self.assertIn(call.removesuffix("_v2"), text)
 
     def test_memory_that_is_not_there(self) -> None:
@@ -202,8 +215,7 @@ class TestMemory(Case):
         buffers: list[Buffer] = []
 
         def work(number: int) -> None:
-            for _ in range(50):
-                buffers.append(self.buffer(np.full(64, number, "float32")))
+            buffers.extend(self.buffer(np.full(64, number, "float32")) for _ in range(50))
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
         for thread in threads:

@@ -124,7 +124,7 @@ def activate() -> None:
         If a device cannot be opened, and ``force_device`` is set or ``init_gpu_device`` names it, or if flags
         contradict each other.
     """
-    device, prepared = str(config.device), str(config.init_gpu_device)
+    device, prepared = _settled(str(config.device)), str(config.init_gpu_device)
     if prepared in ("", "cpu"):
         prepared = ""
     if prepared and device != "cpu":
@@ -147,6 +147,26 @@ def activate() -> None:
         _open_all(device, prepared)
     except DeviceUnavailable as error:
         raise ConfigError(_forced(device, prepared, error)) from error
+
+
+def _settled(device: str) -> str:
+    """Return what ``device`` means: names of a back-end that was obsolete already mean the CPU.
+
+    Raises
+    ------
+    ConfigError
+        If such a device is forced.
+    """
+    if not device.startswith("gpu"):
+        return device
+    if config.force_device:
+        raise ConfigError(
+            compose(
+                f"device={device} named a back-end for GPUs that is obsolete, and force_device=True",
+                mend=f"set device=cuda{device[3:]}",
+            )
+        )
+    return "cpu"
 
 
 def _open_all(device: str, prepared: str) -> None:

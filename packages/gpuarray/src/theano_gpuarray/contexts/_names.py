@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
+import pickle
 import threading
 from collections.abc import Hashable
 from typing import Any
@@ -93,6 +95,20 @@ def get_context(name: Hashable) -> GpuContext:
     why = _failed.get(name, "") if isinstance(name, Hashable) else ""
     where = [*why.splitlines(), f"names that there are: {there}"]
     raise ContextNotDefined(compose(what, where=where, mend=f"{mend} (or another device), or call init_dev"))
+
+
+def _by_name(context: GpuContext) -> tuple[Any, tuple[Any]]:
+    """Tell `pickle` the name of a context, by which it is found again, maybe in another process."""
+    if _registered.get(context.name) is not context:
+        raise pickle.PicklingError(
+            compose(
+                f"{context!r} has no name by which another process finds it", mend="register it: reg_context(name, x)"
+            )
+        )
+    return get_context, (context.name,)
+
+
+copyreg.pickle(GpuContext, _by_name)
 
 
 def registered(name: Any) -> bool:
