@@ -10,6 +10,7 @@ from types import MappingProxyType
 from theano_graph import record
 
 from ...scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions, is_complex
+from ._own_functions import own_function
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
 
 __all__ = ["CFunction", "KernelSource", "file_text", "memory_type"]
@@ -174,7 +175,7 @@ def _declaration(name: str, vector_functions: frozenset[str]) -> str:
     attributes = (
         '__attribute__((simd("notinbranch"), const)) ' if name in vector_functions else "__attribute__((const)) "
     )
-    return f"{attributes}{scalar} {name}({', '.join([scalar] * count)});"
+    return own_function(name, f"{attributes}{scalar} {name}({', '.join([scalar] * count)});")
 
 
 def memory_type(dtype: str) -> str:
