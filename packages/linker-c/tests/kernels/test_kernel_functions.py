@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
 from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import ElementwiseKernel
+from theano_linker_c.scalar import Composite, ScalarType, UnaryScalarOp
 
 from .kernel_calls import Array, call, load
 
@@ -15,8 +17,18 @@ from .kernel_calls import Array, call, load
 STEP = 1009
 
 
-def exponentials(x: Array) -> Array:
-    kernel = ElementwiseKernel(sc.exp, ("float32",), ("float32",), ((False,),), 1)
+class Doubled(UnaryScalarOp):
+    """A user's op whose support code declares the C library's functions, and calls one of them."""
+
+    def c_support_code(self) -> str:
+        return "#include <math.h>\nstatic float doubled(float x) { return 2 * expf(x); }"
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        return f"{outputs[0]} = doubled({inputs[0]});"
+
+
+def exponentials(x: Array, op: Any = sc.exp) -> Array:
+    kernel = ElementwiseKernel(op, ("float32",), ("float32",), ((False,),), 1)
     result = np.empty_like(x)
     call(load(kernel).address, len(x), [x, result])
     return result
@@ -51,3 +63,9 @@ class TestExp(unittest.TestCase):
         together = exponentials(x)
         for length in (1, 7, 8, 9, 33):
             np.testing.assert_array_equal(exponentials(x[:length]), together[:length])
+
+    def test_beside_the_library_function_of_users(self) -> None:
+        x = ScalarType("float32")()
+        values = np.linspace(-3, 3, 40, dtype="float32")
+        result = exponentials(values, Composite([x], [sc.exp(x) + Doubled()(x)]))
+        np.testing.assert_allclose(result, 3 * np.exp(values), rtol=1e-6)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-__all__ = ["own_function"]
+__all__ = ["in_place", "in_place_or_called"]
 
 # e**x is (2**n * e**r) * 2**n with n the integer nearest to x / (2 log(2)); adding 1.5 * 2**23 rounds to it, and adding
-# 127 too gives the bits of the exponent of 2**n. Two factors, so that subnormal results are right. The polynomial is the
-# one with the least relative error of e**r among those that begin with 1 + r, evaluated in parts side by side. Outside
-# of the bounds the result is 0 or infinite; a NaN fails both comparisons. The bounds are variables, which no compiler
-# folds: for constants gcc does not find the instructions that take the larger and the smaller of two numbers.
+# 127 as well gives the bits of the exponent of 2**n. There are two factors so that subnormal results are right. The
+# polynomial is the one with the least relative error of e**r among those that begin with 1 + r, evaluated in parts side
+# by side. Outside of the bounds the result is 0 or infinite; a NaN fails both comparisons. The bounds are variables,
+# which no compiler folds: for constants gcc does not find the instructions that take the larger and the smaller of two.
 _EXPF = """\
 static float theano_exp_bounds[2] __attribute__((used)) = {-104.0f, 89.0f};
 static inline float theano_expf(float x) {
@@ -28,27 +29,40 @@ static inline float theano_expf(float x) {
 }"""
 #: By the name in the C library.
 _TEXTS: Mapping[str, str] = MappingProxyType({"expf": _EXPF})
+_CALL = re.compile(rf"\b({'|'.join(_TEXTS)})\(")
 
 
-def own_function(name: str, declaration: str) -> str:
-    """Give what to write instead of the declaration of a function of the C library: where it is computed in place, that.
-
-    The forms in place need instructions that multiply and add with one rounding.
+def in_place(texts: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Let `texts` call the forms in place, under names of their own.
 
     Parameters
     ----------
-    name : str
-        Of the C library's function.
-    declaration : str
-        For processors without such instructions, and for functions that are always called.
+    texts : sequence of str
+        Definitions of C functions.
+
+    Returns
+    -------
+    texts : list of str
+        With other names where there is such a form.
+    functions : dict of str to str
+        The text of each form that they call, by the name of the C library's function.
 
     Examples
     --------
-    >>> own_function("logf", "float logf(float);")
-    'float logf(float);'
+    >>> texts, functions = in_place(["y = expf(x) + logf(x);"])
+    >>> texts, list(functions)
+    (['y = theano_expf(x) + logf(x);'], ['expf'])
     """
-    text = _TEXTS.get(name)
-    if text is None:
-        return declaration
+    names = {name for text in texts for name in _CALL.findall(text)}
+    if not names:
+        return list(texts), {}
+    return [_CALL.sub(r"theano_\1(", text) for text in texts], {name: _TEXTS[name] for name in sorted(names)}
+
+
+def in_place_or_called(name: str, text: str, declaration: str) -> str:
+    """Give the text of a form in place; on processors that lack the instructions, the C library's is called.
+
+    They are those that multiply and add with one rounding.
+    """
     head = "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)"
-    return f"{head}\n{text}\n#define {name} theano_{name}\n#else\n{declaration}\n#endif"
+    return f"{head}\n{text}\n#else\n{declaration}\n#define theano_{name} {name}\n#endif"
