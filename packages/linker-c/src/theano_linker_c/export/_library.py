@@ -24,6 +24,7 @@ _JOINED = 'optimize("fp-contract=fast")'
 #: Tells the compiler that the turns of the next loop may run at the same time, where it takes such a hint.
 INDEPENDENT = """\
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define THEANO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define THEANO_INDEPENDENT _Pragma("GCC ivdep")
