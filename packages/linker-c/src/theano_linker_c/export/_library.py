@@ -49,7 +49,7 @@ def memory_types() -> str:
 def _functions() -> dict[str, str]:
     """Return the text of each function."""
     found = {}
-    texts = [_text(name) for name in ("routines.h", "special.h", "random.h")]
+    texts = [_text(name) for name in ("routines.h", "special.h", "random.h", "draws.h")]
     for part in [part for text in texts for part in _parts(text)]:
         found[_FUNCTION.search(part)[1]] = part  # type: ignore[index]
     for part in [part for name in _TEMPLATES for part in _parts(_text(name))]:
