@@ -117,8 +117,8 @@ def check_release(session: nox.Session, layer: str) -> None:
     session.log("built and checked: %s", ", ".join(files))
 
 
-#: What compiles exported C for other processors, and what runs it here.
-MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node")
+#: What compiles exported C for other processors, or otherwise than gcc, and what runs it here.
+MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node", "clang ::")
 
 
 @nox.session
