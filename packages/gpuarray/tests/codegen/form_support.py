@@ -50,7 +50,9 @@ class Recorder(AtOnce):
         if not self._card:
             return found
         sizes = found.max_local, found.local_memory, found.units, found.warp
-        return DeviceProperties(found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False)
+        return DeviceProperties(
+            found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False
+        )
 
     @property
     def deterministic(self) -> bool:
@@ -78,15 +80,25 @@ class Recorder(AtOnce):
         values : sequence
             Arrays of either kind; what the form does not want on the host is transferred.
         """
+        results = self._results(kernel, values)
+        self.check()
+        return [np.asarray(self.value(result)) for result in results]
+
+    def launched(self, kernel: Kernel, values: Sequence[Any]) -> DeviceOperand:
+        """Run a kernel of one result, on operands or arrays, and return it as an operand."""
+        (result,) = self._results(kernel, values)
+        assert isinstance(result, DeviceOperand), "the result is on the device"
+        return result
+
+    def _results(self, kernel: Kernel, values: Sequence[Any]) -> Sequence[Operand]:
         form = form_of(kernel)
         stays = set(form.host_inputs(kernel, len(values)))
         operands: list[Operand] = []
         for i, value in enumerate(values):
-            given = value if i in stays or isinstance(value, GpuArray) else self.upload(np.asarray(value))
-            operands.append(self.operand(given) if isinstance(given, GpuArray) else np.asarray(given))
-        results = form.run(kernel, self, operands)
-        self.check()
-        return [np.asarray(self.value(result)) for result in results]
+            keeps = i in stays or isinstance(value, (GpuArray, DeviceOperand))
+            given = value if keeps else self.upload(np.asarray(value))
+            operands.append(self.operand(given) if isinstance(given, GpuArray) else given)
+        return form.run(kernel, self, operands)
 
     def upload(self, value: NDArray[Any]) -> GpuArray:
         """Return a copy on the device, behind some bytes of others."""

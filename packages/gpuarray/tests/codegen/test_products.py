@@ -124,7 +124,9 @@ class TestProducts(ProductCase):
         (found,) = recorder.run(kernel, [a, b, bias, on_card(more)])
         np.testing.assert_allclose(found, np.tanh(a @ b + bias) * more, rtol=1e-4, atol=1e-4)
         self.assertEqual(recorder.launches, 1)
-        with self.assertRaisesRegex(ValueError, r"an array of shape \(2, 50\) does not fit a product of shape \(40, 50\)"):
+        with self.assertRaisesRegex(
+            ValueError, r"an array of shape \(2, 50\) does not fit a product of shape \(40, 50\)"
+        ):
             recorder.run(kernel, [a, b, more[:2], more])
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import unittest
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -29,12 +30,11 @@ class TestPlaces(unittest.TestCase):
         self.folder = Path(folder.name)
         # Neither what is installed here nor what the tester has set is to be found.
         cleared = dict.fromkeys(("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH"), "")
-        for change in (patch.dict(os.environ, cleared), patch.object(sys, "path", [])):
-            change.start()
-            self.addCleanup(change.stop)
-        roots = patch("theano_gpuarray._libraries._USUAL_ROOTS", ())
-        roots.start()
-        self.addCleanup(roots.stop)
+        stack = ExitStack()
+        self.addCleanup(stack.close)
+        stack.enter_context(patch.dict(os.environ, cleared))
+        stack.enter_context(patch.object(sys, "path", []))
+        stack.enter_context(patch("theano_gpuarray._libraries._USUAL_ROOTS", ()))
 
     def test_folders_that_are_named(self) -> None:
         path = build(self.folder / "libnvrtc.so.12")

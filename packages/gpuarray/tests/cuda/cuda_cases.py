@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import unittest
 from collections.abc import Callable
 from functools import partial
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theano_gpuarray import _runtime
+from theano_gpuarray._libraries import FoundLibrary
 from theano_gpuarray._runtime import Buffer, Context, DeviceError, Kernel, LaunchList
 from theano_gpuarray.arrays import asarray, from_dlpack
-from theano_gpuarray.contexts import GpuContext
+from theano_gpuarray.bridges import attach_pycuda, default_pycuda, from_cuda_array, to_pycuda
+from theano_gpuarray.contexts import ContextError, GpuContext, open_context
 
 FAKE = os.environ["THEANO_TEST_FAKE"]
 TEXT = "kernels scale and sum_into"
@@ -535,6 +540,82 @@ class TestArrays(Case):
 
     def test_the_place_on_the_bus_is_told(self) -> None:
         self.assertEqual(self.gpu.description, "Fake GPU 0 (0000:01:00.0)")
+
+
+class FakeModule(ModuleType):
+    """A module that stands in for one of PyCUDA."""
+
+    def __init__(self, **names: Any) -> None:
+        super().__init__("pycuda")
+        self.__dict__.update(names)
+
+
+class TestBridges(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.gpu = GpuContext(self.context, "cuda0")
+        self.x = asarray(np.arange(12, dtype="float32").reshape(3, 4), context=self.gpu)
+
+    def test_arrays_of_other_libraries(self) -> None:
+        for view in (self.x, self.x[1:, ::-2], self.x.T):
+            other = SimpleNamespace(__cuda_array_interface__=view.__cuda_array_interface__)
+            found = from_cuda_array(other, self.gpu)
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(view))
+            self.assertEqual(found.gpudata + found.offset, view.gpudata + view.offset)
+            found[0, 0] = 99
+            self.assertEqual(float(view[0, 0]), 99)
+
+    def test_arrays_that_may_not_be_written_are_copied(self) -> None:
+        told = {**self.x.__cuda_array_interface__, "data": (self.x.gpudata, True)}
+        found = from_cuda_array(SimpleNamespace(__cuda_array_interface__=told), self.gpu)
+        self.assertNotEqual(found.gpudata, self.x.gpudata)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(self.x))
+
+    def test_other_queues_are_waited_for(self) -> None:
+        second = driver.open(0)
+        for stream, count in ((None, 0), (1, 0), (self.context.queue, 0), (second.queue, 1)):
+            other = SimpleNamespace(__cuda_array_interface__={**self.x.__cuda_array_interface__, "stream": stream})
+            fake.fake_reset()
+            with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+                from_cuda_array(other, self.gpu)
+            self.assertEqual(calls().count("cuStreamSynchronize"), count)
+
+    def test_what_is_no_array_of_cuda(self) -> None:
+        told = {**self.x.__cuda_array_interface__, "mask": self.x}
+        for wrong, text in ((3, "int does not tell"), (SimpleNamespace(__cuda_array_interface__=told), "has a mask")):
+            with self.assertRaisesRegex(TypeError, text):
+                from_cuda_array(wrong, self.gpu)
+        with self.assertRaisesRegex(ContextError, "no context on null0"):
+            from_cuda_array(self.x, open_context("null0"))
+
+    def test_pycuda(self) -> None:
+        log: list[str] = []
+        attached = SimpleNamespace(detach=lambda: log.append("detach"))
+
+        def attach() -> Any:
+            log.append(f"attach with {fake.fake_depth()} context")
+            return attached
+
+        made = FakeModule(init=lambda: log.append("init"), Context=SimpleNamespace(attach=attach))
+        arrays = FakeModule(GPUArray=lambda shape, dtype, **more: SimpleNamespace(shape=shape, dtype=dtype, **more))
+        with patch.dict(sys.modules, {"pycuda": FakeModule(), "pycuda.driver": made, "pycuda.gpuarray": arrays}):
+            self.assertIs(attach_pycuda(self.gpu), attached)
+            self.assertIsNone(default_pycuda(), "no device is in use by default")
+            found = to_pycuda(self.x[1:])
+        self.assertEqual(log, ["init", "attach with 1 context"])
+        self.context.pop()
+        self.assertEqual((found.shape, found.dtype, found.strides), ((2, 4), np.dtype("float32"), (16, 4)))
+        self.assertEqual((found.gpudata, found.base.offset), (self.x.gpudata + 16, 16))
+
+    def test_libraries_that_are_not_installed(self) -> None:
+        with patch.dict(sys.modules, {"pycuda": None, "pycuda.driver": None, "pycuda.gpuarray": None}):
+            with self.assertRaisesRegex(ImportError, r"pip install 'theano-gpuarray\[pycuda\]'"):
+                attach_pycuda(self.gpu)
+            with self.assertRaisesRegex(ImportError, "pycuda.gpuarray cannot be imported"):
+                to_pycuda(self.x)
+        null = asarray(np.ones(3), context=open_context("null0"))
+        with self.assertRaisesRegex(ContextError, "PyCUDA does not work on null0"):
+            to_pycuda(null)
 
 
 if __name__ == "__main__":

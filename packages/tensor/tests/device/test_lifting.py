@@ -145,7 +145,7 @@ class TestPlacement(DeviceTestCase):
             (x[1, 1:], value[1, 1:]),
             (x[[1, 0, 1]], value[[1, 0, 1]]),
             (T.set_subtensor(x[0], 5.0), np.concatenate([np.full((1, 3), 5.0), value[1:]])),
-            (T.inc_subtensor(x[:, 1:], 1.0), value + [0, 1, 1]),
+            (T.inc_subtensor(x[:, 1:], 1.0), value + np.asarray([0, 1, 1])),
             (T.stack([x[0], x[1] * 2]), np.stack([value[0], value[1] * 2])),
             (T.join(1, x, x * 2), np.concatenate([value, value * 2], axis=1)),
             (T.dot(x.T, x), value.T @ value),

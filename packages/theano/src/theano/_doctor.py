@@ -287,12 +287,16 @@ def _cache() -> Iterator[Finding]:
 
 
 def _devices() -> Iterator[Finding]:
-    if config.device == "cpu":
-        yield Finding("devices", "device", "cpu", config.source_of("device"))
-    else:
-        yield Finding("devices", "device", str(config.device), config.source_of("device"))
-    for name in devices().list_contexts():
-        yield Finding("devices", f"context {name}", repr(devices().get_context(name)), "")
+    wanted = str(config.device)
+    known = devices()
+    lost = wanted != "cpu" and not known.moves_computation()
+    advice = "theano.gpuarray.type.get_context(None) says why; without it functions run on the CPU" if lost else ""
+    yield Finding("devices", "device", wanted, config.source_of("device"), "bad" if lost else "ok", advice)
+    for found in known.device_report():
+        # Who computes on the CPU, or by another driver, lacks nothing.
+        of_opencl = found.name.startswith("OpenCL")
+        advice = found.advice if wanted.startswith("opencl" if of_opencl else "cuda") else ""
+        yield Finding("devices", found.name, found.value, found.how, "note" if advice else "ok", advice)
 
 
 def _functions() -> Iterator[Finding]:

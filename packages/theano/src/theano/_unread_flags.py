@@ -36,7 +36,7 @@ _gathered = _Gathered()
 
 def is_former(name: str) -> bool:
     """Tell whether a flag was one of a GPU back-end."""
-    return name in OBSOLETE or bool(_FORMER.fullmatch(name))
+    return name in OBSOLETE or (name not in config.flag_names() and bool(_FORMER.fullmatch(name)))
 
 
 def obsolete_text(names: Sequence[str]) -> str:

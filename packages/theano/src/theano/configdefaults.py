@@ -74,7 +74,7 @@ def start() -> None:
     for advice in others:
         warn_user(advice)
     apply_numpy_errors()
-    if _names_devices():
+    if _names_devices() and (config.force_device or not _is_former_device()):
         devices().activate()
 
 

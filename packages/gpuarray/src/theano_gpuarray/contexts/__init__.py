@@ -17,15 +17,18 @@ from ._context import GpuContext as GpuContext
 from ._drivers import open_driver as open_driver
 from ._names import get_context as get_context, list_contexts as list_contexts, reg_context as reg_context
 from ._opening import device_names as device_names, open_context as open_context, parse_device as parse_device
+from ._report import DeviceFinding as DeviceFinding, device_report as device_report
 
 __all__ = [
     "ContextError",
     "ContextNotDefined",
+    "DeviceFinding",
     "DeviceUnavailable",
     "GpuContext",
     "LibraryNotFound",
     "activate",
     "device_names",
+    "device_report",
     "get_context",
     "init_dev",
     "list_contexts",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from theano_graph import Apply
+from theano_graph import Apply, Variable
 
+from .._core._convert import constant
 from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from ._table import NamedDeviceOp, stands_for
 
@@ -36,6 +37,12 @@ class _Accumulation(NamedDeviceOp):
         op = cls(bool(host_op.inplace))
         op.host_op = host_op
         return op
+
+    def make_node(self, *inputs: Any) -> Apply[Self]:
+        """Apply to arrays and numbers; numbers of Python are of the dtype of the first array."""
+        dtype = inputs[0].type.dtype if inputs and isinstance(inputs[0], Variable) else None
+        given = [constant(x, dtype=dtype) if isinstance(x, (int, float)) and dtype else x for x in inputs]
+        return super().make_node(*given)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{inplace={self.inplace}}}"
@@ -102,6 +109,9 @@ class GpuDot22Scalar(NamedDeviceOp):
 @stands_for(Dot)
 class GpuDot(NamedDeviceOp):
     """Product of vectors or matrices on a device, where there is none for matrices alone."""
+
+    def __str__(self) -> str:
+        return "GpuDot"
 
 
 @stands_for(BatchedDot)
