@@ -259,6 +259,18 @@ class TestWrappedMemory(unittest.TestCase):
         self.assertNotEqual(0, seen[0])
         self.assertEqual(download(memory, "float32")[0], seen[0])
 
+    @each_device()
+    def test_owner_is_let_go_after_a_list(self, context: Context) -> None:
+        memory, owner = context.allocate(4), Owner()
+        result, seen = context.allocate(4), np.zeros(1, "float32")
+        weakref.finalize(owner, result.read, 0, seen)
+        steps = [("launch", kernel(context, "slow"), (1,), (1,), (20_000, (0,)), 0), ("copy", 1, 0, 0, 0, 4)]
+        replayed = LaunchList(context, steps, 2)
+        replayed.run([context.wrap(memory.address, memory.nbytes, owner), result])
+        del owner
+        self.assertNotEqual(0, seen[0])
+        self.assertEqual(download(memory, "float32")[0], seen[0])
+
     def test_wrong_addresses(self) -> None:
         context = null()
         with self.assertRaises(OverflowError):

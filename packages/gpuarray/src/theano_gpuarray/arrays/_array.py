@@ -484,8 +484,9 @@ class GpuArray:
                 )
             )
         given = self.copy() if copy else self
-        if stream != -1:
-            # The consumer's queue is another one; what is under way has to be done before it looks.
+        if stream != -1 and not (self.context.kind == "cuda" and stream in (None, 1)):
+            # The consumer's queue is another one, and what is under way has to be done before it looks. The default
+            # stream of CUDA waits for our queue by itself.
             self.sync()
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
         return make_capsule(

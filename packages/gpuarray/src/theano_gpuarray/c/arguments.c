@@ -39,7 +39,6 @@ int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place)
         return -1;
     }
     *place = b->address;
-    atomic_store(&b->used, r->number);
     return check_range(b, 0, least, "the buffer is too small");
 }
 

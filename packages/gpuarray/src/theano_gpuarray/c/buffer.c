@@ -67,6 +67,18 @@ PyObject *buffer_wrap(ContextObject *c, Address address, Py_ssize_t bytes, PyObj
     return (PyObject *)b;
 }
 
+static void note_number(PyObject *arguments, long long number) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+        PyObject *item = PyTuple_GET_ITEM(arguments, i);
+        if (Py_IS_TYPE(item, &BufferType))
+            atomic_store(&((BufferObject *)item)->used, number);
+        else if (PyTuple_CheckExact(item)) /* an operand of a product */
+            note_number(item, number);
+    }
+}
+
+void note_work(ContextObject *c, PyObject *arguments) { note_number(arguments, submitted(c)); }
+
 /* What the pool gets back is used again behind work that is in the queue; who owns wrapped memory knows nothing of
  * the queue, so that work has to end first. */
 static void let_go(BufferObject *b) {
@@ -132,7 +144,6 @@ static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *kwargs) 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO|$p:write", names, &offset, &source, &blocking) ||
         start_transfer(b, source, PyBUF_SIMPLE, offset, &view, "write") < 0)
         return NULL;
-    atomic_store(&b->used, submit(c));
     Py_BEGIN_ALLOW_THREADS;
     if (view.len > 0 && blocking)
         result = c->table->write(c->context, b->address, (size_t)offset, view.buf, (size_t)view.len, 1, &failure);
@@ -141,6 +152,7 @@ static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *kwargs) 
                                (size_t)view.len, &failure);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&view);
+    atomic_store(&b->used, submitted(c));
     if (result < 0) {
         raise_failure(&failure);
         return NULL;
@@ -161,7 +173,7 @@ static PyObject *buffer_read(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO:read", names, &offset, &target) ||
         start_transfer(b, target, PyBUF_WRITABLE, offset, &view, "read") < 0)
         return NULL;
-    long long number = submit(c);
+    long long number = atomic_load(&c->submitted);
     Py_BEGIN_ALLOW_THREADS;
     if (view.len > 0)
         result = c->table->read(c->context, view.buf, b->address, (size_t)offset, (size_t)view.len, &failure);
@@ -219,11 +231,11 @@ static PyObject *buffer_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
         refuse_overlap();
         return NULL;
     }
-    atomic_store(&b->used, submit(b->context));
-    atomic_store(&source->used, submit(source->context));
     Py_BEGIN_ALLOW_THREADS;
     result = copy_between(b->context, source->context, &copy, &failure);
     Py_END_ALLOW_THREADS;
+    atomic_store(&b->used, submitted(b->context));
+    atomic_store(&source->used, submitted(source->context));
     if (result < 0) {
         raise_failure(&failure);
         return NULL;
@@ -244,11 +256,11 @@ static PyObject *buffer_fill(PyObject *self, PyObject *args, PyObject *kwargs) {
         check_process(c->era) < 0 || check_range(b, offset, bytes, "fill") < 0)
         return NULL;
     const Fill fill = {b->address, (size_t)offset, (size_t)bytes, value};
-    atomic_store(&b->used, submit(c));
     Py_BEGIN_ALLOW_THREADS;
     if (bytes > 0)
         result = c->table->fill(c->context, &fill, &failure);
     Py_END_ALLOW_THREADS;
+    atomic_store(&b->used, submitted(c));
     if (result < 0) {
         raise_failure(&failure);
         return NULL;

@@ -31,12 +31,13 @@ PyObject *context_launch(PyObject *self, PyObject *args, PyObject *kwargs) {
     arguments = PySequence_Tuple(arguments);
     if (arguments == NULL)
         return NULL;
-    Resolver resolver = {.context = c, .number = submit(c)};
+    Resolver resolver = {.context = c};
     result = parse_launch(&launch, &resolver, kernel, groups, local, arguments, shared);
     if (result == 0 && !launch_is_empty(&launch)) {
         Py_BEGIN_ALLOW_THREADS;
         result = launch_now(c, &launch, &failure);
         Py_END_ALLOW_THREADS;
+        note_work(c, arguments);
         if (result < 0)
             raise_failure(&failure);
         else
@@ -56,7 +57,7 @@ PyObject *context_product(PyObject *self, PyObject *args) {
     int result;
     if (check_process(c->era) < 0)
         return NULL;
-    Resolver resolver = {.context = c, .number = submit(c)};
+    Resolver resolver = {.context = c};
     if (parse_product(&product, &resolver, args) < 0)
         return NULL;
     if (c->table->product == NULL)
@@ -66,6 +67,7 @@ PyObject *context_product(PyObject *self, PyObject *args) {
     result = c->table->product(c->context, &product, &failure);
     pthread_mutex_unlock(&c->lock);
     Py_END_ALLOW_THREADS;
+    note_work(c, args);
     if (result < 0) {
         raise_failure(&failure);
         return NULL;

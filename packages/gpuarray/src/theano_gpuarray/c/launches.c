@@ -189,14 +189,14 @@ static void list_dealloc(PyObject *self) {
 }
 
 /* Read the addresses of a run. Returns whether there is wrapped memory among them, or -1. */
-static int read_buffers(const LaunchList *l, PyObject *buffers, long long number, Address *addresses) {
+static int read_buffers(const LaunchList *l, PyObject *buffers, Address *addresses) {
     int wrapped = 0;
     if (PyTuple_GET_SIZE(buffers) != l->n_buffers) {
         PyErr_Format(PyExc_ValueError, "the list has %d buffers, not %zd", l->n_buffers, PyTuple_GET_SIZE(buffers));
         return -1;
     }
     for (int i = 0; i < l->n_buffers; i++) {
-        Resolver r = {.context = l->context, .number = number};
+        Resolver r = {.context = l->context};
         PyObject *given = PyTuple_GET_ITEM(buffers, i);
         if (parse_buffer(&r, given, (Py_ssize_t)l->least[i], &addresses[i]) < 0)
             return -1;
@@ -257,7 +257,7 @@ static PyObject *list_run(PyObject *self, PyObject *given) {
     if (buffers == NULL)
         return NULL;
     Address fixed[64], *addresses = l->n_buffers <= 64 ? fixed : PyMem_Malloc((size_t)l->n_buffers * sizeof *addresses);
-    int wrapped = addresses == NULL ? -1 : read_buffers(l, buffers, submit(c), addresses);
+    int wrapped = addresses == NULL ? -1 : read_buffers(l, buffers, addresses);
     if (addresses == NULL)
         PyErr_NoMemory();
     if (wrapped >= 0) {
@@ -267,6 +267,7 @@ static PyObject *list_run(PyObject *self, PyObject *given) {
         result = replay(l, &failure);
         pthread_mutex_unlock(&c->lock);
         Py_END_ALLOW_THREADS;
+        note_work(c, buffers);
         if (result < 0)
             raise_failure(&failure);
         else

@@ -76,8 +76,11 @@ extern unsigned fork_era;
 int raise_failure(Failure *failure);
 /* Raise DeviceError unless the context was opened in this very process. */
 int check_process(unsigned era);
-/* Number a piece of work that is put into the queue now. */
-static inline long long submit(ContextObject *c) { return atomic_fetch_add(&c->submitted, 1) + 1; }
+/* Number a piece of work, after it has been put into the queue: what waits for the queue asks first which number was
+ * the newest, and knows afterwards that all up to it have ended. */
+static inline long long submitted(ContextObject *c) { return atomic_fetch_add(&c->submitted, 1) + 1; }
+/* Number a piece of work, and write it down in the buffers among its arguments. */
+void note_work(ContextObject *c, PyObject *arguments);
 /* Say that all work up to a number has ended. */
 void mark_finished(ContextObject *c, long long number);
 
@@ -114,8 +117,7 @@ typedef struct {
 
 typedef struct {
     ContextObject *context;
-    long long number; /* of the work; what uses wrapped memory is written down there */
-    int in_list;      /* whether buffers are told by their numbers */
+    int in_list; /* whether buffers are told by their numbers */
     int n_buffers;
     Patch *patches; /* of a list; grows */
     int n_patches;
