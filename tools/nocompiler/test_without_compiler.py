@@ -13,7 +13,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
-from theano_gpuarray._runtime import DeviceError, is_built, open_driver
+from theano_gpuarray.contexts import DeviceUnavailable, open_context
 
 TWO_FUNCTIONS = """
 import numpy as np, theano, theano.tensor as T
@@ -45,9 +45,9 @@ class TestWithoutCompiler(unittest.TestCase):
         self.assertIsNone(importlib.util.find_spec("theano_gpuarray._device"))
 
     def test_a_device_says_what_is_missing(self) -> None:
-        self.assertFalse(is_built)
-        with self.assertRaisesRegex(DeviceError, "(?s)was not built.*To mend: install a C compiler"):
-            open_driver("opencl", {})
+        for name in ("null", "opencl", "cuda"):
+            with self.assertRaisesRegex(DeviceUnavailable, "(?s)was not built.*To mend: install a C compiler"):
+                open_context(name)
 
     def test_one_warning_for_all_functions(self) -> None:
         done = subprocess.run([sys.executable, "-c", TWO_FUNCTIONS], check=True, capture_output=True, text=True)

@@ -75,7 +75,8 @@ def open_driver(name: str) -> Driver:
                 )
             )
         try:
-            driver = _runtime.open_driver(name, {} if name in _opened.names else driver_libraries(name))
+            known = name in _opened.names or not _runtime.is_built
+            driver = _runtime.open_driver(name, {} if known else driver_libraries(name))
         except DeviceError as error:
             raise DeviceUnavailable(_failure(name, error)) from error
         if name != "null":
@@ -89,4 +90,5 @@ def _failure(name: str, error: Exception) -> str:
         "cuda": "nvidia-smi tells whether the driver works and is new enough; theano-doctor lists what was found",
         "opencl": "clinfo lists the devices that work; theano-doctor lists what was found",
     }.get(name)
-    return compose(f"the driver {name} cannot be opened", where=str(error).splitlines(), mend=mend)
+    told = "To mend: " in str(error)
+    return compose(f"the driver {name} cannot be opened", where=str(error).splitlines(), mend=None if told else mend)
