@@ -50,7 +50,9 @@ class Recorder(AtOnce):
         if not self._card:
             return found
         sizes = found.max_local, found.local_memory, found.units, found.warp
-        return DeviceProperties(found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False)
+        return DeviceProperties(
+            found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False
+        )
 
     @property
     def deterministic(self) -> bool:
@@ -78,15 +80,26 @@ class Recorder(AtOnce):
         values : sequence
             Arrays of either kind; what the form does not want on the host is transferred.
         """
+        results = self._results(kernel, values)
+        self.check()
+        return [np.asarray(self.value(result)) for result in results]
+
+    def launched(self, kernel: Kernel, values: Sequence[Any]) -> DeviceOperand:
+        """Run a kernel of one result, on operands or arrays, and return it as an operand."""
+        (result,) = self._results(kernel, values)
+        assert isinstance(result, DeviceOperand), "the result is on the device"
+        return result
+
+    def _results(self, kernel: Kernel, values: Sequence[Any]) -> Sequence[Operand]:
         form = form_of(kernel)
         stays = set(form.host_inputs(kernel, len(values)))
         operands: list[Operand] = []
         for i, value in enumerate(values):
-            given = value if i in stays or isinstance(value, GpuArray) else self.upload(np.asarray(value))
-            operands.append(self.operand(given) if isinstance(given, GpuArray) else np.asarray(given))
-        results = form.run(kernel, self, operands)
-        self.check()
-        return [np.asarray(self.value(result)) for result in results]
+            keeps = i in stays or isinstance(value, (GpuArray, DeviceOperand))
+            given = value if keeps else self.upload(np.asarray(value))
+            operands.append(self.operand(given) if isinstance(given, GpuArray) else given)
+        results: Sequence[Operand] = form.run(kernel, self, operands)
+        return results
 
     def upload(self, value: NDArray[Any]) -> GpuArray:
         """Return a copy on the device, behind some bytes of others."""
@@ -101,13 +114,18 @@ class Card:
     properties : DeviceProperties
     count : int
         What the host reads, wherever it looks.
+    deterministic : bool
+        What forms are told.
+    library : bool
+        Whether a library multiplies matrices.
     """
 
-    deterministic = False
-
-    def __init__(self, properties: DeviceProperties = CARD, count: int = 3, deterministic: bool = False) -> None:
+    def __init__(
+        self, properties: DeviceProperties = CARD, count: int = 3, deterministic: bool = False, library: bool = False
+    ) -> None:
         self.properties, self.count, self.slots = properties, count, 0
-        self.deterministic = deterministic
+        self.deterministic, self.library = deterministic, library
+        self.products: list[tuple[Any, ...]] = []
         self.launches: list[tuple[KernelText, Sequence[Argument], Sequence[int], Sequence[int]]] = []
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
@@ -134,8 +152,9 @@ class Card:
         """Fill nothing."""
 
     def product(self, *operands: Any) -> bool:
-        """Have no library."""
-        return False
+        """Keep what a library is asked for; there is one or not, as was said."""
+        self.products.append(operands)
+        return self.library
 
     def status(self) -> DeviceOperand:
         """Return an array that has no memory."""

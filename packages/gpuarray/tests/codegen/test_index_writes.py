@@ -119,11 +119,10 @@ class TestPositions(WriteCase):
                 self.check((array(2, I), array(3, J)), (I, J), part_of(2, 3, 4), I, J, dtype=dtype, kinds=(False,))
 
     def test_sums_in_order(self) -> None:
-        options = {"deterministic": True}
-        self.check((array(2, I), array(3, J)), (I, J), part_of(2, 3, 4), I, J, kinds=(False,), **options)
-        self.check((WHOLE, array(2, J)), (slice(None), J), part_of(5, 2, 3, 4), J, kinds=(False,), **options)
+        self.check((array(2, I), array(3, J)), (I, J), part_of(2, 3, 4), I, J, kinds=(False,), deterministic=True)
+        self.check((WHOLE, array(2, J)), (slice(None), J), part_of(5, 2, 3, 4), J, kinds=(False,), deterministic=True)
         for dtype in ("bool", "float16"):
-            self.check((array(2, I),), (I,), part_of(2, 3, 6, 4), I, dtype=dtype, kinds=(False,), **options)
+            self.check((array(2, I),), (I,), part_of(2, 3, 6, 4), I, dtype=dtype, kinds=(False,), deterministic=True)
 
     def test_many_equal_positions(self) -> None:
         rng = np.random.default_rng(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_linker_c.kernels import MatrixProductKernel
 from theano_linker_c.scalar import Composite, ScalarType, add, mul, tanh
 
-from .form_support import Recorder, on_card
+from .form_support import Card, Recorder, on_card
 
 TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-11}
-NUMPY = {"batched": np.matmul, "ger": np.outer}
+NUMPY: dict[str, Any] = {"batched": np.matmul, "ger": np.outer}
 
 
 def rounded(shape: tuple[int, ...], dtype: str) -> Any:
@@ -124,7 +125,9 @@ class TestProducts(ProductCase):
         (found,) = recorder.run(kernel, [a, b, bias, on_card(more)])
         np.testing.assert_allclose(found, np.tanh(a @ b + bias) * more, rtol=1e-4, atol=1e-4)
         self.assertEqual(recorder.launches, 1)
-        with self.assertRaisesRegex(ValueError, r"an array of shape \(2, 50\) does not fit a product of shape \(40, 50\)"):
+        with self.assertRaisesRegex(
+            ValueError, r"an array of shape \(2, 50\) does not fit a product of shape \(40, 50\)"
+        ):
             recorder.run(kernel, [a, b, more[:2], more])
 
 
@@ -132,6 +135,37 @@ class TestProductsOfCards(TestProducts):
     """The same on what graphics cards are given: tiles in local memory."""
 
     card = True
+
+
+class TestLibraries(unittest.TestCase):
+    """Which products a library is asked for."""
+
+    def asked(self, kind: Any, shapes: Sequence[tuple[int, ...]], library: bool = True) -> tuple[Card, Any]:
+        card = Card(library=library)
+        (result,) = card.run(MatrixProductKernel(kind, "float32"), [card.empty("float32", s) for s in shapes])
+        return card, result
+
+    def test_products_of_matrices(self) -> None:
+        for kind, shapes in (("gemm", [(3, 4), (4, 5)]), ("batched", [(2, 3, 4), (2, 4, 5)])):
+            card, result = self.asked(kind, shapes)
+            ((z, a, b, alpha, beta),) = card.products
+            self.assertEqual((z, a.shape, b.shape, alpha, beta), (result, *shapes, 1.0, 0.0))
+            self.assertEqual(card.launches, [])
+
+    def test_a_sum_is_put_into_a_copy(self) -> None:
+        card, result = self.asked("gemm", [(3, 5), (), (3, 4), (4, 5), ()])
+        ((z, _, _, alpha, beta),) = card.products
+        self.assertEqual((z, alpha.shape, beta.shape), (result, (), ()))
+        self.assertNotEqual(z.slot, 1)
+
+    def test_without_a_library(self) -> None:
+        card, _ = self.asked("gemm", [(3, 4), (4, 5)], library=False)
+        self.assertEqual(len(card.launches), 1)
+
+    def test_vectors_are_multiplied_here(self) -> None:
+        for kind, shapes in (("dot", [(4,), (4,)]), ("gemv", [(3, 4), (4,)]), ("ger", [(3,), (4,)])):
+            card, _ = self.asked(kind, shapes)
+            self.assertEqual((card.products, len(card.launches)), ([], 1))
 
 
 class TestRefusals(unittest.TestCase):

@@ -68,7 +68,9 @@ class TestViews(FormCase):
             r"SpecifyShape: dimension 2 has length 4, expected 5 \(shape \(2, 3, 4\)\)",
         )
         self.check(kernel, [X[:1, :, :1]], X[:1, :, :1])
-        self.refuse(kernel, [X], ValueError, r"Dimension 0 in Rebroadcast's input was supposed to be 1 \(got 2 instead\)")
+        self.refuse(
+            kernel, [X], ValueError, r"Dimension 0 in Rebroadcast's input was supposed to be 1 \(got 2 instead\)"
+        )
 
     def test_reshape_of_contiguous_parts_is_a_view(self) -> None:
         for shape in ([6, 4], [-1], [2, 1, 3, 2, 2], [24]):
@@ -78,7 +80,9 @@ class TestViews(FormCase):
         self.check(ReshapeKernel("float64", 0, 2), [np.float64(3), np.array([1, 1])], np.full((1, 1), 3.0))
 
     def test_reshape_of_other_layouts(self) -> None:
-        self.check(ReshapeKernel("float64", 3, 4), [on_card(X), np.array([2, 3, 2, 2])], X.reshape(2, 3, 2, 2), launches=0)
+        self.check(
+            ReshapeKernel("float64", 3, 4), [on_card(X), np.array([2, 3, 2, 2])], X.reshape(2, 3, 2, 2), launches=0
+        )
         self.check(ReshapeKernel("float64", 3, 2), [on_card(X), np.array([4, 6])], X.reshape(4, 6), launches=1)
 
     def test_reshapes_that_cannot_be(self) -> None:

@@ -525,6 +525,13 @@ class TestArrays(Case):
         y[0, 0] = 77
         self.assertEqual(int(np.asarray(x)[2, 0]), 77)
 
+    def test_consumers_wait_where_they_do_not_by_themselves(self) -> None:
+        x = asarray(np.arange(4.0), context=self.gpu)
+        for stream, count in ((None, 0), (1, 0), (-1, 0), (2, 1), (77, 1)):
+            fake.fake_reset()
+            x.__dlpack__(stream=stream)
+            self.assertEqual(calls().count("cuStreamSynchronize"), count)
+
     def test_the_memory_lives_as_long_as_somebody_has_it(self) -> None:
         x = asarray(np.arange(4.0), context=self.gpu)
         y = from_dlpack(Holder(x), context=self.gpu)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unittest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ._fake import fake_library, run
 
@@ -88,6 +90,56 @@ x.read(0, found)
 print(found.tolist())
 """
         self.assertEqual(self.opened({"cuda": old, "nvrtc": old}, more), "[1048576.0, 1048576.0]\n")
+
+
+class TestActivation(unittest.TestCase):
+    """What ``device=cuda`` brings about where the libraries are found by their names."""
+
+    def setUp(self) -> None:
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def activated(self, flags: str, *names: str) -> tuple[str, str]:
+        for name in ("libcuda.so.1", "libnvrtc.so.12", *names):
+            os.symlink(fake_library(), self.folder / name)
+        code = """
+import theano_linker_c
+from theano_gpuarray import contexts as c
+c.activate()
+print([(name, c.get_context(name).devname, c.get_context(name).properties.warp) for name in c.list_contexts()])
+print([(found.name, found.value) for found in c.device_report()])
+"""
+        flags = f"gpuarray.library_path={self.folder},gpuarray.preallocate=0.5,gpuarray.sched=multi,{flags}"
+        done = run(["-c", code], THEANO_FLAGS=flags)
+        return done.stdout, done.stderr
+
+    def test_the_first_device(self) -> None:
+        found, told = self.activated("device=cuda", "libcublas.so.12")
+        self.assertEqual(told, "Mapped name None to device cuda0: Fake GPU 0 (0000:01:00.0)\n")
+        contexts, report = found.splitlines()
+        self.assertEqual(contexts, "[(None, 'cuda0', 32)]")
+        self.assertIn("libcuda.so.1 for CUDA 12.4')", report)
+        self.assertIn("('cuda1', 'Fake GPU 1 (0000:02:00.0), 1.0 GiB')", report)
+        self.assertIn(f"'cuBLAS, matrix products', '{self.folder / 'libcublas.so.12'}'", report)
+        self.assertIn("('cuDNN, operations of neural networks', 'none')", report)
+
+    def test_several_devices(self) -> None:
+        found, told = self.activated("contexts=dev0->cuda0;dev1->cuda2,force_device=False")
+        self.assertEqual(found.splitlines()[0], "[('dev0', 'cuda0', 32), ('dev1', 'cuda2', 32)]")
+        self.assertIn("Mapped name dev1 to device cuda2: Fake GPU 2 (0000:03:00.0)\n", told)
+
+    def test_a_device_that_is_not_there(self) -> None:
+        _, told = self.activated("device=cuda7,force_device=True")
+        self.assertIn("there is no device cuda7\n  cuda0: Fake GPU 0\n  cuda1: Fake GPU 1\n", told)
+
+    def test_cudnn_is_required_where_a_flag_says_so(self) -> None:
+        _, told = self.activated("device=cuda1,dnn.enabled=True,force_device=True")
+        self.assertIn("cuDNN, operations of neural networks is not found or cannot be loaded", told)
+
+    def test_cudnn_is_there(self) -> None:
+        found, _ = self.activated("device=cuda1,dnn.enabled=True,force_device=True", "libcudnn.so.9")
+        self.assertEqual(found.splitlines()[0], "[(None, 'cuda1', 32)]")
 
 
 if __name__ == "__main__":

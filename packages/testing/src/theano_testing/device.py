@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -11,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theano_gpuarray.arrays import GpuArray
-from theano_gpuarray.contexts import GpuContext, open_context
+from theano_gpuarray.contexts import GpuContext, list_contexts, open_context, reg_context
 from theano_gpuarray.region import form_of, run_kernel, upload
+from theano_graph import Variable
 from theano_linker_c.kernels import Kernel
 
-__all__ = ["null_context", "on_device", "opencl_context"]
+__all__ = ["DEVICE_VARIABLE", "null_context", "on_device", "opencl_context", "placed_on"]
 
+#: The variable of the environment that names the device on which tests of ops run, too.
+DEVICE_VARIABLE = "THEANO_TEST_DEVICE"
 #: Bytes that stand free before each array, so that forms which forget an offset are found.
 OFFSET = 256
 
@@ -36,6 +40,32 @@ def opencl_context(devname: str = "opencl") -> GpuContext:
 def null_context() -> GpuContext:
     """Return a new context of the driver that runs nothing, and says what it was asked to run."""
     return open_context("null0")
+
+
+@contextmanager
+def placed_on(devname: str | None, variables: Sequence[Variable]) -> Iterator[None]:
+    """Let functions that are compiled inside of the block move some of their inputs to a device.
+
+    Parameters
+    ----------
+    devname : str or None
+        As "opencl0:0"; None moves nothing.
+    variables : sequence of Variable
+        Arguments and shared variables of the host.
+    """
+    if devname is None:
+        yield
+        return
+    name = f"tests on {devname}"
+    if name not in list_contexts():
+        reg_context(name, open_context(devname))
+    for variable in variables:
+        variable.tag.target = name
+    try:
+        yield
+    finally:
+        for variable in variables:
+            del variable.tag.target
 
 
 def on_device(

@@ -52,6 +52,7 @@ def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
 def devices() -> Any:
     """Return `theano_gpuarray.contexts`; functions and shared variables use devices from then on."""
     importlib.import_module("theano_tensor.device")
+    importlib.import_module("theano_scan.device")
     return importlib.import_module("theano_gpuarray.contexts")
 
 

@@ -14,7 +14,6 @@ from ..codegen import contiguous_strides
 from ..contexts import ContextError, GpuContext, get_context, list_contexts
 from ._copying import copy_elements
 from ._dtypes import device_dtype, dtype_to_typecode
-from ._exchange import CUDA, OPENCL, make_capsule
 from ._flags import ArrayFlags
 from ._geometry import (
     View,
@@ -26,6 +25,8 @@ from ._geometry import (
     is_f_contiguous,
     reshape_strides,
 )
+from ._protocols import check_device, cuda_interface, dlpack_capsule, dlpack_device
+from ._reading import read_elements
 
 if TYPE_CHECKING:
     from .._device import Buffer
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["GpuArray", "new_array", "upload"]
 
 Kind = TypeVar("Kind", bound="GpuArray")
-#: A view is read with what lies between its elements where that is at most so many times as much.
-_WIDEST = 4
 
 
 class GpuArray:
@@ -267,26 +266,8 @@ class GpuArray:
             raise ValueError(
                 compose("an array of a device has no elements on the host", mend="call numpy.asarray(x), which copies")
             )
-        found = self._read()
+        found = read_elements(self)
         return found if dtype is None else found.astype(dtype, copy=False)
-
-    def _read(self) -> NDArray[Any]:
-        """Copy to the host."""
-        begin, end = extent(self.shape, self.strides, self.itemsize)
-        aligned = all(step % self.itemsize == 0 for step in self.strides)
-        if not aligned or (end - begin > _WIDEST * self.nbytes and self.context.kind != "null"):
-            return self.copy()._read()
-        if self.flags.c_contiguous:
-            result = np.empty(self.shape, self.dtype)
-            if self.size:
-                self.buffer.read(self.offset, result.reshape(-1))
-            return result
-        # What lies between the elements comes along, which costs less than a launch that closes the gaps.
-        memory = np.empty((end - begin) // self.itemsize, self.dtype)
-        self.buffer.read(self.offset + begin, memory)
-        first = memory[-begin // self.itemsize :]
-        view = np.lib.stride_tricks.as_strided(first, self.shape, self.strides)
-        return view.copy("K") if view.size < memory.size else view
 
     def read(self, dst: NDArray[Any]) -> None:
         """Copy to an array on the host.
@@ -297,7 +278,7 @@ class GpuArray:
             If it has another shape or dtype, or is not contiguous.
         """
         self._check_host(dst, "read into")
-        dst[...] = self._read()
+        dst[...] = read_elements(self)
 
     def write(self, src: NDArray[Any]) -> None:
         """Copy from an array on the host.
@@ -380,11 +361,11 @@ class GpuArray:
             raise ValueError(
                 compose(f"an array of {self.size} elements is no single number", mend="choose one: x[0], x[1, 2]")
             )
-        return self._read().item()
+        return read_elements(self).item()
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of numbers."""
-        return self._read().tolist()
+        return read_elements(self).tolist()
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -406,11 +387,11 @@ class GpuArray:
         return int(self.item())
 
     def __repr__(self) -> str:
-        text = np.array2string(self._read(), separator=", ", prefix="gpuarray.array(")
+        text = np.array2string(read_elements(self), separator=", ", prefix="gpuarray.array(")
         return f"gpuarray.array({text}, dtype={self.dtype}, context={self.context.name!r})"
 
     def __str__(self) -> str:
-        return str(self._read())
+        return str(read_elements(self))
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -419,35 +400,14 @@ class GpuArray:
         return self.copy("K")
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self._read(), self.context.name)
+        return _unpickled, (read_elements(self), self.context.name)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        if self.context.kind != "cuda":
-            raise AttributeError(
-                compose(
-                    f"an array on {self.context.devname} has no __cuda_array_interface__",
-                    mend="use numpy.asarray(x), or DLPack, which knows OpenCL",
-                )
-            )
-        return {
-            "version": 3,
-            "shape": self.shape,
-            "typestr": self.dtype.str,
-            "descr": [("", self.dtype.str)],
-            "data": (self.buffer.address + self.offset if self.size else 0, False),
-            "strides": None if self.flags.c_contiguous else self.strides,
-            # 0 is not allowed there; 1 is the stream by default.
-            "stream": self.context.native.queue or 1,
-        }
+        return cuda_interface(self)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        kinds = {"cuda": CUDA, "opencl": OPENCL}
-        if self.context.kind not in kinds:
-            raise BufferError(
-                compose(f"an array on {self.context.devname} is no array of a device", mend="use numpy.asarray(x)")
-            )
-        return kinds[self.context.kind], self.context.native.index
+        return dlpack_device(self)
 
     def __dlpack__(
         self,
@@ -475,30 +435,8 @@ class GpuArray:
         BufferError
             If the array cannot be given so.
         """
-        device = self.__dlpack_device__()
-        if dl_device is not None and tuple(dl_device) != device:
-            raise BufferError(
-                compose(
-                    f"the array is on device {device}, not {tuple(dl_device)}",
-                    mend="use numpy.asarray(x), or x.transfer",
-                )
-            )
-        given = self.copy() if copy else self
-        if stream != -1:
-            # The consumer's queue is another one; what is under way has to be done before it looks.
-            self.sync()
-        versioned = max_version is not None and tuple(max_version) >= (1, 0)
-        return make_capsule(
-            given,
-            given.buffer.address,
-            given.offset,
-            given.dtype,
-            given.shape,
-            given.strides,
-            device,
-            versioned=versioned,
-            copied=bool(copy),
-        )
+        check_device(self, dl_device)
+        return dlpack_capsule(self.copy() if copy else self, stream, max_version, copied=bool(copy))
 
 
 def _checked_order(order: str) -> str:

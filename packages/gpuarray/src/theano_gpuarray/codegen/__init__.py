@@ -19,7 +19,8 @@ from ._form import (
 from .elementwise import _elementwise as _elementwise
 from .indexing import _read as _read, _write as _write
 from .products import _matrix_product as _matrix_product
-from .reduction import _reduction as _reduction
+from .random import _mrg as _mrg
+from .reduction import _argmax as _argmax, _reduction as _reduction
 from .shapes import _joins as _joins, _routines as _routines, _views as _views
 from .sorting import _forms as _sorting
 from .windows import _convolution as _convolution, _pooling as _pooling

@@ -1,5 +1,5 @@
-/* A stand-in for the libraries of CUDA, for tests where no GPU is: memory of its devices is memory of the host, each call
- * is written down and can be made to fail, and two kernels are known. */
+/* A stand-in for the libraries of CUDA, for tests where no GPU is: memory of its devices is memory of the host, each
+ * call is written down and can be made to fail, and two kernels are known. */
 #ifndef FAKE_H
 #define FAKE_H
 

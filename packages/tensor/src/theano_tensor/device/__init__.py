@@ -5,6 +5,7 @@ What is imported here makes :func:`theano_tensor.shared` and functions use devic
 
 from theano_gpuarray import lowering as lowering  # nodes on a device run together
 
+from . import _half_precision as _half_precision
 from ._blas import (
     GpuBatchedDot as GpuBatchedDot,
     GpuDot as GpuDot,
@@ -74,6 +75,7 @@ from ._opt_util import (
     pad_dims as pad_dims,
     unpad_dims as unpad_dims,
 )
+from ._random import GPUA_mrg_uniform as GPUA_mrg_uniform
 from ._rewrites import (
     CpuOpError as CpuOpError,
     LiftToDevice as LiftToDevice,
@@ -83,7 +85,8 @@ from ._rewrites import (
     register_opt as register_opt,
     register_opt2 as register_opt2,
 )
-from ._table import NamedDeviceOp as NamedDeviceOp
+from ._sorting import GpuArgSortOp as GpuArgSortOp, GpuSortOp as GpuSortOp, GpuTopKOp as GpuTopKOp
+from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 from ._variables import (
     DeviceTensor as DeviceTensor,
     GpuArrayConstant as GpuArrayConstant,
@@ -99,6 +102,7 @@ __all__ = [
     "BaseGpuCorrMM",
     "CpuOpError",
     "DeviceTensor",
+    "GPUA_mrg_uniform",
     "GpuAdvancedBooleanIncSubtensor",
     "GpuAdvancedBooleanSubtensor",
     "GpuAdvancedIncSubtensor",
@@ -108,6 +112,7 @@ __all__ = [
     "GpuAdvancedSubtensor1",
     "GpuAlloc",
     "GpuAllocEmpty",
+    "GpuArgSortOp",
     "GpuArrayConstant",
     "GpuArraySharedVariable",
     "GpuArrayVariable",
@@ -136,8 +141,10 @@ __all__ = [
     "GpuIncSubtensor",
     "GpuJoin",
     "GpuReshape",
+    "GpuSortOp",
     "GpuSplit",
     "GpuSubtensor",
+    "GpuTopKOp",
     "LiftToDevice",
     "NamedDeviceOp",
     "SupportCodeError",
@@ -161,6 +168,7 @@ __all__ = [
     "grab_cpu_scalar",
     "inplace_allocempty",
     "is_equal",
+    "lifters",
     "lowering",
     "max_inputs_to_GpuElemwise",
     "move_to_gpu",

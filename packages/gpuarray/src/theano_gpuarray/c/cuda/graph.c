@@ -172,15 +172,17 @@ int cuda_replay(void *context, List *list, Failure *failure) {
 
 void cuda_list_free(void *context, List *list) {
     Kept *kept = list->driver;
-    (void)context;
     if (kept == NULL)
         return;
+    int entered = context != NULL && cuda_enter(context, NULL) == 0;
     for (int g = 0; g < GRAPHS; g++) {
         /* The driver keeps a graph that is under way until it has ended. */
         if (kept->graphs[g].exec != NULL)
             cu.GraphExecDestroy(kept->graphs[g].exec);
         free(kept->graphs[g].told);
     }
+    if (entered)
+        cuda_leave();
     free(kept->now);
     free(kept);
     list->driver = NULL;

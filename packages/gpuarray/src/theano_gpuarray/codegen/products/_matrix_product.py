@@ -171,26 +171,27 @@ def _as_stack(kind: str, x: DeviceOperand) -> DeviceOperand:
 @register_device_form(MatrixProductKernel, supports=_supports)
 def _product(kernel: MatrixProductKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
     given = _understood(kernel, recorder, operands)
-    target = _target(recorder, given, operands)
-    if target is not None and _by_library(kernel, recorder, given, target):
+    target, holds_z = _target(kernel, recorder, given, operands)
+    if (given.z is None or holds_z) and _by_library(kernel, recorder, given, target):
         return [target]
-    # What the library has refused is added in place: each element is read by the work-item that writes it.
-    z = given.z if target is None or given.z is None else target
-    result = recorder.empty(kernel.dtype, given.shape) if target is None else target
-    _launch(kernel, recorder, given, result, z, None, ())
-    return [result]
+    # Where z has that memory, each of its elements is read by the work-item that writes it.
+    _launch(kernel, recorder, given, target, target if holds_z else given.z, None, ())
+    return [target]
 
 
-def _target(recorder: Recorder, given: _Operands, operands: Sequence[Operand]) -> DeviceOperand | None:
-    """Return z, or a copy of it, where the product is put into that memory; None for new memory."""
+def _target(
+    kernel: MatrixProductKernel, recorder: Recorder, given: _Operands, operands: Sequence[Operand]
+) -> tuple[DeviceOperand, bool]:
+    """Return where the product is put, and whether z stands there."""
     z = given.z
-    if z is None:
-        return None
-    others = [o for o in operands[1:] if isinstance(o, DeviceOperand)]
-    if z.contiguous and recorder.may_overwrite(z) and all(o.slot != z.slot for o in others):
-        return z
-    # Libraries add in place; kernels here read z and write elsewhere, which saves the copy.
-    return contiguous(recorder, z, copied=True) if recorder.properties.driver == "cuda" else None
+    if z is not None:
+        others = [o for o in operands[1:] if isinstance(o, DeviceOperand)]
+        if z.contiguous and recorder.may_overwrite(z) and all(o.slot != z.slot for o in others):
+            return z, True
+        # Libraries add in place; kernels here read z and write elsewhere, which saves the copy.
+        if recorder.properties.driver == "cuda":
+            return contiguous(recorder, z, copied=True), True
+    return recorder.empty(kernel.dtype, given.shape), False
 
 
 def _by_library(kernel: MatrixProductKernel, recorder: Recorder, given: _Operands, target: DeviceOperand) -> bool:

@@ -22,7 +22,7 @@ __all__ = ["TiledProduct", "add_parts", "launch_product"]
 _SIDE = 16
 #: Length of the strips in local memory; on a CPU.
 _DEPTH, _CPU_DEPTH = 16, 64
-_CPU_ROWS, _CPU_VECTORS = 16, 4
+_CPU_ROWS, _CPU_VECTORS = 16, 8
 #: Inner lengths from which a product is split, and the shortest part.
 _LEAST_PART = 256
 _MOST_PARTS = 64
@@ -87,7 +87,7 @@ def _tile(product: TiledProduct, properties: DeviceProperties) -> _Tile:
 
 
 def _lanes(product: TiledProduct) -> int:
-    return 8 if product.dtype == "float64" else 16
+    return 4 if product.dtype == "float64" else 8
 
 
 def _parts(product: TiledProduct, groups: int, properties: DeviceProperties) -> int:
@@ -224,7 +224,9 @@ def _write_for_groups(writer: KernelWriter, product: TiledProduct, tile: _Tile, 
 
 def _write_for_cpu(writer: KernelWriter, product: TiledProduct, tile: _Tile, store: Sequence[str]) -> None:
     """Write the form with vectors of OpenCL: there is no CPU that CUDA runs on."""
-    kind, lanes, four = c_type(product.dtype), _lanes(product), range(4)
+    kind, lanes = c_type(product.dtype), _lanes(product)
+    # Four rows of two vectors each stay in registers.
+    block = [(y, x) for y in range(4) for x in range(2)]
     vector = f"{kind}{lanes}"
     along_a, along_b = product.by_rows
     loops_a = [f"for (int m = 0; m < {tile.rows}; m++)", f"for (int l = 0; l < {_CPU_DEPTH}; l++)"]
@@ -244,13 +246,14 @@ def _write_for_cpu(writer: KernelWriter, product: TiledProduct, tile: _Tile, sto
         *_load(kind, "column < columns && inner < end", product.second, f"b[l * {tile.columns} + n]"),
         "}",
         f"const int depth = end - step < {_CPU_DEPTH} ? (int)(end - step) : {_CPU_DEPTH};",
-        f"for (int m = 0; m < {tile.rows}; m += 4) for (int n = 0; n < {tile.columns}; n += {lanes}) {{",
-        *(f"{vector} c{y} = vload{lanes}(0, own + (m + {y}) * {tile.columns} + n);" for y in four),
+        f"for (int m = 0; m < {tile.rows}; m += 4) for (int n = 0; n < {tile.columns}; n += {2 * lanes}) {{",
+        *(f"{vector} c{y}{x} = vload{lanes}({x}, own + (m + {y}) * {tile.columns} + n);" for y, x in block),
         "for (int l = 0; l < depth; l++) {",
-        f"const {vector} v = vload{lanes}(0, b + l * {tile.columns} + n);",
-        *(f"c{y} = THEANO_ADD_PRODUCT(({vector})(a[l * {tile.rows} + m + {y}]), v, c{y});" for y in four),
+        *(f"const {vector} v{x} = vload{lanes}({x}, b + l * {tile.columns} + n);" for x in range(2)),
+        *(f"const {vector} u{y} = ({vector})(a[l * {tile.rows} + m + {y}]);" for y in range(4)),
+        *(f"c{y}{x} = THEANO_ADD_PRODUCT(u{y}, v{x}, c{y}{x});" for y, x in block),
         "}",
-        *(f"vstore{lanes}(c{y}, 0, own + (m + {y}) * {tile.columns} + n);" for y in four),
+        *(f"vstore{lanes}(c{y}{x}, {x}, own + (m + {y}) * {tile.columns} + n);" for y, x in block),
         "}",
         "}",
         f"for (int m = 0; m < {tile.rows}; m++) for (int n = 0; n < {tile.columns}; n++) {{",

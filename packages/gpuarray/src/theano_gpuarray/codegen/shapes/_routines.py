@@ -1,4 +1,4 @@
-"""Arrays that are made in one pass: diagonals, ranges, unit matrices."""
+"""Arrays that are made in one pass: diagonals, ranges, unit matrices, cumulative sums."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from theano_linker_c.scalar import CValue
 from .._copies import contiguous, host_numbers, on_device
 from .._form import Operand, Recorder, Run, register_device_form
 from .._kernel_writer import KernelWriter, is_device_dtype, spread, stored
+from ..reduction import cumulative
 
 __all__: list[str] = []
 
@@ -77,4 +78,6 @@ def _eye(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[Oper
     return [result]
 
 
-_TASKS: Mapping[str, Run] = MappingProxyType({"diagonal": _diagonal, "arange": _arange, "eye": _eye})
+_TASKS: Mapping[str, Run] = MappingProxyType(
+    {"diagonal": _diagonal, "arange": _arange, "eye": _eye, "cumsum": cumulative, "cumprod": cumulative}
+)

@@ -162,8 +162,8 @@ class _Text:
         """Return the value of an element."""
         return loaded(self.kernel.dtype, self.place(array, position)).text
 
-    def elements(self, body: Sequence[str], go_on: str = "1") -> list[str]:
-        """Return loops over the elements of the window at ``w`` that are inside, in order."""
+    def elements(self, body: Sequence[str], go_on: str = "") -> list[str]:
+        """Return loops over the elements of the window at ``w`` that are inside, in order, while a condition holds."""
         lines = []
         for d in self.axes:
             lines += [
@@ -171,7 +171,8 @@ class _Text:
                 f"const int64_t begin{d} = first{d} < 0 ? 0 : first{d};",
                 f"const int64_t end{d} = behind{d} < length{d} ? behind{d} : length{d};",
             ]
-        lines += [f"for (int64_t e{d} = begin{d}; e{d} < end{d} && ({go_on}); e{d}++)" for d in self.axes]
+        more = f" && {go_on}" if go_on else ""
+        lines += [f"for (int64_t e{d} = begin{d}; e{d} < end{d}{more}; e{d}++)" for d in self.axes]
         return [*lines, "{", *body, "}"]
 
     def around(self, body: Sequence[str]) -> list[str]:
