@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: demo, bench, docs, release, export, threads, stress, attack, fuzz, sanitize.
+"""Sessions beyond the tests: demo, bench, device, docs, release, export, threads, stress, attack, fuzz, sanitize.
 
 `nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
 """
@@ -62,6 +62,18 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def device(session: nox.Session) -> None:
+    """Measure functions on a device beside JAX and PyTorch, and write docs/device.md; options are those of the script.
+
+    Peers that are installed where nox runs are used: those with code for a device are large. `-- --device opencl0:0
+    --quick` shows that all cases run.
+    """
+    python = python_of(session)
+    install_layer(session, "theano", python)
+    session.run("python", "benchmarks/device.py", *session.posargs)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation site into dist/docs, with warnings as errors.
 
@@ -105,8 +117,8 @@ def check_release(session: nox.Session, layer: str) -> None:
     session.log("built and checked: %s", ", ".join(files))
 
 
-#: What compiles exported C for other processors, and what runs it here.
-MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node")
+#: What compiles exported C for other processors, or otherwise than gcc, and what runs it here.
+MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node", "clang ::")
 
 
 @nox.session

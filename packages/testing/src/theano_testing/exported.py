@@ -27,7 +27,7 @@ from theano_linker_c.export import export_c
 __all__ = ["STRICT", "Exported"]
 
 #: Whatever a strict compiler of C99 finds is an error.
-STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror")
+STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 #: Tells how long a state is, which only C knows.
 _SIZE = """\
 #include "exported.c"

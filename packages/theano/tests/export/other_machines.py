@@ -1,7 +1,7 @@
 """Exported models compiled for other machines: results of a program there, beside those of the functions here.
 
 Run ``python other_machines.py -- aarch64-linux-gnu-gcc -static :: qemu-aarch64``: the words before ``::`` compile, and
-those after it run a program. With ``emcc`` and ``node`` it is WebAssembly.
+those after it run a program. With ``emcc`` and ``node`` it is WebAssembly; with ``clang`` alone it is this machine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import theano
 import theano.tensor as T
 
 _CALLS = 2
+#: Without -Wno-..., so that whoever compiles exported files sees no warnings of theirs.
+_STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 #: Other libraries of mathematical functions round some results differently.
 _TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
 _TYPES = {"float64": "double", "float32": "float", "bool": "uint8_t"}
@@ -96,7 +98,7 @@ def compare(name: str, compiler: Sequence[str], runner: Sequence[str] = ()) -> N
         program = os.path.join(folder, "main")
         with open(f"{program}.c", "w", encoding="utf-8") as file:
             file.write(_program(made.description, values))
-        command = [*compiler, "-std=c99", "-O2", "-o", program, f"{program}.c", os.path.join(folder, "model.c"), "-lm"]
+        command = [*compiler, *_STRICT, "-O2", "-o", program, f"{program}.c", os.path.join(folder, "model.c"), "-lm"]
         subprocess.run(command, check=True, cwd=folder)
         done = subprocess.run([*runner, program], check=True, capture_output=True, text=True, cwd=folder)
     numbers = iter(done.stdout.split())

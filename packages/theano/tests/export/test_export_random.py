@@ -82,10 +82,55 @@ class TestNumPy(unittest.TestCase):
         after, drawn = T.raw_random.uniform(state, (50,), -1.0, 1.0, dtype="float64")
         check(theano.function([], drawn, updates={state: after}), (), (), tolerance=0)
 
+    def test_draws_of_a_generator(self) -> None:
+        """Bit for bit what a Generator draws; integers of 32 bits are halves of words, of which one is left over."""
+        raw, n = T.raw_random, T.lscalar("n")
+        state = theano.shared(np.random.default_rng(6), "state")
+        out, after = [], state
+        for draw, arguments in (
+            (raw.normal, ((20_000,), 1.0, 0.5)),
+            (raw.random_integers, ((3,), -5, 5)),
+            (raw.binomial, ((50,), 1, 0.3)),
+            (raw.random_integers, ((5,), 0, 2**32 - 1)),
+            (raw.random_integers, ((5,), -(2**40), 2**61)),
+            (raw.random_integers, ((5,), -(2**63), 2**63 - 1)),
+            (raw.random_integers, ((5,), 7, 7)),
+            (raw.permutation, ((3,), n)),
+            (raw.normal, ((7,), 0.0, 0.0)),
+        ):
+            after, drawn = draw(after, *arguments)
+            out.append(drawn)
+        check(theano.function([n], out, updates={state: after}), (6,), (6,), (9,), tolerance=0)
+
+    def test_counts(self) -> None:
+        """Binomial and Poisson numbers, with parameters for each of the ways to draw them."""
+        raw = T.raw_random
+        trials = np.array([0, 1, 5, 40, 1000, 100_000, 70, 3])
+        chances = np.array([0.5, 0.3, 0.9, 0.0, 0.4, 0.73, 1.0, 0.5])
+        means = np.array([0.0, 1e-3, 3.0, 9.99, 10.0, 50.0, 1e4, 1e9])
+        for generator in (np.random.RandomState(8), np.random.default_rng(8)):
+            with self.subTest(generator=type(generator).__name__):
+                state = theano.shared(generator, "state")
+                after, counts = raw.binomial(state, (400, 8), trials, chances)
+                after, events = raw.poisson(after, (400, 8), means)
+                after, mask = raw.binomial(after, (100,), 1, 0.7, dtype="float32")
+                fn = theano.function([], [counts, events, mask], updates={state: after})
+                check(fn, (), (), tolerance=0)
+
+    def test_wrong_parameters(self) -> None:
+        """Chances and means that are none are told."""
+        p = T.dscalar("p")
+        for draw, text in ((RandomStreams(3).binomial, "between 0 and 1"), (RandomStreams(3).poisson, "negative")):
+            exported = Exported(theano.function([p], draw((2,), **{"p" if "and" in text else "lam": p})))
+            exported(0.5)
+            for value in (-0.1, np.nan):
+                with self.subTest(text=text, value=value), self.assertRaisesRegex(ValueError, text):
+                    exported(value)
+
     def test_refused(self) -> None:
         """What has no form in C is named."""
-        with self.assertRaisesRegex(TypeError, "(?s)poisson.*permutation"):
-            Exported(theano.function([], RandomStreams(3).poisson((4,), lam=2.0)))
+        with self.assertRaisesRegex(TypeError, "(?s)multinomial.*permutation"):
+            Exported(theano.function([], RandomStreams(3).multinomial((4,), n=2, pvals=[0.5, 0.5])))
         state = theano.shared(np.random.Generator(np.random.Philox(5)))
         after, drawn = T.raw_random.uniform(state, (5,))
         with self.assertRaisesRegex(TypeError, "Philox"):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import attrgetter
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from .._configuration._config import config
@@ -563,7 +564,7 @@ def _is_made_plainly(kind: type[Variable]) -> bool:
 
 @contextlib.contextmanager
 def nodes_constructed() -> Iterator[list[Variable]]:
-    """Give a list that fills with the variables that are made inside the block.
+    """Give a list that fills with the variables that the thread makes inside the block.
 
     Examples
     --------
@@ -574,13 +575,17 @@ def nodes_constructed() -> Iterator[list[Variable]]:
     True
     """
     made: list[Variable] = []
-    observer = made.append
+    thread = get_ident()
+
+    def observer(variable: Variable) -> None:
+        if get_ident() == thread:
+            made.append(variable)
+
     _construction_observers.append(observer)
     try:
         yield made
     finally:
-        # By identity: the observers of two open blocks compare equal while both lists do.
-        _construction_observers[:] = [o for o in _construction_observers if o is not observer]
+        _construction_observers.remove(observer)
 
 
 def describe(variable: Variable) -> str:

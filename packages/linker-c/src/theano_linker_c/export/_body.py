@@ -271,13 +271,11 @@ class _Writer:
         lines = without_unread([*pointers, *(portable(line) for line in block.lines)])
         text = "\n".join(lines)
         tables = {n: v for n, v in block.tables.items() if _is_named(n, text)}
-        if "state" not in text:
-            lines.insert(0, "    (void)state;")
         return Body(
             tuple(arguments),
             tuple(results),
             tuple(states),
-            tuple(lines),
+            (*_unread(["state", *_names_of(arguments, results)], text), *lines),
             arenas,
             tables,
             tuple(portable(part) for part in block.preamble),
@@ -295,6 +293,17 @@ def _check_room(count: int, kind: str) -> None:
                 mend="give smaller shapes, or export with unknown lengths: such calls tell that there is no memory",
             )
         )
+
+
+def _names_of(arguments: Sequence[Parameter], results: Sequence[Parameter]) -> list[str]:
+    """Return the names of the function's parameters besides the state."""
+    parts = [part for p in arguments for part in p.as_argument()] + [part for p in results for part in p.as_result()]
+    return [part.partition("[")[0].rpartition("*")[2].split()[-1] for part in parts]
+
+
+def _unread(names: Sequence[str], text: str) -> list[str]:
+    """Return statements that tell compilers which of the parameters are not read on purpose."""
+    return [f"    (void){name};" for name in names if not _is_named(name, text)]
 
 
 def _is_named(name: str, text: str) -> bool:

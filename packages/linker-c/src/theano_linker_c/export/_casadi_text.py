@@ -89,10 +89,10 @@ def casadi_text(name: str, body: Body, arguments: Sequence[Matrix], results: Seq
         f"{export} void {name}_incref(void) {{}}",
         f"{export} void {name}_decref(void) {{}}",
         f"{export} int {name}_checkout(void) {{ return 0; }}",
-        f"{export} void {name}_release(int mem) {{}}",
+        f"{export} void {name}_release(int mem) {{ (void)mem; }}",
         f"{export} casadi_int {name}_n_in(void) {{ return {len(arguments)}; }}",
         f"{export} casadi_int {name}_n_out(void) {{ return {len(results)}; }}",
-        f"{export} casadi_real {name}_default_in(casadi_int i) {{ return 0; }}",
+        f"{export} casadi_real {name}_default_in(casadi_int i) {{ (void)i; return 0; }}",
         *_switch(f"const char *{name}_name_in", [f'"{matrix.name}"' for matrix in arguments]),
         *_switch(f"const char *{name}_name_out", [f'"{matrix.name}"' for matrix in results]),
         *_switch(f"const casadi_int *{name}_sparsity_in", _tables_of(name, arguments, patterns)),
@@ -139,6 +139,7 @@ def _call(name: str, body: Body, arguments: Sequence[Matrix], results: Sequence[
         f"    {values}_state *const state = ({values}_state *)(void *)w;",
         f"    casadi_real *free_words = w + (sizeof({values}_state) + sizeof(double) - 1) / sizeof(double);",
         "    int status;",
+        *(f"    (void){unread};" for unread in ("arg", "res", "iw", "mem")),
     ]
     given, after = ["state"], []
     for i, matrix in enumerate(arguments):

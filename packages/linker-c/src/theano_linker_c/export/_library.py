@@ -24,6 +24,7 @@ _JOINED = 'optimize("fp-contract=fast")'
 #: Tells the compiler that the turns of the next loop may run at the same time, where it takes such a hint.
 INDEPENDENT = """\
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define THEANO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define THEANO_INDEPENDENT _Pragma("GCC ivdep")
@@ -48,7 +49,7 @@ def memory_types() -> str:
 def _functions() -> dict[str, str]:
     """Return the text of each function."""
     found = {}
-    texts = [_text(name) for name in ("routines.h", "special.h", "random.h")]
+    texts = [_text(name) for name in ("routines.h", "special.h", "random.h", "draws.h")]
     for part in [part for text in texts for part in _parts(text)]:
         found[_FUNCTION.search(part)[1]] = part  # type: ignore[index]
     for part in [part for name in _TEMPLATES for part in _parts(_text(name))]:

@@ -36,9 +36,11 @@ from ._elementwise import EXPENSIVE, PARAMETERS, LoopNest, layout_test, loop_nes
 
 __all__ = ["Reduction", "ReductionKernel"]
 
-#: Elements of a block that is reduced where it lies: single precision loses too much in long ones.
+#: Elements of a block that is reduced where it lies: single precision loses too much in long ones, and what is exact
+#: loses nothing.
 BLOCK = 512
 LONG_BLOCK = 1024
+EXACT_BLOCK = 1 << 20
 #: Rows that are reduced into a row of accumulators at once.
 ROWS = 4
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is reduced.
@@ -168,8 +170,9 @@ class _Reductions:
 
     @property
     def block(self) -> int:
-        """Elements of a block that is reduced where it lies."""
-        return BLOCK if any(total.dtype == "float32" for total in self.totals) else LONG_BLOCK
+        """Elements of a block that is reduced where it lies; extrema of the elements of a block are exact."""
+        rounded = [accumulator.dtype for accumulator in self.accumulators if accumulator.rounds]
+        return BLOCK if "float32" in rounded else LONG_BLOCK if rounded else EXACT_BLOCK
 
     @property
     def masked(self) -> bool:

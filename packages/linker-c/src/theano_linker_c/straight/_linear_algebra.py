@@ -7,6 +7,7 @@ differ from those that LAPACK finds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..kernels import LapackKernel, memory_type
 from ..scalar import CValue
@@ -136,27 +137,44 @@ def _eigh(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[
     return [values, vectors]
 
 
-def _shorter(block: Block, a: Length, b: Length) -> tuple[Length, bool]:
-    """Return the smaller length, and whether that is the first one; it must be known which one is."""
-    if a == b:
-        return a, False
-    if not (a.known and b.known):
-        raise block.refuse(
-            "it is not known whether a matrix has more rows or more columns", "give the shape, by shapes=... or so"
-        )
-    return (a, True) if a.factor < b.factor else (b, False)
+class _Sides:
+    """Which of the two lengths of a matrix is the shorter one, as far as a call has to tell."""
+
+    def __init__(self, block: Block, rows: Length, columns: Length) -> None:
+        self._block = block
+        self._wide: bool | str = False
+        if rows.known and columns.known:
+            self._wide = rows.factor < columns.factor
+        elif rows != columns:
+            self._wide = str(block.length(f"{rows} < {columns}"))
+        self.short, self.long = self.choose(rows, columns), self.choose(columns, rows)
+
+    def choose(self, wide: Length, tall: Length) -> Length:
+        """Return the first length for a matrix with more columns than rows, and the second one for others."""
+        if isinstance(self._wide, bool):
+            return wide if self._wide else tall
+        return wide if wide == tall else self._block.length(f"{self._wide} ? {wide} : {tall}")
+
+    def choose_array(self, wide: CArray, tall: CArray) -> CArray:
+        """Return the first array for a matrix with more columns than rows, and the second one for others."""
+        if isinstance(self._wide, bool):
+            return wide if self._wide else tall
+        pointer = self._block.fresh("p")
+        kind = memory_type(wide.dtype)
+        self._block.line(f"const {kind} *const {pointer} = {self._wide} ? {wide.pointer} : {tall.pointer};")
+        return replace(wide, pointer=pointer)
 
 
 def _svd(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     a = inputs[0]
     rows, columns = a.shape
-    k, wide = _shorter(block, rows, columns)
-    long = columns if wide else rows
-    count = long if kernel.flag == 2 else k
+    sides = _Sides(block, rows, columns)
+    k, long, whole = sides.short, sides.long, kernel.flag == 2
+    count = long if whole else k
     # The columns of the matrix stand in rows, or those of its transpose.
-    swapped = a if wide else block.view(a, (columns, rows), (a.strides[1], a.strides[0]))
+    steps = sides.choose(a.strides[0], a.strides[1]), sides.choose(a.strides[1], a.strides[0])
     first = _space(block, kernel.dtype, count, long)
-    block.copy(swapped, block.view(first, (k, long), (long, ONE)))
+    block.copy(block.view(a, (k, long), steps), block.view(first, (k, long), (long, ONE)))
     values = block.result(0 if kernel.flag == 0 else 1, kernel.dtype, (k,))
     second = None if kernel.flag == 0 else _space(block, kernel.dtype, k, k)
     pointer = "NULL" if second is None else second.pointer
@@ -164,18 +182,17 @@ def _svd(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[C
     block.check(block.call(_name(kernel, "svd"), *given) + " == 0", "the matrix has elements that are not finite")
     if second is None:
         return [values]
-    left, right = (second, first) if wide else (first, second)
-    u = block.result(0, kernel.dtype, (left.shape[1], left.shape[0]))
-    block.copy(block.view(left, u.shape, (left.strides[1], left.strides[0])), u)
-    vt = block.result(2, kernel.dtype, right.shape)
-    block.copy(right, vt)
+    u = block.result(0, kernel.dtype, (rows, rows if whole else k))
+    vt = block.result(2, kernel.dtype, (columns if whole else k, columns))
+    block.copy(block.view(sides.choose_array(second, first), u.shape, (ONE, rows)), u)
+    block.copy(block.view(sides.choose_array(first, second), vt.shape, (columns, ONE)), vt)
     return [u, values, vt]
 
 
 def _qr(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     a = inputs[0]
     rows, columns = a.shape
-    k, _ = (rows, True) if kernel.flag == 2 else _shorter(block, rows, columns)
+    k = rows if kernel.flag == 2 else _Sides(block, rows, columns).short
     work = _copied(block, a)
     space = _space(block, kernel.dtype, block.sum([rows, columns, rows, columns]))
     q = None if kernel.flag == 0 else block.result(0, kernel.dtype, (rows, k))

@@ -1,8 +1,8 @@
 """Random numbers in straight-line C: the same ones as NumPy draws from the same states.
 
 States that are no arrays are kept as arrays of words: a Mersenne twister as 624 words, the position of the next one,
-whether there is a normal number left over, and that number in two words; a PCG64 as four words of 64 bits, state and
-increment with the higher halves first.
+whether there is a normal number left over, and that number in two words; a PCG64 as six words of 64 bits: state and
+increment with the higher halves first, whether half a word is left over, and that half.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ from theano_linker_c.straight import (
 from ..random import GeneratorType, RandomFunction, RandomStateType, permutation_helper, random_integers_helper
 from ..random.mrg import MRGUniform
 from ..random.mrg._recurrence import M1, SCALES
+from ._ziggurat import ziggurat
 
 __all__: list[str] = []
 
 _WORDS = 628
 _MASK = (1 << 64) - 1
+#: Ten standard deviations above it are still below 2**63.
+_LARGEST_MEAN = float(2**63 - 1) - 10 * float(2**63 - 1) ** 0.5
 
 
 @straight_value.register(RandomStateType)
@@ -55,7 +58,8 @@ def _pcg_words(value: np.random.Generator) -> Any:
             f"random numbers of {found['bit_generator']} have no form in C; PCG64 and MT19937 have one"
         )
     numbers = found["state"]["state"], found["state"]["inc"]
-    return np.array([part for n in numbers for part in (n >> 64, n & _MASK)], "uint64")
+    left = found["has_uint32"], found["uinteger"]
+    return np.array([*(part for n in numbers for part in (n >> 64, n & _MASK)), *left], "uint64")
 
 
 # ---- draws from states of NumPy
@@ -70,9 +74,7 @@ def _draw(node: Apply[RandomFunction], block: Block, inputs: Sequence[CArray]) -
     if writer is None or op.outtype.dtype == "float16":
         what = f"{op.name} of dtype {op.outtype.dtype} from a {'RandomState' if twister else 'Generator'}"
         names = ", ".join(sorted(getattr(fn, "__name__", str(fn)).removesuffix("_helper") for fn in _TWISTER))
-        raise block.refuse(
-            f"{what} has no form in C", f"draw from a RandomState one of {names}, or from MRG_RandomStreams"
-        )
+        raise block.refuse(f"{what} has no form in C", f"draw one of {names}, or from MRG_RandomStreams")
     moved = _moved(block, state)
     shape = _shape(node, block, size, args)
     return [moved, writer(op, block, moved.pointer, shape, args)]
@@ -160,59 +162,124 @@ def _uniform(routine: str) -> _Draw:
     return write
 
 
-def _normal(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
-    def number(given: list[str], made: CArray, at: str) -> None:
-        text = f"({given[0]} + (double){given[1]} * {block.call('theano_twister_normal', state)})"
-        block.check(f"{given[1]} >= 0", "normal: the standard deviation is negative")
-        block.line(made.store(at, CValue(text, "float64")))
+def _normal(draw: Callable[[Block, str], str]) -> _Draw:
+    def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+        drawn = draw(block, state)
 
-    return _elementwise(op, block, shape, args, number)
+        def number(given: list[str], made: CArray, at: str) -> None:
+            block.check(f"{given[1]} >= 0", "normal: the standard deviation is negative")
+            block.line(made.store(at, CValue(f"({given[0]} + (double){given[1]} * {drawn})", "float64")))
 
+        return _elementwise(op, block, shape, args, number)
 
-def _integers(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
-    def number(given: list[str], made: CArray, at: str) -> None:
-        low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
-        block.line(f"const int64_t {low} = {given[0]}, {high} = {given[1]};")
-        block.check(f"{low} <= {high}", "random_integers: a lower bound is above the upper one")
-        drawn = block.call("theano_twister_below", state, f"(uint64_t){high} - (uint64_t){low}")
-        block.line(f"const int64_t {x} = (int64_t)((uint64_t){low} + {drawn});")
-        block.line(made.store(at, CValue(x, "int64")))
-
-    return _elementwise(op, block, shape, args, number)
+    return write
 
 
-def _permutation(
-    op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]
-) -> CArray:
-    n = block.number(args[0])
-    block.at_least(n, 0, "permutation: the number of integers is negative")
-    kept = op.outtype.dtype == "int64"
-    whole = (*shape, n)
-    made = block.result(1, "int64", whole) if kept else block.allocate("int64", whole, local=True)
-    k, i, j, held, row = (block.fresh(prefix) for prefix in ("i", "i", "i", "x", "p"))
-    with block.block(f"for (int64_t {k} = 0; {k} < {product_of(shape)}; {k}++)"):
-        block.line(f"int64_t *const {row} = {made.pointer} + {k} * {n.atom};")
-        block.line(f"for (int64_t {i} = 0; {i} < {n}; {i}++) {row}[{i}] = {i};")
-        with block.block(f"for (int64_t {i} = {n} - 1; {i} > 0; {i}--)"):
-            drawn = block.call("theano_twister_below", state, f"(uint64_t){i}")
-            block.line(f"const int64_t {j} = (int64_t){drawn}, {held} = {row}[{i}];")
-            block.line(f"{row}[{i}] = {row}[{j}];")
-            block.line(f"{row}[{j}] = {held};")
-    if kept:
-        return made
-    result = block.result(1, op.outtype.dtype, whole)
-    with block.loops(block.nest(whole, (made, result))) as (a, b):
-        block.line(result.store(b, made.load(a)))
-    return result
+def _twister_normal(block: Block, state: str) -> str:
+    return block.call("theano_twister_normal", state)
+
+
+def _pcg_normal(block: Block, state: str) -> str:
+    return block.call("theano_pcg_normal", state, *(block.constant(table).pointer for table in ziggurat()))
+
+
+def _binomial(real: str, condition: str = "") -> _Draw:
+    """Return what writes counts of successes; where `condition` is not met, nothing is drawn, and the count is 0."""
+
+    def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+        block.routines.add(real)
+
+        def number(given: list[str], made: CArray, at: str) -> None:
+            n, p, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
+            block.line(f"const int64_t {n} = (int64_t){given[0]};")
+            block.line(f"const double {p} = {given[1]};")
+            block.check(f"{n} >= 0", "binomial: the number of trials is negative")
+            block.check(f"{p} >= 0 && {p} <= 1", "binomial: the probability is not between 0 and 1")
+            drawn = block.call("theano_binomial", real, state, n, p)
+            chosen = f"{condition.format(n=n, p=p)} ? {drawn} : 0" if condition else drawn
+            block.line(f"const int64_t {x} = {chosen};")
+            block.line(made.store(at, CValue(x, "int64")))
+
+        return _elementwise(op, block, shape, args, number)
+
+    return write
+
+
+def _poisson(real: str) -> _Draw:
+    def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+        block.routines.add(real)
+
+        def number(given: list[str], made: CArray, at: str) -> None:
+            mean, x = block.fresh("x"), block.fresh("x")
+            block.line(f"const double {mean} = {given[0]};")
+            # The bound is that of NumPy: numbers that a draw gives are to fit in 64 bits.
+            text = "poisson: the mean is negative or too large"
+            block.check(f"{mean} >= 0 && {mean} <= {_LARGEST_MEAN!r}", text)
+            block.line(f"const int64_t {x} = {block.call('theano_poisson', real, state, mean)};")
+            block.line(made.store(at, CValue(x, "int64")))
+
+        return _elementwise(op, block, shape, args, number)
+
+    return write
+
+
+def _integers(routine: str) -> _Draw:
+    def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+        def number(given: list[str], made: CArray, at: str) -> None:
+            low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
+            block.line(f"const int64_t {low} = {given[0]}, {high} = {given[1]};")
+            block.check(f"{low} <= {high}", "random_integers: a lower bound is above the upper one")
+            drawn = block.call(routine, state, f"(uint64_t){high} - (uint64_t){low}")
+            block.line(f"const int64_t {x} = (int64_t)((uint64_t){low} + {drawn});")
+            block.line(made.store(at, CValue(x, "int64")))
+
+        return _elementwise(op, block, shape, args, number)
+
+    return write
+
+
+def _permutation(routine: str) -> _Draw:
+    def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+        n = block.number(args[0])
+        block.at_least(n, 0, "permutation: the number of integers is negative")
+        kept = op.outtype.dtype == "int64"
+        whole = (*shape, n)
+        made = block.result(1, "int64", whole) if kept else block.allocate("int64", whole, local=True)
+        k, i, j, held, row = (block.fresh(prefix) for prefix in ("i", "i", "i", "x", "p"))
+        with block.block(f"for (int64_t {k} = 0; {k} < {product_of(shape)}; {k}++)"):
+            block.line(f"int64_t *const {row} = {made.pointer} + {k} * {n.atom};")
+            block.line(f"for (int64_t {i} = 0; {i} < {n}; {i}++) {row}[{i}] = {i};")
+            with block.block(f"for (int64_t {i} = {n} - 1; {i} > 0; {i}--)"):
+                drawn = block.call(routine, state, f"(uint64_t){i}")
+                block.line(f"const int64_t {j} = (int64_t){drawn}, {held} = {row}[{i}];")
+                block.line(f"{row}[{i}] = {row}[{j}];")
+                block.line(f"{row}[{j}] = {held};")
+        if kept:
+            return made
+        result = block.result(1, op.outtype.dtype, whole)
+        with block.loops(block.nest(whole, (made, result))) as (a, b):
+            block.line(result.store(b, made.load(a)))
+        return result
+
+    return write
 
 
 _TWISTER: dict[Any, _Draw] = {
     "uniform": _uniform("theano_twister_real"),
-    "normal": _normal,
-    random_integers_helper: _integers,
-    permutation_helper: _permutation,
+    "normal": _normal(_twister_normal),
+    "binomial": _binomial("theano_twister_draw"),
+    "poisson": _poisson("theano_twister_draw"),
+    random_integers_helper: _integers("theano_twister_below"),
+    permutation_helper: _permutation("theano_twister_below"),
 }
-_PCG: dict[Any, _Draw] = {"uniform": _uniform("theano_pcg_real")}
+_PCG: dict[Any, _Draw] = {
+    "uniform": _uniform("theano_pcg_real"),
+    "normal": _normal(_pcg_normal),
+    "binomial": _binomial("theano_pcg_draw", "{n} > 0 && {p} > 0"),
+    "poisson": _poisson("theano_pcg_draw"),
+    random_integers_helper: _integers("theano_pcg_below"),
+    permutation_helper: _permutation("theano_pcg_masked"),
+}
 
 
 # ---- streams of MRG31k3p

@@ -1,12 +1,19 @@
 /* Special functions of double numbers, under the names by which scalar code calls them. The last argument is not used.
  * Formulas have the numbers of the Digital Library of Mathematical Functions. */
 
-static double theano_special_gamma(double x, int unused) { return tgamma(x); }
+static double theano_special_gamma(double x, int unused) {
+    (void)unused;
+    return tgamma(x);
+}
 
-static double theano_special_gammaln(double x, int unused) { return isinf(x) ? x : lgamma(x); }
+static double theano_special_gammaln(double x, int unused) {
+    (void)unused;
+    return isinf(x) ? x : lgamma(x);
+}
 
 /* 5.5.2 up to 10, and 5.11.2; 5.5.4 on the left. */
 static double theano_special_psi(double x, int unused) {
+    (void)unused;
     const double pi = 3.14159265358979323846;
     double sum = 0, y;
     if (x == 0)
@@ -39,6 +46,7 @@ static double theano_erfc_root(double q) {
 }
 
 static double theano_special_erfcinv(double x, int unused) {
+    (void)unused;
     if (!(x >= 0 && x <= 2))
         return (double)NAN;
     if (x == 0 || x == 2)
@@ -47,6 +55,7 @@ static double theano_special_erfcinv(double x, int unused) {
 }
 
 static double theano_special_erfinv(double x, int unused) {
+    (void)unused;
     double y;
     if (!(fabs(x) <= 1))
         return (double)NAN;
@@ -66,6 +75,7 @@ static double theano_special_erfinv(double x, int unused) {
 
 /* 7.9.4 as a fraction of 60 levels; exp(x * x) erfc(x) with the rounding error of the square elsewhere. */
 static double theano_special_erfcx(double x, int unused) {
+    (void)unused;
     if (x > 5) {
         double below = x;
         for (int k = 60; k > 0; k--)
@@ -96,6 +106,7 @@ static double theano_bessel_far(double x, int order) {
 
 /* Order n, a whole number: the recurrence 10.6.1 downwards, made to fit by 10.12.4; upwards for large x. */
 static double theano_special_jv(double order, double x, int unused) {
+    (void)unused;
     const int n = (int)fabs(order);
     const double size = fabs(x);
     double sign = (order < 0) != (x < 0) && n % 2 ? -1 : 1, high = 0, now = 1e-300, sum = 0, found = 0;
@@ -138,12 +149,19 @@ static double theano_special_jv(double order, double x, int unused) {
     return sign * (n == 0 ? now : found) / (sum + now);
 }
 
-static double theano_special_j0(double x, int unused) { return theano_special_jv(0, x, 0); }
+static double theano_special_j0(double x, int unused) {
+    (void)unused;
+    return theano_special_jv(0, x, 0);
+}
 
-static double theano_special_j1(double x, int unused) { return theano_special_jv(1, x, 0); }
+static double theano_special_j1(double x, int unused) {
+    (void)unused;
+    return theano_special_jv(1, x, 0);
+}
 
 /* Modified Bessel functions of whole order: the series 10.25.2, and 10.40.1 for large x. */
 static double theano_special_iv(double order, double x, int unused) {
+    (void)unused;
     const int n = (int)fabs(order);
     const double size = fabs(x), mu = 4.0 * n * n, sign = x < 0 && n % 2 ? -1 : 1;
     double term = 1, sum = 1;
@@ -166,9 +184,15 @@ static double theano_special_iv(double order, double x, int unused) {
     return sign * sum;
 }
 
-static double theano_special_i0(double x, int unused) { return theano_special_iv(0, x, 0); }
+static double theano_special_i0(double x, int unused) {
+    (void)unused;
+    return theano_special_iv(0, x, 0);
+}
 
-static double theano_special_i1(double x, int unused) { return theano_special_iv(1, x, 0); }
+static double theano_special_i1(double x, int unused) {
+    (void)unused;
+    return theano_special_iv(1, x, 0);
+}
 
 /* log(gamma(x)) less Stirling's approximation, from 10 on: 5.11.1. */
 static double theano_stirling(double x) {
@@ -178,6 +202,7 @@ static double theano_stirling(double x) {
 }
 
 static double theano_special_betaln(double a, double b, int unused) {
+    (void)unused;
     const double low = a < b ? a : b, high = a < b ? b : a;
     if (low >= 10)
         return -0.5 * log(high) + 0.91893853320467274178 + theano_stirling(low) + theano_stirling(high) -
@@ -262,12 +287,19 @@ static double theano_gamma_part(double a, double x, int upper) {
     }
 }
 
-static double theano_special_gammainc(double a, double x, int unused) { return theano_gamma_part(a, x, 0); }
+static double theano_special_gammainc(double a, double x, int unused) {
+    (void)unused;
+    return theano_gamma_part(a, x, 0);
+}
 
-static double theano_special_gammaincc(double a, double x, int unused) { return theano_gamma_part(a, x, 1); }
+static double theano_special_gammaincc(double a, double x, int unused) {
+    (void)unused;
+    return theano_gamma_part(a, x, 1);
+}
 
 /* The fraction 8.17.22, on the side on which it converges fast. */
 static double theano_special_betainc(double a, double b, double x, int unused) {
+    (void)unused;
     double c = 1, d, fraction;
     if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b)))
         return (double)NAN;

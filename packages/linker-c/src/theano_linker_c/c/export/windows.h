@@ -160,7 +160,7 @@ static void NAME(theano_pool_squares)(const int64_t *way, int64_t count, const R
                 const REAL *const row = top + tap % 2 + tap / 2 * length;
                 for (int64_t k = 0; k < width; k++) {
                     const REAL value = row[2 * k];
-                    y[k] = (value > y[k]) | (value != value) ? value : y[k];
+                    y[k] = ((value > y[k]) | (value != value)) ? value : y[k];
                 }
             }
         }
@@ -202,12 +202,12 @@ static void NAME(theano_pool)(const int64_t *way, int mode, int64_t count, const
                             else if (step == 2)
                                 for (int64_t k = 0; k < end - begin; k++) {
                                     const REAL value = row[2 * k];
-                                    part[k] = (value > part[k]) | (value != value) ? value : part[k];
+                                    part[k] = ((value > part[k]) | (value != value)) ? value : part[k];
                                 }
                             else
                                 for (int64_t k = 0; k < end - begin; k++) {
                                     const REAL value = row[k * step];
-                                    part[k] = (value > part[k]) | (value != value) ? value : part[k];
+                                    part[k] = ((value > part[k]) | (value != value)) ? value : part[k];
                                 }
                         }
                 for (int64_t k = 0; mode >= 2 && k < width; k++) {

@@ -106,6 +106,11 @@ class Accumulator:
         return self.clause == "+" and not is_discrete(self.dtype)
 
     @property
+    def rounds(self) -> bool:
+        """Whether what it joins is rounded."""
+        return self.clause not in ("max", "min") and not is_discrete(self.dtype)
+
+    @property
     def seed(self) -> str:
         return c_literal(reduction_seed(self.combine, self.dtype), self.dtype)
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from theano_graph import record
 
 from ...scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions, is_complex
+from ._own_functions import in_place, in_place_or_called
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
 
 __all__ = ["CFunction", "KernelSource", "file_text", "memory_type"]
@@ -121,8 +122,13 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), 
     given = list(dict.fromkeys(preamble))
     helpers += helper_definitions((*given, *definitions))
     pointers = [_pointer(name, count) for name, count in special_functions((*given, *definitions)).items()]
-    used = {word for text in (*given, *helpers, *definitions) for word in _WORD.findall(text)}
-    declared = [_declaration(name, frozenset(vector_functions)) for name in sorted(used) if _base(name)]
+    # Users' code includes what declares the library's functions, and calls these.
+    own, functions = in_place((*helpers, *definitions))
+    used = {word for text in (*given, *own) for word in _WORD.findall(text)}
+    vectors = frozenset(vector_functions)
+    declared = [_declaration(name, vectors) for name in sorted(used) if _base(name)]
+    declared += [in_place_or_called(name, text, _declaration(name, vectors)) for name, text in functions.items()]
+    helpers, definitions = own[: len(helpers)], own[len(helpers) :]
     return "\n".join(["#include <stdint.h>", *declared, *pointers, *helpers, *given, *definitions, ""])
 
 

@@ -1,0 +1,68 @@
+"""Mathematical functions that kernels compute in place, where that takes less than a call of the C library's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+__all__ = ["in_place", "in_place_or_called"]
+
+# e**x is (2**n * e**r) * 2**n with n the integer nearest to x / (2 log(2)); adding 1.5 * 2**23 rounds to it, and adding
+# 127 as well gives the bits of the exponent of 2**n. There are two factors so that subnormal results are right. The
+# polynomial is the one with the least relative error of e**r among those that begin with 1 + r, evaluated in parts side
+# by side. Outside of the bounds the result is 0 or infinite; a NaN fails both comparisons. The bounds are variables,
+# which no compiler folds: for constants gcc does not find the instructions that take the larger and the smaller of two.
+_EXPF = """\
+static float theano_exp_bounds[2] __attribute__((used)) = {-104.0f, 89.0f};
+static inline float theano_expf(float x) {
+  x = x < theano_exp_bounds[0] ? theano_exp_bounds[0] : x;
+  x = theano_exp_bounds[1] < x ? theano_exp_bounds[1] : x;
+  const union { float number; int32_t bits; } near = {__builtin_fmaf(x, 0x1.715476p-1f, 12583039.0f)};
+  const union { int32_t bits; float number; } power = {near.bits << 23};
+  const float n = near.number - 12583039.0f;
+  const float r = __builtin_fmaf(n, -0x1.7f7d1cp-19f, __builtin_fmaf(n, -0x1.62e4p0f, x)), s = r * r;
+  const float high = __builtin_fmaf(r, 0x1.9b4698p-13f, 0x1.71bedep-10f);
+  const float middle = __builtin_fmaf(high, s, __builtin_fmaf(r, 0x1.11285cp-7f, 0x1.5549fep-5f));
+  const float low = __builtin_fmaf(middle, s, __builtin_fmaf(r, 0x1.55550ep-3f, 0x1.00000cp-1f));
+  return __builtin_fmaf(__builtin_fmaf(low, s, r), power.number, power.number) * power.number;
+}"""
+#: By the name in the C library.
+_TEXTS: Mapping[str, str] = MappingProxyType({"expf": _EXPF})
+_CALL = re.compile(rf"\b({'|'.join(_TEXTS)})\(")
+
+
+def in_place(texts: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Let `texts` call the forms in place, under names of their own.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Definitions of C functions.
+
+    Returns
+    -------
+    texts : list of str
+        With other names where there is such a form.
+    functions : dict of str to str
+        The text of each form that they call, by the name of the C library's function.
+
+    Examples
+    --------
+    >>> texts, functions = in_place(["y = expf(x) + logf(x);"])
+    >>> texts, list(functions)
+    (['y = theano_expf(x) + logf(x);'], ['expf'])
+    """
+    names = {name for text in texts for name in _CALL.findall(text)}
+    if not names:
+        return list(texts), {}
+    return [_CALL.sub(r"theano_\1(", text) for text in texts], {name: _TEXTS[name] for name in sorted(names)}
+
+
+def in_place_or_called(name: str, text: str, declaration: str) -> str:
+    """Give the text of a form in place; on processors that lack the instructions, the C library's is called.
+
+    They are those that multiply and add with one rounding.
+    """
+    head = "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)"
+    return f"{head}\n{text}\n#else\n{declaration}\n#define theano_{name} {name}\n#endif"
