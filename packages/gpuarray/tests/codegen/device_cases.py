@@ -91,4 +91,4 @@ def texts_of(kernel: Kernel, values: Sequence[Any], *, cpu: bool = False) -> lis
     return recorder.found
 
 
-Reference = Callable[..., Any]
+

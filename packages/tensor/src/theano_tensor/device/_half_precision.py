@@ -1,10 +1,9 @@
-"""What nodes are as kernels of devices where the runtime of the host has none: sorting, and half precision."""
+"""Products, windows and increments of float16, which devices have kernels of and the runtime of the host has not."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
 from theano_gpuarray.types import DEVICE
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
@@ -17,7 +16,6 @@ from ..linear._dot import product_kernel
 from ..nnet.convolution._native import convolution_kernel
 from ..nnet.convolution._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights
 from ..signal._native import POOLING_OPS, pooling_kernel
-from ..sorting import ArgSort, Sort, TopK
 
 __all__: list[str] = []
 
@@ -25,22 +23,6 @@ _device = native_kernel.for_target(DEVICE)
 #: Kernels of devices compute with half precision, too: they add up in single precision.
 _FLOATS = frozenset({"float16", "float32", "float64"})
 _ADDED = _FLOATS | {"bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))}
-
-
-@_device.register(Sort)
-def _sorted(node: Apply[Sort, Tensor]) -> Kernel | None:
-    return SortKernel(node.inputs[0].type.dtype, node.op.axis, False)
-
-
-@_device.register(ArgSort)
-def _numbers_in_order(node: Apply[ArgSort, Tensor]) -> Kernel | None:
-    return SortKernel(node.inputs[0].type.dtype, node.op.axis, True)
-
-
-@_device.register(TopK)
-def _top(node: Apply[TopK, Tensor]) -> Kernel | None:
-    op = node.op
-    return TopKKernel(node.inputs[0].type.dtype, op.axis, op.idx_dtype, op.return_values, op.return_indices)
 
 
 @_device.register(Dot)
