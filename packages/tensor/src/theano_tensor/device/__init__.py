@@ -5,6 +5,7 @@ What is imported here makes :func:`theano_tensor.shared` and functions use devic
 
 from theano_gpuarray import lowering as lowering  # nodes on a device run together
 
+from . import _random as _random  # the kernels of draws
 from ._blas import (
     GpuBatchedDot as GpuBatchedDot,
     GpuDot as GpuDot,
