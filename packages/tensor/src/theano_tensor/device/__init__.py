@@ -5,7 +5,7 @@ What is imported here makes :func:`theano_tensor.shared` and functions use devic
 
 from theano_gpuarray import lowering as lowering  # nodes on a device run together
 
-from . import _half_precision as _half_precision
+from . import _half_precision as _half_precision, _random as _random
 from ._blas import (
     GpuBatchedDot as GpuBatchedDot,
     GpuDot as GpuDot,
