@@ -156,6 +156,14 @@ ALONE: dict[str, dict[str, str]] = {
     "graph": {
         "TestPauses": "the collector that rests is that of the process",
         "(TestGraphs and test_inputs)": "the threads share the graph of `setUp`, which the test adds inputs to",
+        "(test_graph_features and (TestLentMethods or TestBadInput))": "the same, with features and replacements",
+        "(test_graph_surface and TestQuestions)": "the same; and standard output is that of the process",
+        "test_build_rules": "standard output is that of the process",
+        "TestConstruction": "those who are told of new variables are listed for the process",
+        "TestThunks": "what makes thunks is set for the process",
+    },
+    "linker-c": {
+        "test_cache_": "the threads share the directory of `setUp`, whose files the tests count, damage and remove",
     },
 }
 
