@@ -164,6 +164,22 @@ ALONE: dict[str, dict[str, str]] = {
     },
     "linker-c": {
         "test_cache_": "the threads share the directory of `setUp`, whose files the tests count, damage and remove",
+        "test_compiler_": "the same; and warnings are shown once in a process",
+        "(test_cop_ and (TestRuns or TestFiles or TestSharing or test_libraries))": "the same",
+        "(test_cop_external and TestSections)": "counters of C code are those of the process",
+        "(test_function_updates and TestDefaultUpdates)": "the threads share the variables of `setUp`, which change",
+        "(test_function_memory and TestSharedStorage)": "the same",
+        "(test_function_maker and TestMaker)": "the same",
+        "(test_function_map and (TestUpdates or TestClosing))": "the same; and threads are counted by their names",
+        "(test_function_map and (TestLookAhead or TestErrors))": "threads are counted by their names",
+        "(test_modes and (TestNames or TestRewriting))": "names of modes and rewrites are registered for the process",
+        "TestVerbosity": "flags are those of the process",
+        "TestGarbageCollection": "the same",
+        "(test_kernel_blas and TestLibrary)": "the same",
+        "TestProgress": "standard error is that of the process",
+        "(test_tiered_start and (TestReady or TestFailures))": "the compiler of `setUp` waits for one function",
+        "(TestSections and test_other_lines)": "lines of profiles are registered for the process",
+        "(test_lazy_needs and TestCalls)": "the threads share the list of what ran",
     },
 }
 
