@@ -119,9 +119,10 @@ class TestNumPy(unittest.TestCase):
 
     def test_wrong_parameters(self) -> None:
         """Chances and means that are none are told."""
-        p = T.dscalar("p")
-        for draw, text in ((RandomStreams(3).binomial, "between 0 and 1"), (RandomStreams(3).poisson, "negative")):
-            exported = Exported(theano.function([p], draw((2,), **{"p" if "and" in text else "lam": p})))
+        p, streams = T.dscalar("p"), RandomStreams(3)
+        counts, events = streams.binomial((2,), p=p), streams.poisson((2,), lam=p)
+        for drawn, text in ((counts, "between 0 and 1"), (events, "negative or too large")):
+            exported = Exported(theano.function([p], drawn))
             exported(0.5)
             for value in (-0.1, np.nan):
                 with self.subTest(text=text, value=value), self.assertRaisesRegex(ValueError, text):

@@ -6,7 +6,7 @@ static double theano_twister_draw(void *s) { return theano_twister_real((uint32_
 static double theano_pcg_draw(void *s) { return theano_pcg_real((uint64_t *)s); }
 
 /* The logarithm of the gamma function of a positive whole number: Stirling's series (5.11.1), from 7 on. */
-static double theano_log_factorial_below(double x) {
+static double theano_log_gamma_whole(double x) {
     static const double terms[10] = {8.333333333333333e-02,  -2.777777777777778e-03, 7.936507936507937e-04,
                                      -5.952380952380952e-04, 8.417508417508418e-04,  -1.917526917526918e-03,
                                      6.410256410256410e-03,  -2.955065359477124e-02, 1.796443723688307e-01,
@@ -141,7 +141,7 @@ static int64_t theano_poisson(double (*real)(void *), void *s, double mean) {
             return (int64_t)k;
         if (k < 0 || (rest < 0.013 && v > rest))
             continue;
-        if (log(v) + log(c) - log(a / (rest * rest) + b) <= -mean + k * logarithm - theano_log_factorial_below(k + 1))
+        if (log(v) + log(c) - log(a / (rest * rest) + b) <= -mean + k * logarithm - theano_log_gamma_whole(k + 1))
             return (int64_t)k;
     }
 }
