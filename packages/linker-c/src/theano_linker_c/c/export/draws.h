@@ -119,6 +119,33 @@ static int64_t theano_binomial(double (*real)(void *), void *s, int64_t n, doubl
     return p <= 0.5 ? theano_binomial_lower(real, s, n, p) : n - theano_binomial_lower(real, s, n, 1 - p);
 }
 
+/* Counts of k categories in n trials: one binomial number after the other, of what is left. 1 if p are no
+ * probabilities; a sum of little more than 1 comes from rounding. */
+static int theano_multinomial(double (*real)(void *), void *s, int64_t n, int64_t k, double *p, int64_t *found) {
+    double sum = 0, rest = 1;
+    int64_t left = n;
+    for (int64_t j = 0; j < k; j++) {
+        if (!(p[j] >= 0 && p[j] <= 1.00001))
+            return 1;
+        sum += p[j];
+        found[j] = 0;
+    }
+    if (sum > 1 && sum < 1.00001)
+        for (int64_t j = 0; j < k; j++)
+            p[j] /= sum;
+    else if (k > 0 && sum - p[k - 1] > 1 + 1e-12)
+        return 1;
+    for (int64_t j = 0; j < k - 1 && left > 0; j++) {
+        const double chance = p[j] / rest;
+        found[j] = chance > 0 ? theano_binomial(real, s, left, chance) : 0;
+        left -= found[j];
+        rest -= p[j];
+    }
+    if (k > 0 && left > 0)
+        found[k - 1] = left;
+    return 0;
+}
+
 /* A Poisson number: products of uniform numbers for small means; otherwise W. Hoermann, "The transformed rejection
  * method for generating Poisson random variables", 1993. */
 static int64_t theano_poisson(double (*real)(void *), void *s, double mean) {
