@@ -75,11 +75,8 @@ def lower(
     Program
     """
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
-    order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
-    inside: Mapping[Apply, Apply] = {}
-    if clusters:
-        contracted = contract(fgraph, order, lazy=lazy)
-        order, inside = contracted.order, contracted.clusters
+    whole = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
+    order, inside = contract(fgraph, whole, lazy=lazy) if clusters else (whole, {})
     registers = _number(fgraph, order)
     thunks, branches = _thunks_and_branches(order, target)
     asking = _asking(thunks, branches) if lazy else None
