@@ -54,8 +54,7 @@ def lower(
     n_outputs : int, optional
         How many graph outputs, from the first, a call returns; all by default.
     accepts : sequence of Accepts, optional
-        For each argument, what the machine may do with it without asking its type. By default Python floats are taken
-        for float64 without dimensions.
+        For each argument, what the machine may do with it unasked; by default it takes Python floats for 0-d float64.
     target : Target
         What the program is for.
     lazy : bool
