@@ -11,7 +11,6 @@ from theano_gpuarray.codegen import NoDeviceForm
 from theano_gpuarray.region import form_of
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, add, mul, neg, sub
-
 from theano_testing.device import on_device
 
 from .device_cases import DeviceCase, contexts, elementwise, texts_of

@@ -11,4 +11,14 @@ from ._nest import (
 )
 from ._texts import decode as decode, program_for as program_for
 
-__all__ = ["Layout", "Nest", "arrays", "broadcast_shape", "broadcast_strides", "decode", "fits_narrow", "merge", "program_for"]
+__all__ = [
+    "Layout",
+    "Nest",
+    "arrays",
+    "broadcast_shape",
+    "broadcast_strides",
+    "decode",
+    "fits_narrow",
+    "merge",
+    "program_for",
+]
