@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from operator import attrgetter
 from threading import get_ident
@@ -544,17 +544,19 @@ class Apply(Node, Generic[OpT, VariableT]):
 
 def _no_output(op: object, i: int, output: Variable) -> GraphError:
     what = "never has an owner" if isinstance(output, AtomicVariable) else "is one of the inputs as well"
-    return GraphError(
-        compose(
-            f"output {i} of {op} {what}", where=[describe(output)], mend="make a fresh variable for it: `output.type()`"
-        )
-    )
+    text = f"output {i} of {op} {what}"
+    return GraphError(compose(text, where=[describe(output)], mend="make a fresh variable for it: `output.type()`"))
 
 
-@cache
+#: Whether the constructor of a class of variables is that of Variable.
+_made_plainly: dict[type[Variable], bool] = {}
+
+
 def _is_made_plainly(kind: type[Variable]) -> bool:
-    """Tell whether the constructor of a class of variables is that of Variable."""
-    return kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
+    known = _made_plainly.get(kind)
+    if known is None:
+        known = _made_plainly[kind] = kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
+    return known
 
 
 @contextlib.contextmanager
