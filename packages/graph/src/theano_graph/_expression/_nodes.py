@@ -532,11 +532,8 @@ class Apply(Node, Generic[OpT, VariableT]):
         return new_inputs, remake
 
     def __str__(self) -> str:
-        return (
-            f"{self.op}({', '.join(map(str, self.inputs))})"
-            if len(self.inputs) < 6
-            else f"{self.op}({len(self.inputs)} inputs)"
-        )
+        count = len(self.inputs)
+        return f"{self.op}({', '.join(map(str, self.inputs)) if count < 6 else f'{count} inputs'})"
 
     def __repr__(self) -> str:
         return str(self)
@@ -593,8 +590,8 @@ def describe(variable: Variable) -> str:
     >>> describe(Type()("x")).startswith("`x`: Type")
     True
     """
-    made = f" made at {variable.origin}" if variable.origin is not None else ""
-    return f"`{variable}`: {getattr(variable.type, 'describe', variable.type.__str__)()}{made}"
+    kind, origin = getattr(variable.type, "describe", variable.type.__str__)(), variable.origin
+    return f"`{variable}`: {kind}" if origin is None else f"`{variable}`: {kind} made at {origin}"
 
 
 Type.variable_class = Variable

@@ -102,10 +102,7 @@ def lower(
     program = Program(
         instructions=instructions,
         n_registers=len(registers),
-        inputs=tuple(
-            ProgramInput(register, fgraph.inputs[i], accepted)
-            for i, register, accepted in zip(positions, given, accepts, strict=True)
-        ),
+        inputs=tuple(ProgramInput(r, fgraph.inputs[i], a) for i, r, a in zip(positions, given, accepts, strict=True)),
         cells=tuple((registers[fgraph.inputs[i]], cell) for i, cell in (cells or {}).items()),
         constants=tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant)),
         outputs=tuple(results[:n_outputs]),
