@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sorting import ArgSort, Sort, TopK
+from ...sorting import ArgSort, Sort, TopK
 from ._table import NamedDeviceOp, stands_for
 
 
