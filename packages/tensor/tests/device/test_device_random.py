@@ -19,7 +19,7 @@ STATES = substreams([12345] * 6, 100)
 
 
 class TestDraws(DeviceTestCase):
-    def test_same_numbers_as_on_the_host(self):
+    def test_same_numbers_as_on_the_host(self) -> None:
         size = T.lvector("size")
         for dtype in ("float16", "float32", "float64"):
             with self.subTest(dtype=dtype):
@@ -34,7 +34,7 @@ class TestDraws(DeviceTestCase):
                 (again,) = f(np.array([30, 7]))
                 self.assertValues(again, np.asarray(function([size], host(wanted[0], size))([30, 7])[1]), rtol=0)
 
-    def test_a_refused_draw_moves_no_stream(self):
+    def test_a_refused_draw_moves_no_stream(self) -> None:
         size = T.lvector("size")
         states = shared(STATES, target=NAME)
         moved, draw = device.GPUA_mrg_uniform.of(MRGUniform(tensor_type("float32", (None,))))(states, size)
