@@ -4,6 +4,7 @@ from ._description import Kernel as Kernel
 from ._float16 import load_w as load_w, work_dtype as work_dtype, write_w as write_w
 from ._launching import GpuKernel as GpuKernel
 from ._ops import CGpuKernelBase as CGpuKernelBase, GpuKernelBase as GpuKernelBase
+from ._products import gemm as gemm
 from ._text import (
     code_version as code_version,
     inline_reduce as inline_reduce,
@@ -19,6 +20,7 @@ __all__ = [
     "GpuKernelBase",
     "Kernel",
     "code_version",
+    "gemm",
     "inline_reduce",
     "inline_reduce_fixed_shared",
     "inline_softmax",

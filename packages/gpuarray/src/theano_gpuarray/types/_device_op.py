@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, native_kernel
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
@@ -225,10 +225,12 @@ def _stand_in(x: Any) -> Any:
 
 
 def _on_device(v: Any, name: Hashable) -> Any:
-    if _is_on_device(v) or is_host_array(v):
-        kind = GpuArrayType(v.type.dtype, v.type.shape, name)
-        return kind.convert_variable(v) if _is_on_device(v) else GpuFromHost(name)(v)
-    return v
+    if not _is_on_device(v) and not is_host_array(v):
+        return v
+    kind = GpuArrayType(v.type.dtype, v.type.shape, name)
+    if _is_on_device(v):
+        return kind.convert_variable(v)
+    return kind.make_constant(v.data) if isinstance(v, Constant) else GpuFromHost(name)(v)
 
 
 def _in_place_of(v: Variable, given: Mapping[Variable, Any]) -> Variable:

@@ -120,9 +120,15 @@ int cuMemsetD32Async(unsigned long long target, unsigned value, size_t count, St
 int cuModuleLoadData(char **module, const char *image) {
     FAKE("cuModuleLoadData");
     NEEDS_CONTEXT;
+#ifdef ANY_CODE
+    if (memcmp(image, "\177ELF", 4) != 0)
+        return INVALID_VALUE;
+    *module = strdup("any");
+#else
     if (strncmp(image, "code for ", 9) != 0)
         return INVALID_VALUE;
     *module = strdup(image);
+#endif
     return 0;
 }
 
@@ -138,6 +144,11 @@ static const char *const names[] = {"scale", "sum_into"};
 int cuModuleGetFunction(const char **function, const char *module, const char *name) {
     FAKE("cuModuleGetFunction");
     NEEDS_CONTEXT;
+#ifdef ANY_CODE
+    (void)module, (void)name;
+    *function = "any";
+    return 0;
+#endif
     for (int i = 0; i < 2; i++)
         if (strcmp(name, names[i]) == 0 && strstr(module, name) != NULL) {
             *function = names[i];
@@ -174,6 +185,8 @@ static void run_scale(void *data) {
         s->x[i] *= s->factor;
 }
 
+static void run_nothing(void *data) { (void)data; }
+
 static void run_sum(void *data) {
     const Sum *s = data;
     for (int64_t i = 0; i < s->count; i++)
@@ -189,6 +202,8 @@ int cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned gz, 
     FAKE("cuLaunchKernel");
     const unsigned given[] = {gx, gy, gz, bx, by, bz, shared};
     memcpy(sizes, given, sizeof sizes);
+    if (strcmp(function, "any") == 0)
+        return fake_enqueue(stream, run_nothing, sizes, sizeof sizes);
     if (strcmp(function, "scale") == 0) {
         const Scale s = {*(float **)p[0], *(int64_t *)p[1], *(float *)p[2]};
         return fake_enqueue(stream, run_scale, &s, sizeof s);

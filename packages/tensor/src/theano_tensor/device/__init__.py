@@ -6,65 +6,7 @@ What is imported here makes :func:`theano_tensor.shared` and functions use devic
 from theano_gpuarray import lowering as lowering  # nodes on a device run together
 
 from . import _half_precision as _half_precision
-from ._blas import (
-    GpuBatchedDot as GpuBatchedDot,
-    GpuDot as GpuDot,
-    GpuDot22 as GpuDot22,
-    GpuDot22Scalar as GpuDot22Scalar,
-    GpuGemm as GpuGemm,
-    GpuGemv as GpuGemv,
-    GpuGer as GpuGer,
-    gpu_dot22 as gpu_dot22,
-    gpugemm_inplace as gpugemm_inplace,
-    gpugemm_no_inplace as gpugemm_no_inplace,
-    gpugemv_inplace as gpugemv_inplace,
-    gpugemv_no_inplace as gpugemv_no_inplace,
-    gpuger_inplace as gpuger_inplace,
-    gpuger_no_inplace as gpuger_no_inplace,
-)
 from ._convert import as_gpuarray_variable as as_gpuarray_variable, transfer as transfer
-from ._convolution import (
-    BaseGpuCorr3dMM as BaseGpuCorr3dMM,
-    BaseGpuCorrMM as BaseGpuCorrMM,
-    GpuCorr3dMM as GpuCorr3dMM,
-    GpuCorr3dMM_gradInputs as GpuCorr3dMM_gradInputs,
-    GpuCorr3dMM_gradWeights as GpuCorr3dMM_gradWeights,
-    GpuCorrMM as GpuCorrMM,
-    GpuCorrMM_gradInputs as GpuCorrMM_gradInputs,
-    GpuCorrMM_gradWeights as GpuCorrMM_gradWeights,
-)
-from ._elementwise import (
-    GpuCAReduce as GpuCAReduce,
-    GpuCAReduceCPY as GpuCAReduceCPY,
-    GpuCAReduceCuda as GpuCAReduceCuda,
-    GpuDimShuffle as GpuDimShuffle,
-    GpuElemwise as GpuElemwise,
-    GpuErfcinv as GpuErfcinv,
-    GpuErfinv as GpuErfinv,
-    SupportCodeError as SupportCodeError,
-    max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
-)
-from ._indexing import (
-    GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor,
-    GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor,
-    GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor,
-    GpuAdvancedIncSubtensor1 as GpuAdvancedIncSubtensor1,
-    GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20,
-    GpuAdvancedSubtensor as GpuAdvancedSubtensor,
-    GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1,
-    GpuIncSubtensor as GpuIncSubtensor,
-    GpuSubtensor as GpuSubtensor,
-)
-from ._memory import (
-    GpuAlloc as GpuAlloc,
-    GpuAllocEmpty as GpuAllocEmpty,
-    GpuContiguous as GpuContiguous,
-    GpuEye as GpuEye,
-    GpuJoin as GpuJoin,
-    GpuReshape as GpuReshape,
-    GpuSplit as GpuSplit,
-    gpu_contiguous as gpu_contiguous,
-)
 from ._opt_util import (
     alpha_merge as alpha_merge,
     find_node as find_node,
@@ -75,7 +17,6 @@ from ._opt_util import (
     pad_dims as pad_dims,
     unpad_dims as unpad_dims,
 )
-from ._random import GPUA_mrg_uniform as GPUA_mrg_uniform
 from ._rewrites import (
     CpuOpError as CpuOpError,
     LiftToDevice as LiftToDevice,
@@ -85,8 +26,6 @@ from ._rewrites import (
     register_opt as register_opt,
     register_opt2 as register_opt2,
 )
-from ._sorting import GpuArgSortOp as GpuArgSortOp, GpuSortOp as GpuSortOp, GpuTopKOp as GpuTopKOp
-from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 from ._variables import (
     DeviceTensor as DeviceTensor,
     GpuArrayConstant as GpuArrayConstant,
@@ -95,6 +34,62 @@ from ._variables import (
     gpu_supported as gpu_supported,
     gpuarray_shared_constructor as gpuarray_shared_constructor,
     move_to_gpu as move_to_gpu,
+)
+from .ops import (
+    BaseGpuCorr3dMM as BaseGpuCorr3dMM,
+    BaseGpuCorrMM as BaseGpuCorrMM,
+    GPUA_mrg_uniform as GPUA_mrg_uniform,
+    GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor,
+    GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor,
+    GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor,
+    GpuAdvancedIncSubtensor1 as GpuAdvancedIncSubtensor1,
+    GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20,
+    GpuAdvancedSubtensor as GpuAdvancedSubtensor,
+    GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1,
+    GpuAlloc as GpuAlloc,
+    GpuAllocEmpty as GpuAllocEmpty,
+    GpuArgSortOp as GpuArgSortOp,
+    GpuBatchedDot as GpuBatchedDot,
+    GpuCAReduce as GpuCAReduce,
+    GpuCAReduceCPY as GpuCAReduceCPY,
+    GpuCAReduceCuda as GpuCAReduceCuda,
+    GpuContiguous as GpuContiguous,
+    GpuCorr3dMM as GpuCorr3dMM,
+    GpuCorr3dMM_gradInputs as GpuCorr3dMM_gradInputs,
+    GpuCorr3dMM_gradWeights as GpuCorr3dMM_gradWeights,
+    GpuCorrMM as GpuCorrMM,
+    GpuCorrMM_gradInputs as GpuCorrMM_gradInputs,
+    GpuCorrMM_gradWeights as GpuCorrMM_gradWeights,
+    GpuDimShuffle as GpuDimShuffle,
+    GpuDot as GpuDot,
+    GpuDot22 as GpuDot22,
+    GpuDot22Scalar as GpuDot22Scalar,
+    GpuElemwise as GpuElemwise,
+    GpuErfcinv as GpuErfcinv,
+    GpuErfinv as GpuErfinv,
+    GpuEye as GpuEye,
+    GpuGemm as GpuGemm,
+    GpuGemv as GpuGemv,
+    GpuGer as GpuGer,
+    GpuIncSubtensor as GpuIncSubtensor,
+    GpuJoin as GpuJoin,
+    GpuReshape as GpuReshape,
+    GpuSortOp as GpuSortOp,
+    GpuSplit as GpuSplit,
+    GpuSubtensor as GpuSubtensor,
+    GpuTopKOp as GpuTopKOp,
+    NamedDeviceOp as NamedDeviceOp,
+    SupportCodeError as SupportCodeError,
+    gpu_contiguous as gpu_contiguous,
+    gpu_dot22 as gpu_dot22,
+    gpugemm_inplace as gpugemm_inplace,
+    gpugemm_no_inplace as gpugemm_no_inplace,
+    gpugemv_inplace as gpugemv_inplace,
+    gpugemv_no_inplace as gpugemv_no_inplace,
+    gpuger_inplace as gpuger_inplace,
+    gpuger_no_inplace as gpuger_no_inplace,
+    lifters as lifters,
+    max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
 )
 
 __all__ = [

@@ -15,8 +15,8 @@ from theano_optimize import NodeRewriter, node_rewriter
 from .._core._convert import as_tensor_variable, constant
 from ..elemwise import DimShuffle, Elemwise, cast
 from ..joining import stack
-from ._elementwise import GpuDimShuffle, GpuElemwise
-from ._memory import GpuAllocEmpty, GpuReshape
+from .ops._elementwise import GpuDimShuffle, GpuElemwise
+from .ops._memory import GpuAllocEmpty, GpuReshape
 
 Maker = Callable[..., Any]
 

@@ -32,7 +32,7 @@ from theano_optimize import (
 
 from ..shape import ShapeI, ShapeOf
 from ._lift import Lifting, Placement
-from ._table import Lifter, lifters
+from .ops._table import Lifter, lifters
 
 _LEVELS = ("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe")
 

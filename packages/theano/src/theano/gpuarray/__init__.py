@@ -14,9 +14,10 @@ from __future__ import annotations
 # isort: off
 from . import (
     basic_ops as basic_ops, blas as blas, dnn as dnn, elemwise as elemwise, fp16_help as fp16_help,
-    kernel_codegen as kernel_codegen, opt as opt, opt_util as opt_util, subtensor as subtensor, type as type,
+    kernel_codegen as kernel_codegen, neighbours as neighbours, nnet as nnet, opt as opt, opt_util as opt_util,
+    pygpu as pygpu, subtensor as subtensor, type as type,
 )
-from theano_gpuarray.contexts import init_dev as init_dev, use as use
+from theano_gpuarray.contexts import init_dev as init_dev, list_contexts as list_contexts, use as use
 from theano_tensor.device import transfer as transfer
 from .basic_ops import as_gpuarray_variable as as_gpuarray_variable
 from .type import (
@@ -58,3 +59,10 @@ def pygpu_parse_version(version_string: str) -> PygpuVersion:
     major, minor, rest = version_string.split(".", 2)
     patch = int(rest.split("+")[0].split(".")[0])
     return PygpuVersion(int(major), int(minor), patch, f"{int(major)}.{int(minor)}.{rest}")
+
+
+def __getattr__(name: str) -> bool:
+    """Tell by two historical names whether a device is in use."""
+    if name in ("pygpu_activated", "theano_gpu_is_already_active"):
+        return bool(list_contexts())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

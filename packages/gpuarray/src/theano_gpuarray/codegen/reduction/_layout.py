@@ -16,8 +16,9 @@ __all__ = ["ReduceJob", "ReduceLayout", "Split", "arrange", "layout_of_reduction
 #: Work-items of a group on a graphics card, and columns of those that stand side by side.
 LOCAL = 256
 COLUMNS = 32
-#: Elements that a work-item reduces at least before the elements are split among groups.
-FEWEST = 16
+#: Elements that a work-item reduces at least before the elements are split among groups: where groups are fewer than
+#: units, and elsewhere, where a second launch costs more than it gains.
+FEWEST, FEWEST_IF_BUSY = 16, 64
 MOST_SPLITS = 1024
 
 
@@ -145,8 +146,8 @@ class ReduceLayout:
         one work-item, or columns the results that it reduces at once.
     narrow, cpu : bool
         As for elementwise kernels.
-    fixed, contiguous : tuple of bool
-        For each input and kept result, whether it is the same along the innermost dimension, or contiguous.
+    contiguous : tuple of bool
+        For each input and kept result, whether elements lie one behind the other along the innermost dimension.
     """
 
     n_kept: int
@@ -200,7 +201,7 @@ def layout_of_reduction(
     if properties.cpu:
         lanes, columns, local = (16, 1, 1) if split.inner else (1, 64, 1)
         blocks = n_kept if split.inner else n_kept // last[0] * -(-last[0] // columns)
-        wanted, fewest = 2 * properties.units, 32768 * lanes // (16 if split.inner else 1)
+        wanted, fewest = 2 * properties.units, 32768
     else:
         local = min(LOCAL, properties.max_local)
         if split.inner:
@@ -211,7 +212,8 @@ def layout_of_reduction(
             lanes = min(local // columns, power_of_two(n_reduced))
         local = lanes * columns
         blocks = -(-n_kept // columns)
-        wanted, fewest = 4 * properties.units, FEWEST * lanes
+        wanted = 4 * properties.units
+        fewest = lanes * (FEWEST if blocks < properties.units else FEWEST_IF_BUSY)
     splits = 1
     if 2 * blocks <= wanted:
         splits = max(1, min(n_reduced // fewest, -(-wanted // max(blocks, 1)), MOST_SPLITS))

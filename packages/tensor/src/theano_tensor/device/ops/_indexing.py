@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from theano_graph import Apply
 
-from ..elemwise import cast
-from ..indexing import (
+from ...elemwise import cast
+from ...indexing import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
     AdvancedIncSubtensor,

@@ -7,8 +7,8 @@ from theano_gpuarray.types import DEVICE
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, native_kernel
 
-from .._core._variable import Tensor
-from ..random.mrg import MRGUniform
+from ..._core._variable import Tensor
+from ...random.mrg import MRGUniform
 from ._table import NamedDeviceOp, stands_for
 
 

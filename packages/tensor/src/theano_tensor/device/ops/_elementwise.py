@@ -9,11 +9,11 @@ from theano_graph import Apply, TheanoError, compose
 from theano_linker_c.scalar import Composite, ScalarOp
 from theano_linker_c.scalar.special import Erfcinv, Erfinv
 
-from .._core._typing import AxisLike
-from ..elemwise import DimShuffle, Elemwise
-from ..reduce import CAReduceDtype
-from ..reduce._reduce import Reduce
-from ..rewrites import FusedReduce
+from ..._core._typing import AxisLike
+from ...elemwise import DimShuffle, Elemwise
+from ...reduce import CAReduceDtype
+from ...reduce._reduce import Reduce
+from ...rewrites import FusedReduce
 from ._table import NamedDeviceOp, stands_for
 
 #: How many operands one launch of an elementwise kernel takes at most, by the bytes that they take as arguments.

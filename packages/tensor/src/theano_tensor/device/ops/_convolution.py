@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from theano_graph import Apply, compose
 
-from ..nnet.convolution import (
+from ...nnet.convolution import (
     AbstractConv2d,
     AbstractConv2d_gradInputs,
     AbstractConv2d_gradWeights,

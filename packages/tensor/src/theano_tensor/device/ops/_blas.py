@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from theano_graph import Apply, Variable
 
-from .._core._convert import constant
-from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
+from ..._core._convert import constant
+from ...linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from ._table import NamedDeviceOp, stands_for
 
 
@@ -40,7 +40,8 @@ class _Accumulation(NamedDeviceOp):
 
     def make_node(self, *inputs: Any) -> Apply[Self]:
         """Apply to arrays and numbers; numbers of Python are of the dtype of the first array."""
-        dtype = inputs[0].type.dtype if inputs and isinstance(inputs[0], Variable) else None
+        kind: Any = inputs[0].type if inputs and isinstance(inputs[0], Variable) else None
+        dtype: str | None = None if kind is None else kind.dtype
         given = [constant(x, dtype=dtype) if isinstance(x, (int, float)) and dtype else x for x in inputs]
         return super().make_node(*given)
 

@@ -11,11 +11,11 @@ from theano_gpuarray.types import GpuArrayType, host_from_gpu, infer_context_nam
 from theano_graph import Apply, Constant, Op, Variable, compose, pullback, pushforward, shape_rule
 from theano_linker_c.profiling import device_kind
 
-from .._core._dtypes import canonical_dtype
-from ..creation import Alloc, AllocEmpty, Eye
-from ..joining import Join, Split
-from ..shape import Reshape
-from ._convert import as_gpuarray_variable
+from ..._core._dtypes import canonical_dtype
+from ...creation import Alloc, AllocEmpty, Eye
+from ...joining import Join, Split
+from ...shape import Reshape
+from .._convert import as_gpuarray_variable
 from ._table import NamedDeviceOp, device_op, lifters, stands_for
 
 
