@@ -44,10 +44,11 @@ class GpuArrayType(Type):
 
     Examples
     --------
-    >>> from theano_gpuarray.contexts import open_context, reg_context
-    >>> reg_context("example", open_context("null0"))
-    >>> GpuArrayType("float32", (False, True), "example")
-    GpuArrayType<example>(float32, (False, True))
+    >>> from theano.gpuarray.type import GpuArrayType, reg_context
+    >>> from theano.gpuarray.pygpu.gpuarray import init
+    >>> reg_context("columns", init("null0"))
+    >>> GpuArrayType("float32", (False, True), "columns")
+    GpuArrayType<columns>(float32, (False, True))
     """
 
     #: The classes of its variables; the layer with operators on variables sets them.
