@@ -252,17 +252,10 @@ SANITIZERS = {
 THREADED = ("kernels", "stress")
 
 
-@nox.session
-@nox.parametrize("kind", ["address", "thread"])
-def sanitize(session: nox.Session, kind: str) -> None:
-    """Run tests on a runtime and kernels built with sanitizers, then random graphs: kernels of every class.
-
-    Options after `--` are folders of linker-c's tests; without them all are run, and the graphs.
-    """
-    python = python_of(session)
-    install_layer(session, "testing", python, "--test", "--with=setuptools>=80")
-    flags, libraries, settings = SANITIZERS[kind]
-    source, built = ROOT / "packages" / "linker-c", Path(session.create_tmp()).resolve() / kind / "linker-c"
+def build_sanitized(session: nox.Session, layer: str, module: str, kind: str) -> dict[str, str]:
+    """Build the extension module of a layer with sanitizers; return the environment in which it is imported."""
+    python, (flags, libraries, settings) = python_of(session), SANITIZERS[kind]
+    source, built = ROOT / "packages" / layer, Path(session.create_tmp()).resolve() / kind / layer
     shutil.rmtree(built, ignore_errors=True)
     shutil.copytree(source, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
     environment = {"CFLAGS": f"{flags} -g -O1", "LDFLAGS": flags, "THEANO_REQUIRE_EXTENSION": "1"}
@@ -278,8 +271,23 @@ def sanitize(session: nox.Session, kind: str) -> None:
         "PYTHONPATH": str(built / "src"),
         "THEANO_FLAGS": f"gcc.cxxflags={flags},base_compiledir={built / 'kernels'}",
     }
-    check = "import sys, theano_linker_c._runtime as r; sys.exit(not r.__file__.startswith(sys.argv[1]))"
+    check = f"import sys, {module} as r; sys.exit(not r.__file__.startswith(sys.argv[1]))"
     session.run(python, "-c", check, str(built), env=environment, external=True)
+    return environment
+
+
+@nox.session
+@nox.parametrize("kind", ["address", "thread"])
+def sanitize(session: nox.Session, kind: str) -> None:
+    """Run tests on runtimes and kernels built with sanitizers, then random graphs: kernels of every class.
+
+    Options after `--` are folders of linker-c's tests; without them all are run, those of gpuarray's runtime, and the
+    graphs.
+    """
+    python = python_of(session)
+    install_layer(session, "testing", python, "--test", "--with=setuptools>=80")
+    environment = build_sanitized(session, "linker-c", "theano_linker_c._runtime", kind)
+    source = ROOT / "packages" / "linker-c"
     tests = source / "tests"
     names = session.posargs or sorted(path.name for path in tests.iterdir() if path.is_dir())
     with session.chdir(source):
@@ -288,5 +296,9 @@ def sanitize(session: nox.Session, kind: str) -> None:
                 folder = tests if (tests / name / "__init__.py").exists() else tests / name
                 what = [name] if folder == tests else []
                 session.run(python, "-m", "nose2", "-s", str(folder), *what, env=environment, external=True)
+    if not session.posargs:
+        devices = build_sanitized(session, "gpuarray", "theano_gpuarray._device", kind)
+        with session.chdir(ROOT / "packages" / "gpuarray"):
+            session.run(python, "-m", "nose2", "-s", "tests", "runtime", env=devices, external=True)
     if not session.posargs and kind == "address":
         session.run(python, "-m", "theano_testing.fuzz", "--graphs", "3000", env=environment, external=True)

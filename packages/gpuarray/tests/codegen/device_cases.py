@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -83,12 +83,13 @@ class _Texts(AtOnce):
 def texts_of(kernel: Kernel, values: Sequence[Any], *, cpu: bool = False) -> list[KernelText]:
     """Return the texts that a form launches, for a graphics card with many units."""
     context = null_context()
-    context.properties = replace(context.properties, cpu=cpu, doubles=True, max_local=1024, units=132, long_atomics=True)
+    context.properties = replace(
+        context.properties, cpu=cpu, doubles=True, max_local=1024, units=132, long_atomics=True
+    )
     recorder, form = _Texts(context), form_of(kernel)
     stays = set(form.host_inputs(kernel, len(values)))
-    given = [np.asarray(v) if i in stays else recorder.operand(upload(context, np.asarray(v))) for i, v in enumerate(values)]
+    given = [
+        np.asarray(v) if i in stays else recorder.operand(upload(context, np.asarray(v))) for i, v in enumerate(values)
+    ]
     form.run(kernel, recorder, given)
     return recorder.found
-
-
-

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from theano_gpuarray.codegen import NoDeviceForm
+from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c.kernels import Reduction, ReductionKernel
 from theano_linker_c.scalar import (
     Composite,
@@ -22,9 +24,6 @@ from theano_linker_c.scalar import (
     or_,
     xor,
 )
-
-from theano_gpuarray.codegen import NoDeviceForm
-from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_testing.device import on_device
 
 from .device_cases import DeviceCase, contexts, texts_of
@@ -138,7 +137,9 @@ class TestReductions(DeviceCase):
         x, y = RNG.normal(size=(50, 90)).astype("float32"), RNG.normal(size=(50, 1)).astype("float32")
         parts = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
         for axes in every_axes(2):
-            kernel = ReductionKernel(op, ("float32",) * 2, ("float32",), parts, ((False, False), (False, True)), 2, axes)
+            kernel = ReductionKernel(
+                op, ("float32",) * 2, ("float32",), parts, ((False, False), (False, True)), 2, axes
+            )
             results = [x - y, ((x - y) ** 2).sum(axes), np.asarray((x - y).max(axes))]
             self.check(kernel, [x, y], results, rtol=1e-6)
 

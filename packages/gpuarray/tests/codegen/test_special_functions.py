@@ -44,7 +44,9 @@ TOGETHER = {
     "gammainc": grid(np.concatenate([np.linspace(0.05, 30, 30), powers(-6, 8, 40)]), powers(-6, 8, 80)),
     "gammaincc": grid(np.concatenate([np.linspace(0.05, 30, 30), powers(-6, 8, 40)]), powers(-6, 8, 80)),
     "betaln": grid(powers(-3, 3, 50), powers(-3, 3, 50)),
-    "betainc": grid(powers(-3, 4, 20), powers(-3, 4, 20), np.concatenate([np.linspace(0.001, 0.999, 30), powers(-9, -1, 9)])),
+    "betainc": grid(
+        powers(-3, 4, 20), powers(-3, 4, 20), np.concatenate([np.linspace(0.001, 0.999, 30), powers(-9, -1, 9)])
+    ),
 }
 
 

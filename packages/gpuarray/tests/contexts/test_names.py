@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import unittest
+import weakref
 from typing import Any
 
 from theano_gpuarray._flags import parse_contexts
@@ -113,6 +115,16 @@ class TestDevices(unittest.TestCase):
         for buffer, context in zip(buffers, contexts, strict=True):
             self.assertIs(buffer.context, context.native)
         self.assertEqual(len({id(context.native) for context in contexts}), 4)
+
+
+class TestLives(unittest.TestCase):
+    def test_a_context_that_nobody_has_is_closed(self) -> None:
+        context = open_context("opencl0:0")
+        context.load("__kernel void f(__global int *x) { x[0] = 1; }")
+        gone = weakref.ref(context)
+        del context
+        gc.collect()
+        self.assertIsNone(gone())
 
 
 class TestAmounts(unittest.TestCase):

@@ -26,7 +26,7 @@ def main(nvrtc: str, major: int) -> None:
         context.load(binary).kernel(text.name, text.parameters)
         print(binary[:4] == b"\x7fELF", text.name.encode() in binary)
     try:
-        context.compile("void f() {\n  nothing_of_the_kind;\n}")
+        context.compile("__global__ void f() {\n  nothing_of_the_kind;\n}")
     except _runtime.DeviceError as error:
         print(str(error).splitlines()[1])
 

@@ -22,7 +22,7 @@ from .products import _matrix_product as _matrix_product
 from .random import _mrg as _mrg
 from .reduction import _argmax as _argmax, _reduction as _reduction
 from .shapes import _joins as _joins, _routines as _routines, _views as _views
-from .sorting import _forms as _sorting
+from .sorting import _forms as _forms
 from .windows import _convolution as _convolution, _pooling as _pooling
 
 __all__ = [

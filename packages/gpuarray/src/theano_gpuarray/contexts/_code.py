@@ -16,72 +16,64 @@ from ._kernels import device_identity, find_binary, store_binary
 if TYPE_CHECKING:
     from .._device import Context, Module
 
-__all__ = ["loaded_module"]
+__all__ = ["ContextCode"]
 
 #: Options of nvcc that its sibling for texts in memory calls by another name.
 _NVRTC_OPTION = {"-g": "--generate-line-info", "--debug": "--generate-line-info", "-G": "--device-debug"}
 
 
-class _Code:
-    """The modules of one context."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.kind = context.driver.name
-        self.identity = device_identity(self.kind, context.driver.properties(context.index))
-        self.modules: dict[tuple[str, str], Module] = {}
-        self.lock = threading.RLock()
-
-    def module(self, text: str, options: str) -> Module:
-        found = self.modules.get((text, options))
-        if found is None:
-            with self.lock:
-                found = self.modules.get((text, options)) or self._loaded(text, options)
-                self.modules[text, options] = found
-        return found
-
-    def _loaded(self, text: str, options: str) -> Module:
-        if self.kind == "null":
-            return self.context.load(self.context.compile(text, options))
-        kept = find_binary(text, options, self.identity)
-        if kept is not None:
-            try:
-                return self.context.load(kept)
-            except DeviceError:
-                # The driver has changed without telling another version; it is compiled for the one that there is.
-                kept = None
-        binary = self.context.compile(text, options)
-        module = self.context.load(binary)
-        store_binary(text, options, self.identity, binary)
-        return module
-
-
-#: By the identity of contexts, which are kept here.
-_codes: dict[int, _Code] = {}
-_lock = threading.Lock()
-
-
-def loaded_module(context: Context, text: str, options: str = "") -> Module:
-    """Return the compiled module of a text.
+class ContextCode:
+    """The modules of one context.
 
     Parameters
     ----------
     context : theano_gpuarray._device.Context
-    text : str
-        The text with its prelude.
-    options : str, optional
-        Options for the compiler, besides those of the flags ``nvcc.*``.
-
-    Raises
-    ------
-    DeviceError
-        If it cannot be compiled; the text has what the compiler says.
     """
-    code = _codes.get(id(context))
-    if code is None:
-        with _lock:
-            code = _codes.setdefault(id(context), _Code(context))
-    return code.module(text, " ".join(filter(None, [*_options(code.kind), options])))
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._kind = context.driver.name
+        self._identity = device_identity(self._kind, context.driver.properties(context.index))
+        self._modules: dict[tuple[str, str], Module] = {}
+        self._lock = threading.RLock()
+
+    def module(self, text: str, options: str = "") -> Module:
+        """Return the compiled module of a text.
+
+        Parameters
+        ----------
+        text : str
+            The text with its prelude.
+        options : str, optional
+            Options for the compiler, besides those of the flags ``nvcc.*``.
+
+        Raises
+        ------
+        DeviceError
+            If it cannot be compiled; the text has what the compiler says.
+        """
+        key = text, " ".join(filter(None, [*_options(self._kind), options]))
+        found = self._modules.get(key)
+        if found is None:
+            with self._lock:
+                found = self._modules.get(key) or self._loaded(*key)
+                self._modules[key] = found
+        return found
+
+    def _loaded(self, text: str, options: str) -> Module:
+        if self._kind == "null":
+            return self._context.load(self._context.compile(text, options))
+        kept = find_binary(text, options, self._identity)
+        if kept is not None:
+            try:
+                return self._context.load(kept)
+            except DeviceError:
+                # The driver has changed without telling another version; it is compiled for the one that there is.
+                kept = None
+        binary = self._context.compile(text, options)
+        module = self._context.load(binary)
+        store_binary(text, options, self._identity, binary)
+        return module
 
 
 def _options(kind: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..codegen import DeviceProperties, KernelText
 from ..codegen.text import compile_options, prelude
-from ._code import loaded_module
+from ._code import ContextCode
 
 if TYPE_CHECKING:
     from .._device import Buffer, Context, Driver, Kernel, Module
@@ -67,6 +67,7 @@ class GpuContext:
             cpu=bool(found["cpu"]),
         )
         self.total_memory = int(found["memory"])
+        self._code = ContextCode(native)
         self._kernels: dict[KernelText, Kernel] = {}
 
     def __repr__(self) -> str:
@@ -125,7 +126,7 @@ class GpuContext:
         DeviceError
             If it cannot be compiled; the text has what the compiler says.
         """
-        return loaded_module(self.native, text, options)
+        return self._code.module(text, options)
 
     def kernel(self, text: KernelText) -> Kernel:
         """Return a kernel, compiled if this is the first time that somebody asks for it; see :meth:`load`.

@@ -14,7 +14,7 @@ from ..contexts import GpuContext
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["array_of", "operand_of", "upload"]
+__all__ = ["array_of", "operand_of", "upload", "uploaded"]
 
 
 def upload(context: GpuContext, value: NDArray[Any], *, offset: int = 0) -> GpuArray:
@@ -28,11 +28,16 @@ def upload(context: GpuContext, value: NDArray[Any], *, offset: int = 0) -> GpuA
         Bytes that are left free before it.
     """
     array = np.asarray(value, order="C")
-    buffer = context.allocate(offset + max(array.nbytes, 1))
-    if array.nbytes:
-        buffer.write(offset, array, blocking=False)
     strides = contiguous_strides(array.shape, array.itemsize)
-    return GpuArray(buffer, array.dtype, array.shape, strides, offset, context)
+    return GpuArray(uploaded(context, array, offset), array.dtype, array.shape, strides, offset, context)
+
+
+def uploaded(context: GpuContext, value: NDArray[Any], offset: int = 0) -> _device.Buffer:
+    """Return memory with the elements of an array in C order."""
+    buffer = context.native.allocate(offset + (value.nbytes or 1))
+    if value.nbytes:
+        buffer.write(offset, value if value.flags.c_contiguous else np.ascontiguousarray(value), blocking=False)
+    return buffer
 
 
 def operand_of(slot: int, value: GpuArray) -> DeviceOperand:

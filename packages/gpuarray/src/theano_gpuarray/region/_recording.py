@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from .._runtime import LaunchList
+from ..arrays import GpuArray
 from ..codegen import DeviceOperand
 from ..contexts import GpuContext
 from ._kept import ARENA, Constants, Event, Kept
@@ -18,8 +21,10 @@ from ._steps import Entry, OnHost, Step, record_steps
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["Recording", "Replay", "make_recording"]
+__all__ = ["HELD", "INPUT", "OWN", "STATUS", "Recording", "Replay", "make_recording"]
 
+#: Where the memory of a slot comes from in a call.
+INPUT, OWN, HELD, STATUS = range(4)
 #: Bytes by which an offset is moved to see what depends on it.
 _SHIFT = 4096
 #: Lists of launches with other offsets that a recording keeps; the one used longest ago goes first.
@@ -34,14 +39,15 @@ class Replay:
 
     Attributes
     ----------
-    results : list of Entry
     segments : list of callable
         Each is given the buffers.
+    outputs : list of callable
+        Each is given the buffers, and returns a result.
     """
 
-    def __init__(self, segments: list[Segment], results: list[Entry]) -> None:
+    def __init__(self, segments: list[Segment], outputs: list[Callable[[Sequence[_device.Buffer]], Any]]) -> None:
         self.segments = segments
-        self.results = results
+        self.outputs = outputs
 
     def run(self, buffers: Sequence[_device.Buffer]) -> None:
         """Put everything into the queue."""
@@ -69,6 +75,11 @@ class Recording:
     ----------
     slots : list of int
         The slot of each buffer that a replay is given.
+    sources : list of (int, object)
+        Where each of them comes from: INPUT and the number of the input, OWN and a number of bytes, HELD and the buffer
+        itself, or STATUS.
+    status_index : int or None
+        Which of them is the status.
     """
 
     def __init__(
@@ -89,17 +100,23 @@ class Recording:
         self._slopes: dict[int, Numbers | None] = {}
         self._lists: OrderedDict[tuple[int, ...], Replay] = OrderedDict()
         self.arena = layout.arena
-        self.held = kept.held
         self.failures = kept.failures
-        self.status_slot = kept.status_slot
         arrays = [*(operand for event in kept.events for operand in event.operands), *_operands(results)]
         self.memory_of = kept.memory_of
         self.slots = sorted({kept.memory_of(operand.slot) for operand in arrays})
-        self.inputs = [slot for slot in self.slots if 0 <= slot < n_inputs]
-        known = {ARENA, self.status_slot, *self.inputs, *self.held}
-        #: Slots that leave, with their bytes.
-        self.own = {slot: kept.sizes[slot] for slot in self.slots if slot not in known}
         self._index = {slot: i for i, slot in enumerate(self.slots)}
+        self.sources = [self._source(slot, n_inputs) for slot in self.slots]
+        self.status_index = None if kept.status_slot is None else self._index.get(kept.status_slot)
+
+    def _source(self, slot: int, n_inputs: int) -> tuple[int, Any]:
+        kept = self._kept
+        if slot == ARENA:
+            return OWN, max(self.arena, 1)
+        if slot < n_inputs:
+            return INPUT, slot
+        if slot in kept.held:
+            return HELD, kept.held[slot]
+        return (STATUS, None) if slot == kept.status_slot else (OWN, max(kept.sizes[slot], 1))
 
     @property
     def launches(self) -> int:
@@ -121,10 +138,30 @@ class Recording:
             return None
         events = [e.with_numbers(n) for e, n in zip(self._kept.events, numbers, strict=False)]
         results = _with_offsets(self._results, numbers[len(events) :])
-        found = self._lists[offsets] = Replay(self._segments(events), results)
+        found = self._lists[offsets] = Replay(self._segments(events), [self._output(entry) for entry in results])
         if len(self._lists) > _LISTS:
             self._lists.popitem(last=False)
         return found
+
+    def _output(self, entry: Entry) -> Callable[[Sequence[_device.Buffer]], Any]:
+        """Return what makes a result: an array on the device, or on the host."""
+        if not isinstance(entry, (OnHost, DeviceOperand)):
+            return lambda buffers: np.array(entry)
+        operand = entry.operand if isinstance(entry, OnHost) else entry
+        index, dtype, context = self._buffer(operand), np.dtype(operand.dtype), self._context
+        shape, strides, offset = operand.shape, operand.strides, operand.offset
+
+        def on_device(buffers: Sequence[_device.Buffer]) -> GpuArray:
+            return GpuArray(buffers[index], dtype, shape, strides, offset, context)
+
+        def read(buffers: Sequence[_device.Buffer]) -> Any:
+            found = np.empty(shape, dtype)
+            buffers[index].read(offset, found)
+            return found
+
+        if isinstance(entry, DeviceOperand):
+            return on_device
+        return read if operand.contiguous and operand.size else lambda buffers: np.asarray(on_device(buffers))
 
     def _numbers(self, offsets: tuple[int, ...]) -> Numbers | None:
         numbers = _numbers(self._kept.events, self._results)

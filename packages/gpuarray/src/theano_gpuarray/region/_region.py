@@ -15,10 +15,10 @@ from theano_linker_c.kernels import IndexViewKernel
 from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..contexts import GpuContext
-from ._array import array_of, operand_of, upload
+from ._array import operand_of, uploaded
 from ._at_once import STATUS_LENGTH
-from ._kept import ARENA, Constants, Kept
-from ._recording import Recording, Replay, make_recording
+from ._kept import Constants, Kept
+from ._recording import HELD, INPUT, OWN, Recording, Replay, make_recording
 from ._steps import Entry, OnHost, Step, StepError, record_steps
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ class _Call:
 
     Attributes
     ----------
-    entries : dict of int to Entry
+    values : sequence
+    entries : dict of int to Entry, or None
+        What recorders have to know of them; None where it has not been asked for.
     key : tuple
         What a recording holds for.
     offsets : tuple of int
@@ -49,7 +51,8 @@ class _Call:
         For each slot of an input what has its elements: a buffer, or an array on the host.
     """
 
-    entries: dict[int, Entry]
+    values: Sequence[Value]
+    entries: dict[int, Entry] | None
     key: tuple[Hashable, ...]
     offsets: tuple[int, ...]
     arrays: list[Any]
@@ -106,6 +109,8 @@ class Region:
         #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
         self._keyed = wanted.intersection(self._inputs)
         self._moved = {i for _, step in self._steps for i in step.inputs if i not in step.host_inputs}
+        self._held = [value for value in self._fixed.values() if isinstance(value, GpuArray)]
+        self._viewed = [v for _, step in self._views for v in step.outputs]
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
         self._exact: set[Hashable] = set()
         self._lock = threading.RLock()
@@ -133,44 +138,72 @@ class Region:
         call = self._call(values)
         with self._lock:
             recording, replay = self._replay(call)
-        memory = [self._memory(recording, call, slot) for slot in recording.slots]
+        allocate, arrays = self._context.native.allocate, call.arrays
+        memory: list[_device.Buffer] = []
+        for source, what in recording.sources:
+            if source == INPUT:
+                given = arrays[what]
+                memory.append(uploaded(self._context, given) if isinstance(given, np.ndarray) else given)
+            elif source == OWN:
+                memory.append(allocate(what))
+            else:
+                memory.append(what if source == HELD else self._status())
         replay.run(memory)
-        where = dict(zip(recording.slots, memory, strict=True))
-        status = None if recording.status_slot is None else where.get(recording.status_slot)
-        if status is not None:
+        if recording.status_index is not None:
+            status = memory[recording.status_index]
             _check(recording, status)
             self._clean.append(status)
-        return [self._result(entry, recording, where) for entry in replay.results]
+        return [make(memory) for make in replay.outputs]
 
     def _call(self, values: Sequence[Value]) -> _Call:
-        entries: dict[int, Entry] = {}
+        """Return the key of a call. It is asked for each time, so that nothing else is worked out here."""
         key: list[Hashable] = []
+        offsets: list[int] = []
         arrays: list[Any] = []
         for number, value in zip(self._inputs, values, strict=True):
             if isinstance(value, GpuArray):
-                entries[number] = operand_of(len(arrays), value)
+                key.append((value.shape, value.strides, value.offset % _ALIGNED))
+                offsets.append(value.offset)
                 arrays.append(value.buffer)
                 continue
             array = np.asarray(value)
-            entries[number] = array
             if number in self._moved:
-                strides = contiguous_strides(array.shape, array.itemsize)
-                entries[number] = OnHost(DeviceOperand(len(arrays), array.dtype.name, array.shape, strides), array)
                 key.append(array.shape)
             if number in self._keyed:
                 key.append(array.tobytes())
             arrays.append(array)
+        for value in self._held:
+            offsets.append(value.offset)
+            arrays.append(value.buffer)
+        entries = None
+        if self._views:
+            entries = self._entries(values)
+            for number in self._viewed:
+                view = entries[number]
+                assert isinstance(view, DeviceOperand), "views of arrays on the device are there, too"
+                key.append((view.shape, view.strides, view.offset % _ALIGNED))
+                offsets.append(view.offset)
+        return _Call(values, entries, tuple(key), tuple(offsets), arrays)
+
+    def _entries(self, values: Sequence[Value]) -> dict[int, Entry]:
+        """Return what recorders have to know of the values of a call, with views of them."""
+        entries: dict[int, Entry] = {}
+        for slot, (number, value) in enumerate(zip(self._inputs, values, strict=True)):
+            if isinstance(value, GpuArray):
+                entries[number] = operand_of(slot, value)
+                continue
+            array = entries[number] = np.asarray(value)
+            if number in self._moved:
+                strides = contiguous_strides(array.shape, array.itemsize)
+                entries[number] = OnHost(DeviceOperand(slot, array.dtype.name, array.shape, strides), array)
+        slot = len(self._inputs)
         for number, value in self._fixed.items():
             if isinstance(value, GpuArray):
-                entries[number] = operand_of(len(arrays), value)
-                arrays.append(value.buffer)
+                entries[number] = operand_of(slot, value)
+                slot += 1
             else:
                 entries[number] = np.asarray(value)
-        if self._views:
-            entries = record_steps(Kept(self._context, self._constants, len(arrays)), self._views, entries)
-        views = [entry for entry in entries.values() if isinstance(entry, DeviceOperand)]
-        key += [(view.shape, view.strides, view.offset % _ALIGNED) for view in views]
-        return _Call(entries, tuple(key), tuple(view.offset for view in views), arrays)
+        return record_steps(Kept(self._context, self._constants, slot), self._views, entries)
 
     def _replay(self, call: _Call) -> tuple[Recording, Replay]:
         """Return what runs for a call, recorded now if it is the first one of its kind."""
@@ -187,27 +220,12 @@ class Region:
         return recording, replay
 
     def _record(self, key: Hashable, call: _Call) -> Recording:
-        made = make_recording(
-            self._context, self._constants, self._steps, call.entries, self._outputs, len(call.arrays)
-        )
+        entries = self._entries(call.values) if call.entries is None else call.entries
+        made = make_recording(self._context, self._constants, self._steps, entries, self._outputs, len(call.arrays))
         self._recordings[key] = made
         if len(self._recordings) > RECORDINGS:
             self._recordings.popitem(last=False)
         return made
-
-    def _memory(self, recording: Recording, call: _Call, slot: int) -> _device.Buffer:
-        """Return the memory of a slot for a call; arrays of the host are transferred."""
-        held = recording.held.get(slot)
-        if held is not None:
-            return held
-        if not 0 <= slot < len(call.arrays):
-            size = recording.arena if slot == ARENA else recording.own.get(slot)
-            return self._status() if size is None else self._context.allocate(max(size, 1))
-        given = call.arrays[slot]
-        if not isinstance(given, np.ndarray):
-            buffer: _device.Buffer = given
-            return buffer
-        return upload(self._context, given).buffer
 
     def _status(self) -> _device.Buffer:
         """Return memory for a status, all zeros; that of calls without failures serves again."""
@@ -217,13 +235,6 @@ class Region:
             status = self._context.allocate(STATUS_LENGTH * 8)
             status.fill(0, STATUS_LENGTH * 8, 0)
             return status
-
-    def _result(self, entry: Entry, recording: Recording, where: Mapping[int, _device.Buffer]) -> Value:
-        if not isinstance(entry, (OnHost, DeviceOperand)):
-            return np.array(entry)
-        operand = entry.operand if isinstance(entry, OnHost) else entry
-        found = array_of(self._context, operand, where[recording.memory_of(operand.slot)])
-        return np.asarray(found) if isinstance(entry, OnHost) else found
 
 
 def _split(

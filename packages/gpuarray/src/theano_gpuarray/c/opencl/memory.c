@@ -2,10 +2,26 @@
 #include "opencl.h"
 #include <stdlib.h>
 
+/* Drivers of graphics cards promise memory, and look for it when it is first used, which may be within a function's
+ * launches. A byte is written at once, so that the pool hears of it in time. */
+static int use_byte(const OpenClContext *c, cl_mem buffer, Failure *failure) {
+    const unsigned char zero = 0;
+    return opencl_check(cl.clEnqueueFillBuffer(c->queue, buffer, &zero, 1, 0, 1, 0, NULL, NULL), "clEnqueueFillBuffer",
+                        failure);
+}
+
 int opencl_allocate(void *context, size_t bytes, Address *address, Failure *failure) {
+    const OpenClContext *c = context;
     cl_int status = CL_SUCCESS;
-    *address = (Address)cl.clCreateBuffer(((OpenClContext *)context)->handle, CL_MEM_READ_WRITE, bytes, NULL, &status);
-    return opencl_check(status, "clCreateBuffer", failure);
+    cl_mem buffer = cl.clCreateBuffer(c->handle, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    if (opencl_check(status, "clCreateBuffer", failure) < 0)
+        return -1;
+    if (!c->cpu && use_byte(c, buffer, failure) < 0) {
+        cl.clReleaseMemObject(buffer);
+        return -1;
+    }
+    *address = (Address)buffer;
+    return 0;
 }
 
 int opencl_slice(void *context, Address memory, size_t offset, size_t bytes, Address *address, Failure *failure) {

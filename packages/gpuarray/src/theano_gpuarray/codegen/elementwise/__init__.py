@@ -1,6 +1,6 @@
 """Elementwise kernels on devices."""
 
-from ._elementwise import arrays as arrays
+from ._elementwise import arrays as arrays, fits_parameters as fits_parameters
 from ._nest import (
     Layout as Layout,
     Nest as Nest,
@@ -11,4 +11,15 @@ from ._nest import (
 )
 from ._texts import decode as decode, program_for as program_for
 
-__all__ = ["Layout", "Nest", "arrays", "broadcast_shape", "broadcast_strides", "decode", "fits_narrow", "merge", "program_for"]
+__all__ = [
+    "Layout",
+    "Nest",
+    "arrays",
+    "broadcast_shape",
+    "broadcast_strides",
+    "decode",
+    "fits_parameters",
+    "fits_narrow",
+    "merge",
+    "program_for",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from theano_linker_c.kernels import ElementwiseKernel
 from theano_linker_c.scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, c_type, program_of
@@ -19,6 +20,18 @@ from ._nest import Layout
 __all__ = ["elementwise_text", "program_for"]
 
 
+class Indices(Protocol):
+    """What layouts of all kinds of kernels say of indices."""
+
+    @property
+    def index(self) -> str:
+        """C type of indices and offsets."""
+
+    @property
+    def unsigned(self) -> str:
+        """C type of flat indices, which are divided."""
+
+
 def program_for(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram | OneOp:
     """Return what a kernel computes for each element."""
     alone = op.nout > 1 and not isinstance(op, Composite)
@@ -26,7 +39,7 @@ def program_for(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram | OneOp:
 
 
 def decode(
-    layout: Layout, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, Sequence[str]]]
+    layout: Indices, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, Sequence[str]]]
 ) -> Iterator[str]:
     """Give statements that move offsets to the position of a flat index in C order.
 
@@ -163,36 +176,43 @@ class ElementwiseBody:
 
     def cpu_lines(self) -> Iterator[str]:
         """Give the statements for a CPU: a group takes pieces of rows."""
-        layout, count, last = self.layout, len(self.inputs), self.lengths[-1]
+        layout, last = self.layout, self.lengths[-1]
         yield "for (int64_t unit = GID_0; unit < units; unit += GDIM_0) {"
         yield f"  const {layout.unsigned} row = ({layout.unsigned})(unit / pieces);"
         yield f"  const {layout.index} begin = ({layout.index})(unit % pieces * piece);"
         yield f"  const {layout.index} end = begin + piece < {last} ? ({layout.index})(begin + piece) : {last};"
-        for k in range(len(self.dtypes)):
-            yield f"  {layout.index} o{k} = 0;"
+        yield from (f"  {line}" for line in self._row_starts())
+        yield f"  for ({layout.index} i = begin; i < end; i++) {{"
+        yield from (f"    {line}" for line in self._row_element())
+        yield "  }"
+        yield "}"
+
+    def _row_starts(self) -> Iterator[str]:
+        """Give the statements that find a row, and load what is the same along it."""
+        layout, count = self.layout, len(self.inputs)
+        yield from (f"{layout.index} o{k} = 0;" for k in range(len(self.dtypes)))
         if layout.ndim > 1:
             moves = [(f"o{k}", self._steps(k)[:-1]) for k in range(len(self.dtypes))]
-            for line in decode(layout, "row", self.lengths[:-1], moves):
-                yield "  " + line
+            yield from decode(layout, "row", self.lengths[:-1], moves)
         for k, dtype in enumerate(self.dtypes):
             const = "" if k >= count else "const "
             typed = memory_type(dtype) if layout.modes[k] == "contiguous" else "char"
             kind = f"GLOBAL_MEM {const}{typed} *"
-            yield f"  {kind}const q{k} = ({kind})({self._array(k)} + o{k});"
+            yield f"{kind}const q{k} = ({kind})({self._array(k)} + o{k});"
         for k in range(count):
             if layout.modes[k] == "fixed":
-                yield "  " + declare(f"x{k}", self.dtypes[k], load(self._row_place(k), self.dtypes[k]))
-        yield f"  for ({layout.index} i = begin; i < end; i++) {{"
+                yield declare(f"x{k}", self.dtypes[k], load(self._row_place(k), self.dtypes[k]))
+
+    def _row_element(self) -> Iterator[str]:
+        """Give the statements that compute element ``i`` of a row."""
+        count = len(self.inputs)
         for k in range(count):
-            if layout.modes[k] != "fixed":
-                yield "    " + declare(f"x{k}", self.dtypes[k], load(self._row_place(k), self.dtypes[k]))
+            if self.layout.modes[k] != "fixed":
+                yield declare(f"x{k}", self.dtypes[k], load(self._row_place(k), self.dtypes[k]))
         statements, results = self.program.emit([CValue(f"x{k}", d) for k, d in enumerate(self.inputs)], "t")
-        for statement in statements:
-            yield "    " + statement
+        yield from statements
         for k, (dtype, result) in enumerate(zip(self.outputs, results, strict=True), count):
-            yield "    " + store(self._row_place(k), result, dtype)
-        yield "  }"
-        yield "}"
+            yield store(self._row_place(k), result, dtype)
 
     def _row_place(self, k: int) -> str:
         const = "" if k >= len(self.inputs) else "const "

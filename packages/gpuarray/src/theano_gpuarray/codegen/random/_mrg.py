@@ -17,7 +17,7 @@ import numpy as np
 from theano_graph import compose, record
 from theano_linker_c.kernels import Kernel
 
-from .._form import DeviceOperand, KernelText, Operand, Recorder, register_device_form
+from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, register_device_form
 from ..elementwise import arrays
 from ..text import Signature, kernel_text, memory_type
 
@@ -70,25 +70,28 @@ def run(kernel: MRGKernel, recorder: Recorder, operands: Sequence[Operand]) -> S
     shape = tuple(int(length) for length in lengths.ravel())
     total, count = math.prod(shape), states.shape[0]
     _check(kernel, shape, states)
-    moved, draw = recorder.empty("int32", states.shape), recorder.empty(kernel.dtype, shape)
+    own = states.contiguous and recorder.may_overwrite(states)
+    moved = states if own else recorder.empty("int32", states.shape)
+    draw = recorder.empty(kernel.dtype, shape)
     if count:
         local = 1 if recorder.properties.cpu else min(LOCAL, recorder.properties.max_local)
-        given = [count, total, states, states.offset, *states.strides]
+        given: list[Argument] = [count, total, states, states.offset, *states.strides]
         given += [moved, moved.offset, draw, draw.offset]
         recorder.launch(mrg_text(kernel.dtype), given, [-(-count // local)], [local])
     return [moved, draw]
 
 
 def _check(kernel: MRGKernel, shape: Sequence[int], states: DeviceOperand) -> None:
+    total = math.prod(int(n) for n in shape)
     if any(n < 0 for n in shape):
         what, mend = f"length {min(shape)} in the size of a draw is negative", "pass lengths from 0 up"
     elif len(shape) != kernel.ndim or states.shape[1] != 6:
         what = f"{len(shape)} lengths, states of {states.shape[1]} numbers; not {kernel.ndim} and 6"
         mend = "take states from MRG_RandomStreams.get_substream_rstates"
-    elif states.shape[0] == 0 and math.prod(shape):
+    elif states.shape[0] == 0 and total:
         what, mend = "there is no stream to draw from", "pass states of one stream at least"
-    elif math.prod(shape) > M1:
-        what, mend = f"one draw takes at most {M1} numbers, not {math.prod(shape)}", "draw several times"
+    elif total > M1:
+        what, mend = f"one draw takes at most {M1} numbers, not {total}", "draw several times"
     else:
         return
     raise ValueError(compose(f"MRGUniform: {what}", mend=mend))
@@ -120,7 +123,8 @@ def _lines(dtype: str) -> Iterator[str]:
         place = f"states + stream * row + {k} * column"
         yield f"uint32_t s{k} = (uint32_t)*(GLOBAL_MEM const int32_t *)({place});"
     yield "for (int64_t at = stream; at < total; at += n) {"
-    yield f"  const uint32_t y = theano_mrg_reduced(((s1 & 511u) << 22) + (s1 >> 9) + ((s2 & 16777215u) << 7) + (s2 >> 24), {M1}u);"
+    yield "  const uint32_t sum = ((s1 & 511u) << 22) + (s1 >> 9) + ((s2 & 16777215u) << 7) + (s2 >> 24);"
+    yield f"  const uint32_t y = theano_mrg_reduced(sum, {M1}u);"
     yield f"  const uint32_t first = theano_mrg_reduced(y + s2, {M1}u);"
     yield f"  const uint32_t part = theano_mrg_reduced(theano_mrg_shifted(s5) + s5, {M2}u);"
     yield f"  const uint32_t second = theano_mrg_reduced(part + theano_mrg_shifted(s3), {M2}u);"

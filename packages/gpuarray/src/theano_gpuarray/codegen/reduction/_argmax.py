@@ -134,9 +134,7 @@ def _lines(
     dtype: str, largest: bool, layout: ReduceLayout, kept: list[str], reduced: list[str], known: bool, partial: bool
 ) -> Iterator[str]:
     index, unsigned, kind = layout.index, layout.unsigned, c_type(dtype)
-    near, first, second = (
-        (layout.lanes, "lane", "column") if layout.inner else (layout.columns, "column", "lane")
-    )
+    near, first, second = (layout.lanes, "lane", "column") if layout.inner else (layout.columns, "column", "lane")
     yield f"const {unsigned} {first} = LID_0 % {near}, {second} = LID_0 / {near};"
     yield f"const {unsigned} at = ({unsigned})GID_0 * {layout.columns} + column;"
     yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"

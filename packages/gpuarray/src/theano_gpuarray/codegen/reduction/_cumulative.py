@@ -34,9 +34,7 @@ def cumulative(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequenc
     return [result]
 
 
-def _scan(
-    kernel: ArrayRoutineKernel, recorder: Recorder, x: DeviceOperand, result: DeviceOperand, axis: int
-) -> None:
+def _scan(kernel: ArrayRoutineKernel, recorder: Recorder, x: DeviceOperand, result: DeviceOperand, axis: int) -> None:
     properties = recorder.properties
     length = x.shape[axis]
     others = [d for d in range(x.ndim) if d != axis]
@@ -48,7 +46,9 @@ def _scan(
     # A group goes on from piece to piece of its chunk.
     chunk = -(-max(-(-length // wanted), 1) // piece) * piece
     chunks = -(-length // chunk)
-    full = Nest((*nest.shape, length), tuple((*s, v.strides[axis]) for s, v in zip(nest.strides, (x, result), strict=True)))
+    full = Nest(
+        (*nest.shape, length), tuple((*s, v.strides[axis]) for s, v in zip(nest.strides, (x, result), strict=True))
+    )
     layout = Layout(len(nest.shape), (), fits_narrow(full), properties.cpu, local)
     common: list[Argument] = [*nest.shape, lines, length, chunk]
     steps = [[*s, v.strides[axis]] for s, v in zip(nest.strides, (x, result), strict=True)]
@@ -128,7 +128,10 @@ def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[st
 def _group_scan(
     stage: str, layout: Layout, kind: str, wrapped: str, sign: str, unit: str, element: str, row: int
 ) -> Iterator[str]:
-    """Scan piece by piece: each work-item its row, then the totals of the rows (W. D. Hillis and G. L. Steele, 1986)."""
+    """Scan piece by piece: each work-item its row, then all work-items the totals of the rows.
+
+    W. D. Hillis and G. L. Steele, "Data parallel algorithms", Communications of the ACM 29, 1986.
+    """
     index, local = layout.index, layout.unroll
     yield f"LOCAL_MEM {wrapped} shared[2][{local}];"
     yield f"for ({index} piece = begin; piece < end; piece += {local * row}) {{"

@@ -22,7 +22,9 @@ from ._incomplete import INCOMPLETE
 __all__ = ["SPECIAL", "special_definitions"]
 
 #: All functions by name; what one calls may stand anywhere.
-SPECIAL: Mapping[str, str] = MappingProxyType({**GAMMA, **ERRORS, **BESSEL, **INCOMPLETE})
+SPECIAL: Mapping[str, str] = MappingProxyType(
+    {name: text.strip("\n") for part in (GAMMA, ERRORS, BESSEL, INCOMPLETE) for name, text in part.items()}
+)
 _CALL = re.compile(r"\b(theano_\w+)\(")
 _NEEDED = re.compile(r"\btheano_special_\w+(?=\()")
 

@@ -9,7 +9,8 @@ __all__ = ["BESSEL"]
 
 BESSEL: Mapping[str, str] = MappingProxyType(
     {
-        "theano_bessel_far": """/* J of an order up to 2 for x from 25 on: 10.17.3. */
+        "theano_bessel_far": """
+/* J of an order up to 2 for x from 25 on: 10.17.3. */
 static double theano_bessel_far(double order, double x) {
   const double pi = 3.14159265358979323846, mu = 4 * order * order, turn = order / 2 + 0.25;
   const double c = cos(pi * turn), s = sin(pi * turn), cx = cos(x), sx = sin(x);
@@ -23,7 +24,8 @@ static double theano_bessel_far(double order, double x) {
   }
   return sqrt(2 / (pi * x)) * (p * (cx * c + sx * s) - q * (sx * c - cx * s));
 }""",
-        "theano_bessel_series": """/* J (sign -1) and I (sign 1) by 10.2.2 and 10.25.2, for orders that are no negative whole numbers. */
+        "theano_bessel_series": """
+/* J (sign -1) and I (sign 1) by 10.2.2 and 10.25.2, for orders that are no negative whole numbers. */
 static double theano_bessel_series(double order, double x, double sign) {
   const double y = x * x / 4, beyond = order + 1;
   double term, sum, size = order * log(x / 2), shift = 0;
@@ -48,7 +50,8 @@ static double theano_bessel_series(double order, double x, double sign) {
   if (shift == 0) return sum;
   return copysign(exp(log(fabs(sum)) + shift), sum);
 }""",
-        "theano_bessel_down": """/* J of an order from 0 on: the recurrence 10.6.1 from far above down to the fraction of the order, made to fit by
+        "theano_bessel_down": """
+/* J of an order from 0 on: the recurrence 10.6.1 from far above down to the fraction of the order, made to fit by
  * 10.23.15. */
 static double theano_bessel_down(double order, double x) {
   const double whole = floor(order), a = order - whole;
@@ -78,7 +81,8 @@ static double theano_bessel_down(double order, double x) {
   sum += a == 0 ? now : weight * now;
   return found / sum * pow(x / 2, a);
 }""",
-        "theano_bessel_positive": """/* J of an order from 0 on, x > 0; above an order of a million, what is no power of x has no formula here. */
+        "theano_bessel_positive": """
+/* J of an order from 0 on, x > 0; above an order of a million, what is no power of x has no formula here. */
 static double theano_bessel_positive(double order, double x) {
   if (x * x < 10 * (order + 1)) return theano_bessel_series(order, x, -1.0);
   if (order > 1e6) return __builtin_nan("");
@@ -118,9 +122,14 @@ static double theano_bessel_positive(double order, double x) {
     return value;
   }
 }""",
-        "theano_special_j0": "static double theano_special_j0(double x, int unused) { return theano_special_jv(0, x, 0); }",
-        "theano_special_j1": "static double theano_special_j1(double x, int unused) { return theano_special_jv(1, x, 0); }",
-        "theano_special_iv": """/* The series 10.25.2, and 10.40.1 for large x. */
+        "theano_special_j0": """static double theano_special_j0(double x, int unused) {
+  return theano_special_jv(0, x, 0);
+}""",
+        "theano_special_j1": """static double theano_special_j1(double x, int unused) {
+  return theano_special_jv(1, x, 0);
+}""",
+        "theano_special_iv": """
+/* The series 10.25.2, and 10.40.1 for large x. */
 static double theano_special_iv(double order, double x, int unused) {
   const int whole = order == floor(order), odd = whole && fmod(fabs(order), 2.0) == 1;
   const double size = fabs(x), mu = 4 * order * order, sign = x < 0 && odd ? -1 : 1;
@@ -141,7 +150,11 @@ static double theano_special_iv(double order, double x, int unused) {
   }
   return sign * theano_bessel_series(whole ? fabs(order) : order, size, 1.0);
 }""",
-        "theano_special_i0": "static double theano_special_i0(double x, int unused) { return theano_special_iv(0, x, 0); }",
-        "theano_special_i1": "static double theano_special_i1(double x, int unused) { return theano_special_iv(1, x, 0); }",
+        "theano_special_i0": """static double theano_special_i0(double x, int unused) {
+  return theano_special_iv(0, x, 0);
+}""",
+        "theano_special_i1": """static double theano_special_i1(double x, int unused) {
+  return theano_special_iv(1, x, 0);
+}""",
     }
 )

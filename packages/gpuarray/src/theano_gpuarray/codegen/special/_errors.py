@@ -9,7 +9,8 @@ __all__ = ["ERRORS"]
 
 ERRORS: Mapping[str, str] = MappingProxyType(
     {
-        "theano_special_erfcx": """/* The fraction 7.9.4, and its first levels far out; nearer, exp(x * x) erfc(x), where the rounding error of the
+        "theano_special_erfcx": """
+/* The fraction 7.9.4, and its first levels far out; nearer, exp(x * x) erfc(x), where the rounding error of the
  * square is made good. */
 static double theano_special_erfcx(double x, int unused) {
   if (x > 5) {
@@ -19,7 +20,8 @@ static double theano_special_erfcx(double x, int unused) {
   }
   return exp(x * x) * (1 + (isinf(x) ? 0 : fma(x, x, -(x * x)))) * erfc(x);
 }""",
-        "theano_erfc_root": """/* Halley's method for erfc(x) = q, q from 0 to 1; Abramowitz and Stegun 26.2.22 gives the first two digits. */
+        "theano_erfc_root": """
+/* Halley's method for erfc(x) = q, q from 0 to 1; Abramowitz and Stegun 26.2.22 gives the first two digits. */
 static double theano_erfc_root(double q) {
   const double t = sqrt(-2 * log(q / 2));
   double x = -0.70711 * ((2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)) - t);
@@ -36,7 +38,8 @@ static double theano_erfc_root(double q) {
   if (x > 0.5 && x < 1.5) return -theano_special_erfinv(x - 1, 0);
   return x < 1 ? theano_erfc_root(x) : -theano_erfc_root(2 - x);
 }""",
-        "theano_special_erfinv": """/* The first terms of the series 7.17.2 near 0, then Halley's method. */
+        "theano_special_erfinv": """
+/* The first terms of the series 7.17.2 near 0, then Halley's method. */
 static double theano_special_erfinv(double x, int unused) {
   double y;
   if (!(fabs(x) <= 1)) return __builtin_nan("");

@@ -48,7 +48,8 @@ def _expansion(rows: Sequence[list[float]]) -> str:
 
 INCOMPLETE: Mapping[str, str] = MappingProxyType(
     {
-        "theano_log_less": """/* log(ratio) - d for ratio = 1 + d, without cancellation for small d: 4.6.1. */
+        "theano_log_less": """
+/* log(ratio) - d for ratio = 1 + d, without cancellation for small d: 4.6.1. */
 static double theano_log_less(double ratio, double d) {
   double power, sum = 0;
   if (fabs(d) > 0.3) return log(ratio) - d;
@@ -59,12 +60,14 @@ static double theano_log_less(double ratio, double d) {
   }
   return sum;
 }""",
-        "theano_gamma_front": """/* x^a exp(-x) / gamma(a + 1). */
+        "theano_gamma_front": """
+/* x^a exp(-x) / gamma(a + 1). */
 static double theano_gamma_front(double a, double x) {
   if (a < 10) return exp(a * log(x) - x) / tgamma(a + 1);
   return exp(a * theano_log_less(x / a, (x - a) / a) - theano_stirling(a)) / sqrt(2 * 3.14159265358979323846 * a);
 }""",
-        "theano_gamma_large": f"""/* Both functions near the turning point for large a: 8.12.3 and 8.12.4. */
+        "theano_gamma_large": f"""
+/* Both functions near the turning point for large a: 8.12.3 and 8.12.4. */
 static double theano_gamma_large(double a, double x, int upper) {{
   const double d = (x - a) / a, level = -theano_log_less(x / a, d), eta = copysign(sqrt(2 * level), d);
   double sum = 0, power = 1;
@@ -72,7 +75,8 @@ static double theano_gamma_large(double a, double x, int upper) {{
   sum *= exp(-a * level) / sqrt(2 * 3.14159265358979323846 * a);
   return upper ? 0.5 * erfc(eta * sqrt(a / 2)) + sum : 0.5 * erfc(-eta * sqrt(a / 2)) - sum;
 }}""",
-        "theano_gamma_series": """/* The lower function: the series 8.7.1. */
+        "theano_gamma_series": """
+/* The lower function: the series 8.7.1. */
 static double theano_gamma_series(double a, double x) {
   double term = 1, sum = 1;
   for (double k = 1; k < 1e5 && term > sum * 1e-17; k++) {
@@ -81,7 +85,8 @@ static double theano_gamma_series(double a, double x) {
   }
   return theano_gamma_front(a, x) * sum;
 }""",
-        "theano_gamma_fraction": """/* The upper function: the fraction 8.9.2. */
+        "theano_gamma_fraction": """
+/* The upper function: the fraction 8.9.2. */
 static double theano_gamma_fraction(double a, double x) {
   double b = x + 1 - a, c = 1e300, d = 1 / b, fraction = d;
   for (double k = 1; k < 1e5; k++) {
@@ -96,7 +101,8 @@ static double theano_gamma_fraction(double a, double x) {
   }
   return theano_gamma_front(a, x) * a * fraction;
 }""",
-        "theano_gamma_near": """/* The upper function for small a and x: 1 - x^a / gamma(1 + a), without cancellation, less what 8.7.1 adds. */
+        "theano_gamma_near": """
+/* The upper function for small a and x: 1 - x^a / gamma(1 + a), without cancellation, less what 8.7.1 adds. */
 static double theano_gamma_near(double a, double x) {
   const double power = a * log(x) - theano_gammaln_beyond(a);
   double term = 1, other = 0;
@@ -126,7 +132,8 @@ static double theano_gamma_near(double a, double x) {
         "theano_special_gammaincc": """static double theano_special_gammaincc(double a, double x, int unused) {
   return theano_gamma_part(a, x, 1);
 }""",
-        "theano_beta_front": """/* x^a (1 - x)^b / beta(a, b); where both are large, what the powers and the beta function have in common is left
+        "theano_beta_front": """
+/* x^a (1 - x)^b / beta(a, b); where both are large, what the powers and the beta function have in common is left
  * out. y is 1 - x. */
 static double theano_beta_front(double a, double b, double x, double y) {
   const double both = a + b, pi = 3.14159265358979323846;
@@ -138,7 +145,8 @@ static double theano_beta_front(double a, double b, double x, double y) {
          exp(a * theano_log_less(x * both / a, off * both / a) + b * theano_log_less(y * both / b, -off * both / b) +
              theano_stirling(both) - theano_stirling(a) - theano_stirling(b));
 }""",
-        "theano_special_betainc": """/* The fraction 8.17.22, on the side on which it converges fast. */
+        "theano_special_betainc": """
+/* The fraction 8.17.22, on the side on which it converges fast. */
 static double theano_special_betainc(double a, double b, double x, int unused) {
   double c = 1, d, fraction, y = 1 - x;
   int other = 0;

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from theano_graph import compose, record
-from theano_linker_c.scalar import CValue, c_cast, c_helper, c_type, helper_definitions
 from theano_linker_c.kernels import memory_type
+from theano_linker_c.scalar import CValue, c_cast, c_helper, c_type, helper_definitions
 
 from .._form import KernelText, NoDeviceForm
 from ..special import special_definitions

@@ -22,12 +22,14 @@ _OPTIONS: Mapping[str, str] = MappingProxyType(
         "opencl": "-cl-std=CL1.2",
     }
 )
+#: Functions of one and two numbers that have a form for floats, and built-in functions of gcc.
 _ONE = (
-    "exp exp2 expm1 log log2 log10 log1p erf erfc cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
-    " tgamma lgamma floor ceil trunc rint round sqrt fabs"
-).split()
-_TWO = "atan2 pow hypot fmod copysign".split()
-_BUILTIN = "fabs copysign floor ceil trunc rint round sqrt".split()
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "erf", "erfc", "cbrt", "tgamma", "lgamma"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "trunc", "rint", "round", "sqrt", "fabs"),
+)
+_TWO = ("atan2", "pow", "hypot", "fmod", "copysign")
+_BUILTIN = ("fabs", "copysign", "floor", "ceil", "trunc", "rint", "round", "sqrt")
 
 _TYPES = """typedef {signed_char} int8_t;
 typedef short int16_t;
@@ -248,10 +250,12 @@ def _suffixed() -> str:
     A bare name converts two arguments to doubles; where there are none, a function with this name stays as it is.
     """
     lines = [f"#define {name}f(a) {name}((float)(a))" for name in _ONE]
-    for name in _TWO:
-        lines.append(f"static inline float {name}f(float a, float b) {{ return {name}(a, b); }}")
+    lines += [f"static inline float {name}f(float a, float b) {{ return {name}(a, b); }}" for name in _TWO]
     lines.append("#ifdef cl_khr_fp64")
     for name in _TWO:
-        lines.append(f"static inline double theano_{name}(double a, double b) {{ return {name}(a, b); }}")
-        lines += [f"#undef {name}", f"#define {name} theano_{name}"]
+        lines += [
+            f"static inline double theano_{name}(double a, double b) {{ return {name}(a, b); }}",
+            f"#undef {name}",
+            f"#define {name} theano_{name}",
+        ]
     return "\n".join([*lines, "#endif", ""])
