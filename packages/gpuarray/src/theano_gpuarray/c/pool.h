@@ -65,8 +65,8 @@ typedef struct {
 typedef struct {
     pthread_mutex_t lock;
     Piece pieces[STAGING_PIECES];
-    int current;
-    size_t used; /* bytes of the current piece */
+    int count, current; /* how many pieces there may be, and which one is filled */
+    size_t used;        /* bytes of the current piece */
 } Staging;
 
 void staging_open(Staging *staging);
