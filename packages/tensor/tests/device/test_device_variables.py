@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -107,6 +110,28 @@ class TestShared(DeviceTestCase):
             self.assertEqual((twin.name, twin.type), ("x", x.type))
             self.assertValues(twin.get_value(), np.arange(3.0))
         self.assertIs(x.clone().container, x.container)
+
+    def test_pickles_without_the_device(self):
+        """With a flag, variables of devices that are not there are read as those of the host."""
+        x = shared(np.arange(3.0), name="x", target=NAME)
+        program = (
+            "import pickle, sys; import theano_tensor as T; from theano_linker_c import function\n"
+            "x, container, kind = pickle.load(sys.stdin.buffer)\n"
+            "print(type(x).__name__, x.name, x.type == kind == T.TensorType('float64', (False,)))\n"
+            "print(x.container is container, function([], x * 2)().shape, type(x.get_value()).__name__)"
+        )
+        data = pickle.dumps([x, x.container, x.type])
+        for allowed, status in (("True", 0), ("False", 1)):
+            environ = {**os.environ, "THEANO_FLAGS": f"experimental.unpickle_gpu_on_cpu={allowed}"}
+            done = subprocess.run(
+                [sys.executable, "-c", program], input=data, env=environ, capture_output=True, check=False
+            )
+            self.assertEqual(done.returncode, status, done.stderr.decode())
+            if allowed == "True":
+                lines = done.stdout.decode().splitlines()
+                self.assertEqual(lines, ["TensorSharedVariable x True", "True (3,) ndarray"])
+            else:
+                self.assertIn(f"there is no context of the name '{NAME}'", done.stderr.decode())
 
     def test_updates(self):
         x, step = shared(np.zeros(3), target=NAME), T.dscalar("step")
