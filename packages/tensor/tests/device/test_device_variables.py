@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import pickle
 import unittest
+from unittest import mock
 
 import numpy as np
 
 import theano_tensor as T
 from theano_gpuarray.arrays import GpuArray, asarray
-from theano_gpuarray.contexts import ContextNotDefined
+from theano_gpuarray.contexts import ContextNotDefined, _names, reg_context
 from theano_gpuarray.types import GpuArrayType, GpuFromHost, GpuToGpu, HostFromGpu
+from theano_graph import config
 from theano_linker_c import function, shared
 from theano_tensor.device import (
     GpuArrayConstant,
@@ -22,7 +24,7 @@ from theano_tensor.device import (
     move_to_gpu,
 )
 
-from .contexts import NAME, OTHER, computes, context
+from .contexts import NAME, OTHER, computes, context, fresh_context
 
 
 class DeviceTestCase(unittest.TestCase):
@@ -107,6 +109,23 @@ class TestShared(DeviceTestCase):
             self.assertEqual((twin.name, twin.type), ("x", x.type))
             self.assertValues(twin.get_value(), np.arange(3.0))
         self.assertIs(x.clone().container, x.container)
+
+    def test_pickles_without_the_device(self):
+        """With a flag, variables of devices that are not there are read as those of the host."""
+        reg_context("gone", fresh_context())
+        x = shared(np.arange(3.0), name="x", target="gone")
+        data = pickle.dumps([x, x.container, x.type])
+        with mock.patch.dict(_names._registered):
+            del _names._registered["gone"]
+            with self.assertRaisesRegex(ContextNotDefined, "there is no context of the name 'gone'"):
+                pickle.loads(data)
+            with config.change_flags(experimental__unpickle_gpu_on_cpu=True):
+                again, container, kind = pickle.loads(data)
+        self.assertIs(type(again), T.TensorSharedVariable)
+        self.assertEqual((kind, again.type, again.name), (T.TensorType("float64", (False,)), kind, "x"))
+        self.assertIs(again.container, container)
+        self.assertValues(function([], again * 2)(), np.arange(3.0) * 2)
+        self.assertValues(again.get_value(), np.arange(3.0))
 
     def test_updates(self):
         x, step = shared(np.zeros(3), target=NAME), T.dscalar("step")
