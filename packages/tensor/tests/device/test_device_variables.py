@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import unittest
-from unittest import mock
 
 import numpy as np
 
 import theano_tensor as T
 from theano_gpuarray.arrays import GpuArray, asarray
-from theano_gpuarray.contexts import ContextNotDefined, _names, reg_context
+from theano_gpuarray.contexts import ContextNotDefined
 from theano_gpuarray.types import GpuArrayType, GpuFromHost, GpuToGpu, HostFromGpu
-from theano_graph import config
 from theano_linker_c import function, shared
 from theano_tensor.device import (
     GpuArrayConstant,
@@ -24,7 +25,7 @@ from theano_tensor.device import (
     move_to_gpu,
 )
 
-from .contexts import NAME, OTHER, computes, context, fresh_context
+from .contexts import NAME, OTHER, computes, context
 
 
 class DeviceTestCase(unittest.TestCase):
@@ -112,20 +113,25 @@ class TestShared(DeviceTestCase):
 
     def test_pickles_without_the_device(self):
         """With a flag, variables of devices that are not there are read as those of the host."""
-        reg_context("gone", fresh_context())
-        x = shared(np.arange(3.0), name="x", target="gone")
+        x = shared(np.arange(3.0), name="x", target=NAME)
+        program = (
+            "import pickle, sys; import theano_tensor as T; from theano_linker_c import function\n"
+            "x, container, kind = pickle.load(sys.stdin.buffer)\n"
+            "print(type(x).__name__, x.name, x.type == kind == T.TensorType('float64', (False,)))\n"
+            "print(x.container is container, function([], x * 2)().shape, type(x.get_value()).__name__)"
+        )
         data = pickle.dumps([x, x.container, x.type])
-        with mock.patch.dict(_names._registered):
-            del _names._registered["gone"]
-            with self.assertRaisesRegex(ContextNotDefined, "there is no context of the name 'gone'"):
-                pickle.loads(data)
-            with config.change_flags(experimental__unpickle_gpu_on_cpu=True):
-                again, container, kind = pickle.loads(data)
-        self.assertIs(type(again), T.TensorSharedVariable)
-        self.assertEqual((kind, again.type, again.name), (T.TensorType("float64", (False,)), kind, "x"))
-        self.assertIs(again.container, container)
-        self.assertValues(function([], again * 2)(), np.arange(3.0) * 2)
-        self.assertValues(again.get_value(), np.arange(3.0))
+        for allowed, status in (("True", 0), ("False", 1)):
+            environ = {**os.environ, "THEANO_FLAGS": f"experimental.unpickle_gpu_on_cpu={allowed}"}
+            done = subprocess.run(
+                [sys.executable, "-c", program], input=data, env=environ, capture_output=True, check=False
+            )
+            self.assertEqual(done.returncode, status, done.stderr.decode())
+            if allowed == "True":
+                lines = done.stdout.decode().splitlines()
+                self.assertEqual(lines, ["TensorSharedVariable x True", "True (3,) ndarray"])
+            else:
+                self.assertIn(f"there is no context of the name '{NAME}'", done.stderr.decode())
 
     def test_updates(self):
         x, step = shared(np.zeros(3), target=NAME), T.dscalar("step")
