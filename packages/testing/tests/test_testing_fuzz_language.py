@@ -153,5 +153,13 @@ class TheReference(unittest.TestCase):
             self.assertEqual(compare_batch([program], [], Tally()), [])
 
 
+class TestReferences(unittest.TestCase):
+    def test_take_looks_at_indices_of_empty_results(self) -> None:
+        take = OPERATIONS["take"].reference
+        np.testing.assert_array_equal(take(np.arange(6).reshape(2, 3), np.array([2, -3]), axis=1), [[2, 0], [5, 3]])
+        with self.assertRaises(IndexError):
+            take(np.zeros((0, 1)), np.array([2]), axis=1)
+
+
 if __name__ == "__main__":
     unittest.main()
