@@ -50,7 +50,8 @@ class TestOldFlags(unittest.TestCase):
 
     def test_names(self) -> None:
         self.assertTrue(all(map(is_former, ("lib.cnmem", "nvcc.old", "cublas.lib", "gpuarray.sync"))))
-        self.assertFalse(any(map(is_former, ("lib.amdlibm", "gcc.cxxflags", "no_such", "cudas", "cuda.root", "nvcc.flags", "dnn.enabled"))))
+        others = "lib.amdlibm", "gcc.cxxflags", "no_such", "cudas", "cuda.root", "nvcc.flags", "dnn.enabled"
+        self.assertFalse(any(map(is_former, others)))
 
     def test_warnings_point_at_the_line_of_the_program(self) -> None:
         with TemporaryDirectory() as folder:

@@ -178,7 +178,7 @@ class TestWhatTheDriverIsAsked(unittest.TestCase):
         self.assertEqual((0, 0), (found["in_use"], found["buffers"]))
 
     def test_temporary_arrays_share_memory(self) -> None:
-        # Two arrays of 1024 bytes take turns; where a step may overwrite its operand, all is done where the result lies.
+        # Two arrays of 1024 bytes take turns; steps that may overwrite their operand work where the result lies.
         for op, operands, arena in ((mul, 2, 2048), (exp, 1, 0)):
             steps = [Step(elementwise(op, operands), (k,) * operands, (k + 1,)) for k in range(40)]
             region = Region(self.context, steps, [0], [40])

@@ -117,3 +117,60 @@ class TestFactors(unittest.TestCase):
                 for got, want in zip(exported(given), f(given), strict=True):
                     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
             exported.free()
+
+
+class TestStacks(unittest.TestCase):
+    """Stacks of matrices: each one as if it were alone."""
+
+    def test_square(self) -> None:
+        """Inverses, determinants, factors and equations, of stacks with one and two axes."""
+        for lead, dtype, bound in (((3,), "float64", 1e-9), ((2, 3), "float32", 2e-3)):
+            with self.subTest(lead=lead, dtype=dtype):
+                a, b = (T.tensor(dtype, (False,) * (len(lead) + 2)) for _ in "ab")
+                sign, logarithm = nlinalg.slogdet(a)
+                root = slinalg.cholesky(a)
+                w, v = nlinalg.eigh(a)
+                out = [
+                    nlinalg.matrix_inverse(a),
+                    nlinalg.det(a),
+                    sign,
+                    logarithm,
+                    root,
+                    slinalg.solve(a, b),
+                    slinalg.solve_lower_triangular(root, b),
+                    slinalg.Solve("symmetric", lower=True)(a, b),
+                    T.grad(root.sum(), a),
+                    w,
+                    abs(v),
+                ]
+                f = theano.function([a, b], out)
+                square = np.stack([_definite(4, dtype) + i for i in range(6)])[: int(np.prod(lead))]
+                right = RNG.normal(size=(*lead, 4, 2)).astype(dtype)
+                values = square.reshape(*lead, 4, 4), right
+                check(f, values, (values[0][:1], values[1][:1]), (values[0][:0], values[1][:0]), tolerance=bound)
+
+    def test_any_shape(self) -> None:
+        """Singular values and factors of tall and wide matrices, also of a transposed stack."""
+        a = T.dtensor3("a")
+        for x, shape in ((a, (2, 5, 3)), (a, (3, 1, 4)), (a.dimshuffle(0, 2, 1), (2, 5, 3))):
+            u, s, vt = nlinalg.svd(x, full_matrices=False)
+            u2, s2, vt2 = nlinalg.svd(x, full_matrices=True)
+            out = [s, s2, abs(u), abs(vt), *nlinalg.qr(x, "reduced"), *nlinalg.qr(x, "complete"), nlinalg.qr(x, "r")]
+            out += [T.batched_dot(u2.dimshuffle(0, 2, 1), u2), T.batched_dot(vt2, vt2.dimshuffle(0, 2, 1))]
+            f = theano.function([a], out)
+            with self.subTest(shape=shape):
+                check(f, (RNG.normal(size=shape),))
+
+    def test_errors(self) -> None:
+        """What is wrong with one of the matrices is told; and what has no form is refused with its line."""
+        a, b = T.dtensor3("a"), T.dtensor3("b")
+        exported = Exported(theano.function([a], slinalg.cholesky(a)))
+        with self.assertRaisesRegex(ValueError, "not positive definite"):
+            exported(np.stack([np.eye(2), -np.eye(2)]))
+        with self.assertRaisesRegex(ValueError, "not square"):
+            exported(np.ones((2, 2, 3)))
+        exported = Exported(theano.function([a, b], slinalg.Solve()(a, b)))
+        with self.assertRaisesRegex(ValueError, "differ in length"):
+            exported(np.ones((2, 2, 2)), np.ones((3, 2, 2)))
+        with self.assertRaisesRegex(TypeError, r"(?s)no form in C.*float32 or float64"):
+            Exported(theano.function([a], T.grad(slinalg.Cholesky(lower=False)(a).sum(), a)))

@@ -117,11 +117,32 @@ class TestNumPy(unittest.TestCase):
                 fn = theano.function([], [counts, events, mask], updates={state: after})
                 check(fn, (), (), tolerance=0)
 
+    def test_categories(self) -> None:
+        """Counts of categories, with parameters for each position, and of single precision that adds up to above 1."""
+        raw = T.raw_random
+        p, q, n = T.dmatrix("p"), T.fvector("q"), T.lvector("n")
+        chances = np.array([[0.2, 0.3, 0.5], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
+        tenths = np.full(10, 0.1, "float32")
+        for generator in (np.random.RandomState(9), np.random.default_rng(9)):
+            with self.subTest(generator=type(generator).__name__):
+                state = theano.shared(generator, "state")
+                after, each = raw.multinomial(state, None, n, p)
+                after, many = raw.multinomial(after, (40, 3), 7, p)
+                after, halves = raw.multinomial(after, (50,), 1000, q, dtype="float32")
+                fn = theano.function([p, q, n], [each, many, halves], updates={state: after})
+                values = chances, tenths, np.array([5, 0, 90])
+                check(fn, values, values, tolerance=0)
+        exported = Exported(theano.function([q], RandomStreams(3).multinomial((2,), n=3, pvals=q)))
+        for wrong in ([0.7, 0.6, 0.1], [-0.1, 0.5, 0.6]):
+            with self.assertRaisesRegex(ValueError, "add up to more than 1"):
+                exported(np.array(wrong, "float32"))
+
     def test_wrong_parameters(self) -> None:
         """Chances and means that are none are told."""
-        p = T.dscalar("p")
-        for draw, text in ((RandomStreams(3).binomial, "between 0 and 1"), (RandomStreams(3).poisson, "negative")):
-            exported = Exported(theano.function([p], draw((2,), **{"p" if "and" in text else "lam": p})))
+        p, streams = T.dscalar("p"), RandomStreams(3)
+        counts, events = streams.binomial((2,), p=p), streams.poisson((2,), lam=p)
+        for drawn, text in ((counts, "between 0 and 1"), (events, "negative or too large")):
+            exported = Exported(theano.function([p], drawn))
             exported(0.5)
             for value in (-0.1, np.nan):
                 with self.subTest(text=text, value=value), self.assertRaisesRegex(ValueError, text):
@@ -129,8 +150,8 @@ class TestNumPy(unittest.TestCase):
 
     def test_refused(self) -> None:
         """What has no form in C is named."""
-        with self.assertRaisesRegex(TypeError, "(?s)multinomial.*permutation"):
-            Exported(theano.function([], RandomStreams(3).multinomial((4,), n=2, pvals=[0.5, 0.5])))
+        with self.assertRaisesRegex(TypeError, "(?s)choice.*permutation"):
+            Exported(theano.function([], RandomStreams(3).choice((4,), a=3)))
         state = theano.shared(np.random.Generator(np.random.Philox(5)))
         after, drawn = T.raw_random.uniform(state, (5,))
         with self.assertRaisesRegex(TypeError, "Philox"):

@@ -2,7 +2,8 @@
 
 A device form is called once for each combination of shapes. It works out the shapes of results, refuses what does not
 fit with the same errors as on the CPU, and tells a :class:`Recorder` which memory is needed and which launches there
-are. The recorder either carries these out at once, or keeps them as a list that later calls with the same shapes replay.
+are. The recorder either carries these out at once, or keeps them as a list that later calls with the same shapes
+replay.
 """
 
 from __future__ import annotations
@@ -185,8 +186,8 @@ class Recorder(Protocol):
         arguments : sequence
             One for each parameter.
         groups, local : sequence of int
-            Numbers of work-groups (blocks), and of work-items (threads) of each, along one to three dimensions. A launch
-            with no groups does nothing.
+            Numbers of work-groups (blocks), and of work-items (threads) of each, along one to three dimensions. A
+            launch with no groups does nothing.
         """
 
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
@@ -211,8 +212,8 @@ class Recorder(Protocol):
     def status(self) -> DeviceOperand:
         """Return an array of four int64, all 0 before a call: kernels that find a wrong value write what they found.
 
-        The first one is set to the number that `failure` gave, by an atomic compare-and-swap from 0; the others tell the
-        position, the value and the length.
+        The first one is set to the number that `failure` gave, by an atomic compare-and-swap from 0; the others tell
+        the position, the value and the length.
         """
 
     def read(self, operand: DeviceOperand) -> NDArray[Any]:

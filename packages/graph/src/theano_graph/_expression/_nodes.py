@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from operator import attrgetter
 from threading import get_ident
@@ -551,15 +551,10 @@ def _no_output(op: object, i: int, output: Variable) -> GraphError:
     )
 
 
-#: Whether the constructor of a class of variables is that of Variable.
-_made_plainly: dict[type[Variable], bool] = {}
-
-
+@cache
 def _is_made_plainly(kind: type[Variable]) -> bool:
-    known = _made_plainly.get(kind)
-    if known is None:
-        known = _made_plainly[kind] = kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
-    return known
+    """Tell whether the constructor of a class of variables is that of Variable."""
+    return kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
 
 
 @contextlib.contextmanager

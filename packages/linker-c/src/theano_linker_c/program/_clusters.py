@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 from theano_graph import Apply, FunctionGraph, Op, RuleTable, Variable, record
 
@@ -85,8 +85,7 @@ def _cluster_form(node: Apply) -> Runner:
     return run
 
 
-@record
-class Contraction:
+class Contraction(NamedTuple):
     """The nodes of a graph in the order in which they run, where some have become one.
 
     Attributes

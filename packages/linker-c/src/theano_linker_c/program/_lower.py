@@ -54,8 +54,7 @@ def lower(
     n_outputs : int, optional
         How many graph outputs, from the first, a call returns; all by default.
     accepts : sequence of Accepts, optional
-        For each argument, what the machine may do with it without asking its type. By default Python floats are taken
-        for float64 without dimensions.
+        For each argument, what the machine may do with it unasked; by default it takes Python floats for 0-d float64.
     target : Target
         What the program is for.
     lazy : bool
@@ -75,11 +74,8 @@ def lower(
     Program
     """
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
-    order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
-    inside: Mapping[Apply, Apply] = {}
-    if clusters:
-        contracted = contract(fgraph, order, lazy=lazy)
-        order, inside = contracted.order, contracted.clusters
+    whole = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
+    order, inside = contract(fgraph, whole, lazy=lazy) if clusters else (whole, {})
     registers = _number(fgraph, order)
     thunks, branches = _thunks_and_branches(order, target)
     asking = _asking(thunks, branches) if lazy else None

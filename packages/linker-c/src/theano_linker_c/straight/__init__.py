@@ -35,6 +35,7 @@ from ._rules import (
     straight_op as straight_op,
     straight_value as straight_value,
 )
+from ._stacks import emit_stack as emit_stack
 
 __all__ = [
     "ONE",
@@ -53,6 +54,7 @@ __all__ = [
     "contiguous_strides",
     "emit_loop",
     "emit_program",
+    "emit_stack",
     "function_program",
     "inline_program",
     "product_of",

@@ -16,7 +16,7 @@ from ._block import Block
 from ._lengths import ONE, Length, as_length
 from ._rules import straight_kernel
 
-__all__: list[str] = []
+__all__ = ["TASKS", "Sides", "square_side"]
 
 _SQUARE = "a matrix is not square"
 _SINGULAR = "the matrix is singular"
@@ -25,15 +25,20 @@ _FIT = "a matrix and a right-hand side differ in their numbers of rows"
 
 @straight_kernel.register(LapackKernel)
 def _lapack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
-    return _TASKS[kernel.task](kernel, block, inputs)
+    return TASKS[kernel.task](kernel, block, inputs)
 
 
 def _name(kernel: LapackKernel, what: str) -> str:
     return f"theano_{what}_{memory_type(kernel.dtype)}"
 
 
+def square_side(block: Block, shape: Sequence[Length]) -> Length:
+    """Return the length of both sides of a matrix; a call fails where they differ."""
+    return block.same(shape[0], shape[1], _SQUARE)
+
+
 def _rows(block: Block, a: CArray) -> Length:
-    return block.same(a.shape[0], a.shape[1], _SQUARE)
+    return square_side(block, a.shape)
 
 
 def _copied(block: Block, x: CArray) -> CArray:
@@ -137,7 +142,7 @@ def _eigh(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[
     return [values, vectors]
 
 
-class _Sides:
+class Sides:
     """Which of the two lengths of a matrix is the shorter one, as far as a call has to tell."""
 
     def __init__(self, block: Block, rows: Length, columns: Length) -> None:
@@ -168,7 +173,7 @@ class _Sides:
 def _svd(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     a = inputs[0]
     rows, columns = a.shape
-    sides = _Sides(block, rows, columns)
+    sides = Sides(block, rows, columns)
     k, long, whole = sides.short, sides.long, kernel.flag == 2
     count = long if whole else k
     # The columns of the matrix stand in rows, or those of its transpose.
@@ -192,7 +197,7 @@ def _svd(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[C
 def _qr(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     a = inputs[0]
     rows, columns = a.shape
-    k = rows if kernel.flag == 2 else _Sides(block, rows, columns).short
+    k = rows if kernel.flag == 2 else Sides(block, rows, columns).short
     work = _copied(block, a)
     space = _space(block, kernel.dtype, block.sum([rows, columns, rows, columns]))
     q = None if kernel.flag == 0 else block.result(0, kernel.dtype, (rows, k))
@@ -203,7 +208,8 @@ def _qr(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CA
     return [r] if q is None else [q, r]
 
 
-_TASKS: dict[str, Callable[[LapackKernel, Block, Sequence[CArray]], list[CArray]]] = {
+#: What writes each task, for one matrix.
+TASKS: dict[str, Callable[[LapackKernel, Block, Sequence[CArray]], list[CArray]]] = {
     "cholesky": _cholesky,
     "triangular": _triangular,
     "solve": _solve,

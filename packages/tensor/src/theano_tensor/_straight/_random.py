@@ -25,7 +25,14 @@ from theano_linker_c.straight import (
     straight_value,
 )
 
-from ..random import GeneratorType, RandomFunction, RandomStateType, permutation_helper, random_integers_helper
+from ..random import (
+    GeneratorType,
+    RandomFunction,
+    RandomStateType,
+    multinomial_helper,
+    permutation_helper,
+    random_integers_helper,
+)
 from ..random.mrg import MRGUniform
 from ..random.mrg._recurrence import M1, SCALES
 from ._ziggurat import ziggurat
@@ -94,10 +101,11 @@ def _shape(node: Apply[RandomFunction], block: Block, size: CArray, args: Sequen
     ndim = op.outtype.ndim - op.ndim_added
     if size.shape[0] == ZERO:
         found: list[Length] = [Length(1)] * ndim
-        for x, variable in zip(args, node.inputs[2:], strict=True):
+        for k, (x, variable) in enumerate(zip(args, node.inputs[2:], strict=True)):
             kind: Any = variable.type
-            for axis in range(x.ndim if op.ndim_added == 0 else 0):
-                at = ndim - x.ndim + axis
+            leading = x.ndim - _own_axes(op, k)
+            for axis in range(leading):
+                at = ndim - leading + axis
                 if kind.shape[axis] != 1:
                     text = "parameters of a draw differ in length"
                     known = found[at] if found[at] != Length(1) else x.shape[axis]
@@ -108,6 +116,11 @@ def _shape(node: Apply[RandomFunction], block: Block, size: CArray, args: Sequen
     for length in lengths:
         block.at_least(length, 0, "a length in the size of a draw is negative")
     return lengths
+
+
+def _own_axes(op: RandomFunction, k: int) -> int:
+    """Return how many axes of a parameter belong to one draw: that of the categories."""
+    return int(op.fn is multinomial_helper and k == 1)
 
 
 def _strides(block: Block, x: CArray, shape: Sequence[Length]) -> list[Length]:
@@ -264,6 +277,32 @@ def _permutation(routine: str) -> _Draw:
     return write
 
 
+def _multinomial(real: str) -> _Draw:
+    def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
+        block.routines.add(real)
+        trials, chances = args
+        count = chances.shape[-1]
+        made = block.result(1, op.outtype.dtype, (*shape, count))
+        p, x = (block.allocate(dtype, (count,), local=True) for dtype in ("float64", "int64"))
+        leading = block.view(chances, chances.shape[:-1], chances.strides[:-1])
+        strides = [*(_strides(block, v, shape) for v in (trials, leading)), list(made.strides[:-1])]
+        with block.scope(not shape), block.loops(block.nest(shape, (), strides), independent=False) as offsets:
+            n, j = block.fresh("x"), block.fresh("i")
+            block.line(f"const int64_t {n} = (int64_t){trials.load(offsets[0]).text};")
+            block.check(f"{n} >= 0", "multinomial: the number of trials is negative")
+            block.line(f"for (int64_t {j} = 0; {j} < {count}; {j}++)")
+            at = f"{offsets[1]} + {j} * {chances.strides[-1].atom}"
+            block.line(f"    {p.pointer}[{j}] = {chances.load(at).text};")
+            given = (real, state, n, count, p.pointer, x.pointer)
+            text = "multinomial: probabilities are negative, or add up to more than 1"
+            block.check(f"{block.call('theano_multinomial', *given)} == 0", text)
+            block.line(f"for (int64_t {j} = 0; {j} < {count}; {j}++)")
+            block.line("    " + made.store(f"{offsets[2]} + {j}", CValue(f"{x.pointer}[{j}]", "int64")))
+        return made
+
+    return write
+
+
 _TWISTER: dict[Any, _Draw] = {
     "uniform": _uniform("theano_twister_real"),
     "normal": _normal(_twister_normal),
@@ -271,6 +310,7 @@ _TWISTER: dict[Any, _Draw] = {
     "poisson": _poisson("theano_twister_draw"),
     random_integers_helper: _integers("theano_twister_below"),
     permutation_helper: _permutation("theano_twister_below"),
+    multinomial_helper: _multinomial("theano_twister_draw"),
 }
 _PCG: dict[Any, _Draw] = {
     "uniform": _uniform("theano_pcg_real"),
@@ -279,6 +319,7 @@ _PCG: dict[Any, _Draw] = {
     "poisson": _poisson("theano_pcg_draw"),
     random_integers_helper: _integers("theano_pcg_below"),
     permutation_helper: _permutation("theano_pcg_masked"),
+    multinomial_helper: _multinomial("theano_pcg_draw"),
 }
 
 

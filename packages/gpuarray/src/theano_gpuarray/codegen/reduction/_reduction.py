@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theano_linker_c.kernels import Reduction, ReductionKernel
-from theano_linker_c.scalar import NoNativeForm, ProgramBuilder
+from theano_linker_c.scalar import NoNativeForm, ProgramBuilder, ScalarTypeError
 
 from .._form import (
     Argument,
@@ -31,7 +31,7 @@ def _supports(kernel: ReductionKernel) -> bool:
         return False
     try:
         reduction_text(_job(kernel), layout, False)
-    except (NoDeviceForm, NoNativeForm):
+    except (NoDeviceForm, NoNativeForm, ScalarTypeError):
         return False
     return True
 

@@ -212,8 +212,11 @@ class Rebuilder:
         if isinstance(variable, SharedVariable):
             copy = self.shared_copy(variable)
         elif isinstance(variable, Constant):
-            copy = self._plain.get(variable) or self._number(variable) or variable.clone()
-            self._plain[variable] = copy
+            # No `or`: symbolic scalars have no truth value.
+            known = self._plain.get(variable)
+            if known is None:
+                known = self._number(variable)
+            copy = self._plain[variable] = variable.clone() if known is None else known
         else:
             # Some types have no values at all, and say why.
             no_value = getattr(variable.type, "no_value", None)

@@ -6,7 +6,7 @@ static double theano_twister_draw(void *s) { return theano_twister_real((uint32_
 static double theano_pcg_draw(void *s) { return theano_pcg_real((uint64_t *)s); }
 
 /* The logarithm of the gamma function of a positive whole number: Stirling's series (5.11.1), from 7 on. */
-static double theano_log_factorial_below(double x) {
+static double theano_log_gamma_whole(double x) {
     static const double terms[10] = {8.333333333333333e-02,  -2.777777777777778e-03, 7.936507936507937e-04,
                                      -5.952380952380952e-04, 8.417508417508418e-04,  -1.917526917526918e-03,
                                      6.410256410256410e-03,  -2.955065359477124e-02, 1.796443723688307e-01,
@@ -119,6 +119,33 @@ static int64_t theano_binomial(double (*real)(void *), void *s, int64_t n, doubl
     return p <= 0.5 ? theano_binomial_lower(real, s, n, p) : n - theano_binomial_lower(real, s, n, 1 - p);
 }
 
+/* Counts of k categories in n trials: one binomial number after the other, of what is left. 1 if p are no
+ * probabilities; a sum of little more than 1 comes from rounding. */
+static int theano_multinomial(double (*real)(void *), void *s, int64_t n, int64_t k, double *p, int64_t *found) {
+    double sum = 0, rest = 1;
+    int64_t left = n;
+    for (int64_t j = 0; j < k; j++) {
+        if (!(p[j] >= 0 && p[j] <= 1.00001))
+            return 1;
+        sum += p[j];
+        found[j] = 0;
+    }
+    if (sum > 1 && sum < 1.00001)
+        for (int64_t j = 0; j < k; j++)
+            p[j] /= sum;
+    else if (k > 0 && sum - p[k - 1] > 1 + 1e-12)
+        return 1;
+    for (int64_t j = 0; j < k - 1 && left > 0; j++) {
+        const double chance = p[j] / rest;
+        found[j] = chance > 0 ? theano_binomial(real, s, left, chance) : 0;
+        left -= found[j];
+        rest -= p[j];
+    }
+    if (k > 0 && left > 0)
+        found[k - 1] = left;
+    return 0;
+}
+
 /* A Poisson number: products of uniform numbers for small means; otherwise W. Hoermann, "The transformed rejection
  * method for generating Poisson random variables", 1993. */
 static int64_t theano_poisson(double (*real)(void *), void *s, double mean) {
@@ -141,7 +168,7 @@ static int64_t theano_poisson(double (*real)(void *), void *s, double mean) {
             return (int64_t)k;
         if (k < 0 || (rest < 0.013 && v > rest))
             continue;
-        if (log(v) + log(c) - log(a / (rest * rest) + b) <= -mean + k * logarithm - theano_log_factorial_below(k + 1))
+        if (log(v) + log(c) - log(a / (rest * rest) + b) <= -mean + k * logarithm - theano_log_gamma_whole(k + 1))
             return (int64_t)k;
     }
 }

@@ -18,8 +18,8 @@ static float theano_exp_bounds[2] __attribute__((used)) = {-104.0f, 89.0f};
 static inline float theano_expf(float x) {
   x = x < theano_exp_bounds[0] ? theano_exp_bounds[0] : x;
   x = theano_exp_bounds[1] < x ? theano_exp_bounds[1] : x;
-  const union { float number; int32_t bits; } near = {__builtin_fmaf(x, 0x1.715476p-1f, 12583039.0f)};
-  const union { int32_t bits; float number; } power = {near.bits << 23};
+  const union { float number; uint32_t bits; } near = {__builtin_fmaf(x, 0x1.715476p-1f, 12583039.0f)};
+  const union { uint32_t bits; float number; } power = {near.bits << 23};
   const float n = near.number - 12583039.0f;
   const float r = __builtin_fmaf(n, -0x1.7f7d1cp-19f, __builtin_fmaf(n, -0x1.62e4p0f, x)), s = r * r;
   const float high = __builtin_fmaf(r, 0x1.9b4698p-13f, 0x1.71bedep-10f);

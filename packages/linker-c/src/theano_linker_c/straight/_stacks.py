@@ -1,0 +1,113 @@
+"""Linear algebra on stacks of matrices: loops over what is written for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..kernels import LapackKernel
+from ._arrays import CArray
+from ._block import Block, Step
+from ._emit import Wanted
+from ._lengths import Length
+from ._linear_algebra import TASKS, Sides, square_side
+
+__all__ = ["emit_stack"]
+
+_Shape = tuple[Length, ...]
+
+
+def emit_stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    """Write the present instruction, whose operands are stacks, as loops over its form for single matrices.
+
+    Parameters
+    ----------
+    kernel : LapackKernel
+        For single matrices.
+    block : Block
+    inputs : sequence of CArray
+        All with the same number of dimensions before those of a matrix, and the same lengths there.
+
+    Returns
+    -------
+    list of CArray
+    """
+    outer = block.step
+    assert outer is not None, "stacks belong to an instruction"
+    lead = inputs[0].ndim - 2
+    lengths = list(inputs[0].shape[:lead])
+    for x in inputs[1:]:
+        lengths = [
+            block.same(a, b, "stacks of matrices differ in length")
+            for a, b in zip(lengths, x.shape[:lead], strict=True)
+        ]
+    cores = _CORES[kernel.task](kernel, block, [x.shape[lead:] for x in inputs])
+    made = [block.result(k, kernel.dtype, (*lengths, *core)) for k, core in enumerate(cores)]
+    arrays, start = [*inputs, *made], len(block.lines)
+    nest = block.nest(lengths, (), [x.strides[:lead] for x in arrays])
+    with block.loops(nest, independent=False) as offsets:
+        first = len(block.lines)
+        parts = [
+            block.view(x, x.shape[lead:], x.strides[lead:], offset) for x, offset in zip(arrays, offsets, strict=True)
+        ]
+        given, places = parts[: len(inputs)], parts[len(inputs) :]
+        targets = {
+            register: Wanted(place.pointer, place.dtype, place.shape, place.root)
+            for register, place in zip(outer.instruction.outputs, places, strict=True)
+        }
+        block.step = Step(outer.instruction, tuple(given), targets)
+        for place, found in zip(places, TASKS[kernel.task](kernel, block, given), strict=True):
+            if found.pointer != place.pointer:
+                block.copy(found, place)
+                found.root.end = block.time
+        _give_back(block, start, first)
+    block.step = outer
+    return made
+
+
+def _give_back(block: Block, start: int, first: int) -> None:
+    """Give back, at the end of each turn, the memory that it has taken: lines of the loops begin at `start`."""
+    if any("theano_take(" in line for line in block.lines[first:]):
+        mark = block.fresh("m")
+        block.lines.insert(start, f"    theano_mark {mark} = {block.call('theano_remember', 'memory')};")
+        block.line(f"{block.call('theano_give_back', 'memory', mark)};")
+
+
+def _square(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:
+    n = square_side(block, shapes[0])
+    return [(n, n)]
+
+
+def _numbers(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:
+    return [()] if kernel.task == "det" else [(), ()]
+
+
+def _right_side(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:
+    return [shapes[1]]
+
+
+def _eigh(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:
+    n = square_side(block, shapes[0])
+    return [(n,), (n, n)]
+
+
+def _svd(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:
+    rows, columns = shapes[0]
+    k, whole = Sides(block, rows, columns).short, kernel.flag == 2
+    return [(k,)] if kernel.flag == 0 else [(rows, rows if whole else k), (k,), (columns if whole else k, columns)]
+
+
+def _qr(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:
+    rows, columns = shapes[0]
+    k = rows if kernel.flag == 2 else Sides(block, rows, columns).short
+    return [(k, columns)] if kernel.flag == 0 else [(rows, k), (k, columns)]
+
+
+#: The shapes of the results for one matrix, by task.
+_CORES: dict[str, Callable[[LapackKernel, Block, Sequence[_Shape]], list[_Shape]]] = {
+    **dict.fromkeys(("cholesky", "inverse", "factor_back"), _square),
+    **dict.fromkeys(("solve", "symmetric", "triangular"), _right_side),
+    **dict.fromkeys(("det", "slogdet"), _numbers),
+    "eigh": _eigh,
+    "svd": _svd,
+    "qr": _qr,
+}
