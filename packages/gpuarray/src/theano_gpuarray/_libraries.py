@@ -24,7 +24,7 @@ _ROOTS = ("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH")
 _WINDOWS = sys.platform == "win32"
 _WHEEL_FOLDER = "bin" if _WINDOWS else "lib"
 #: Folders below an installation of CUDA.
-_OF_ROOT = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
+_OF_ROOT: tuple[str, ...] = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 _USUAL_ROOTS: tuple[str, ...] = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
 _USUAL: tuple[str, ...] = ("/usr/lib/wsl/lib", "/usr/lib64/nvidia", "/usr/lib/nvidia")
 if _WINDOWS:

@@ -19,7 +19,8 @@ from .training_steps import BATCH, context, convolutional, data, perceptron
 IMAGE = (1, 14, 14)
 
 
-def clusters(f: Any) -> list[Cluster]:
+def clusters(f: Any) -> list[Any]:
+    """Return the ops of the instructions that run several nodes."""
     return [x.node.op for x in f.fn.program.instructions if isinstance(x.node.op, Cluster)]
 
 
