@@ -44,7 +44,6 @@ from ._expression._nodes import (
     Node as Node,
     Variable as Variable,
     describe as describe,
-    nodes_constructed as nodes_constructed,
 )
 from ._expression._op import (
     Op as Op,
@@ -147,6 +146,7 @@ from ._traversal._clone import (
     equal_computations as equal_computations,
     is_same_graph as is_same_graph,
 )
+from ._traversal._constructed import nodes_constructed as nodes_constructed
 from ._traversal._postorder import sources_first as sources_first
 from ._traversal._search import (
     io_connection_pattern as io_connection_pattern,

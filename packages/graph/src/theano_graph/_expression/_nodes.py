@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import attrgetter
-from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from .._configuration._config import config
@@ -554,32 +552,6 @@ def _is_made_plainly(kind: type[Variable]) -> bool:
     if known is None:
         known = _made_plainly[kind] = kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
     return known
-
-
-@contextlib.contextmanager
-def nodes_constructed() -> Iterator[list[Variable]]:
-    """Give a list that fills with the variables that the thread makes inside the block.
-
-    Examples
-    --------
-    >>> from theano_graph import generic
-    >>> with nodes_constructed() as made:
-    ...     x = generic("x")
-    >>> made == [x]
-    True
-    """
-    made: list[Variable] = []
-    thread = get_ident()
-
-    def observer(variable: Variable) -> None:
-        if get_ident() == thread:
-            made.append(variable)
-
-    _construction_observers.append(observer)
-    try:
-        yield made
-    finally:
-        _construction_observers.remove(observer)
 
 
 def describe(variable: Variable) -> str:
