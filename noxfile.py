@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: demo, bench, docs, release, export, threads, stress, attack, fuzz, sanitize.
+"""Sessions beyond the tests: demo, bench, device, docs, release, export, threads, stress, attack, fuzz, sanitize.
 
 `nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
 """
@@ -59,6 +59,18 @@ def bench(session: nox.Session) -> None:
     install_layer(session, "theano", python, *(f"--with={name}" for name in PEERS))
     # A setting that holds OpenBLAS to the routines of another processor would slow us and PyTensor down, but not JAX.
     session.run("python", "benchmarks/run.py", *session.posargs, env={"OPENBLAS_CORETYPE": None})
+
+
+@nox.session
+def device(session: nox.Session) -> None:
+    """Measure functions on a device beside JAX and PyTorch, and write docs/device.md; options are those of the script.
+
+    Peers that are installed where nox runs are used: those with code for a device are large. `-- --device opencl0:0
+    --quick` shows that all cases run.
+    """
+    python = python_of(session)
+    install_layer(session, "theano", python)
+    session.run("python", "benchmarks/device.py", *session.posargs)
 
 
 @nox.session
@@ -156,6 +168,30 @@ ALONE: dict[str, dict[str, str]] = {
     "graph": {
         "TestPauses": "the collector that rests is that of the process",
         "(TestGraphs and test_inputs)": "the threads share the graph of `setUp`, which the test adds inputs to",
+        "(test_graph_features and (TestLentMethods or TestBadInput))": "the same, with features and replacements",
+        "(test_graph_surface and TestQuestions)": "the same; and standard output is that of the process",
+        "test_build_rules": "standard output is that of the process",
+        "TestConstruction": "those who are told of new variables are listed for the process",
+        "TestThunks": "what makes thunks is set for the process",
+    },
+    "linker-c": {
+        "test_cache_": "the threads share the directory of `setUp`, whose files the tests count, damage and remove",
+        "test_compiler_": "the same; and warnings are shown once in a process",
+        "(test_cop_ and (TestRuns or TestFiles or TestSharing or test_libraries))": "the same",
+        "(test_cop_external and TestSections)": "counters of C code are those of the process",
+        "(test_function_updates and TestDefaultUpdates)": "the threads share the variables of `setUp`, which change",
+        "(test_function_memory and TestSharedStorage)": "the same",
+        "(test_function_maker and TestMaker)": "the same",
+        "(test_function_map and (TestUpdates or TestClosing))": "the same; and threads are counted by their names",
+        "(test_function_map and (TestLookAhead or TestErrors))": "threads are counted by their names",
+        "(test_modes and (TestNames or TestRewriting))": "names of modes and rewrites are registered for the process",
+        "TestVerbosity": "flags are those of the process",
+        "TestGarbageCollection": "the same",
+        "(test_kernel_blas and TestLibrary)": "the same",
+        "TestProgress": "standard error is that of the process",
+        "(test_tiered_start and (TestReady or TestFailures))": "the compiler of `setUp` waits for one function",
+        "(TestSections and test_other_lines)": "lines of profiles are registered for the process",
+        "(test_lazy_needs and TestCalls)": "the threads share the list of what ran",
     },
 }
 
@@ -240,17 +276,10 @@ SANITIZERS = {
 THREADED = ("kernels", "stress")
 
 
-@nox.session
-@nox.parametrize("kind", ["address", "thread"])
-def sanitize(session: nox.Session, kind: str) -> None:
-    """Run tests on a runtime and kernels built with sanitizers, then random graphs: kernels of every class.
-
-    Options after `--` are folders of linker-c's tests; without them all are run, and the graphs.
-    """
-    python = python_of(session)
-    install_layer(session, "testing", python, "--test", "--with=setuptools>=80")
-    flags, libraries, settings = SANITIZERS[kind]
-    source, built = ROOT / "packages" / "linker-c", Path(session.create_tmp()).resolve() / kind / "linker-c"
+def build_sanitized(session: nox.Session, layer: str, module: str, kind: str) -> dict[str, str]:
+    """Build the extension module of a layer with sanitizers; return the environment in which it is imported."""
+    python, (flags, libraries, settings) = python_of(session), SANITIZERS[kind]
+    source, built = ROOT / "packages" / layer, Path(session.create_tmp()).resolve() / kind / layer
     shutil.rmtree(built, ignore_errors=True)
     shutil.copytree(source, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
     environment = {"CFLAGS": f"{flags} -g -O1", "LDFLAGS": flags, "THEANO_REQUIRE_EXTENSION": "1"}
@@ -266,8 +295,23 @@ def sanitize(session: nox.Session, kind: str) -> None:
         "PYTHONPATH": str(built / "src"),
         "THEANO_FLAGS": f"gcc.cxxflags={flags},base_compiledir={built / 'kernels'}",
     }
-    check = "import sys, theano_linker_c._runtime as r; sys.exit(not r.__file__.startswith(sys.argv[1]))"
+    check = f"import sys, {module} as r; sys.exit(not r.__file__.startswith(sys.argv[1]))"
     session.run(python, "-c", check, str(built), env=environment, external=True)
+    return environment
+
+
+@nox.session
+@nox.parametrize("kind", ["address", "thread"])
+def sanitize(session: nox.Session, kind: str) -> None:
+    """Run tests on runtimes and kernels built with sanitizers, then random graphs: kernels of every class.
+
+    Options after `--` are folders of linker-c's tests; without them all are run, those of gpuarray's runtime, and the
+    graphs.
+    """
+    python = python_of(session)
+    install_layer(session, "testing", python, "--test", "--with=setuptools>=80")
+    environment = build_sanitized(session, "linker-c", "theano_linker_c._runtime", kind)
+    source = ROOT / "packages" / "linker-c"
     tests = source / "tests"
     names = session.posargs or sorted(path.name for path in tests.iterdir() if path.is_dir())
     with session.chdir(source):
@@ -276,5 +320,9 @@ def sanitize(session: nox.Session, kind: str) -> None:
                 folder = tests if (tests / name / "__init__.py").exists() else tests / name
                 what = [name] if folder == tests else []
                 session.run(python, "-m", "nose2", "-s", str(folder), *what, env=environment, external=True)
+    if not session.posargs:
+        devices = build_sanitized(session, "gpuarray", "theano_gpuarray._device", kind)
+        with session.chdir(ROOT / "packages" / "gpuarray"):
+            session.run(python, "-m", "nose2", "-s", "tests", "runtime", env=devices, external=True)
     if not session.posargs and kind == "address":
         session.run(python, "-m", "theano_testing.fuzz", "--graphs", "3000", env=environment, external=True)

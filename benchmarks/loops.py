@@ -98,7 +98,7 @@ def _jax_power(jax: Any) -> Callable[..., Any]:
     return run
 
 
-def _jax_network(step: Callable[..., Any], gradient: bool, jax: Any) -> Callable[..., Any]:
+def jax_network(step: Callable[..., Any], gradient: bool, jax: Any) -> Callable[..., Any]:
     def states(weights: Any, x: Any, h: Any) -> Any:
         def one(h: Any, row: Any) -> Any:
             new = step(jax.numpy, row, h, *weights)
@@ -133,7 +133,7 @@ def run(options: Options) -> list[Row]:
     for name, step, arity in (("simple network", simple, 3), ("gated units", gated, 9)):
         for gradient in (False, True):
             case = f"{name}{', value and gradients' if gradient else ''}: {size}"
-            make = partial(_jax_network, step, gradient)
+            make = partial(jax_network, step, gradient)
             cases.append((case, network(step, arity, gradient), make, network_values(arity)))
     return [_row(*case, options) for case in cases]
 

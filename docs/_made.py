@@ -28,6 +28,7 @@ Phase: TypeAlias = tuple[str, RewriteProfile, list[RewriteEvent], str]
 #: What phases are for, by the names that profiles print. A test holds that none that fires on the example is missing.
 PHASES = {
     "merge1": "Computations that are equal become one, constants included.",
+    "constants_first": "Numbers get the dtype of what they are used with.",
     "canonicalize": """Expressions become one form each, so that later rules need to know that form only: constants are
 computed, signs move outwards, lengths are read from inputs instead of results, and arrays full of one value
 (`second`, which gradients are full of) become that value.""",

@@ -2,7 +2,7 @@
 
     python tools/build_wheels.py [LAYER ...] [--python PATH]
 
-The C runtime makes the wheel of ``linker-c`` one per Python version; the other wheels fit all of them.
+The C runtimes make the wheels of ``linker-c`` and ``gpuarray`` one per Python version; the others fit all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hold the C code of linker-c to its format, to warnings, to cppcheck, and to a few tests under sanitizers.
+"""Hold the C code of linker-c and gpuarray to its format, to warnings, to cppcheck, and to tests under sanitizers.
 
     python tools/check_c.py [FOLDER]    build in FOLDER (by default a temporary one)
 
@@ -17,12 +17,53 @@ import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from _house import ROOT
 
-SOURCE = ROOT / "packages" / "linker-c"
-CODE = SOURCE / "src" / "theano_linker_c" / "c"
+
+@dataclass(frozen=True)
+class Extension:
+    """An extension module in C.
+
+    Parameters
+    ----------
+    layer : str
+        The folder of `packages`.
+    module : str
+        Its import name.
+    sanitized : tuple of tuple of str
+        Tests that are run under sanitizers, each group behind the folder of `tests` that it is imported from.
+    """
+
+    layer: str
+    module: str
+    sanitized: tuple[tuple[str, ...], ...]
+
+    @property
+    def source(self) -> Path:
+        """The folder of the package."""
+        return ROOT / "packages" / self.layer
+
+    @property
+    def code(self) -> Path:
+        """The folder of the C code."""
+        return self.source / "src" / self.module.split(".")[0] / "c"
+
+
+#: Of linker-c some tests of each part of the runtime, and of generated kernels.
+EXTENSIONS = (
+    Extension(
+        "linker-c",
+        "theano_linker_c._runtime",
+        (
+            (".", "kernels.test_kernel_reduction", "kernels.test_kernel_multi_output", "kernels.test_kernel_argmax"),
+            ("program", "test_program_reductions", "test_program_indexing", "test_program_shapes", "test_program_loop"),
+        ),
+    ),
+    Extension("gpuarray", "theano_gpuarray._device", ((".", "runtime"),)),
+)
 #: As setup.py builds, so that nothing is warned of that is meant; `-O2` finds more than a look at the text.
 WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fwrapv", "-fno-strict-aliasing")
 #: Arrays are bytes that are read as other types; cppcheck sees no header of Python, so macros that return are told.
@@ -33,11 +74,6 @@ CPPCHECK = (
 #: Columns of a line.
 WIDTH = 120
 SANITIZER = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
-#: Tests of linker-c, by folder of import: some of each part of the runtime, and of generated kernels.
-SANITIZED = (
-    (".", "kernels.test_kernel_reduction", "kernels.test_kernel_multi_output", "kernels.test_kernel_argmax"),
-    ("program", "test_program_reductions", "test_program_indexing", "test_program_shapes", "test_program_loop"),
-)
 
 
 def run(command: Sequence[str], folder: Path = ROOT, **environment: str) -> bool:
@@ -66,21 +102,21 @@ def check_width(files: Sequence[str]) -> bool:
     return not found
 
 
-def check_warnings(files: Sequence[str]) -> bool:
+def check_warnings(code: Path, files: Sequence[str]) -> bool:
     """Compile each file with warnings as errors."""
     import numpy as np  # noqa: PLC0415  (only this step needs it)
 
-    system = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{CODE}"]
+    system = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{code}"]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return all(pool.map(lambda x: run(["gcc", *WARNINGS, *system, "-c", x, "-o", os.devnull]), files))
 
 
-def check_cppcheck(files: Sequence[str]) -> bool:
+def check_cppcheck(code: Path, files: Sequence[str]) -> bool:
     """Let cppcheck look at all files."""
     if shutil.which("cppcheck") is None:
         print("check_c: cppcheck is not installed, so it was not run. To mend: apt-get install cppcheck", flush=True)
         return True
-    return run(["cppcheck", *CPPCHECK, f"-I{CODE}", *files])
+    return run(["cppcheck", *CPPCHECK, f"-I{code}", *files])
 
 
 def sanitizer_settings(built: Path) -> Mapping[str, str]:
@@ -97,22 +133,36 @@ def sanitizer_settings(built: Path) -> Mapping[str, str]:
     }
 
 
-def check_sanitized(folder: Path) -> bool:
-    """Build the runtime with sanitizers in `folder`, and run tests on it whose kernels are built in the same way."""
-    built = folder / "linker-c"
+def check_sanitized(item: Extension, folder: Path) -> bool:
+    """Build a runtime with sanitizers in `folder`, and run tests on it whose kernels are built in the same way."""
+    built = folder / item.layer
     shutil.rmtree(built, ignore_errors=True)
-    shutil.copytree(SOURCE, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
+    shutil.copytree(item.source, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
     flags = f"{SANITIZER} -g -O1"
     build = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace", "--parallel", "2"]
     if not run(build, built, CFLAGS=flags, LDFLAGS=SANITIZER, THEANO_REQUIRE_EXTENSION="1"):
         return False
     settings = sanitizer_settings(built)
-    seen = "import sys, theano_linker_c._runtime as r; sys.exit(not r.__file__.startswith(sys.argv[1]))"
-    good = run([sys.executable, "-c", seen, str(built)], SOURCE, **settings)
-    for where, *modules in SANITIZED:
-        command = [sys.executable, "-m", "nose2", "-s", str(SOURCE / "tests" / where), *modules]
-        good &= run(command, SOURCE, **settings)
+    seen = "import sys, importlib; sys.exit(not importlib.import_module(sys.argv[1]).__file__.startswith(sys.argv[2]))"
+    good = run([sys.executable, "-c", seen, item.module, str(built)], item.source, **settings)
+    for where, *modules in item.sanitized:
+        command = [sys.executable, "-m", "nose2", "-s", str(item.source / "tests" / where), *modules]
+        good &= run(command, item.source, **settings)
     return good
+
+
+def check(item: Extension, folder: Path) -> bool:
+    """Run all checks of an extension."""
+    units = sorted(map(str, item.code.rglob("*.c")))
+    texts = sorted([*units, *map(str, item.code.rglob("*.h"))])
+    good = [
+        check_format(texts),
+        check_width(texts),
+        check_warnings(item.code, units),
+        check_cppcheck(item.code, units),
+        check_sanitized(item, folder),
+    ]
+    return all(good)
 
 
 def main() -> int:
@@ -120,11 +170,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path)
     given = parser.parse_args().folder
-    units = sorted(map(str, CODE.rglob("*.c")))
-    texts = sorted([*units, *map(str, CODE.rglob("*.h"))])
-    good = [check_format(texts), check_width(texts), check_warnings(units), check_cppcheck(units)]
     with tempfile.TemporaryDirectory() as scratch:
-        good.append(check_sanitized(Path(scratch) if given is None else given.resolve()))
+        folder = Path(scratch) if given is None else given.resolve()
+        good = [check(item, folder) for item in EXTENSIONS]
     return int(not all(good))
 
 

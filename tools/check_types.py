@@ -20,6 +20,7 @@ SCRIPTS = (
     "docs",
     "examples",
     "benchmarks",
+    "packages/gpuarray/setup.py",
     "packages/linker-c/setup.py",
     *(f"{name}.py" for name in ("bootstrap", "noxfile", "toxfile")),
 )

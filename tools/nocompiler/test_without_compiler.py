@@ -13,6 +13,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_gpuarray.contexts import DeviceUnavailable, open_context
 
 TWO_FUNCTIONS = """
 import numpy as np, theano, theano.tensor as T
@@ -41,6 +42,12 @@ class TestWithoutCompiler(unittest.TestCase):
     def test_there_is_no_compiler_and_no_runtime(self) -> None:
         self.assertIsNone(shutil.which("gcc") or shutil.which("cc") or shutil.which("clang"))
         self.assertIsNone(importlib.util.find_spec("theano_linker_c._runtime"))
+        self.assertIsNone(importlib.util.find_spec("theano_gpuarray._device"))
+
+    def test_a_device_says_what_is_missing(self) -> None:
+        for name in ("null", "opencl", "cuda"):
+            with self.assertRaisesRegex(DeviceUnavailable, "(?s)was not built.*To mend: install a C compiler"):
+                open_context(name)
 
     def test_one_warning_for_all_functions(self) -> None:
         done = subprocess.run([sys.executable, "-c", TWO_FUNCTIONS], check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The stack with the pure wheel of linker-c, as other systems have it: without the C runtime."""
+"""The stack with the pure wheels of linker-c and gpuarray, as other systems have it: without the C runtimes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ import theano.tensor as T
 
 
 class TestPureWheel(unittest.TestCase):
-    def test_the_wheel_fits_all_systems(self) -> None:
-        about = distribution("theano-linker-c").read_text("WHEEL") or ""
-        self.assertIn("Root-Is-Purelib: true", about)
-        self.assertIn("Tag: py3-none-any", about)
+    def test_the_wheels_fit_all_systems(self) -> None:
+        for name in ("theano-linker-c", "theano-gpuarray"):
+            about = distribution(name).read_text("WHEEL") or ""
+            self.assertIn("Root-Is-Purelib: true", about)
+            self.assertIn("Tag: py3-none-any", about)
         self.assertIsNone(importlib.util.find_spec("theano_linker_c._runtime"))
+        self.assertIsNone(importlib.util.find_spec("theano_gpuarray._device"))
 
     def test_training(self) -> None:
         rng = np.random.default_rng(3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from collections import deque
 from collections.abc import Sequence
+from threading import Thread
 
 from support import NUMBER, Join, chain, halves, join, names, ops_of, other
 
@@ -147,6 +148,14 @@ class TestConstruction(unittest.TestCase):
             copies = [three.clone(), names("x")[0].clone()]
         self.assertIs(made[0], copies[0])
         self.assertIs(made[-1], copies[1])
+
+    def test_other_threads_are_not_heard(self) -> None:
+        with nodes_constructed() as made:
+            other = Thread(target=names, args=("xyz",))
+            other.start()
+            other.join()
+            w = names("w")[0]
+        self.assertEqual(made, [w])
 
     def test_observers_end_with_an_error(self) -> None:
         with self.assertRaises(KeyError), nodes_constructed():

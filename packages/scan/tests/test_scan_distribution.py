@@ -15,7 +15,8 @@ class TestScanDistribution(unittest.TestCase):
 
     def test_requires_the_layers_below(self) -> None:
         required = {text.split("~=")[0] for text in metadata.requires("theano-scan") or () if "~=" in text}
-        self.assertEqual(required, {"theano-graph", "theano-optimize", "theano-linker-c", "theano-tensor"})
+        layers = {"theano-graph", "theano-optimize", "theano-linker-c", "theano-gpuarray", "theano-tensor"}
+        self.assertEqual(required, layers)
 
     def test_ships_its_type_marker(self) -> None:
         self.assertTrue(importlib.resources.files(theano_scan).joinpath("py.typed").is_file())

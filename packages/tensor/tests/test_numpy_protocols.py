@@ -155,6 +155,20 @@ class TestFunctions(unittest.TestCase):
             with self.subTest(name), self.assertRaisesRegex(TypeError, f"{name}.* has no symbolic form"):
                 call()
 
+    def test_arrays_of_objects_are_no_tensors(self) -> None:
+        x, s = T.dvector("x"), T.dscalar("s")
+        pair, zero = np.array([s, 2.0], dtype=object), numpy.zeros_like(x)
+        cases: tuple[tuple[Any, str], ...] = (
+            (lambda: T.dot(pair, x), r"(?s)one of them is a variable\n  `s`: .*To mend: .*T.stack"),
+            (lambda: x * pair, "one of them is a variable"),
+            (lambda: T.as_tensor_variable(zero), "(?s)it is an array of an object\n  To mend: .*T.zeros_like"),
+            (lambda: T.as_tensor_variable(np.array(["a"], dtype=object)), "it holds no numbers"),
+        )
+        for i, (ask, text) in enumerate(cases):
+            with self.subTest(i), self.assertRaisesRegex(T.AsTensorError, text):
+                ask()
+        np.testing.assert_array_equal(T.as_tensor_variable(list(pair)).eval({s: 1.0}), [1.0, 2.0])
+
     def test_shape_is_a_vector(self) -> None:
         x = T.dmatrix("x")
         self.assertEqual(numpy.shape(x).eval({x: MATRIX}).tolist(), [3, 4])

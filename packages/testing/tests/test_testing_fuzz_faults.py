@@ -226,6 +226,14 @@ class Updates(unittest.TestCase):
     def test_shapes_stay_what_they_are_in_the_second_call(self) -> None:
         self.assertEqual(compare_batch([generate(3309647, OPERATIONS)], [NATIVE], Tally()), [])
 
+    def test_positions_that_leave_an_empty_array(self) -> None:
+        """An update makes positions too large for the second call, of an array without elements."""
+        tally = Tally()
+        self.assertEqual(compare_batch([generate(1389, OPERATIONS)], [NATIVE], tally), [])
+        take = next(op for op in OPERATIONS if op.name == "take")
+        with self.assertRaises(IndexError):
+            take.reference(np.zeros((0, 3)), np.array([3]), axis=1)
+
 
 class SpecialValues(unittest.TestCase):
     """What takes the place of a value that is not finite lies on both sides of zero and there, whatever the seed."""

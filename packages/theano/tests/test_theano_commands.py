@@ -212,6 +212,15 @@ class TestDoctor(unittest.TestCase):
         self.assertEqual(found["devices", "device"]["value"], "cpu")
         self.assertEqual(found["functions", "a gradient of 101 elements"]["how"], "native code")
 
+    def test_devices(self) -> None:
+        status, found = self.findings("contexts=dev0->null0,print_active_device=False")
+        self.assertEqual((status, found["devices", "device"]["state"]), (0, "ok"))
+        self.assertEqual(found["devices", "context dev0"]["value"], "null0: null device 0")
+        with mock.patch.dict(os.environ, {"PYTHONWARNINGS": "ignore"}):
+            status, found = self.findings("device=opencl99:0")
+        self.assertEqual((status, found["devices", "device"]["state"]), (1, "bad"))
+        self.assertIn("get_context(None) says why", found["devices", "device"]["advice"])
+
     def test_text(self) -> None:
         done = run("theano-doctor", flags="floatX=float32")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -42,13 +42,13 @@ class TestAtImport(unittest.TestCase):
         with TemporaryDirectory() as folder:
             first, second = Path(folder, "first"), Path(folder, "second")
             first.write_text("[global]\nfloatX = float32\nmode = FAST_COMPILE\n[gcc]\ncxxflags = -O1\n")
-            second.write_text("[global]\nfloatX = float16\n[gpuarray]\npreallocate = 1\n")
+            second.write_text("[global]\nfloatX = float16\n[gpuarray]\nsync = True\n")
             code = "from theano import config as c; print(c.floatX, c.mode, c.gcc.cxxflags)"
             done = run(code, "gcc.cxxflags=-O2", os.pathsep.join((str(first), str(second), folder + "/none")))
         self.assertEqual(done.stdout, "float16 FAST_COMPILE -O2\n")
         # All that is told is the flag that nothing here can heed.
         self.assertEqual(done.stderr.count("Warning: "), 1)
-        self.assertIn("UserWarning: the flag `gpuarray.preallocate` is obsolete", done.stderr)
+        self.assertIn("UserWarning: the flag `gpuarray.sync` is obsolete", done.stderr)
 
     def test_unknown_flags_are_told(self) -> None:
         done = run("import theano", "flotX=float32")
@@ -69,9 +69,9 @@ class TestAtImport(unittest.TestCase):
     def test_devices(self) -> None:
         for flags, returncode, message in (
             ("device=cpu,force_device=True,init_gpu_device=", 0, ""),
-            ("device=cuda0", 0, "UserWarning: device=cuda0: this version runs functions on the CPU only"),
-            ("device=opencl0:1,force_device=True", 1, "ConfigError: device=opencl0:1: this version"),
-            ("init_gpu_device=cuda", 1, "ConfigError: init_gpu_device=cuda: this version"),
+            ("device=cuda99", 0, "UserWarning: device=cuda99 cannot be used, and functions run on the CPU: "),
+            ("device=opencl99:0,force_device=True", 1, "ConfigError: device=opencl99:0, force_device=True: "),
+            ("init_gpu_device=cuda99", 1, "ConfigError: init_gpu_device=cuda99: "),
         ):
             with self.subTest(flags):
                 done = run("import theano", flags)

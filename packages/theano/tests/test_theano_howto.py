@@ -127,6 +127,10 @@ class TestHowTo(unittest.TestCase):
     def test_parallel(self) -> None:
         self.run_page("parallel.md")
 
+    def test_devices(self) -> None:
+        # The device that it opens stays the default one.
+        self.run_page("devices.md", alone=True)
+
     def test_distributed(self) -> None:
         self.run_page("distributed.md")
 

@@ -84,6 +84,10 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
 #: What is done -> texts of the warning.
 WARNINGS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "a shared list": (lambda: theano.shared([1, 2, 3]), ("is no tensor", "shared(numpy.asarray(numbers")),
+    "a gradient of a cost of integers": (
+        lambda: T.grad((s > 0).astype("int8"), s),
+        ("with respect to `s` is zero", "config.warn_integer_gradient=False"),
+    ),
     "a gradient of integers": (
         lambda: T.grad((iv**2).sum().astype("float64"), iv),
         ("with respect to `iv` is zero", "config.warn_integer_gradient=False"),

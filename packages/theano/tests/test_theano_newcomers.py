@@ -32,7 +32,7 @@ class TestAdvice(unittest.TestCase):
                     self.assertTrue(callable(operator.attrgetter(found[1:])(root)))
 
 
-OLD_SETTINGS = "device=gpu0,lib.cnmem=1,nvcc.fastmath=True,cuda.root=/usr/local,no_such=1,cycle_detection=fast"
+OLD_SETTINGS = "device=gpu0,lib.cnmem=1,gpuarray.sync=True,cublas.lib=/usr,no_such=1,cycle_detection=fast"
 
 
 class TestOldFlags(unittest.TestCase):
@@ -40,17 +40,18 @@ class TestOldFlags(unittest.TestCase):
         done = run("import theano; print(theano.config.device)", OLD_SETTINGS)
         self.assertEqual((done.returncode, done.stdout), (0, "gpu0\n"))
         self.assertEqual(done.stderr.count("obsolete"), 1)
-        listed = "the flags `device=gpu0`, `cuda.root`, `lib.cnmem`, `nvcc.fastmath` are obsolete"
+        listed = "the flags `device=gpu0`, `gpuarray.sync`, `lib.cnmem`, `cublas.lib` are obsolete"
         self.assertRegex(done.stderr, f"{listed}: .*\n  To mend: leave them out")
         self.assertEqual(done.stderr.count("`no_such`"), 1)
 
     def test_forced_device_of_old_is_an_error(self) -> None:
         done = run("import theano", "device=gpu,force_device=True")
-        self.assertRegex(done.stderr, "ConfigError: device=gpu: this version runs functions on the CPU only")
+        self.assertRegex(done.stderr, "ConfigError: device=gpu named a back-end for GPUs that is obsolete")
 
     def test_names(self) -> None:
-        self.assertTrue(all(map(is_former, ("lib.cnmem", "nvcc.flags", "cuda.root", "dnn.enabled", "gpuarray.sync"))))
-        self.assertFalse(any(map(is_former, ("lib.amdlibm", "gcc.cxxflags", "no_such", "cudas"))))
+        self.assertTrue(all(map(is_former, ("lib.cnmem", "nvcc.old", "cublas.lib", "gpuarray.sync"))))
+        others = "lib.amdlibm", "gcc.cxxflags", "no_such", "cudas", "cuda.root", "nvcc.flags", "dnn.enabled"
+        self.assertFalse(any(map(is_former, others)))
 
     def test_warnings_point_at_the_line_of_the_program(self) -> None:
         with TemporaryDirectory() as folder:

@@ -1,8 +1,14 @@
-"""The layer that will run expression graphs on graphics cards.
+"""The layer that runs expression graphs on graphics cards, and on whatever else OpenCL has.
 
-Nothing but the version is defined yet.
+Importing it declares the flags about devices; `theano_gpuarray.contexts` opens devices, `theano_gpuarray.arrays` has
+their arrays.
 """
 
+from theano_graph import register_library
+
+from . import _flags as _flags
 from ._version import __version__ as __version__
+
+register_library(__file__)
 
 __all__ = ["__version__"]

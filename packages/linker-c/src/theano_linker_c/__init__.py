@@ -13,6 +13,7 @@ from theano_graph import (
     set_thunk_hook,
 )
 
+from ._as_host import as_host as as_host
 from ._function import (
     ArgumentError as ArgumentError,
     ArgumentValueError as ArgumentValueError,
@@ -32,6 +33,7 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
+from ._function._cached._gate import refuse_function_cache_when as refuse_function_cache_when
 from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._machines._captures import capture_after as capture_after
 from ._storage._container import Container as Container
@@ -111,6 +113,7 @@ __all__ = [
     "ViewOp",
     "__version__",
     "announce_straight_rules",
+    "as_host",
     "capture_after",
     "constructors",
     "deep_copy_op",
@@ -127,6 +130,7 @@ __all__ = [
     "predefined_modes",
     "predefined_optimizers",
     "register_mode",
+    "refuse_function_cache_when",
     "register_shared_constructor",
     "shared",
     "shared_constructor",

@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -42,7 +43,20 @@ def scipy_lapack() -> Any:
     return _linear_algebra("cython_lapack")
 
 
+#: Extension modules that are loaded by themselves, which each of them allows once; threads wait for the first.
+_loaded: dict[str, Any] = {}
+_loading = threading.RLock()
+
+
 def _linear_algebra(short: str) -> Any:
+    """Return a module of `scipy.linalg`, loaded by the first thread that asks."""
+    with _loading:
+        if short not in _loaded:
+            _loaded[short] = _load_alone(short)
+        return _loaded[short]
+
+
+def _load_alone(short: str) -> Any:
     """Load a module by itself: importing all of `scipy.linalg` for it takes ten times as long."""
     name = f"scipy.linalg.{short}"
     if name in sys.modules:

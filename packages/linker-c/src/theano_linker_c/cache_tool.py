@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from theano_graph import compose, config
 
-from ._cache import KernelCache
+from ._cache import KernelCache as KernelCache
 from ._flags._compiler import absolute_directory
 from ._version import __version__
 from .compiler import CompileDirectory, CompilerOptions, CompilerWarning, remove

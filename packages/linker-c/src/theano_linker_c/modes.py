@@ -26,6 +26,7 @@ from theano_optimize import (
 from ._flags import _modes as _modes
 from ._overwriting._kinds import AllowOverwriting, Overwriting
 from .linkers import CLinker, Linker as Linker, OpWiseCLinker, PerformLinker, VM_Linker
+from .targets import PYTHON
 
 __all__ = [
     "FAST_COMPILE",
@@ -202,12 +203,16 @@ class Mode:
     def optimizer(self) -> GraphRewriter:
         """The rewriter for graphs; later registrations in :data:`optdb` are seen by later uses.
 
-        Without a compiler, rewrites with the tag "cxx_only" are left out.
+        Without a compiler, rewrites with the tag "cxx_only" are left out; where Python code of ops is run, those with
+        the tag "gpuarray".
         """
         query = self._optimizer
         if not isinstance(query, RewriteQuery):
             return query
-        return optdb.query(query if config.cxx else query.excluding("cxx_only"))
+        without = [] if config.cxx else ["cxx_only"]
+        if self.linker.target == PYTHON:
+            without.append("gpuarray")
+        return optdb.query(query.excluding(*without) if without else query)
 
     def rewrite(self, fgraph: FunctionGraph) -> Any:
         """Apply the rewrites of this mode to `fgraph`, in place; return the profile, None where there is no rewrite."""

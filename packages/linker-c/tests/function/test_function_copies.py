@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import debugprint, generic
-from theano_linker_c import FAST_COMPILE, Function, In, eval_cache, function, function_dump
+from theano_graph import Constant, debugprint, generic
+from theano_linker_c import FAST_COMPILE, Function, In, Mode, eval_cache, function, function_dump
+from theano_linker_c.scalar import ScalarType, add as add_scalars, mul as mul_scalars
 
 from .function_support import add, matrix, mul, scalar, shared, transpose, vector
 
@@ -97,6 +98,19 @@ class TestCopy(unittest.TestCase):
         k = copy.copy(h)
         k()
         self.assertEqual((h[c], k[c]), (1.0, 2.0))
+
+
+class TestNumbers(unittest.TestCase):
+    """Equal numbers of a graph become one when it is copied."""
+
+    def test_numbers_without_truth_values(self) -> None:
+        n, x = ScalarType("int64")("n"), ScalarType("float64")("x")
+        y = mul_scalars(add_scalars(x, x.type.make_constant(0.0)), add_scalars(x, x.type.make_constant(0.0)))
+        f = function([n, x], [y, add_scalars(n, n.type.make_constant(0))], mode=Mode(optimizer=None))
+        self.assertEqual([float(value) for value in f(2, 3.0)], [9.0, 2.0])
+        constants = [v for v in f.maker.fgraph.variables if isinstance(v, Constant)]
+        self.assertEqual(sorted((str(v.type), float(v.data)) for v in constants), [("float64", 0.0), ("int64", 0.0)])
+        self.assertEqual([float(v) for v in function([x], [y, x.type.make_constant(5.0)])(1.0)], [1.0, 5.0])
 
 
 class TestPickle(unittest.TestCase):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -28,6 +29,33 @@ void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const in
     }
 }
 """
+
+
+# Threads that ask for routines before any of them is there: the interpreter changes threads as often as it can.
+AT_ONCE = """
+import sys, threading
+from theano_linker_c.kernels import blas_address, lapack_addresses
+sys.setswitchinterval(1e-6)
+begin = threading.Barrier(8)
+found = []
+def ask():
+    begin.wait()
+    found.append((blas_address("gemm", "float64"), lapack_addresses("cholesky", "float64")))
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+import scipy.linalg
+print(len(found), len(set(map(str, found))), scipy.linalg.cholesky([[4.0]]).item())
+"""
+
+
+class TestThreads(unittest.TestCase):
+    def test_the_first_routines_in_many_threads(self) -> None:
+        for _ in range(3):
+            done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.stdout, done.stderr), ("8 1 2.0\n", ""))
 
 
 class TestArguments(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Flags of devices that this version does not have, and of mistakes that it never made: they may be set."""
+"""Flags of devices that nothing heeds, and of mistakes that this version never made: they may be set."""
 
 from __future__ import annotations
 
@@ -23,27 +23,12 @@ SUPPORTED_DNN_CONV_ALGO_BWD_FILTER = _BACKWARD_FILTER
 SUPPORTED_DNN_CONV_ALGO_RUNTIME = _TIMED
 SUPPORTED_DNN_CONV_PRECISION = _PRECISIONS
 
-NO_DEVICE = "functions run on the CPU, and there is no device to which this could apply"
+NO_DEVICE = "the code that runs on devices is of another kind, and has no such choice"
 _NO_BUG = "this version never made that mistake, so that there is nothing to warn of"
 _DEVICES: tuple[tuple[str, str, FlagKind[Any]], ...] = (
-    ("assert_no_cpu_op", "What happens where an op runs on the CPU.", EnumFlag("ignore", "warn", "raise", "pdb")),
-    ("contexts", "Names of devices: ``name->device``, separated by semicolons.", StrFlag("")),
-    ("print_active_device", "Whether the device that is used is printed.", BoolFlag(True)),
-    ("experimental.unpickle_gpu_on_cpu", "Whether values of a device are read as arrays.", BoolFlag(False)),
     ("gpu.local_elemwise_fusion", "Whether elementwise operations on devices are fused.", BoolFlag(True)),
     ("gpuelemwise.sync", "Whether elementwise operations wait for the device.", BoolFlag(True)),
-    ("gpuarray.preallocate", "Memory of the device that is taken at the start.", FloatFlag(0.0)),
-    ("gpuarray.sched", "How the driver waits.", EnumFlag("default", "multi", "single")),
-    ("gpuarray.single_stream", "Whether one stream is used.", BoolFlag(True)),
     ("gpuarray.sync", "Whether each operation waits for the device.", BoolFlag(False)),
-    ("gpuarray.cache_path", "Folder of compiled kernels of devices.", StrFlag("")),
-    ("cuda.root", "Folder of an installation of CUDA.", StrFlag("")),
-    ("cuda.include_path", "Folder of the headers of CUDA.", StrFlag("")),
-    ("dnn.enabled", "Whether cuDNN is used.", EnumFlag("auto", "True", "False", "no_check")),
-    ("dnn.base_path", "Folder of an installation of cuDNN.", StrFlag("")),
-    ("dnn.include_path", "Folder of the headers of cuDNN.", StrFlag("")),
-    ("dnn.library_path", "Folder of the library of cuDNN.", StrFlag("")),
-    ("dnn.bin_path", "Folder of the programs of cuDNN.", StrFlag("")),
     ("dnn.conv.algo_fwd", "How cuDNN convolves.", EnumFlag(*_FORWARD)),
     ("dnn.conv.algo_bwd_data", "How cuDNN computes gradients by images.", EnumFlag(*_BACKWARD_DATA)),
     ("dnn.conv.algo_bwd_filter", "How cuDNN computes gradients by filters.", EnumFlag(*_BACKWARD_FILTER)),

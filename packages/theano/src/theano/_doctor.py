@@ -23,6 +23,7 @@ from theano_linker_c.kernels import blas_address
 from theano_linker_c.program import HAS_RUNTIME
 
 from . import function, tensor
+from ._lazy import devices
 from ._nose import LAYERS
 from ._processors import cpuCount
 from ._unread_flags import UNHEEDED, is_former
@@ -32,7 +33,7 @@ _DESCRIPTION = """\
 Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about
 what is missing."""
 _EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if something is broken."
-_OBSOLETE = "leave it out: it is obsolete, for it was for a GPU back-end"
+_OBSOLETE = "leave it out: it is obsolete, for it was for a former GPU back-end"
 #: Distributions of the package index that bring a folder named theano, too.
 FORMER_DISTRIBUTIONS = ("theano", "theano-pymc")
 _MARKS = {"ok": " ok ", "note": "note", "bad": "BAD "}
@@ -286,11 +287,16 @@ def _cache() -> Iterator[Finding]:
 
 
 def _devices() -> Iterator[Finding]:
-    if config.device == "cpu":
-        yield Finding("devices", "device", "cpu", config.source_of("device"))
-    else:
-        advice = "this version runs functions on the CPU only: set device=cpu"
-        yield Finding("devices", "device", str(config.device), config.source_of("device"), "note", advice)
+    wanted = str(config.device)
+    known = devices()
+    lost = wanted != "cpu" and not known.moves_computation()
+    advice = "theano.gpuarray.type.get_context(None) says why; without it functions run on the CPU" if lost else ""
+    yield Finding("devices", "device", wanted, config.source_of("device"), "bad" if lost else "ok", advice)
+    for found in known.device_report():
+        # Who computes on the CPU, or by another driver, lacks nothing.
+        of_opencl = found.name.startswith("OpenCL")
+        advice = found.advice if wanted.startswith("opencl" if of_opencl else "cuda") else ""
+        yield Finding("devices", found.name, found.value, found.how, "note" if advice else "ok", advice)
 
 
 def _functions() -> Iterator[Finding]:

@@ -49,6 +49,13 @@ def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
     return found if sources[name] == f"{module}.{name}" else getattr(found, name)
 
 
+def devices() -> Any:
+    """Return `theano_gpuarray.contexts`; functions and shared variables use devices from then on."""
+    importlib.import_module("theano_tensor.device")
+    importlib.import_module("theano_scan.device")
+    return importlib.import_module("theano_gpuarray.contexts")
+
+
 def _places(sources: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return for each name the module that has it, and its name there."""
     places = {}

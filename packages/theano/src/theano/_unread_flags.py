@@ -36,7 +36,7 @@ _gathered = _Gathered()
 
 def is_former(name: str) -> bool:
     """Tell whether a flag was one of a GPU back-end."""
-    return name in OBSOLETE or bool(_FORMER.fullmatch(name))
+    return name in OBSOLETE or (name not in config.flag_names() and bool(_FORMER.fullmatch(name)))
 
 
 def obsolete_text(names: Sequence[str]) -> str:
@@ -50,13 +50,13 @@ def obsolete_text(names: Sequence[str]) -> str:
     Examples
     --------
     >>> print(obsolete_text(["lib.cnmem"]).splitlines()[0])
-    the flag `lib.cnmem` is obsolete: it was for a GPU back-end, and this version runs functions on the CPU only
+    the flag `lib.cnmem` is obsolete: it was for a former GPU back-end, and nothing heeds it
     """
     listed = ", ".join(f"`{name}`" for name in names)
     one = len(names) == 1
     return compose(
         f"the flag{'' if one else 's'} {listed} {'is' if one else 'are'} obsolete: {'it was' if one else 'they were'} "
-        "for a GPU back-end, and this version runs functions on the CPU only",
+        f"for a former GPU back-end, and nothing heeds {'it' if one else 'them'}",
         mend=f"leave {'it' if one else 'them'} out of {FLAGS_VARIABLE} and configuration files",
     )
 
@@ -162,7 +162,7 @@ _declare(
     "deterministic",
     "'more' prefers implementations that always give the same result.",
     EnumFlag("default", "more"),
-    "what runs on a CPU gives the same result for the same number of threads, and this version has no devices",
+    "what runs on a CPU gives the same result for the same number of threads, and what runs on a device at all times",
 )
 _declare(
     "lib.amdlibm",

@@ -7,54 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from theano_graph import (
-    BoolFlag,
-    ConfigError,
-    EnumFlag,
-    StrFlag,
-    add_flag,
-    compose,
-    config as config,
-    warn_user,
-)
+import theano_gpuarray as _flags_of_devices  # noqa: F401  # it declares them
+from theano_graph import EnumFlag, add_flag, config as config, warn_user
 
-from ._lazy import lazy_names
+from ._lazy import devices, lazy_names
 from ._unread_flags import obsolete_text, read_settings, warn_default as warn_default
 
 _REACTIONS = ("warn", "raise", "call", "print", "log")
-_DEVICE = re.compile(r"cpu|gpu\d*|cuda\d*|opencl(\d+:\d+)?")
 
-
-class DeviceFlag(StrFlag):
-    """The name of a device.
-
-    Parameters
-    ----------
-    default : str
-    empty : bool
-        Whether no device may be named.
-    """
-
-    def __init__(self, default: str, empty: bool = False) -> None:
-        super().__init__(default, lambda name: bool(_DEVICE.fullmatch(name)) or (empty and not name))
-        self.allowed = "'cpu', 'cuda', 'cuda0', 'cuda1', ..., 'opencl0:0', ..., in lower case" + (
-            ", or nothing" if empty else ""
-        )
-
-
-add_flag("device", "Where functions run by default: this version has 'cpu'.", DeviceFlag("cpu"), fixed=True)
-add_flag(
-    "force_device",
-    "Whether a device that cannot be used is an error; otherwise there is a warning, and 'cpu' is used.",
-    BoolFlag(False),
-    fixed=True,
-)
-add_flag(
-    "init_gpu_device",
-    "A device to prepare, on which nothing runs by default: this version has none.",
-    DeviceFlag("", empty=True),
-    fixed=True,
-)
 add_flag(
     "numpy.seterr_all",
     "What NumPy does on floating-point errors of any kind; 'None' leaves NumPy as it is.",
@@ -88,27 +48,9 @@ def apply_numpy_errors() -> None:
     np.seterr(**{kind: reaction for kind, reaction in wanted.items() if reaction != "None"})
 
 
-def check_device() -> None:
-    """Say that the devices which the flags name cannot be used.
-
-    Raises
-    ------
-    ConfigError
-        If ``init_gpu_device`` names a device, or ``device`` names one and ``force_device`` is set.
-    """
-    what = f"device={config.device}" if config.device != "cpu" else ""
-    prepared = config.init_gpu_device
-    if prepared not in ("", "cpu"):
-        what = f"init_gpu_device={prepared}"
-    if not what:
-        return
-    text = compose(
-        f"{what}: this version runs functions on the CPU only", mend="set device=cpu, without init_gpu_device"
-    )
-    if config.force_device or prepared not in ("", "cpu"):
-        raise ConfigError(text)
-    if not _is_former_device():
-        warn_user(text)
+def _names_devices() -> bool:
+    """Tell whether the flags name a device."""
+    return config.device != "cpu" or config.init_gpu_device not in ("", "cpu") or bool(config.contexts)
 
 
 def _is_former_device() -> bool:
@@ -122,7 +64,7 @@ def start() -> None:
     Raises
     ------
     ConfigError
-        If they are not well-formed, or a value is not allowed.
+        If they are not well-formed, or a value is not allowed; or if a device cannot be used, and that is an error.
     """
     obsolete, others = read_settings()
     if _is_former_device():
@@ -131,8 +73,9 @@ def start() -> None:
         warn_user(obsolete_text(obsolete))
     for advice in others:
         warn_user(advice)
-    check_device()
     apply_numpy_errors()
+    if _names_devices() and (config.force_device or not _is_former_device()):
+        devices().activate()
 
 
 if TYPE_CHECKING:

@@ -221,6 +221,14 @@ class AlikeTests(CachedTestCase):
         self.assertEqual(found.profile.fct_callcount, 1)
         self.assertEqual(len(found.profile.apply_time), len(found.maker.fgraph.apply_nodes))
 
+    def test_profiles_of_rewriting(self) -> None:
+        _, found = self.twice([self.x], T.tanh(self.x).sum())
+        profile = found.maker.profile
+        self.assertEqual((profile.name, profile.parts, profile.changes), ("OPT_FAST_RUN", [], 0))
+        self.assertEqual(profile.nodes_after, len(found.maker.fgraph.apply_nodes))
+        _, plain = self.twice([self.x], T.tanh(self.x).sum(), mode=theano.compile.Mode(optimizer=None))
+        self.assertIsNone(plain.maker.profile)
+
 
 class DifferentTests(CachedTestCase):
     def test_constants(self) -> None:

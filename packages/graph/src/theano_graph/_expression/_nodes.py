@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import attrgetter
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from .._configuration._config import config
@@ -531,11 +532,8 @@ class Apply(Node, Generic[OpT, VariableT]):
         return new_inputs, remake
 
     def __str__(self) -> str:
-        return (
-            f"{self.op}({', '.join(map(str, self.inputs))})"
-            if len(self.inputs) < 6
-            else f"{self.op}({len(self.inputs)} inputs)"
-        )
+        count = len(self.inputs)
+        return f"{self.op}({', '.join(map(str, self.inputs)) if count < 6 else f'{count} inputs'})"
 
     def __repr__(self) -> str:
         return str(self)
@@ -543,11 +541,8 @@ class Apply(Node, Generic[OpT, VariableT]):
 
 def _no_output(op: object, i: int, output: Variable) -> GraphError:
     what = "never has an owner" if isinstance(output, AtomicVariable) else "is one of the inputs as well"
-    return GraphError(
-        compose(
-            f"output {i} of {op} {what}", where=[describe(output)], mend="make a fresh variable for it: `output.type()`"
-        )
-    )
+    text = f"output {i} of {op} {what}"
+    return GraphError(compose(text, where=[describe(output)], mend="make a fresh variable for it: `output.type()`"))
 
 
 #: Whether the constructor of a class of variables is that of Variable.
@@ -563,7 +558,7 @@ def _is_made_plainly(kind: type[Variable]) -> bool:
 
 @contextlib.contextmanager
 def nodes_constructed() -> Iterator[list[Variable]]:
-    """Give a list that fills with the variables that are made inside the block.
+    """Give a list that fills with the variables that the thread makes inside the block.
 
     Examples
     --------
@@ -574,13 +569,17 @@ def nodes_constructed() -> Iterator[list[Variable]]:
     True
     """
     made: list[Variable] = []
-    observer = made.append
+    thread = get_ident()
+
+    def observer(variable: Variable) -> None:
+        if get_ident() == thread:
+            made.append(variable)
+
     _construction_observers.append(observer)
     try:
         yield made
     finally:
-        # By identity: the observers of two open blocks compare equal while both lists do.
-        _construction_observers[:] = [o for o in _construction_observers if o is not observer]
+        _construction_observers.remove(observer)
 
 
 def describe(variable: Variable) -> str:
@@ -591,8 +590,8 @@ def describe(variable: Variable) -> str:
     >>> describe(Type()("x")).startswith("`x`: Type")
     True
     """
-    made = f" made at {variable.origin}" if variable.origin is not None else ""
-    return f"`{variable}`: {getattr(variable.type, 'describe', variable.type.__str__)()}{made}"
+    kind, origin = getattr(variable.type, "describe", variable.type.__str__)(), variable.origin
+    return f"`{variable}`: {kind}" if origin is None else f"`{variable}`: {kind} made at {origin}"
 
 
 Type.variable_class = Variable

@@ -67,7 +67,11 @@ class Schedule:
 
 
 def make_schedule(
-    fgraph: FunctionGraph, order: Sequence[Apply], readers: tuple[int, ...], lazy: Mapping[int, Branch | None]
+    fgraph: FunctionGraph,
+    order: Sequence[Apply],
+    readers: tuple[int, ...],
+    lazy: Mapping[int, Branch | None],
+    inside: Mapping[Apply, Apply] | None = None,
 ) -> Schedule:
     """Return the schedule of a program.
 
@@ -80,14 +84,21 @@ def make_schedule(
         For each register that dies by counting, how many times it is read; 0 for the others.
     lazy : mapping of int to Branch or None
         The lazy instructions; None for those that run by a thunk.
+    inside : mapping of Apply to Apply, optional
+        Nodes that have become part of another one, which is in `order`.
     """
     position = {node: i for i, node in enumerate(order)}
+    members: dict[Apply, list[Apply]] = {}
+    for node, whole in (inside or {}).items():
+        position[node] = position[whole]
+        members.setdefault(whole, []).append(node)
     before = fgraph.orderings()
     needs = []
     for i, node in enumerate(order):
-        wanted = {position[other] for other in before.get(node, ()) if other in position}
+        earlier = [other for part in members.get(node, (node,)) for other in before.get(part, ())]
+        wanted = {position[other] for other in earlier if other in position}
         wanted.update(position[v.owner] for v in _strict_inputs(node, i, lazy) if v.owner in position)
-        needs.append(tuple(sorted(wanted)))
+        needs.append(tuple(sorted(wanted - {i})))
     return Schedule(_always_needed(fgraph, position, needs), tuple(needs), readers)
 
 

@@ -64,7 +64,7 @@ def _stored(program: Program, index: int, values: Sequence[Any]) -> Iterator[tup
     for register, (kind, value) in found.items():
         variable = variables.get(register)
         name = "an unnamed value" if variable is None else f"`{variable}`"
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) or (hasattr(value, "nbytes") and hasattr(value, "dtype")):
             yield f"{name} ({kind})", f"{value.dtype} of shape {value.shape}, {value.nbytes} bytes", value.nbytes
         else:
             yield f"{name} ({kind})", type(value).__name__, 0

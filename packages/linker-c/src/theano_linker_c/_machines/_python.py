@@ -189,7 +189,9 @@ class PythonMachine:
         except BaseException as error:
             self.position_of_error = self.program.position_of(index)
             self.view.note(index, operands)
-            annotate(error, self.program, index, operands)
+            told = annotate(error, self.program, index, operands)
+            if told is not error:
+                raise told from None
             raise
         for register, value in zip(instruction.outputs, results, strict=True):
             registers[register] = value

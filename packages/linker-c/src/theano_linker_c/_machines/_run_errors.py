@@ -22,6 +22,25 @@ _MOST_FRAMES = 4
 _ADVICE = "\n  To mend:"
 
 
+class NodeError(Exception):
+    """Raised by what runs several nodes as one instruction: which of them has failed, and why.
+
+    Parameters
+    ----------
+    node : Apply
+    values : sequence
+        What is known of its inputs: values, or anything with a dtype, a shape and strides.
+    error : Exception
+        What the caller shall see.
+    """
+
+    def __init__(self, node: Apply, values: Sequence[Any], error: Exception) -> None:
+        super().__init__(node, values, error)
+        self.node = node
+        self.values = values
+        self.error = error
+
+
 def annotate(error: BaseException, program: Program, index: int, values: Sequence[Any]) -> BaseException:
     """Add to an exception which instruction raised it, on what operands, and where its node was made.
 
@@ -40,8 +59,10 @@ def annotate(error: BaseException, program: Program, index: int, values: Sequenc
     Returns
     -------
     BaseException
-        `error` itself.
+        `error` itself; of a :class:`NodeError` the one that it holds, which names the node inside.
     """
+    if isinstance(error, NodeError):
+        return annotate_node(error.error, error.node, error.values)
     instructions = program.instructions
     position = [
         f"  Apply node that caused the error: {instructions[index].node}",
@@ -142,4 +163,6 @@ def _operand(variable: Variable, value: Any) -> str:
     if isinstance(value, np.ndarray):
         text = f"{describe(variable)}; got {value.dtype} of shape {value.shape}, strides {value.strides}"
         return f"{text}, values {value.tolist()}" if 0 < value.size <= _MOST_SHOWN else text
+    if hasattr(value, "strides") and hasattr(value, "dtype"):  # an array on a device
+        return f"{describe(variable)}; got {value.dtype} of shape {value.shape}, strides {value.strides}"
     return f"{describe(variable)}; got {type(value).__name__}"

@@ -44,6 +44,8 @@ _LONGEST_HEADER = 10_000
 _DEEPEST_HEADER = 20
 _MOST_DIMENSIONS = 32
 _MOST_ITEMS = 1 << 60
+#: Where Python refuses to parse since another thread parses, it is asked so many times more.
+_TRIES = 20
 
 
 def load_safely(
@@ -209,8 +211,17 @@ def _dtype(text: str) -> Any:
         deepest = max(deepest, depth)
     if not _FIELDS.fullmatch(text) or deepest > _DEEPEST_HEADER:
         raise refused(f"the archive has an array of dtype {text:.80}")
-    described: Any = ast.literal_eval(text)
-    dtype = np.lib.format.descr_to_dtype(described)
+    dtype = np.lib.format.descr_to_dtype(_literal(text))
     if dtype.hasobject:
         raise refused("the archive has an array of objects")
     return dtype
+
+
+def _literal(text: str) -> Any:
+    """Return the value of a literal; several threads may ask at the same time."""
+    for _ in range(_TRIES):
+        try:
+            return ast.literal_eval(text)
+        except SystemError:  # Python counts the depth of the trees of all threads together
+            continue
+    return ast.literal_eval(text)

@@ -9,6 +9,8 @@ import numpy as np
 
 from theano_graph import Apply, TheanoError, Variable, compose, debugprint, describe
 
+from .._as_host import as_host
+
 
 class DebugModeError(TheanoError):
     """DebugMode has found a fault; the base of its errors.
@@ -231,6 +233,7 @@ def describe_node(node: Apply | None) -> str:
 
 def show(value: Any) -> str:
     """Return a short text for a value."""
+    value = as_host(value)
     if not isinstance(value, np.ndarray):
         text = repr(value)
         return text if len(text) <= 100 else f"{text[:97]}..."
@@ -242,6 +245,7 @@ def show(value: Any) -> str:
 
 
 def _difference(a: Any, b: Any) -> list[str]:
+    a, b = as_host(a), as_host(b)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return []
     if a.shape != b.shape or a.dtype != b.dtype:

@@ -11,6 +11,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, config, record
 
+from .._as_host import as_host
 from .._perform import OwnThunk, as_value, params_of
 from .._result_error import results_in
 from ..cop import CThunk
@@ -270,6 +271,7 @@ def is_immutable(value: Any) -> bool:
 
 def same(kind: Any, a: Any, b: Any) -> bool:
     """Tell whether two values are equal, bit for bit where they are arrays."""
+    a, b = as_host(a), as_host(b)
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and not a.dtype.hasobject:
         return a.dtype == b.dtype and a.shape == b.shape and bool(a.tobytes() == b.tobytes())
     return bool(kind.values_eq(a, b))
@@ -288,6 +290,7 @@ def may_be_anything(variable: Variable) -> bool:
 
 def is_finite(value: Any) -> bool:
     """Tell whether a value has no NaN and no infinity; what is not made of floats has none."""
+    value = as_host(value)
     array = value if isinstance(value, (np.ndarray, np.generic)) else getattr(value, "data", None)
     if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.kind not in "fc":
         return True

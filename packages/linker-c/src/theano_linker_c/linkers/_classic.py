@@ -131,6 +131,11 @@ class VM_Linker(_Scheduled):
         object.__setattr__(self, "callback", callback)
         object.__setattr__(self, "schedule", schedule)
 
+    @property
+    def clusters(self) -> bool:
+        """Whether nodes may run together: not where a callback is told of each of them."""
+        return self.frees and self.target.overwrites and self.callback is None
+
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine, one that calls the callback after each node where there is one."""
         if self.callback is None:

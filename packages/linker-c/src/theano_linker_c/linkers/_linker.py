@@ -63,6 +63,11 @@ class Linker:
         """A function of a graph that gives its nodes in the order in which they should run; None where all is one."""
         return None
 
+    @property
+    def clusters(self) -> bool:
+        """Whether nodes may run together as one instruction: not where somebody looks at each of them."""
+        return self.frees and self.target.overwrites and type(self).machine is Linker.machine
+
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine for a program.
 

@@ -21,10 +21,15 @@ from .._instructions._schedule import Branch as Branch, Schedule as Schedule, la
 from .._machines._machine import Machine as Machine
 from .._machines._native import HAS_RUNTIME as HAS_RUNTIME, native_machine as native_machine
 from .._machines._python import PythonMachine as PythonMachine
-from .._machines._run_errors import annotate as annotate, annotate_node as annotate_node
+from .._machines._run_errors import (
+    NodeError as NodeError,
+    annotate as annotate,
+    annotate_node as annotate_node,
+)
 from .._machines._thunks import MachineView as MachineView, Thunk as Thunk
 from .._overwriting._shown import overwriting_form as overwriting_form
 from .._perform import call_form as call_form
+from ._clusters import Cluster as Cluster, ClusterRule as ClusterRule, cluster_rule as cluster_rule
 from ._loop import (
     LoopSpec as LoopSpec,
     ResultKind as ResultKind,
@@ -41,6 +46,8 @@ __all__ = [
     "Accepts",
     "ArraySpec",
     "Branch",
+    "Cluster",
+    "ClusterRule",
     "Form",
     "HasArraySpec",
     "Hooks",
@@ -49,6 +56,7 @@ __all__ = [
     "LoopSpec",
     "Machine",
     "MachineView",
+    "NodeError",
     "PerformForm",
     "Program",
     "ProgramInput",
@@ -60,6 +68,7 @@ __all__ = [
     "annotate_node",
     "array_spec_of",
     "call_form",
+    "cluster_rule",
     "lazy_form",
     "loop_of_step",
     "loop_runner",

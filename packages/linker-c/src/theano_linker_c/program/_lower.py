@@ -17,6 +17,7 @@ from .._overwriting._release import deaths_by_counting, deaths_in_order
 from .._perform import OwnThunk
 from ..kernels import CompilerOptions, IndexWriteKernel
 from ..targets import C, Target
+from ._clusters import contract
 from ._loop import forms_of_loops
 
 #: Called with each program that :func:`lower` has made: for tests.
@@ -37,6 +38,7 @@ def lower(
     options: CompilerOptions | None = None,
     overwriting: Collection[Overwriting] = ALL_KINDS,
     preferred: Callable[[FunctionGraph], Iterable[Apply]] | None = None,
+    clusters: bool = False,
 ) -> Program:
     """Number the variables of a graph, order its nodes, and find and build their native forms.
 
@@ -52,8 +54,7 @@ def lower(
     n_outputs : int, optional
         How many graph outputs, from the first, a call returns; all by default.
     accepts : sequence of Accepts, optional
-        For each argument, what the machine may do with it without asking its type. By default Python floats are taken
-        for float64 without dimensions.
+        For each argument, what the machine may do with it unasked; by default it takes Python floats for 0-d float64.
     target : Target
         What the program is for.
     lazy : bool
@@ -65,19 +66,22 @@ def lower(
         Which operations may use the memory of operands that die.
     preferred : callable, optional
         Gives the nodes in the order in which they should run as far as they can.
+    clusters : bool
+        Whether nodes that rules claim become one instruction; see :class:`ClusterRule`.
 
     Returns
     -------
     Program
     """
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
-    order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
+    whole = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
+    order, inside = contract(fgraph, whole, lazy=lazy) if clusters else (whole, {})
     registers = _number(fgraph, order)
     thunks, branches = _thunks_and_branches(order, target)
     asking = _asking(thunks, branches) if lazy else None
     if asking:
         readers, release = deaths_by_counting(fgraph, order, registers)
-        schedule = make_schedule(fgraph, order, readers, asking)
+        schedule = make_schedule(fgraph, order, readers, asking, inside)
     else:
         schedule, release = None, deaths_in_order(fgraph, order, registers)
     given, results = [registers[fgraph.inputs[i]] for i in positions], [registers[v] for v in fgraph.outputs]
@@ -98,16 +102,13 @@ def lower(
     program = Program(
         instructions=instructions,
         n_registers=len(registers),
-        inputs=tuple(
-            ProgramInput(register, fgraph.inputs[i], accepted)
-            for i, register, accepted in zip(positions, given, accepts, strict=True)
-        ),
+        inputs=tuple(ProgramInput(r, fgraph.inputs[i], a) for i, r, a in zip(positions, given, accepts, strict=True)),
         cells=tuple((registers[fgraph.inputs[i]], cell) for i, cell in (cells or {}).items()),
         constants=tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant)),
         outputs=tuple(results[:n_outputs]),
         updates=tuple((results[i], cell) for i, cell in updates),
         schedule=schedule,
-        shown=_shown_positions(fgraph, order) if preferred is None else (),
+        shown=_shown_positions(fgraph, order) if preferred is None and not inside else (),
         loops=loops,
     )
     program = decide(program, overwriting) if target.overwrites else program

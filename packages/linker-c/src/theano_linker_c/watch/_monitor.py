@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, debugprint
 
+from .._as_host import as_host
 from ..linkers import Linker, WrapLinker
 from ..modes import Mode, as_linker
 from ..program import Thunk
@@ -68,7 +69,8 @@ class MonitorMode(Mode):
 def detect_nan(i: int, node: Apply, fn: Thunk) -> None:
     """Print the node and its values when one of its results contains a NaN; for ``MonitorMode(post_func=...)``."""
     for cell in fn.outputs:
-        if isinstance(cell[0], (np.ndarray, np.number)) and _has_nan(cell[0]):
+        value = as_host(cell[0])
+        if isinstance(value, (np.ndarray, np.number)) and _has_nan(value):
             print("*** NaN detected ***")
             debugprint(node)
             print(f"Inputs : {[cell[0] for cell in fn.inputs]}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugprint, describe, record
 
+from .._as_host import as_host
 from ..linkers import Linker, StepMachine
 from ..modes import Mode, as_linker
 from ..program import Hooks, Machine, MachineView, Program, Thunk
@@ -46,6 +47,7 @@ class Limits:
 
 def _numbers(value: Any) -> np.ndarray[Any, Any] | None:
     """Return the floating-point numbers in a value: an array, a scalar, or something sparse that has `data`."""
+    value = as_host(value)
     if not isinstance(value, (np.ndarray, np.generic, float, complex)):
         value = getattr(value, "data", None)
     array = np.asarray(value) if isinstance(value, (np.ndarray, np.generic, float, complex)) else None

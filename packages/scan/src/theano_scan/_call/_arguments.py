@@ -130,6 +130,15 @@ def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
     return found
 
 
+def as_variable(value: Any) -> Any:
+    """Return a variable as it is, an array on a device moved to the host, and anything else as a constant.
+
+    Loops run on the host: what they read at each step is moved once, before.
+    """
+    stays = isinstance(value, Variable) and not hasattr(value, "_as_TensorVariable")
+    return value if stays else as_tensor_variable(value)
+
+
 def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
     """Return what `outputs_info` says.
 
@@ -159,7 +168,7 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
             )
         if len(steps) > len(set(steps)):
             raise ValueError(compose(f"scan: output {k} has the taps {steps}", mend="write each tap once"))
-        variable = value if isinstance(value, Variable) else as_tensor_variable(value)
+        variable = as_variable(value)
         if steps != [-1] and (not isinstance(variable.type, TensorType) or not variable.type.ndim):
             raise TypeError(
                 compose(

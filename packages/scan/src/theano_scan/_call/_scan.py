@@ -15,7 +15,6 @@ from theano_graph import (
     Constant,
     MissingInputError,
     MissingTestValueError,
-    Variable,
     clone_replace,
     compose,
     config,
@@ -28,7 +27,7 @@ from theano_graph import (
 )
 from theano_linker_c import OrderedUpdates, SharedVariable
 from theano_linker_c.scalar import upcast
-from theano_tensor import TensorType, as_tensor_variable
+from theano_tensor import TensorType
 
 from .. import _flags as _flags
 from .._loop._buffers import expanded
@@ -37,6 +36,7 @@ from ._arguments import (
     SequenceArgument,
     StateArgument,
     as_list,
+    as_variable,
     number_of_steps,
     sequence_arguments,
     state_arguments,
@@ -136,7 +136,7 @@ def scan(
     [3.0, 9.0, 27.0, 81.0]
     """
     along, states = sequence_arguments(sequences), state_arguments(outputs_info)
-    fixed = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in as_list(non_sequences)]
+    fixed = [as_variable(v) for v in as_list(non_sequences)]
     n = number_of_steps(n_steps, along)
     if n_steps is not None and _is_one(n):
         return _single_step(fn, along, states, fixed, (go_backwards, return_list))
@@ -255,7 +255,7 @@ def _read_result(result: Any, step: Step) -> None:
     if parts and _are_updates(parts[-1]):
         step.updates = dict(parts.pop())
     flat = [v for part in parts for v in (part if isinstance(part, (list, tuple)) else [part]) if v is not None]
-    step.outputs = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in flat]
+    step.outputs = [as_variable(v) for v in flat]
 
 
 def _are_updates(value: Any) -> bool:

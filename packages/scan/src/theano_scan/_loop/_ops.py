@@ -458,7 +458,7 @@ class Loop(Scan):
     ) -> None:
         """Run all steps."""
         n = int(inputs[0])
-        self._check_lengths(n, inputs[1 : 1 + self.plan.sequences])
+        self.check_lengths(n, inputs[1 : 1 + self.plan.sequences])
         run = Run(self, n, inputs[1:])
         done = 0 if n == 0 else run.native() or run.steps()
         results = run.results(done)
@@ -467,7 +467,8 @@ class Loop(Scan):
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
 
-    def _check_lengths(self, n: int, sequences: Sequence[Any]) -> None:
+    def check_lengths(self, n: int, sequences: Sequence[Any]) -> None:
+        """Refuse sequences that are shorter than the number of steps, and a negative number."""
         if n < 0:
             raise ValueError(compose(f"{self}: the number of steps is {n}", mend="pass 0 or more steps"))
         for k, sequence in enumerate(sequences):

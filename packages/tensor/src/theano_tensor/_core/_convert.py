@@ -173,12 +173,25 @@ def _numeric_array(x: object) -> Any:
             compose(f"{x!r} cannot be made an array: {error}", mend="give all rows the same length")
         ) from error
     if array.dtype.kind not in "biufc":
-        text = repr(x)
-        raise AsTensorError(
-            compose(
-                f"{text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) cannot be "
-                "made a tensor: it holds no numbers",
-                mend="pass a tensor variable, a number or an array of numbers",
-            )
-        )
+        raise _no_numbers(x, array)
     return array
+
+
+def _no_numbers(x: object, array: np.ndarray[Any, Any]) -> AsTensorError:
+    """Return the error about something without numbers; NumPy's functions put variables into arrays of objects."""
+    text = repr(x)
+    held = [v for v in array.flat if isinstance(v, Variable)][:1] if array.dtype == object else []
+    what, mend = "holds no numbers", "pass a tensor variable, a number or an array of numbers"
+    if held:
+        what = "is an array of objects, and one of them is a variable"
+        mend = "pass the list itself, or T.stack(list), in place of numpy.array(list)"
+    elif array.dtype == object and not array.ndim:
+        what = "is an array of an object"
+        mend = f"{mend}; of variables, T.zeros_like, T.ones_like and T.fill make tensors, and those of NumPy do not"
+    return AsTensorError(
+        compose(
+            f"{text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) cannot be made a tensor: it {what}",
+            where=[describe(v) for v in held],
+            mend=mend,
+        )
+    )

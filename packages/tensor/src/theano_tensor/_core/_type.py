@@ -416,6 +416,16 @@ class TensorType(ArrayInterface, Type):
             return f"TensorType({self.dtype}, {_PATTERN_NAMES.get(pattern) or _pattern_text(pattern)})"
         return f"TensorType({self.dtype}, {_shape_text(self.shape)})"
 
+    def filter_variable(self, other: object, allow_convert: bool = True) -> Variable:
+        """Return `other`, a variable or a plain value, as a variable of this type; see :meth:`Type.filter_variable`.
+
+        An array on a device is moved here, which is no conversion.
+        """
+        if "from_device" in CONVERSIONS and isinstance(other, Variable):
+            moved = CONVERSIONS["from_device"](other)
+            other = other if moved is None else moved
+        return super().filter_variable(other, allow_convert)
+
     def convert_variable(self, var: Variable) -> Variable | None:
         """Return `var` as a variable of this type, or None.
 
@@ -423,7 +433,11 @@ class TensorType(ArrayInterface, Type):
         """
         if self.is_super(var.type):
             return var
-        if not isinstance(var.type, TensorType) or var.type.dtype != self.dtype or var.type.ndim != self.ndim:
+        if not isinstance(var.type, TensorType):
+            # Arrays elsewhere, on a device, come here by an op of their own.
+            moved = CONVERSIONS["from_device"](var) if "from_device" in CONVERSIONS else None
+            return None if moved is None else self.convert_variable(moved)
+        if var.type.dtype != self.dtype or var.type.ndim != self.ndim:
             return None
         for mine, theirs in zip(self.shape, var.type.shape, strict=True):
             if mine is not None and theirs is not None and mine != theirs:

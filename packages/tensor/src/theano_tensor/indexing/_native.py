@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from theano_graph import Apply, Variable
@@ -83,11 +84,11 @@ def _read(node: Apply[AdvancedSubtensor, Tensor]) -> Kernel | None:
     return IndexReadKernel(entries, dtypes, ndims)
 
 
-@native_kernel.register(IncSubtensor, AdvancedIncSubtensor)
-def _write(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor]) -> Kernel | None:
+def write_kernel(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor], dtypes_added: Set[str]) -> Kernel | None:
+    """Return a change of a part as a kernel; elements that are incremented are of one of those dtypes."""
     op, (dtypes, ndims) = node.op, operand_types(node)
     entries = index_entries(node, 2)
-    known = _COPIED if op.set_instead_of_inc else _ADDED
+    known = _COPIED if op.set_instead_of_inc else dtypes_added
     if dtypes[0] not in known or dtypes[1] != dtypes[0] or getattr(op, "ignore_duplicates", False):
         return None
     if isinstance(op, AdvancedIncSubtensor) and (
@@ -95,3 +96,8 @@ def _write(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor]) -> Kernel |
     ):
         return None
     return IndexWriteKernel(entries, dtypes, ndims, op.set_instead_of_inc, node.inputs[1].type.broadcastable)
+
+
+@native_kernel.register(IncSubtensor, AdvancedIncSubtensor)
+def _write(node: Apply[IncSubtensor | AdvancedIncSubtensor, Tensor]) -> Kernel | None:
+    return write_kernel(node, _ADDED)

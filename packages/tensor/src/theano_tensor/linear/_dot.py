@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Self
 
 import numpy as np
@@ -121,12 +121,11 @@ def _shape(node: Apply[Dot, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(x[:-1]) + tuple(y[1:])]
 
 
-@native_kernel.register(Dot)
-def _native(node: Apply[Dot, Tensor]) -> Kernel | None:
-    """BLAS, where both operands have the dtype of the result and BLAS has that dtype."""
+def product_kernel(node: Apply[Dot, Tensor], dtypes_taken: Set[str]) -> Kernel | None:
+    """Return a product as a kernel where both operands have the dtype of the result, which is one of those."""
     x, y = (v.type for v in node.inputs)
     dtype = node.outputs[0].type.dtype
-    if x.dtype != dtype or y.dtype != dtype or dtype not in BLAS_DTYPES:
+    if x.dtype != dtype or y.dtype != dtype or dtype not in dtypes_taken:
         return None
     match x.ndim, y.ndim:
         case 1, 1:
@@ -137,6 +136,12 @@ def _native(node: Apply[Dot, Tensor]) -> Kernel | None:
             return MatrixProductKernel("vecmat", dtype)
         case _:
             return MatrixProductKernel("gemm", dtype)
+
+
+@native_kernel.register(Dot)
+def _native(node: Apply[Dot, Tensor]) -> Kernel | None:
+    """BLAS, where it has the dtype."""
+    return product_kernel(node, BLAS_DTYPES)
 
 
 def matrix_product(x: TensorLike, y: TensorLike) -> Tensor:

@@ -1,7 +1,7 @@
 """Rewrites of tensor expressions, by subject, and their registration in the database of rewrites."""
 
 from theano_linker_c.modes import optdb
-from theano_optimize import Phase, WalkRewriter
+from theano_optimize import Phase, WalkDatabase, WalkRewriter
 
 from . import (
     algebra as algebra,
@@ -31,7 +31,7 @@ from . import (
     views as views,
 )
 from ._fused_reduce import FusedReduce as FusedReduce
-from ._registry import RULES as RULES, register_rules as register_rules
+from ._registry import RULES as RULES, constants_first, register_rules as register_rules
 from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
@@ -94,8 +94,12 @@ __all__ = [
     "views",
 ]
 
+_ALL_TAGS = ("fast_run", "fast_compile", "o2", "o3", "o4", "unsafe")
+
 register_rules(optdb)
 register_blas(optdb)
+# Numbers take their dtypes before the rules look at what they stand beside, so that no rule has to look twice.
+optdb.register("constants_first", WalkDatabase(constants_first(), visit_new=False), *_ALL_TAGS, position=0.05)
 optdb.register(
     "long_sums_and_products_cut",
     WalkRewriter(long_sums_and_products_cut, order="in_to_out"),
@@ -119,7 +123,6 @@ optdb.register(
     "unsafe",
     position=Phase.FUSE,
 )
-_ALL_TAGS = ("fast_run", "fast_compile", "o2", "o3", "o4", "unsafe")
 optdb.register("ShapeOpt", ShapeOptimizer(), *_ALL_TAGS, position=0.1)
 optdb.register("UnShapeOpt", UnShapeOptimizer(), *_ALL_TAGS, position=10)
 optdb.register(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import field
+from typing import Any
 
-from theano_graph import record
+from theano_graph import Apply, record
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._language import call, is_float, kind_of, maker, number, operands
 from ._products import Product
 
@@ -111,6 +113,31 @@ def may_be_logistic(variables: Iterable[Tensor], depth: int = 1) -> bool:
         kind = kind_of(variable)
         if kind in _ATOMS or (kind in _BETWEEN and (not depth or may_be_logistic(maker(variable).inputs, depth - 1))):
             return True
+    return False
+
+
+#: So many terms and factors are looked at to see whether an exponential function is among them.
+_FEW = 32
+_THROUGH = _BETWEEN | {type(scalar.add), type(scalar.sub)}
+_EXPONENTIALS = frozenset({type(scalar.exp), type(scalar.sigmoid)})
+
+
+def is_above_exponential(node: Apply[Any, Tensor]) -> bool:
+    """Tell whether ``exp`` or a sigmoid may be in a sum of products: False for most, at little cost."""
+    stack = list(node.inputs)
+    steps = 0
+    while stack:
+        above = stack.pop().owner
+        if above is None or not isinstance(above.op, Elemwise):
+            continue
+        kind = type(above.op.scalar_op)
+        if kind in _EXPONENTIALS:
+            return True
+        if kind in _THROUGH:
+            steps += 1
+            if steps > _FEW:
+                return True
+            stack.extend(above.inputs)
     return False
 
 

@@ -7,7 +7,15 @@ from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from theano_graph import Apply, FunctionGraph, Op, record
 from theano_linker_c.scalar import ScalarOp
-from theano_optimize import Exactness, NodeRewriter, Phase, RewriteDatabase, constant_folding, node_rewriter
+from theano_optimize import (
+    Exactness,
+    GroupDatabase,
+    NodeRewriter,
+    Phase,
+    RewriteDatabase,
+    constant_folding,
+    node_rewriter,
+)
 
 from ..elemwise import Elemwise
 from ._language import lift
@@ -143,6 +151,16 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object, first: int 
         own = set(entry.phases)
         if Phase.CANONICALIZE not in own and Phase.STABILIZE in own and "fast_compile" in entry.tags:
             _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",))
+
+
+def constants_first() -> GroupDatabase:
+    """Return what works out constants and gives them their dtypes, under the names of these rules."""
+    database = GroupDatabase("constants_first")
+    database.register(constant_folding.name, constant_folding, *_RUN_TAGS, "fast_compile")
+    for entry in RULES:
+        if entry.key == "local_upcast_elemwise_constant_inputs":
+            database.register(entry.key, entry.rewriter, *entry.tags, *_RUN_TAGS, aliases=entry.names)
+    return database
 
 
 def _register(

@@ -17,8 +17,15 @@ from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, is_as_precise
 from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
-from ._language import call, cast_to, fitted, is_float, operands, sole_client
-from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, may_be_logistic
+from ._language import call, cast_to, fitted, is_float, kind_of, operands, sole_client
+from ._logistic import (
+    LogisticProduct,
+    is_above_exponential,
+    joined,
+    logistic_atom,
+    logistic_product,
+    may_be_logistic,
+)
 from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing
 from ._terms import built, exp, expm1, log, log1mexp, log1p, sigmoid, softplus, wide
@@ -28,6 +35,7 @@ Found = list[Variable] | None
 #: Sums with more terms are not multiplied out.
 MAX_SUMMANDS = 16
 _SQUARE = type(scalar.sqr)
+_SUMS = (type(scalar.add), type(scalar.sub))
 
 
 @stabilizing_equations(
@@ -176,10 +184,7 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
     Likewise ``a * s + a * (1 - s) -> a``. The gradient of ``exp(x) / (1 + exp(x))`` has such terms, which would cancel.
     """
     root = node.outputs[0]
-    if not may_be_logistic(node.inputs):
-        return None
-    client = sole_client(fgraph, root)
-    if not is_float(root) or (client is not None and operands(client.outputs[0], scalar.add, scalar.sub) is not None):
+    if not is_float(root) or _is_inside_sum(fgraph, root) or not is_above_exponential(node):
         return None
     summands = _summands(root)
     if summands is None or logistic_atom(root) is not None:
@@ -203,6 +208,12 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
                 dtype, ndim = root.type.dtype, root.type.ndim
                 return fitted(node, _signed_chain([(t.build(dtype, ndim), 1) for t in [whole, *left]]))
     return None
+
+
+def _is_inside_sum(fgraph: FunctionGraph, variable: Tensor) -> bool:
+    """Tell whether the only user of a variable is a sum or a difference."""
+    client = sole_client(fgraph, variable)
+    return client is not None and kind_of(client.outputs[0]) in _SUMS
 
 
 def _summands(variable: Tensor) -> list[tuple[Tensor, int]] | None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness, Unknown
 
-from .._core._convert import constant
 from ..elemwise import Elemwise
 from ..shape import MakeVector, ShapeI
 from ._conditions import gives_truth, is_negative, is_no_positive_integer, is_not_positive, is_true
+from ._converted_constants import converted_constants
 from ._equations import Anything, Equations, Number, Real, RealNumber, Whole, equations
 from ._language import operands
 from ._registry import rule
@@ -164,25 +162,15 @@ def constants_in_dtype_of_result(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     if not any(isinstance(x, Constant) and getattr(x.type, "dtype", output) != output for x in node.inputs):
         return None
+    known = converted_constants(fgraph)
     inputs: list[Variable] = []
     for i, x in enumerate(node.inputs):
         is_value = not (node.op.scalar_op == scalar.second and i == 0)
-        inputs.append(_converted(x, output) if is_value and isinstance(x, Constant) else x)
+        inputs.append(known.converted(x, output) if is_value and isinstance(x, Constant) else x)
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return None
     new: Variable = node.op.make_node(*inputs).outputs[0]
     return [new] if new.type.exact == node.outputs[0].type.exact else None
-
-
-def _converted(x: Constant, dtype: str) -> Variable:
-    data = x.data
-    if data.dtype.name == dtype or data.dtype.kind == "c":
-        return x
-    with np.errstate(all="ignore"):
-        new = data.astype(dtype)
-        back = new.real if new.dtype.kind == "c" else new
-        same = np.array_equal(back.astype(data.dtype), data) and np.array_equal(new, data)
-    return constant(new) if same else x
 
 
 def is_inverse_pair(outer: Any, inner: Any, pair: tuple[ScalarOp, ScalarOp]) -> bool:

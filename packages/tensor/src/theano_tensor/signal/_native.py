@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, cast
 
 from theano_graph import Apply
@@ -13,7 +14,7 @@ from ._ops import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool, PoolingOp
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
 _MOST_AXES = 3
 #: Task and number of the tensors among the inputs, by the class of the op.
-_TASKS: dict[type[PoolingOp], tuple[PoolingTask, int]] = {
+POOLING_OPS: dict[type[PoolingOp], tuple[PoolingTask, int]] = {
     Pool: ("pool", 1),
     AveragePoolGrad: ("average_pool_grad", 1),
     MaxPoolGrad: ("max_pool_grad", 3),
@@ -21,13 +22,18 @@ _TASKS: dict[type[PoolingOp], tuple[PoolingTask, int]] = {
 }
 
 
-@native_kernel.register(*_TASKS)
-def _pooling(node: Apply[Any, Tensor]) -> Kernel | None:
+def pooling_kernel(node: Apply[Any, Tensor], dtypes_taken: Set[str]) -> Kernel | None:
+    """Return pooling, or a gradient of it, as a kernel where its dtype is one of those."""
     op: PoolingOp = node.op
-    if type(op) not in _TASKS or not 1 <= op.ndim <= _MOST_AXES:
+    if type(op) not in POOLING_OPS or not 1 <= op.ndim <= _MOST_AXES:
         return None
-    task, count = _TASKS[type(op)]
+    task, count = POOLING_OPS[type(op)]
     dtypes = {v.type.dtype for v in (*node.inputs[:count], *node.outputs)}
-    if len(dtypes) != 1 or not dtypes <= _NATIVE_DTYPES:
+    if len(dtypes) != 1 or not dtypes <= dtypes_taken:
         return None
     return PoolingKernel(task, dtypes.pop(), op.ndim, cast(PoolingMode, op.mode), op.ignore_border)
+
+
+@native_kernel.register(*POOLING_OPS)
+def _pooling(node: Apply[Any, Tensor]) -> Kernel | None:
+    return pooling_kernel(node, _NATIVE_DTYPES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import unittest
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from theano_tensor.gradient import Lop, Rop
 from .._values._seeds import fetch_seed
 from .._values._tolerance import assert_allclose
 from .._values._verify_grad import verify_grad
+from ..device import DEVICE_VARIABLE, placed_on
 
 Arrays = Sequence[Any]
 Shapes = Sequence[tuple[int, ...]]
@@ -332,8 +334,33 @@ class GradientTests(OpTestCase):
         return first, second, 1e-4 if short else 1e-8
 
 
+class DeviceTests(OpTestCase):
+    """Part of the tests where the variable `THEANO_TEST_DEVICE` of the environment names a device, as "opencl0:0"."""
+
+    #: Devices have special functions of their own, whose last places differ.
+    _least_ulp = 256.0
+
+    def test_device_agrees_with_reference(self) -> None:
+        inputs = [x for xs in self._inputs for x in xs]
+        outputs = [y for ys in self._outputs for y in ys]
+        with placed_on(os.environ[DEVICE_VARIABLE], inputs):
+            compiled: Any = function(inputs, outputs, mode=Mode("cvm", "fast_run"), on_unused_input="ignore")
+        cases = [self.record.cases]
+        if self.record.strided:
+            cases.append([[_non_contiguous(a) for a in case] for case in self.record.cases])
+        for given in cases:
+            flat = iter(compiled(*(a for case in given for a in case)))
+            for ys, wanted in zip(self._outputs, self._wanted, strict=True):
+                for found, want in zip([next(flat) for _ in ys], wanted, strict=True):
+                    ulp = max(self.record.ulp or 0.0, self._least_ulp)
+                    assert_allclose(np.asarray(found), want, ulp=ulp, err_msg=f"{self.record.name} on the device")
+
+
 def op_tests(record: OpRecord) -> type[OpTestCase]:
     """Return a test class for a record.
+
+    Where the variable `THEANO_TEST_DEVICE` of the environment names a device, its cases run there, too, as far as there
+    are forms for devices.
 
     Parameters
     ----------
@@ -355,5 +382,7 @@ def op_tests(record: OpRecord) -> type[OpTestCase]:
     parts: list[type[OpTestCase]] = [StridedTests] if record.strided else []
     if record.gradient:
         parts.append(GradientTests)
+    if os.environ.get(DEVICE_VARIABLE):
+        parts.append(DeviceTests)
     bases = tuple(parts) or (OpTestCase,)
     return type(name, bases, {"record": record, "__doc__": f"Tests made of the record of {record.name}."})

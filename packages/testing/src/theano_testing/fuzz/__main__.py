@@ -3,6 +3,7 @@
 python -m theano_testing.fuzz --graphs 10000 --seed 0 --processes 2
 python -m theano_testing.fuzz --replay 4711
 python -m theano_testing.fuzz --exported --graphs 1000
+python -m theano_testing.fuzz --device opencl0:0 --graphs 2000
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from .._version import __version__
 from ._comparison._batch import compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, on_device
 from ._generate import generate
 from ._operations._grammar import Grammar
 from ._workers import Found, Report, describe_failure, fuzz
@@ -33,9 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replay", type=int, default=None, metavar="SEED", help="only this graph, in every mode")
     parser.add_argument("--refusals", action="store_true", help="also print what could not be built, and how often")
     parser.add_argument("--exported", action="store_true", help="compare with exported C, and with nothing else")
+    parser.add_argument("--device", default=None, metavar="NAME", help="compare with this device, and nothing else")
     options = parser.parse_args(arguments)
     if options.replay is not None:
-        return replay(options.replay, nodes=options.nodes, exported=options.exported)
+        return replay(options.replay, nodes=options.nodes, exported=options.exported, device=options.device)
     seen: dict[tuple[str, tuple[str, ...]], int] = {}
 
     told = [0.0]
@@ -54,15 +56,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         batch=options.batch,
         nodes=options.nodes,
         exported=options.exported,
+        device=options.device,
         progress=progress,
     )
     _print_summary(report, refusals=options.refusals)
     return 1 if report.findings else 0
 
 
-def replay(seed: int, *, nodes: int = 8, exported: bool = False) -> int:
+def replay(seed: int, *, nodes: int = 8, exported: bool = False, device: str | None = None) -> int:
     """Compare the graph of one seed in every mode; print what differs."""
     modes = [EXPORTED] if exported else [NATIVE, CAPTURED, *VARIANTS]
+    if device is not None:
+        modes = [on_device(device)]
     failures = compare_batch([generate(seed, Grammar().operations, nodes=nodes)], modes, Tally())
     for failure in failures:
         _print(describe_failure(failure))

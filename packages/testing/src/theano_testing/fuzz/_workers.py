@@ -24,7 +24,7 @@ from theano_graph import config
 
 from ._comparison._batch import Failure, compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, Configuration
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, Configuration, on_device
 from ._comparison._printing import as_source
 from ._comparison._shrink import shrink
 from ._generate import Refusals, generate
@@ -54,6 +54,8 @@ class Task:
         Whether the machine captures the kernel calls of the first call, and makes them again in the second one.
     exported : bool
         Whether graphs are exported as C, and not compared on anything else.
+    device : str or None
+        The device on which graphs are compared, and on nothing else.
     """
 
     start: int
@@ -62,6 +64,12 @@ class Task:
     optimized: bool = False
     captured: bool = False
     exported: bool = False
+    device: str | None = None
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether the plain machine is compared with NumPy, too."""
+        return not self.exported and self.device is None
 
     def halves(self) -> tuple[Task, Task]:
         """Return two tasks that do the same together."""
@@ -119,15 +127,19 @@ def configurations_of(task: Task) -> list[Configuration]:
     """Return what the graphs of a task are compared on."""
     if task.exported:
         return [EXPORTED]
+    if task.device is not None:
+        return [on_device(task.device)]
     native = CAPTURED if task.captured else NATIVE
     return [native] if task.variant < 0 else [native, VARIANTS[task.variant]]
 
 
-def tasks(seed: int, graphs: int, batch: int, exported: bool = False) -> Iterator[Task]:
+def tasks(seed: int, graphs: int, batch: int, exported: bool = False, device: str | None = None) -> Iterator[Task]:
     """Yield tasks; every second one captures, every fourth one tries a variant too, every seventh one is optimised."""
     for number, start in enumerate(range(seed, seed + graphs, batch)):
         variant = (start // batch // 4) % len(VARIANTS) if number % 4 == 0 else -1
-        yield Task(start, min(batch, seed + graphs - start), variant, number % 7 == 3, number % 2 == 1, exported)
+        yield Task(
+            start, min(batch, seed + graphs - start), variant, number % 7 == 3, number % 2 == 1, exported, device
+        )
 
 
 def _work(connection: Connection, source: GrammarSource, nodes: int) -> None:
@@ -161,9 +173,9 @@ def _compared(
     seeds = range(task.start, task.start + task.count)
     programs = [generate(seed, operations, nodes=nodes, refusals=refusals) for seed in seeds]
     alone = min(ALONE, len(programs) // 4)
-    failures = compare_batch(programs[alone:], configurations_of(task), tally, reference=not task.exported)
+    failures = compare_batch(programs[alone:], configurations_of(task), tally, reference=task.has_reference)
     for program in programs[:alone]:
-        failures += compare_batch([program], configurations_of(task), tally, reference=not task.exported)
+        failures += compare_batch([program], configurations_of(task), tally, reference=task.has_reference)
     tally.counts["graphs, alone"] += alone
     return failures
 
@@ -242,6 +254,7 @@ def fuzz(
     nodes: int = 8,
     grammar: GrammarSource = Grammar,
     exported: bool = False,
+    device: str | None = None,
     progress: Callable[[Report], None] | None = None,
 ) -> Report:
     """Compare random graphs on the machines and with NumPy.
@@ -262,12 +275,14 @@ def fuzz(
         Makes the grammar, in each process: a function of a module.
     exported : bool
         Whether graphs are compared with their exported C, and not with what is compiled for this process.
+    device : str, optional
+        The device on which graphs are compared with the plain machine, and on nothing else.
     progress : callable, optional
         Called with the report so far after each batch.
     """
     begun = time.monotonic()
     report = Report()
-    pending: Iterator[Task] = tasks(seed, graphs, batch, exported)
+    pending: Iterator[Task] = tasks(seed, graphs, batch, exported, device)
     again: list[Task] = []
     pool = Pool(processes, grammar, nodes)
     try:

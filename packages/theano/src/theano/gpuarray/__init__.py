@@ -1,8 +1,10 @@
-"""What programs ask of devices: this version has none, and says so, so that programs take their way on the CPU.
+"""Arrays and ops on devices, by their documented names.
+
+Programs need none of these: with the flag ``device``, functions and shared variables use a device by themselves.
 
 >>> import theano.gpuarray
->>> theano.gpuarray.pygpu_activated, theano.gpuarray.dnn.dnn_available(None)
-(False, False)
+>>> theano.gpuarray.type.list_contexts()
+[]
 """
 
 from __future__ import annotations
@@ -10,7 +12,13 @@ from __future__ import annotations
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
-from . import basic_ops as basic_ops, dnn as dnn, subtensor as subtensor, type as type
+from . import (
+    basic_ops as basic_ops, blas as blas, dnn as dnn, elemwise as elemwise, fp16_help as fp16_help,
+    kernel_codegen as kernel_codegen, neighbours as neighbours, nnet as nnet, opt as opt, opt_util as opt_util,
+    pygpu as pygpu, subtensor as subtensor, type as type,
+)
+from theano_gpuarray.contexts import init_dev as init_dev, list_contexts as list_contexts, use as use
+from theano_tensor.device import transfer as transfer
 from .basic_ops import as_gpuarray_variable as as_gpuarray_variable
 from .type import (
     ContextNotDefined as ContextNotDefined, GpuArrayConstant as GpuArrayConstant,
@@ -23,19 +31,11 @@ from .type import (
 # End of the names of names.toml.
 
 import logging
-from typing import Any, NamedTuple
-
-from theano_graph import Variable
+from typing import NamedTuple
 
 _logger = logging.getLogger("theano.gpuarray")
 error = _logger.error
 info = _logger.info
-
-#: The library of arrays on devices: not used.
-pygpu = None
-#: Whether a device is in use.
-pygpu_activated = False
-theano_gpu_is_already_active = False
 
 
 class PygpuVersion(NamedTuple):
@@ -61,46 +61,8 @@ def pygpu_parse_version(version_string: str) -> PygpuVersion:
     return PygpuVersion(int(major), int(minor), patch, f"{int(major)}.{int(minor)}.{rest}")
 
 
-def transfer(x: Variable, target: Any) -> Variable | None:
-    """Return `x` on a device; None if there is no device of this name."""
-    try:
-        get_context(target)
-    except ContextNotDefined:
-        return None
-    return as_gpuarray_variable(x, target)
-
-
-def init_dev(dev: str, name: Any = None, preallocate: float | None = None) -> None:
-    """Prepare a device.
-
-    Raises
-    ------
-    RuntimeError
-        Always: this version has no devices.
-    """
-    raise RuntimeError(f"device {dev!r} cannot be used: this version of Theano runs functions on the CPU only")
-
-
-def use(
-    device: str,
-    force: bool = False,
-    default_to_move_computation_to_gpu: bool = True,
-    move_shared_to_gpu: bool = True,
-    preallocate: float | None = None,
-) -> None:
-    """Let functions run on a device.
-
-    Parameters
-    ----------
-    device : str
-        Empty for none.
-    force, default_to_move_computation_to_gpu, move_shared_to_gpu, preallocate
-        How it would be used.
-
-    Raises
-    ------
-    RuntimeError
-        If `device` names one: this version has no devices.
-    """
-    if device:
-        init_dev(device, preallocate=preallocate)
+def __getattr__(name: str) -> bool:
+    """Tell by two historical names whether a device is in use."""
+    if name in ("pygpu_activated", "theano_gpu_is_already_active"):
+        return bool(list_contexts())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

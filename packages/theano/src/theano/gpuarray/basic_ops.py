@@ -1,39 +1,27 @@
-"""Moves between the memory of the machine and that of devices, of which there are none."""
+"""Transfers, arrays that are made on devices, and what ops with kernels of their own derive from."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from theano_graph import Variable
-
-from .type import ContextNotDefined, GpuArrayType, GpuArrayVariable, get_context, list_contexts
-
-
-def as_gpuarray_variable(x: Any, context_name: Any) -> Variable:
-    """Return `x` as a variable on a device.
-
-    Raises
-    ------
-    ContextNotDefined
-        If there is no such device.
-    """
-    get_context(context_name)
-    if isinstance(getattr(x, "type", None), GpuArrayType):
-        return x  # type: ignore[no-any-return]  # a variable, by its type
-    raise ContextNotDefined(f"{x} cannot be moved: this version of Theano has no devices")
-
-
-def infer_context_name(*vars: Any) -> Any:
-    """Return the name of the device that variables are on, or of the default one.
-
-    Raises
-    ------
-    ValueError
-        If there is neither.
-    """
-    for variable in vars:
-        if isinstance(variable, GpuArrayVariable) and isinstance(variable.type, GpuArrayType):
-            return variable.type.context_name
-    if None in list_contexts():
-        return None
-    raise ValueError("no device can be inferred from the variables: this version of Theano has no devices")
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+from theano_gpuarray.kernel_base import (
+    CGpuKernelBase as CGpuKernelBase, GpuKernelBase as GpuKernelBase, Kernel as Kernel,
+)
+from theano_gpuarray.types import (
+    GpuFromHost as GpuFromHost, GpuToGpu as GpuToGpu, HostFromGpu as HostFromGpu, gpu_from_host as gpu_from_host,
+    gpu_to_gpu as gpu_to_gpu, host_from_gpu as host_from_gpu, infer_context_name as infer_context_name,
+)
+from theano_tensor.device import (
+    GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
+    GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, as_gpuarray_variable as as_gpuarray_variable,
+    gpu_contiguous as gpu_contiguous,
+)
+from .type import (
+    GpuArrayConstant as GpuArrayConstant, GpuArrayType as GpuArrayType, GpuArrayVariable as GpuArrayVariable,
+    get_context as get_context, gpu_context_type as gpu_context_type,
+    gpuarray_shared_constructor as gpuarray_shared_constructor,
+)
+# isort: on
+# fmt: on
+# End of the names of names.toml.

@@ -16,7 +16,7 @@ from ..._overwriting._kinds import Overwriting, _Allowed
 from ..._overwriting._shown import Decisions
 from ..._perform import OwnThunk
 from ...kernels import Kernel, Linkage, LoadedKernel
-from ...program import branch_of, thunk_of
+from ...program import Cluster, branch_of, thunk_of
 from ...targets import Target
 from .._making._link import Wiring
 from .._making._maker import FunctionMaker
@@ -72,6 +72,8 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of:
     GraphError
         If the graph cannot be written as columns.
     """
+    if any(isinstance(x.node.op, Cluster) for x in program.instructions):
+        raise NotCachedError("nodes run together that other processes would have to put together again")
     plain = {node: op for node, op, _ in maker.decisions.known()}
     columns, numbers, nodes = graph_columns(maker.fgraph, lambda node: plain.get(node, node.op))
     place = {node: i for i, node in enumerate(nodes)}

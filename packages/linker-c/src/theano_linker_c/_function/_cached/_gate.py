@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from theano_graph import config
 
 from ..._flags import _modes as _modes
@@ -9,7 +11,21 @@ from ...linkers import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from ...modes import Mode
 from ...targets import PYTHON, C
 
+_refusals: list[Callable[[], bool]] = []
+
 _LINKERS = (Linker, VM_Linker, OpWiseCLinker, CLinker, PerformLinker)
+
+
+def refuse_function_cache_when(depends: Callable[[], bool]) -> None:
+    """Let no function be cached while something holds.
+
+    Parameters
+    ----------
+    depends : callable
+        Without arguments; tells whether functions of this process depend on what no key of the cache has, such as the
+        devices that are open.
+    """
+    _refusals.append(depends)
 
 
 def is_cacheable(mode: Mode, accept_inplace: bool) -> bool:
@@ -18,6 +34,7 @@ def is_cacheable(mode: Mode, accept_inplace: bool) -> bool:
     return bool(
         config.function_cache
         and not accept_inplace
+        and not any(depends() for depends in _refusals)
         and type(mode) is Mode
         and mode.query is not None
         and not mode.query.extra

@@ -7,12 +7,12 @@ from typing import Any
 
 from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable
 from theano_graph.hashing import NoStructuralHashError
-from theano_optimize import number_of_reports
+from theano_optimize import RewriteProfile, number_of_reports
 
 from ..._overwriting._shown import Decisions
 from ...compiler import CompilerOptions
 from ...kernels._build import library
-from ...modes import Mode
+from ...modes import Mode, predefined_optimizers
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Collection, Signature
@@ -91,6 +91,7 @@ class CachedFunction:
         maker = FunctionMaker(self._signature, rewritten, mode, self._builder, source=source)
         maker.decisions = decisions
         maker.overwriting = entry.overwriting
+        maker.profile = _nothing_rewritten(mode, rewritten)
         decisions.restore([(nodes[i], plain, form) for i, plain, form in entry.shown])
         maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present)
         return maker
@@ -108,3 +109,12 @@ class CachedFunction:
             cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return
+
+
+def _nothing_rewritten(mode: Mode, fgraph: FunctionGraph) -> RewriteProfile | None:
+    """Return the profile of rewriting that took place in another process; None for a mode without rewrites."""
+    query = mode.query
+    if query is None or query == predefined_optimizers[None]:
+        return None
+    nodes = len(fgraph.apply_nodes)
+    return RewriteProfile(query.name or "cached", nodes_before=nodes, nodes_after=nodes)

@@ -543,7 +543,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
             scale = present_thread_scale()
 
             def make() -> Machine:
-                return link(fgraph, wiring, linker, label, maker.overwriting, decisions, prepared, scale)
+                alone = self.profile is not None  # its figures are those of single nodes
+                return link(fgraph, wiring, linker, label, maker.overwriting, decisions, prepared, scale, not alone)
 
             if options is None:
                 return self._watched(link_at_once(make))

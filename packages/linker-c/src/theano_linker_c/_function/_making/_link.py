@@ -108,11 +108,13 @@ def link(
     decisions: Decisions | None = None,
     prepared: Callable[[Wiring], Program] | None = None,
     thread_scale: float | None = None,
+    clusters: bool = True,
 ) -> Machine:
     """Return a machine for the graph, in which operations of some kinds overwrite what nobody needs any more.
 
     Which ones do is written into the graph where `decisions` are given, in the place of what has been written before.
     A program that was `prepared` for the graph is taken as it is; what it overwrites has been written already.
+    With `clusters`, nodes that rules claim run together, if the linker lets them.
 
     Raises
     ------
@@ -129,7 +131,8 @@ def link(
             return linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
     if decisions is not None:
         decisions.withdraw()
-    program = _lowered(fgraph, wiring, linker, overwriting)
+    clusters = clusters and linker.clusters
+    program = _lowered(fgraph, wiring, linker, overwriting, clusters)
     if linker.native_only:
         _check_native(program, linker, where)
     machine = linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
@@ -139,11 +142,13 @@ def link(
     if not _is_refused(fgraph):
         return machine
     decisions.withdraw()
-    program = _lowered(fgraph, wiring, linker, ())
+    program = _lowered(fgraph, wiring, linker, (), clusters)
     return linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
 
 
-def _lowered(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, overwriting: Collection[Overwriting]) -> Program:
+def _lowered(
+    fgraph: FunctionGraph, wiring: Wiring, linker: Linker, overwriting: Collection[Overwriting], clusters: bool
+) -> Program:
     return lower(
         fgraph,
         arguments=wiring.arguments,
@@ -156,6 +161,7 @@ def _lowered(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, overwriting:
         keep=not linker.frees,
         preferred=linker.preferred,
         overwriting=overwriting,
+        clusters=clusters,
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, MissingInputError, Variable, compose, describe, toposort
+from theano_graph import Apply, Constant, MissingInputError, Op, Variable, compose, describe, toposort
 
 from ..._storage._shared import SharedVariable
 from ._errors import GivensError
 from ._updates import as_pairs, describe_any
+
+#: Constants of so many bytes are compared when a graph is copied; larger ones are left to merging.
+_SMALL = 64
 
 
 def as_givens(givens: Any, inputs: Iterable[Variable], strict: bool, where: str) -> dict[Variable, Variable]:
@@ -79,8 +82,9 @@ def _substitute(old: Variable, new: Any, strict: bool, where: str) -> Variable:
 class Rebuilder:
     """Copies expressions into the graph of one function.
 
-    All copies of one rebuilder share their inputs; equal parts of the graph are copied once. Substitution is
-    simultaneous: substitutes are not themselves substituted.
+    All copies of one rebuilder share their inputs; equal parts of the graph are copied once. So are equal numbers, and
+    the views of them that a number in a long expression has beside it each time: merging would look at each of them.
+    Substitution is simultaneous: substitutes are not themselves substituted.
 
     Parameters
     ----------
@@ -104,6 +108,8 @@ class Rebuilder:
         pairs = dict(zip(inputs, self.inputs, strict=True))
         self._plain: dict[Variable, Variable] = dict(pairs)
         self._plain_nodes: dict[Apply, Apply] = {}
+        self._numbers: dict[Hashable, Constant] = {}
+        self._views: dict[Hashable, Variable] = {}
         # Without givens there is only one kind of copy.
         self._memo = dict(pairs) if givens else self._plain
         if givens:
@@ -157,7 +163,11 @@ class Rebuilder:
         for node in toposort(memo, expressions):
             inputs = [memo[v] if v in memo else self._leaf(v, node, memo) for v in node.inputs]
             if is_only_kind and len(node.outputs) == 1:  # it is met once, and then its output is known
-                memo[node.outputs[0]] = node.clone_with_new_inputs(inputs, strict=strict).outputs[0]
+                view = self._view_of_number(node, inputs[0]) if len(inputs) == 1 and inputs[0].owner is None else None
+                if view is None:
+                    memo[node.outputs[0]] = node.clone_with_new_inputs(inputs, strict=strict).outputs[0]
+                else:
+                    memo[node.outputs[0]] = view
                 continue
             twin = self._plain_nodes.get(node)
             if twin is None or any(a is not b for a, b in zip(twin.inputs, inputs, strict=True)):
@@ -168,18 +178,57 @@ class Rebuilder:
                 memo.setdefault(old, new)
         return [memo[v] if v in memo else self._leaf(v, None, memo) for v in expressions]
 
+    def _number(self, constant: Constant) -> Constant | None:
+        """Return the copy that equal constants share; None for a large one, and for one with a name or a mark."""
+        if constant.name is not None or constant.has_tag() or getattr(constant.data, "nbytes", _SMALL + 1) > _SMALL:
+            return None
+        key = (constant.type, constant.signature())
+        try:
+            copy = self._numbers.get(key)
+        except TypeError:
+            return None
+        if copy is None:
+            copy = self._numbers[key] = constant.clone()
+        return copy
+
+    def _view_of_number(self, node: Apply, copy: Variable) -> Variable | None:
+        """Return the view that equal nodes on copies of equal numbers share; None where a node has to be copied."""
+        op, output = node.op, node.outputs[0]
+        given = node.inputs[0]
+        if not isinstance(given, Constant) or given.name is not None or not _is_mere_view(op):
+            return None
+        if output.name is not None or output.has_tag() or node.has_tag():
+            return None
+        key = (op, copy, output.type.exact)
+        try:
+            view = self._views.get(key)
+        except TypeError:
+            return None  # ops and types of users that do not hash
+        if view is None:
+            view = self._views[key] = node.clone_with_new_inputs([copy], strict=True).outputs[0]
+        return view
+
     def _leaf(self, variable: Variable, user: Apply | None, memo: dict[Variable, Variable]) -> Variable:
         if isinstance(variable, SharedVariable):
             copy = self.shared_copy(variable)
         elif isinstance(variable, Constant):
-            copy = self._plain.get(variable) or variable.clone()
-            self._plain[variable] = copy
+            # No `or`: symbolic scalars have no truth value.
+            known = self._plain.get(variable)
+            if known is None:
+                known = self._number(variable)
+            copy = self._plain[variable] = variable.clone() if known is None else known
         else:
             # Some types have no values at all, and say why.
             no_value = getattr(variable.type, "no_value", None)
             raise MissingInputError(_missing(variable, user, self._where)) if no_value is None else no_value()
         memo[variable] = copy
         return copy
+
+
+def _is_mere_view(op: Op) -> bool:
+    """Tell whether an op shows its input in another way and does nothing else, so that once is as good as twice."""
+    folds = type(op).do_constant_folding is Op.do_constant_folding
+    return folds and bool(op.view_map) and not op.destroy_map and bool(getattr(op, "mergeable", True))
 
 
 def _clone_input(variable: Variable) -> Variable:

@@ -33,7 +33,7 @@ _MARKER = re.compile(r"^#section[ \t]+([A-Za-z0-9_]+)[ \t]*(?://.*)?$", re.MULTI
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-def read_sections(path: str, text: str) -> dict[str, str]:
+def read_sections(path: str, text: str, further: Sequence[str] = ()) -> dict[str, str]:
     """Divide the text of a file at its ``#section <tag>`` lines.
 
     Parameters
@@ -41,6 +41,8 @@ def read_sections(path: str, text: str) -> dict[str, str]:
     path : str
         Name of the file, for errors.
     text : str
+    further : sequence of str
+        Tags that are allowed besides those of :data:`SECTIONS`.
 
     Returns
     -------
@@ -65,10 +67,9 @@ def read_sections(path: str, text: str) -> dict[str, str]:
         )
     found: dict[str, str] = {}
     for tag, code in zip(pieces[1::2], pieces[2::2], strict=True):
-        if tag not in SECTIONS:
-            raise ValueError(
-                compose(f"{path} has a section {tag!r}, which does not exist", mend=f"use {', '.join(SECTIONS)}")
-            )
+        if tag not in (*SECTIONS, *further):
+            known = ", ".join((*SECTIONS, *further))
+            raise ValueError(compose(f"{path} has a section {tag!r}, which does not exist", mend=f"use {known}"))
         found[tag] = found.get(tag, "") + code
     return found
 
@@ -107,6 +108,8 @@ class COp(Op):
     _cop_num_inputs: ClassVar[int | None] = None
     _cop_num_outputs: ClassVar[int | None] = None
     check_input: bool = True
+    #: Tags of sections of a subclass, whose code that uses itself.
+    further_sections: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, func_files: str | Sequence[str], func_name: str | None = None) -> None:
         self.func_files = [func_files] if isinstance(func_files, str) else list(func_files)
@@ -150,7 +153,7 @@ class COp(Op):
         for name in func_files:
             path = self.get_path(name)
             with open(path, encoding="utf-8") as file:
-                found = read_sections(path, file.read())
+                found = read_sections(path, file.read(), self.further_sections)
             for tag, code in found.items():
                 sections[tag] = sections.get(tag, "") + code
         return sections

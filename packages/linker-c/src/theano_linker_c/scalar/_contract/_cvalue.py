@@ -76,6 +76,8 @@ def c_cast(value: CValue, dtype: str) -> str:
         # Negative numbers keep their low bits, as NumPy's usual loops have it; instructions for vectors may saturate.
         if dtype == "uint32":
             return f"((uint32_t)(int64_t){value.text})"
+        if dtype in ("uint8", "uint16", "int8", "int16"):
+            return f"(({c_type(dtype)})(int32_t){value.text})"
         if dtype == "uint64":
             return c_helper("unsigned", "float64" if value.dtype == "float64" else "float32", value.text)
     return f"(({c_type(dtype)}){value.text})"

@@ -122,8 +122,8 @@ def grad(
     Warns
     -----
     UserWarning
-        If the gradient with respect to a variable of integers is zero since only integers lead from it to the cost;
-        not with ``config.warn_integer_gradient`` False.
+        If a gradient is zero since the cost is of integers (``(x > 0).sum()``), or since only integers lead from a
+        variable of integers to the cost; not with ``config.warn_integer_gradient`` False.
 
     Raises
     ------
@@ -231,23 +231,40 @@ def report_disconnected(
 
 
 def warn_of_integers(variables: Sequence[Variable], costs: Collection[Variable]) -> None:
-    """Warn of variables of integers whose gradient is zero since no function of floats reads them."""
-    integers = [v for v in variables if is_discrete(v)]
-    if not integers:
+    """Warn of variables whose gradient is zero since the costs are of integers, or only integers lead to them."""
+    steps = bool(costs) and all(map(is_discrete, costs))
+    asked = [v for v in variables if steps or is_discrete(v)]
+    if not asked:
         return
-    read = _read_by_floats(costs)
-    zero = [v for v in integers if v not in read]
+    read = set() if steps else _read_by_floats(costs)
+    zero = [v for v in asked if v not in read]
     if zero:  # what the cost does not depend on at all is told of elsewhere
         known = set(ancestors(costs))
         zero = [v for v in zero if v in known]
-    if zero:
-        names = ", ".join(f"`{v}`" for v in zero)
+    integers = [v for v in zero if is_discrete(v)]
+    _warn_of_zeros(
+        integers,
+        integers,
+        "whatever the cost makes of it are integers, and functions of integers are steps",
+        "cast it to floats before",
+    )
+    floats = [v for v in zero if not is_discrete(v)]
+    _warn_of_zeros(
+        floats,
+        [*costs, *floats],
+        "the cost is of integers, which jump and have no slope",
+        "take a cost of floats, for instance with T.nnet.sigmoid(x) in place of x > 0",
+    )
+
+
+def _warn_of_zeros(variables: Sequence[Variable], shown: Iterable[Variable], reason: str, mend: str) -> None:
+    if variables:
+        names = ", ".join(f"`{v}`" for v in variables)
         warn_user(
             compose(
-                f"grad: the gradient with respect to {names} is zero: whatever the cost makes of it are integers, "
-                "and functions of integers are steps",
-                where=[describe(v) for v in zero],
-                mend="cast it to floats before, or set config.warn_integer_gradient=False",
+                f"grad: the gradient with respect to {names} is zero: {reason}",
+                where=[describe(v) for v in shown],
+                mend=f"{mend}, or set config.warn_integer_gradient=False",
             )
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from theano_graph import Apply
@@ -16,19 +17,19 @@ _MOST_AXES = 3
 _MOST = 1 << 20
 
 
-def _has_form(node: Apply[Any, Tensor]) -> bool:
+def _has_form(node: Apply[Any, Tensor], dtypes_taken: Set[str]) -> bool:
     op: BaseAbstractConv = node.op
     dtypes = {v.type.dtype for v in (*node.inputs[:2], *node.outputs)}
     borders = [] if isinstance(op.border_mode, str) else [n for side in op.border_mode for n in side]
     small = all(isinstance(n, int) and n <= _MOST for n in (*op.subsample, *op.filter_dilation, *borders))
-    return op.convdim <= _MOST_AXES and not op.unshared and len(dtypes) == 1 and dtypes <= _NATIVE_DTYPES and small
+    return op.convdim <= _MOST_AXES and not op.unshared and len(dtypes) == 1 and dtypes <= dtypes_taken and small
 
 
-@native_kernel.register(AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights)
-def _convolution(
-    node: Apply[AbstractConv | AbstractConv_gradInputs | AbstractConv_gradWeights, Tensor],
+def convolution_kernel(
+    node: Apply[AbstractConv | AbstractConv_gradInputs | AbstractConv_gradWeights, Tensor], dtypes_taken: Set[str]
 ) -> Kernel | None:
-    if not _has_form(node):
+    """Return a convolution, or a gradient of it, as a kernel where its dtype is one of those."""
+    if not _has_form(node, dtypes_taken):
         return None
     op: BaseAbstractConv = node.op
     task: ConvolutionTask = "forward"
@@ -43,3 +44,10 @@ def _convolution(
         op.filter_flip,
         op.num_groups,
     )
+
+
+@native_kernel.register(AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights)
+def _convolution(
+    node: Apply[AbstractConv | AbstractConv_gradInputs | AbstractConv_gradWeights, Tensor],
+) -> Kernel | None:
+    return convolution_kernel(node, _NATIVE_DTYPES)

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 
 from theano_graph import Variable, compose, config, describe
+from theano_linker_c import shared
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable, constant
@@ -222,7 +223,8 @@ class MRG_RandomStreams:
         """
         count = self.n_streams(given) if nstreams is None else nstreams
         rows = self.get_substream_rstates(count, dtype)
-        states = TensorSharedVariable(tensor_type("int32", (None, None)), rows)
+        # Not made as a tensor at once: on a device states stay there, as other shared arrays do.
+        states = shared(rows, borrow=True)
         states.tag.is_rng = True
         # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
         total, length = transforms.flat_length(size, shape)

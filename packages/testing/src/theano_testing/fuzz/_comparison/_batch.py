@@ -15,6 +15,7 @@ import numpy as np
 from theano_linker_c import In, Out, capture_after, function
 from theano_linker_c.straight import NoStraightForm
 
+from ...device import placed_on
 from ...exported import Exported
 from .._operations._memory import arrays_of, may_spoil
 from .._programs._program import Built, Leaf, Node, Program, Unbuildable, build, evaluate, leaves_of
@@ -119,11 +120,14 @@ def run(built: Sequence[Built], configuration: Configuration) -> Run:
         arrays = arrays_of(b.program, "shared", overlap=configuration is not PLAIN)
         for variable, array in zip(b.shared, arrays, strict=True):
             variable.set_value(array, borrow=True)
-    with time_limit(4.0 + 0.08 * len(built)), capture_after(configuration.capture):
+    # Compilers of devices take longer, a call for each kernel.
+    seconds = 4.0 + 0.08 * len(built) if configuration.device is None else 60.0 + 8.0 * len(built)
+    with time_limit(seconds), capture_after(configuration.capture):
         if configuration.exported:
             (one,) = built
             return _exported_and_called(one, configuration)
-        return _compiled_and_called(built, configuration)
+        with placed_on(configuration.device, [v for b in built for v in (*b.inputs, *b.shared)]):
+            return _compiled_and_called(built, configuration)
 
 
 def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -> Run:

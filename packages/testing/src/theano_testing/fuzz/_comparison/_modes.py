@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from theano_linker_c import Mode
 from theano_linker_c.modes import FAST_RUN
+from theano_tensor import device as device  # moves what is computed with arrays of devices there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +25,8 @@ class Configuration:
         After how many calls the machine captures its kernel calls; None: never.
     exported : bool
         Whether functions are exported as C, each by itself, which is compiled and called.
+    device : str or None
+        The device where all arguments and shared variables go, so that what has a form for devices runs there.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Configuration:
     text: str
     capture: int | None = None
     exported: bool = False
+    device: str | None = None
 
 
 #: The graph as written, computed in Python: what all others are compared with.
@@ -42,6 +46,11 @@ CAPTURED = Configuration("FAST_RUN, captured", NATIVE.make, NATIVE.text, 0)
 
 #: Rewritten, and exported as C that stands alone.
 EXPORTED = Configuration("exported", lambda: Mode("py", "fast_run"), 'Mode("py", "fast_run")', exported=True)
+
+
+def on_device(devname: str) -> Configuration:
+    """Return the configuration of a device, as "opencl0:0"."""
+    return Configuration(f"FAST_RUN on {devname}", NATIVE.make, NATIVE.text, device=devname)
 
 
 def _made(linker: str, optimizer: str | None) -> Configuration:

@@ -21,7 +21,7 @@ def indexing_operations() -> list[Operation]:
         Operation("getitem", lambda x, index: x[index], lambda x, index: x[index], _read, text=_read_text, weight=5),
         Operation("set_subtensor", _write_tt(tt.set_subtensor), _set, _written, text=_write_text("set"), weight=1.5),
         Operation("inc_subtensor", _write_tt(tt.inc_subtensor), _inc, _written, text=_write_text("inc"), weight=1.5),
-        Operation("take", tt.take, _taken_np, _taken, weight=1.0, text=_take_text),
+        Operation("take", tt.take, _take, _taken, weight=1.0, text=_take_text),
         Operation("rows", lambda x, i: x[i], lambda x, i: x[i], _rows, text=_item_text, weight=1.5),
         Operation("inc_rows", _inc_rows_tt, _inc_rows, _written_rows, text=_rows_text("inc"), weight=0.8),
         Operation("set_rows", _set_rows_tt, _set_rows, _written_rows_once, text=_rows_text("set"), weight=0.5),
@@ -162,9 +162,9 @@ def _taken(d: Draw) -> Drawn:
     return [x, _numbers_below(d, d.shape(x)[axis], (0, 1, 1, 2))], {"axis": axis}
 
 
-def _taken_np(x: Any, i: Any, axis: int) -> Any:
-    """Take with indices that are always looked at: `numpy.take` passes wrong ones where the result is empty."""
-    return x[(slice(None),) * axis + (np.asarray(i),)]
+def _take(x: Any, i: Any, axis: int) -> Any:
+    """Return what `take` does, with an error for positions out of bounds: of no elements, NumPy's takes any."""
+    return x[(*[slice(None)] * axis, i)]
 
 
 def _take_text(names: Sequence[str], options: Options) -> str:

@@ -1,0 +1,130 @@
+# The runtime in C. Import its names from `theano_gpuarray._runtime`, which has them where it was not built too.
+# It opens drivers when it is asked to; it needs no headers or libraries of them. What drivers refuse raises
+# DeviceError; so does every use of a context after a fork, in the child. Arguments that do not fit raise TypeError,
+# ValueError or OverflowError before anything is put into the queue.
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ._device_error import DeviceError as DeviceError
+
+class Driver:
+    # A driver that has been opened; there is one object for each name.
+    @property
+    def name(self) -> str: ...
+    # Properties of a device: name, vendor, version, arch, place (on the bus), platform and number (OpenCL: which
+    # platform, which device of it), max_local, local_memory, memory, max_buffer, units, warp, doubles, halves,
+    # long_atomics, cpu.
+    def properties(self, index: int, /) -> dict[str, Any]: ...
+    # Number of devices, over all platforms.
+    def count(self) -> int: ...
+    # Open a context. `preallocate` bytes are allocated ahead, or as many as there are; a negative number turns the pool
+    # off. `blocking`: threads that wait for the device sleep, rather than ask again and again (CUDA).
+    def open(
+        self, index: int, *, single_stream: bool = True, preallocate: int = 0, blocking: bool = False
+    ) -> Context: ...
+
+# Open a driver: "null", "opencl" (library "opencl") or "cuda" (libraries "cuda", "nvrtc", maybe "cublas").
+def open_driver(name: str, libraries: Mapping[str, str]) -> Driver: ...
+
+class Context:
+    # A device with its queue, its pool of memory and its modules.
+    @property
+    def driver(self) -> Driver: ...
+    @property
+    def index(self) -> int: ...
+    # The CUcontext or cl_context, and the CUstream or cl_command_queue, as numbers.
+    @property
+    def handle(self) -> int: ...
+    @property
+    def queue(self) -> int: ...
+    # Memory of the pool; it goes back there when the buffer is deallocated. Where there is none left, the pool is
+    # trimmed, garbage is collected, and DeviceError tells the sizes.
+    def allocate(self, nbytes: int, /) -> Buffer: ...
+    # Memory that somebody else owns (CUDA: an address; OpenCL: a cl_mem), kept alive by `owner`, which is let go after
+    # the work that uses it.
+    def wrap(self, address: int, nbytes: int, owner: object) -> Buffer: ...
+    # Compile text, prelude included; return what `load` takes. A failure raises DeviceError with the log.
+    def compile(self, text: str, options: str = "") -> bytes: ...
+    # Load what `compile` returned, maybe in another process, for the same device and version.
+    def load(self, binary: bytes, /) -> Module: ...
+    # Put a launch into the queue. Where no work-groups are asked for, nothing is done. `shared` bytes of local memory
+    # are added to those of the kernel; OpenCL: the kernel has one more parameter for them, after all others.
+    def launch(
+        self,
+        kernel: Kernel,
+        groups: Sequence[int],
+        local: Sequence[int],
+        arguments: Sequence[Buffer | int | float],
+        shared: int = 0,
+    ) -> None: ...
+    # Compute products by a library: sizes m, n, k and batch; operands are buffer, offset, leading dimension and stride
+    # from matrix to matrix, in elements. False where there is no library.
+    def product(
+        self,
+        dtype: str,
+        transposes: tuple[bool, bool],
+        sizes: tuple[int, int, int, int],
+        alpha: float | tuple[Buffer, int],
+        a: tuple[Buffer, int, int, int],
+        b: tuple[Buffer, int, int, int],
+        beta: float | tuple[Buffer, int],
+        z: tuple[Buffer, int, int, int],
+        /,
+    ) -> bool: ...
+    # Wait until the queue is empty.
+    def synchronize(self) -> None: ...
+    # in_use, pooled and peak (bytes); buffers that there are; and how often there were allocations (by the driver),
+    # launches, writes, reads, copies, compilations.
+    def statistics(self) -> dict[str, int]: ...
+    # Give memory of the pool that nobody uses back to the driver.
+    def trim(self) -> None: ...
+    # What the null driver was asked to do, in order, which is forgotten then; empty for others. Entries are
+    # ("launch", name, groups, local, arguments, shared), ("fill", bytes, value), and "copy", "write" or "read" with
+    # the number of bytes. Of more than 65536 the oldest are forgotten.
+    def recorded(self) -> list[tuple[Any, ...]]: ...
+    # Make the context the current one of the thread (CUDA), and undo that.
+    def push(self) -> None: ...
+    def pop(self) -> None: ...
+
+class Buffer:
+    # A piece of device memory.
+    @property
+    def context(self) -> Context: ...
+    @property
+    def nbytes(self) -> int: ...
+    # CUdeviceptr or cl_mem, as a number; 0 where there are no bytes.
+    @property
+    def address(self) -> int: ...
+    # Copy from a C-contiguous object of the buffer protocol. Not blocking: it is copied into pinned memory first, and
+    # may change as soon as `write` returns.
+    def write(self, offset: int, source: object, *, blocking: bool = True) -> None: ...
+    # Wait for the queue, and copy into a writable C-contiguous object of the buffer protocol.
+    def read(self, offset: int, target: object) -> None: ...
+    # Copy from another buffer, of this or (through the host where need be) another context.
+    def copy(self, offset: int, source: Buffer, source_offset: int, nbytes: int) -> None: ...
+    # Set bytes to a value from 0 to 255.
+    def fill(self, offset: int, nbytes: int, value: int) -> None: ...
+
+class Module:
+    # Compiled code. Of `parameters` there is one letter for each parameter, see codegen.KernelText.
+    def kernel(self, name: str, parameters: str) -> Kernel: ...
+
+class Kernel:
+    # A kernel function.
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> str: ...
+    # Work-items of a work-group that the kernel can be launched with, at most.
+    @property
+    def max_local(self) -> int: ...
+
+class LaunchList:
+    # Launches, copies, fills and products that are replayed with other buffers. Steps are
+    # ("launch", kernel, groups, local, arguments, shared), ("copy", target, offset, source, source_offset, nbytes),
+    # ("fill", target, offset, nbytes, value) and ("product", ...) with the arguments of `Context.product`. A buffer is
+    # told by its number; among the arguments of a launch, by (number,).
+    def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
+    # Put all steps into the queue, in order, without the GIL.
+    def run(self, buffers: Sequence[Buffer], /) -> None: ...

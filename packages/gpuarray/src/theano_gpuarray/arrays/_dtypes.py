@@ -1,0 +1,70 @@
+"""Names and numbers of dtypes in kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from theano_graph import compose
+
+__all__ = ["SIZE", "SSIZE", "device_dtype", "dtype_to_ctype", "dtype_to_typecode"]
+
+#: Kinds of parameters of kernels: unsigned and signed lengths.
+SIZE = 24
+SSIZE = 25
+
+#: dtype -> its C type in kernels, without the prefix, and its number.
+_TYPES = {
+    "bool": ("bool", 0),
+    "int8": ("byte", 1),
+    "uint8": ("ubyte", 2),
+    "int16": ("short", 3),
+    "uint16": ("ushort", 4),
+    "int32": ("int", 5),
+    "uint32": ("uint", 6),
+    "int64": ("long", 7),
+    "uint64": ("ulong", 8),
+    "float32": ("float", 11),
+    "float64": ("double", 12),
+    "complex64": ("cfloat", 14),
+    "complex128": ("cdouble", 15),
+    "float16": ("half", 23),
+}
+
+
+def device_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
+    """Return a dtype that arrays of devices can have.
+
+    Raises
+    ------
+    TypeError
+        If it is another one: text, objects, records, another byte order.
+    """
+    found = np.dtype(dtype)
+    if found.name not in _TYPES or not found.isnative:
+        raise TypeError(compose(f"there are no arrays of {found!r} on devices", mend=f"use one of {', '.join(_TYPES)}"))
+    return np.dtype(found.name)
+
+
+def dtype_to_ctype(dtype: DTypeLike) -> str:
+    """Return the C type of a dtype in kernels.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.arrays import dtype_to_ctype
+    >>> dtype_to_ctype("float32")
+    'ga_float'
+    """
+    return "ga_" + _TYPES[device_dtype(dtype).name][0]
+
+
+def dtype_to_typecode(dtype: DTypeLike) -> int:
+    """Return the number of a dtype.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.arrays import dtype_to_typecode
+    >>> dtype_to_typecode("float16")
+    23
+    """
+    return _TYPES[device_dtype(dtype).name][1]

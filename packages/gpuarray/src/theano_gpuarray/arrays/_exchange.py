@@ -1,0 +1,248 @@
+"""DLPack capsules: arrays of devices that other libraries take, and theirs that become ours, without a copy."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose, record
+
+__all__ = ["CUDA", "OPENCL", "Imported", "make_capsule", "open_capsule"]
+
+#: Numbers of kinds of devices in DLPack.
+CUDA, OPENCL = 2, 4
+CPU, CUDA_HOST = 1, 3
+
+_NAME, _USED = b"dltensor", b"used_dltensor"
+_VERSIONED, _USED_VERSIONED = b"dltensor_versioned", b"used_dltensor_versioned"
+_VERSION = (1, 0)
+_READ_ONLY, _COPIED = 1, 2
+_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_LETTERS = {number: letter for letter, number in _KINDS.items()}
+
+
+class _Device(ctypes.Structure):
+    _fields_ = (("kind", ctypes.c_int32), ("number", ctypes.c_int32))
+
+
+class _DataType(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter))
+
+
+class _Version(ctypes.Structure):
+    _fields_ = (("major", ctypes.c_uint32), ("minor", ctypes.c_uint32))
+
+
+class _ManagedVersioned(ctypes.Structure):
+    _fields_ = (
+        ("version", _Version),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_api = ctypes.pythonapi
+# The destructor gets a capsule whose count of references is 0 already, so that it must not become an object again.
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", _api))
+_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", _api))
+
+#: What capsules that somebody has not freed yet point to, by address: the structure, its lengths, and the array.
+_alive: dict[int, tuple[Any, ...]] = {}
+
+
+def _free(address: int) -> None:
+    _alive.pop(address, None)
+
+
+_free_managed = _Deleter(_free)
+
+
+def _destroy(capsule: int) -> None:
+    """Free what a capsule points to, unless its consumer has taken it over."""
+    for name in (_NAME, _VERSIONED):
+        if _is_valid(capsule, name):
+            _free(_pointer_of(capsule, name))
+
+
+_destroy_capsule = _Destructor(_destroy)
+
+
+def make_capsule(
+    owner: object,
+    address: int,
+    offset: int,
+    dtype: np.dtype[Any],
+    shape: Sequence[int],
+    strides: Sequence[int],
+    device: tuple[int, int],
+    *,
+    versioned: bool = False,
+    copied: bool = False,
+) -> Any:
+    """Return a capsule of an array.
+
+    Parameters
+    ----------
+    owner : object
+        What keeps the memory; it lives until the consumer of the capsule has freed it.
+    address : int
+        The memory.
+    offset : int
+        Bytes to the first element.
+    dtype : numpy.dtype
+    shape, strides : sequence of int
+        Strides in bytes.
+    device : tuple of int
+        The kind of device and its number.
+    versioned : bool, optional
+        Whether the consumer takes DLPack 1.
+    copied : bool, optional
+        Whether nobody else has the memory.
+
+    Raises
+    ------
+    BufferError
+        If a stride is no multiple of the size of elements.
+    """
+    if any(step % dtype.itemsize for step in strides):
+        raise BufferError(
+            compose(
+                f"strides of {tuple(strides)} bytes are no multiples of the {dtype.itemsize} bytes of an element",
+                mend="export x.copy()",
+            )
+        )
+    ndim = len(shape)
+    lengths = (ctypes.c_int64 * max(ndim, 1))(*shape)
+    steps = (ctypes.c_int64 * max(ndim, 1))(*(step // dtype.itemsize for step in strides))
+    managed: Any = _ManagedVersioned() if versioned else _Managed()
+    if versioned:
+        managed.version = _Version(*_VERSION)
+        managed.flags = _COPIED if copied else 0
+    managed.deleter = _free_managed
+    tensor = managed.tensor
+    tensor.data, tensor.byte_offset = address, offset
+    tensor.device = _Device(*device)
+    tensor.ndim = ndim
+    tensor.dtype = _DataType(_KINDS[dtype.kind], dtype.itemsize * 8, 1)
+    tensor.shape = ctypes.cast(lengths, ctypes.POINTER(ctypes.c_int64))
+    tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
+    place = ctypes.addressof(managed)
+    _alive[place] = (managed, lengths, steps, owner)
+    return _new(place, _VERSIONED if versioned else _NAME, _destroy_capsule)
+
+
+class _Freed:
+    """Calls the deleter of the producer when nobody needs the memory any more."""
+
+    def __init__(self, managed: Any, place: int) -> None:
+        self.managed, self.place = managed, place
+
+    def __del__(self) -> None:
+        # At the end of the interpreter what is not freed goes with the process.
+        if self.managed.deleter and not sys.is_finalizing():
+            self.managed.deleter(self.place)
+
+
+@record
+class Imported:
+    """What a capsule says.
+
+    Parameters
+    ----------
+    owner : object
+        What keeps the memory.
+    address, offset : int
+        The memory, and bytes to the first element.
+    dtype : numpy.dtype
+    shape, strides : tuple of int
+        Strides in bytes.
+    device : tuple of int
+        The kind of device and its number.
+    read_only : bool
+    """
+
+    owner: object
+    address: int
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    device: tuple[int, int]
+    read_only: bool
+
+
+def open_capsule(capsule: Any) -> Imported:
+    """Take over the array of a capsule, which nobody can take a second time.
+
+    Raises
+    ------
+    BufferError
+        If it is no such capsule, was taken before, or has elements that NumPy has no dtype for.
+    """
+    for name, used, kind in ((_VERSIONED, _USED_VERSIONED, _ManagedVersioned), (_NAME, _USED, _Managed)):
+        if type(capsule).__name__ == "PyCapsule" and _is_valid(id(capsule), name):
+            place = _pointer_of(id(capsule), name)
+            managed: Any = kind.from_address(place)
+            found = _read(managed, place, name == _VERSIONED)
+            _rename(capsule, used)
+            return found
+    raise BufferError(
+        compose(
+            f"{capsule!r} is no DLPack capsule, or its array has been taken before",
+            mend="call the producer's __dlpack__() for each array that is made of it, or pass the producer itself",
+        )
+    )
+
+
+def _read(managed: Any, place: int, versioned: bool) -> Imported:
+    if versioned and managed.version.major > _VERSION[0]:
+        raise BufferError(
+            compose(
+                f"the capsule is of DLPack {managed.version.major}, which this version does not know",
+                mend="ask the producer for an older one: __dlpack__(max_version=(1, 0))",
+            )
+        )
+    tensor = managed.tensor
+    letter = _LETTERS.get(tensor.dtype.code)
+    if letter is None or tensor.dtype.lanes != 1 or tensor.dtype.bits % 8:
+        raise BufferError(
+            compose(
+                f"elements of kind {tensor.dtype.code} with {tensor.dtype.bits} bits have no dtype in NumPy",
+                mend="convert the array before it is exported",
+            )
+        )
+    dtype = np.dtype("bool" if letter == "b" else f"{letter}{tensor.dtype.bits // 8}")
+    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
+    strides = tuple(tensor.strides[d] * dtype.itemsize for d in range(tensor.ndim)) if tensor.strides else None
+    device = int(tensor.device.kind), int(tensor.device.number)
+    read_only = bool(versioned and managed.flags & _READ_ONLY)
+    owner = _Freed(managed, place)
+    return Imported(owner, tensor.data or 0, int(tensor.byte_offset), dtype, shape, strides, device, read_only)

@@ -1,0 +1,79 @@
+"""How arrays tell other libraries where they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from theano_graph import compose
+
+from ._exchange import CUDA, OPENCL, make_capsule
+
+if TYPE_CHECKING:
+    from ._array import GpuArray
+
+__all__ = ["check_device", "cuda_interface", "dlpack_capsule", "dlpack_device"]
+
+#: The default stream of CUDA, as these protocols call it.
+_DEFAULT_STREAM = 1
+
+
+def cuda_interface(x: GpuArray) -> dict[str, Any]:
+    """Return what ``__cuda_array_interface__`` says of an array.
+
+    Raises
+    ------
+    AttributeError
+        If the array is not on a CUDA device.
+    """
+    if x.context.kind != "cuda":
+        raise AttributeError(
+            compose(
+                f"an array on {x.context.devname} has no __cuda_array_interface__",
+                mend="use numpy.asarray(x), or DLPack, which knows OpenCL",
+            )
+        )
+    return {
+        "version": 3,
+        "shape": x.shape,
+        "typestr": x.dtype.str,
+        "descr": [("", x.dtype.str)],
+        "data": (x.buffer.address + x.offset if x.size else 0, False),
+        "strides": None if x.flags.c_contiguous else x.strides,
+        "stream": x.context.native.queue or _DEFAULT_STREAM,
+    }
+
+
+def dlpack_device(x: GpuArray) -> tuple[int, int]:
+    """Return the kind and the number of an array's device.
+
+    Raises
+    ------
+    BufferError
+        If it is on the null device.
+    """
+    kinds = {"cuda": CUDA, "opencl": OPENCL}
+    if x.context.kind not in kinds:
+        raise BufferError(
+            compose(f"an array on {x.context.devname} is no array of a device", mend="use numpy.asarray(x)")
+        )
+    return kinds[x.context.kind], x.context.native.index
+
+
+def check_device(x: GpuArray, wanted: tuple[int, int] | None) -> None:
+    """Refuse to export an array to another device than its own."""
+    device = dlpack_device(x)
+    if wanted is not None and tuple(wanted) != device:
+        raise BufferError(
+            compose(f"the array is on device {device}, not {tuple(wanted)}", mend="use numpy.asarray(x), or x.transfer")
+        )
+
+
+def dlpack_capsule(x: GpuArray, stream: Any, newest: tuple[int, int] | None, *, copied: bool) -> Any:
+    """Return a capsule of an array for a consumer that works in a stream and knows DLPack up to a version."""
+    if stream != -1 and not (x.context.kind == "cuda" and stream in (None, _DEFAULT_STREAM)):
+        # The consumer's queue is another one, and what is under way has to be done before it looks. The default
+        # stream of CUDA waits for our queue by itself.
+        x.sync()
+    versioned = newest is not None and tuple(newest) >= (1, 0)
+    place = x.buffer.address, x.offset
+    return make_capsule(x, *place, x.dtype, x.shape, x.strides, dlpack_device(x), versioned=versioned, copied=copied)

@@ -1,0 +1,73 @@
+"""Arrays of other libraries of CUDA, which tell their memory by ``__cuda_array_interface__``."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose
+
+from .._errors import ContextError
+from .._libraries import find_library, opened
+from ..arrays import GpuArray
+from ..arrays._dtypes import device_dtype
+from ..arrays._geometry import extent
+from ..codegen import contiguous_strides
+from ..contexts import GpuContext, get_context
+
+__all__ = ["from_cuda_array"]
+
+#: The default stream, for which our queue waits by itself.
+_DEFAULT_STREAM = 1
+
+
+def from_cuda_array(x: Any, context: GpuContext | None = None) -> GpuArray:
+    """Return the memory of an array of another library as an array of ours: of CuPy, Numba, PyTorch, PyCUDA.
+
+    Parameters
+    ----------
+    x : object with ``__cuda_array_interface__``
+        On the device of the context. It lives as long as the result.
+    context : GpuContext, optional
+        A CUDA context; the default one if None.
+
+    Returns
+    -------
+    GpuArray
+        A view of the same memory; a copy where `x` may not be written.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no such object, has a mask, or elements that NumPy has no dtype for.
+    ContextError
+        If the context is none of CUDA.
+    """
+    where = get_context(None) if context is None else context
+    if where.kind != "cuda":
+        raise ContextError(
+            compose(f"arrays of CUDA are in no context on {where.devname}", mend="copy: asarray(numpy.asarray(x))")
+        )
+    told: Any = getattr(x, "__cuda_array_interface__", None)
+    if told is None or told.get("mask") is not None:
+        what = "has a mask" if told else "does not tell its memory by __cuda_array_interface__"
+        raise TypeError(compose(f"{type(x).__name__} {what}", mend="use asarray, which copies"))
+    dtype = device_dtype(told["typestr"])
+    shape = tuple(int(n) for n in told["shape"])
+    strides = contiguous_strides(shape, dtype.itemsize) if told.get("strides") is None else tuple(told["strides"])
+    address, read_only = told["data"]
+    _wait_for(told.get("stream"), where)
+    begin, end = extent(shape, strides, dtype.itemsize)
+    memory = where.native.wrap(int(address) + begin, end - begin, x)
+    found = GpuArray(memory, np.dtype(dtype), shape, strides, -begin, where)
+    return found.copy() if read_only else found
+
+
+def _wait_for(stream: int | None, context: GpuContext) -> None:
+    """Wait for what another queue does with an array."""
+    if stream in (None, _DEFAULT_STREAM, context.native.queue):
+        return
+    with context:
+        opened(find_library("cuda").path).cuStreamSynchronize(ctypes.c_void_p(stream))

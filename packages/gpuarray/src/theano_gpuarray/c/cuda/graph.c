@@ -1,0 +1,193 @@
+/* CUDA: lists of launches as graphs.
+ *
+ * From its third run on a list is captured as a graph, which costs one call to put into the queue. A graph has the
+ * addresses of its run in it. A function with updates computes into what the call before last has left, and the pool
+ * gives memory out in the order of addresses: so calls take turns between two sets of addresses, and each finds its
+ * graph; two more are for functions that are called in between. Where addresses differ from all, the graph that was not
+ * used for longest is updated; where that happens nearly always, a graph costs more than it saves, and the list goes
+ * step by step.
+ */
+#include "cuda.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAPHS = 4, FIRST_RUNS = 2, FEWEST_STEPS = 3, MOST_MISSES = 32 };
+
+typedef struct {
+    CUgraphExec exec; /* NULL: none yet */
+    Address *told;    /* the addresses in it */
+    long used;        /* number of the run that used it last */
+} Graph;
+
+typedef struct {
+    Graph graphs[GRAPHS];
+    int count;    /* addresses */
+    Address *now; /* those of this run */
+    long runs;
+    int hits, misses, given_up;
+} Kept;
+
+/* Write the addresses of a step to `to`, where that is not NULL; returns how many there are. */
+static int step_addresses(const Step *step, Address *to) {
+    const Address *found[5] = {0};
+    int count = 0;
+    switch (step->kind) {
+    case STEP_COPY:
+        found[count++] = &step->copy.target;
+        found[count++] = &step->copy.source;
+        break;
+    case STEP_FILL: found[count++] = &step->fill.target; break;
+    case STEP_PRODUCT:
+        found[count++] = &step->product.a.address;
+        found[count++] = &step->product.b.address;
+        found[count++] = &step->product.z.address;
+        found[count++] = &step->product.alpha.address;
+        found[count++] = &step->product.beta.address;
+        break;
+    default:
+        for (int k = 0; k < step->launch.count; k++) {
+            if (step->launch.parameters[k] != 'P')
+                continue;
+            if (to != NULL)
+                to[count] = step->launch.values[k].P;
+            count++;
+        }
+        return count;
+    }
+    for (int k = 0; to != NULL && k < count; k++)
+        to[k] = *found[k];
+    return count;
+}
+
+static int list_addresses(const List *list, Address *to) {
+    int count = 0;
+    for (int i = 0; i < list->count; i++)
+        count += step_addresses(&list->steps[i], to == NULL ? NULL : to + count);
+    return count;
+}
+
+static Kept *kept_of(List *list, Failure *failure) {
+    if (list->driver != NULL)
+        return list->driver;
+    Kept *kept = calloc(1, sizeof *kept);
+    if (kept != NULL) {
+        list->driver = kept;
+        kept->count = list_addresses(list, NULL);
+        kept->now = calloc((size_t)kept->count + 1, sizeof(Address));
+        for (int g = 0; g < GRAPHS; g++)
+            kept->graphs[g].told = calloc((size_t)kept->count + 1, sizeof(Address));
+        int complete = kept->now != NULL;
+        for (int g = 0; g < GRAPHS; g++)
+            complete &= kept->graphs[g].told != NULL;
+        if (complete)
+            return kept;
+        cuda_list_free(NULL, list);
+    }
+    failure_set(failure, "there is no memory for a list of launches");
+    return NULL;
+}
+
+static int run_steps(CudaContext *context, const List *list, CUstream stream, Failure *failure) {
+    for (int i = 0; i < list->count; i++)
+        if (cuda_step(context, &list->steps[i], stream, failure) < 0)
+            return -1;
+    return 0;
+}
+
+/* A graph of the list with the addresses of this run, or NULL where something in it cannot be captured. */
+static CUgraph capture(CudaContext *context, const List *list) {
+    CUgraph graph = NULL;
+    Failure failure = {0};
+    if (cu.StreamBeginCapture(context->capture, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS)
+        return NULL;
+    int result = run_steps(context, list, context->capture, &failure);
+    /* The capture is ended in any case. */
+    CUresult status = cu.StreamEndCapture(context->capture, &graph);
+    failure_clear(&failure);
+    if (result == 0 && status == CUDA_SUCCESS)
+        return graph;
+    if (graph != NULL)
+        cu.GraphDestroy(graph);
+    return NULL;
+}
+
+/* Give a graph the addresses of this run; -1 where there cannot be one. */
+static int tell(CudaContext *context, const List *list, const Kept *kept, Graph *graph) {
+    CUgraphExecUpdateResultInfo info = {0};
+    CUgraph made = capture(context, list);
+    if (made == NULL)
+        return -1;
+    CUresult status = CUDA_SUCCESS;
+    if (graph->exec == NULL || cu.GraphExecUpdate(graph->exec, made, &info) != CUDA_SUCCESS) {
+        if (graph->exec != NULL)
+            cu.GraphExecDestroy(graph->exec);
+        graph->exec = NULL;
+        status = cu.GraphInstantiate(&graph->exec, made, 0);
+    }
+    cu.GraphDestroy(made);
+    if (status != CUDA_SUCCESS) {
+        graph->exec = NULL;
+        return -1;
+    }
+    memcpy(graph->told, kept->now, (size_t)kept->count * sizeof(Address));
+    return 0;
+}
+
+/* The graph for this run; NULL where the list goes step by step. */
+static Graph *graph_for(CudaContext *context, const List *list, Kept *kept) {
+    Graph *oldest = &kept->graphs[0];
+    for (int g = 0; g < GRAPHS; g++) {
+        Graph *graph = &kept->graphs[g];
+        if (graph->exec != NULL && memcmp(graph->told, kept->now, (size_t)kept->count * sizeof(Address)) == 0) {
+            kept->hits++;
+            return graph;
+        }
+        if (graph->used < oldest->used)
+            oldest = graph;
+    }
+    if (++kept->misses > MOST_MISSES && kept->misses > kept->hits)
+        kept->given_up = 1;
+    if (kept->given_up || tell(context, list, kept, oldest) < 0) {
+        kept->given_up = 1;
+        return NULL;
+    }
+    return oldest;
+}
+
+int cuda_replay(void *context, List *list, Failure *failure) {
+    CudaContext *c = context;
+    Kept *kept = kept_of(list, failure);
+    if (kept == NULL || cuda_enter(c, failure) < 0)
+        return -1;
+    Graph *graph = NULL;
+    if (kept->runs++ >= FIRST_RUNS && list->count >= FEWEST_STEPS && cu.graphs && !kept->given_up) {
+        list_addresses(list, kept->now);
+        graph = graph_for(c, list, kept);
+    }
+    int result = 0;
+    if (graph != NULL) {
+        graph->used = kept->runs;
+        result = cuda_check(cu.GraphLaunch(graph->exec, c->queue), "cuGraphLaunch", failure);
+    } else
+        result = run_steps(c, list, c->queue, failure);
+    cuda_leave();
+    return result;
+}
+
+void cuda_list_free(void *context, List *list) {
+    Kept *kept = list->driver;
+    if (kept == NULL)
+        return;
+    int entered = context != NULL && cuda_enter(context, NULL) == 0;
+    for (int g = 0; g < GRAPHS; g++) {
+        /* The driver keeps a graph that is under way until it has ended. */
+        if (kept->graphs[g].exec != NULL)
+            cu.GraphExecDestroy(kept->graphs[g].exec);
+        free(kept->graphs[g].told);
+    }
+    if (entered)
+        cuda_leave();
+    free(kept->now);
+    free(kept);
+    list->driver = NULL;
+}

@@ -1,0 +1,41 @@
+"""Code generation for devices: from descriptions of kernels to the text of kernels and their launches."""
+
+from ._form import (
+    Argument as Argument,
+    DeviceForm as DeviceForm,
+    DeviceOperand as DeviceOperand,
+    DeviceProperties as DeviceProperties,
+    HostValue as HostValue,
+    KernelText as KernelText,
+    NoDeviceForm as NoDeviceForm,
+    Operand as Operand,
+    Recorder as Recorder,
+    contiguous_strides as contiguous_strides,
+    device_form as device_form,
+    register_device_form as register_device_form,
+)
+
+# Device forms register themselves.
+from .elementwise import _elementwise as _elementwise
+from .indexing import _read as _read, _write as _write
+from .products import _matrix_product as _matrix_product
+from .random import _mrg as _mrg
+from .reduction import _argmax as _argmax, _reduction as _reduction
+from .shapes import _joins as _joins, _routines as _routines, _views as _views
+from .sorting import _forms as _forms
+from .windows import _convolution as _convolution, _pooling as _pooling
+
+__all__ = [
+    "Argument",
+    "DeviceForm",
+    "DeviceOperand",
+    "DeviceProperties",
+    "HostValue",
+    "KernelText",
+    "NoDeviceForm",
+    "Operand",
+    "Recorder",
+    "contiguous_strides",
+    "device_form",
+    "register_device_form",
+]

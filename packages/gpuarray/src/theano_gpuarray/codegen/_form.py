@@ -1,0 +1,299 @@
+"""What a device form is: how a kernel description becomes launches on a device.
+
+A device form is called once for each combination of shapes. It works out the shapes of results, refuses what does not
+fit with the same errors as on the CPU, and tells a :class:`Recorder` which memory is needed and which launches there
+are. The recorder either carries these out at once, or keeps them as a list that later calls with the same shapes
+replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theano_graph import RuleTable, TheanoError, record
+from theano_linker_c.kernels import Kernel
+
+__all__ = [
+    "Argument",
+    "DeviceForm",
+    "DeviceOperand",
+    "DeviceProperties",
+    "HostValue",
+    "KernelText",
+    "NoDeviceForm",
+    "Operand",
+    "Recorder",
+    "contiguous_strides",
+    "device_form",
+    "register_device_form",
+]
+
+
+class NoDeviceForm(TheanoError):
+    """Raised where a kernel, or a dtype, has no device form: the node stays on the CPU."""
+
+
+def contiguous_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Return the byte strides of a C-contiguous array."""
+    strides, step = [0] * len(shape), itemsize
+    for d in reversed(range(len(shape))):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+@record
+class DeviceOperand:
+    """An array in device memory, or a view of one.
+
+    Parameters
+    ----------
+    slot : int
+        Which memory of the recorder; views have the slot of what they are views of.
+    dtype : str
+    shape : tuple of int
+    strides : tuple of int
+        In bytes; negative ones and zeros are allowed.
+    offset : int
+        Bytes from the begin of the memory to the first element.
+    """
+
+    slot: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for length in self.shape:
+            count *= length
+        return count
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements lie one behind the other in C order."""
+        wanted = contiguous_strides(self.shape, self.itemsize)
+        return self.size <= 1 or all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, wanted, strict=True))
+
+    def view(self, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> DeviceOperand:
+        """Return a view of the same memory."""
+        offset = self.offset if offset is None else offset
+        return DeviceOperand(self.slot, self.dtype, tuple(shape), tuple(strides), offset)
+
+
+#: Arrays and numbers that are on the host: lengths, positions of slices.
+HostValue: TypeAlias = NDArray[Any] | np.generic
+Operand: TypeAlias = DeviceOperand | HostValue
+#: What a launch is given: an array (its memory; offsets and strides are passed as numbers), or a number.
+Argument: TypeAlias = DeviceOperand | int | float
+
+
+@record
+class KernelText:
+    """The source text of one kernel function.
+
+    It is written with the macros of the device prelude (`KERNEL`, `GLOBAL_MEM`, `LOCAL_MEM`, `LID_0`, `LDIM_0`,
+    `GID_0`, `GDIM_0`, `local_barrier()`), so that it is CUDA and OpenCL alike.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function.
+    text : str
+        The function, with all helper functions that it calls before it.
+    parameters : str
+        One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
+        ``f`` float32, ``d`` float64.
+    """
+
+    name: str
+    text: str
+    parameters: str
+
+
+@record
+class DeviceProperties:
+    """What code generation has to know of a device.
+
+    Parameters
+    ----------
+    driver : {"cuda", "opencl", "null"}
+    name : str
+    max_local : int
+        Work-items (threads) of a work-group (block), at most.
+    local_memory : int
+        Bytes of local (shared) memory of a work-group.
+    units : int
+        Compute units (multiprocessors).
+    warp : int
+        Work-items that run in step; 1 where nothing is known.
+    doubles, halves, long_atomics : bool
+        Whether there are float64, float16 arithmetic, and atomic operations on 64 bits.
+    cpu : bool
+        Whether the device is the CPU itself.
+    """
+
+    driver: str
+    name: str
+    max_local: int
+    local_memory: int
+    units: int
+    warp: int
+    doubles: bool
+    halves: bool
+    long_atomics: bool
+    cpu: bool
+
+
+class Recorder(Protocol):
+    """What device forms tell about memory and launches."""
+
+    @property
+    def properties(self) -> DeviceProperties:
+        """The device."""
+
+    def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
+        """Return a new C-contiguous array, its elements undefined; its offset may be other than 0."""
+
+    def constant(self, value: NDArray[Any]) -> DeviceOperand:
+        """Return an array with these elements, the same in every replay; it is transferred once."""
+
+    def launch(
+        self, text: KernelText, arguments: Sequence[Argument], groups: Sequence[int], local: Sequence[int]
+    ) -> None:
+        """Launch a kernel after all launches before.
+
+        Parameters
+        ----------
+        text : KernelText
+        arguments : sequence
+            One for each parameter.
+        groups, local : sequence of int
+            Numbers of work-groups (blocks), and of work-items (threads) of each, along one to three dimensions. A
+            launch with no groups does nothing.
+        """
+
+    def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
+        """Copy contiguous bytes: both are contiguous, of one dtype and size."""
+
+    def fill(self, target: DeviceOperand, value: int = 0) -> None:
+        """Set each byte of a contiguous array to `value`."""
+
+    def product(
+        self,
+        z: DeviceOperand,
+        a: DeviceOperand,
+        b: DeviceOperand,
+        alpha: float | DeviceOperand,
+        beta: float | DeviceOperand,
+    ) -> bool:
+        """Compute ``z = alpha * a @ b + beta * z`` by a library; return False where there is none for these operands.
+
+        Operands are matrices, or stacks of matrices with one leading dimension.
+        """
+
+    def status(self) -> DeviceOperand:
+        """Return an array of four int64, all 0 before a call: kernels that find a wrong value write what they found.
+
+        The first one is set to the number that `failure` gave, by an atomic compare-and-swap from 0; the others tell
+        the position, the value and the length.
+        """
+
+    def read(self, operand: DeviceOperand) -> NDArray[Any]:
+        """Carry out all launches so far, and return the values of a contiguous array.
+
+        What follows may depend on them, so that a list of launches cannot be replayed over it: forms say so with
+        `needs_values`.
+        """
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Tell whether a form may put its result into the memory of its first input.
+
+        That is so where nobody reads the input any more, or where the op says that it overwrites it.
+        """
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are wanted that do not depend on which work-item comes first."""
+
+    def failure(self, explain: Callable[[int, int, int], Exception]) -> int:
+        """Return the number of a failure; `explain` makes the exception from the other three numbers of the status.
+
+        The host looks at the status after the launches, before any update is stored.
+        """
+
+
+#: Works out shapes, records launches, and returns the results of a kernel.
+Run: TypeAlias = Callable[[Any, Recorder, Sequence[Operand]], Sequence[Operand]]
+
+
+@record
+class DeviceForm:
+    """How kernels of one class run on a device.
+
+    Parameters
+    ----------
+    run : callable
+        ``(kernel, recorder, operands) -> results``.
+    supports : callable
+        ``(kernel) -> bool``: whether there is a device form of this very kernel; asked when nodes are lifted.
+    host_inputs : callable
+        ``(kernel, number of inputs) -> positions of the inputs`` that stay on the host (lengths, positions of slices).
+    needs_values : callable
+        ``(kernel) -> bool``: whether the host reads values of arrays on the way, as for the number of true elements of
+        a mask.
+    """
+
+    run: Run
+    supports: Callable[[Any], bool]
+    host_inputs: Callable[[Any, int], Sequence[int]]
+    needs_values: Callable[[Any], bool]
+
+
+#: Device forms by class of kernel.
+device_form: RuleTable[DeviceForm] = RuleTable("device_form")
+
+
+def _always(kernel: Kernel) -> bool:
+    return True
+
+
+def _never(kernel: Kernel) -> bool:
+    return False
+
+
+def _none(kernel: Kernel, count: int) -> Sequence[int]:
+    return ()
+
+
+def register_device_form(
+    kernel_class: type[Kernel],
+    *,
+    supports: Callable[[Any], bool] = _always,
+    host_inputs: Callable[[Any, int], Sequence[int]] = _none,
+    needs_values: Callable[[Any], bool] = _never,
+) -> Callable[[Run], Run]:
+    """Register a function as the device form of a class of kernels; see :class:`DeviceForm`."""
+
+    def register(run: Run) -> Run:
+        device_form.register(kernel_class)(DeviceForm(run, supports, host_inputs, needs_values))
+        return run
+
+    return register

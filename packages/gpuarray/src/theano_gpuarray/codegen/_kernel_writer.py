@@ -1,0 +1,200 @@
+"""A builder of kernels: parameters together with what is passed for them, and the statements of the body.
+
+The text of a kernel depends on dtypes, numbers of dimensions and the like; lengths, strides and offsets are parameters,
+so that arrays of other shapes are treated by the same machine code. Addresses are computed in 64 bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from theano_linker_c.kernels import memory_type
+from theano_linker_c.scalar import CValue, c_cast, c_helper
+
+from ._form import Argument, DeviceOperand, KernelText, Recorder
+from .text import with_helpers
+
+__all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread", "stored"]
+
+_TYPES = {"q": "int64_t", "i": "int32_t", "I": "uint32_t", "f": "float", "d": "double"}
+#: Work-items of a group for kernels without a form of their own, and groups for each compute unit at most.
+_LOCAL = 256
+_GROUPS_OF_UNIT = 32
+_SMALL = 2**31 - 2**20
+#: Stands for the name of a kernel, which follows from the rest of its text.
+_NAME = "THEANO_KERNEL"
+
+
+def move_type(itemsize: int) -> str:
+    """Return the type as which elements of some size are copied, whatever they stand for."""
+    return f"uint{8 * itemsize}_t"
+
+
+def loaded(dtype: str, place: str) -> CValue:
+    """Return the value of an element in memory; `place` is of the memory type of `dtype`."""
+    if dtype == "bool":
+        return CValue(f"({place} != 0)", dtype)
+    return CValue(c_helper("from_half", "uint16", place) if dtype == "float16" else place, dtype)
+
+
+def stored(value: CValue, dtype: str) -> str:
+    """Return the text of a value as it is stored in an element of `dtype`."""
+    text = c_cast(value, dtype)
+    return c_helper("to_half", "float32", text) if dtype == "float16" else text
+
+
+def merged_dimensions(
+    shape: Sequence[int], *strides: Sequence[int], apart: Iterable[int] = ()
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Return a shape and strides with as few dimensions as give the same elements in the same order.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    *strides : sequence of int
+        Those of each array.
+    apart : iterable of int
+        Dimensions that begin a new one of the result, however they fit to the one before.
+    """
+    starts = set(apart)
+    lengths: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    may_join = False
+    for d, n in enumerate(shape):
+        may_join = may_join and d not in starts
+        if n == 1:
+            continue
+        fits = all(own[-1] == n * given[d] for own, given in zip(steps, strides, strict=True)) if may_join else False
+        if fits:
+            lengths[-1] *= n
+        else:
+            lengths.append(n)
+        for own, given in zip(steps, strides, strict=True):
+            if fits:
+                own[-1] = given[d]
+            else:
+                own.append(given[d])
+        may_join = True
+    return tuple(lengths), [tuple(own) for own in steps]
+
+
+def spread(recorder: Recorder, count: int) -> tuple[tuple[int], tuple[int]]:
+    """Return groups and work-items for `count` elements, which the work-items share in turns."""
+    properties = recorder.properties
+    local = min(_LOCAL if not properties.cpu else 64, properties.max_local)
+    groups = min(-(-count // local), max(properties.units, 1) * _GROUPS_OF_UNIT)
+    return (groups,), (local,)
+
+
+class KernelWriter:
+    """Collects the parameters of a kernel with their arguments, and the statements of its body.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel function.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.arguments: list[Argument] = []
+        self.functions: list[str] = []
+        self.lines: list[str] = []
+        self._declared: list[str] = []
+        self._letters: list[str] = []
+        # Of what is divided: divisions of 64 bits take several times as long.
+        self._counter = "uint64_t"
+
+    def array(self, name: str, operand: DeviceOperand) -> None:
+        """Add an array: a pointer to bytes ``name`` and the offset of the first element, ``name_at``."""
+        self._declared += [f"GLOBAL_MEM char *{name}"]
+        self._letters.append("P")
+        self.arguments.append(operand)
+        self.number(f"{name}_at", operand.offset)
+
+    def number(self, name: str, value: float, letter: str = "q") -> None:
+        """Add a number."""
+        self._declared.append(f"const {_TYPES[letter]} {name}")
+        self._letters.append(letter)
+        self.arguments.append(value)
+
+    def numbers(self, name: str, values: Sequence[int]) -> list[str]:
+        """Add int64 numbers ``name0``, ``name1``, ..., and return their names."""
+        names = [f"{name}{k}" for k in range(len(values))]
+        for each, value in zip(names, values, strict=True):
+            self.number(each, value)
+        return names
+
+    def function(self, text: str) -> None:
+        """Add a function that the kernel calls, once."""
+        if text not in self.functions:
+            self.functions.append(text.rstrip("\n") + "\n")
+
+    def add(self, *lines: str) -> None:
+        """Add statements."""
+        self.lines.extend(lines)
+
+    def walk(self, count: int) -> None:
+        """Begin the loop of all work-items over the numbers ``i`` from 0 up to `count`; `end` closes it."""
+        self.number("count", count)
+        kind = self._counter = "uint32_t" if count < _SMALL else "uint64_t"
+        self.add(
+            f"for ({kind} i = ({kind})GID_0 * LDIM_0 + LID_0; i < ({kind})count; i += ({kind})GDIM_0 * LDIM_0) {{",
+            f"{kind} r = i;",
+        )
+
+    def end(self) -> None:
+        """Close a block."""
+        self.add("}")
+
+    def positions(self, lengths: Sequence[str]) -> list[str]:
+        """Take the positions along some dimensions off ``r``, as ``j0``, ``j1``, ..., and return these names."""
+        for d in reversed(range(len(lengths))):
+            length = f"({self._counter}){lengths[d]}"
+            self.add(f"const int64_t j{d} = r % {length}; r /= {length};" if d else "const int64_t j0 = r;")
+        return [f"j{d}" for d in range(len(lengths))]
+
+    def decode(self, lengths: Sequence[str], sums: Sequence[tuple[str, Sequence[str]]], left: bool = True) -> None:
+        """Take the positions along some dimensions off ``r``, and add each times its strides to some variables.
+
+        Parameters
+        ----------
+        lengths : sequence of str
+            Those of the dimensions; the last one changes fastest.
+        sums : sequence of (str, sequence of str)
+            Variables, and a stride for each dimension.
+        left : bool
+            Whether nothing stays in ``r`` but the position along the first dimension.
+        """
+        for d in reversed(range(len(lengths))):
+            if d == 0 and left:
+                self.add("{ const int64_t j = r;")
+            else:
+                length = f"({self._counter}){lengths[d]}"
+                self.add(f"{{ const int64_t j = r % {length}; r /= {length};")
+            self.add(*(f"{name} += j * {strides[d]};" for name, strides in sums), "}")
+
+    @property
+    def text(self) -> KernelText:
+        """The text of the kernel, helper functions included; its name ends with a digest of the text."""
+        head = f"KERNEL void {_NAME}({', '.join(self._declared)}) {{"
+        given = with_helpers("\n".join([*self.functions, head, *self.lines, "}", ""]))
+        name = f"{self.name}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
+        return KernelText(name, given.replace(_NAME, name).lstrip("\n"), "".join(self._letters))
+
+    def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:
+        """Launch what has been written."""
+        recorder.launch(self.text, self.arguments, groups, local)
+
+
+def element(dtype: str, name: str, offset: str) -> str:
+    """Return the text of an element as an lvalue of its memory type."""
+    return f"*(GLOBAL_MEM {memory_type(dtype)} *)({name} + {offset})"
+
+
+def is_device_dtype(dtype: str) -> bool:
+    """Tell whether kernels here take elements of a dtype: all but complex ones."""
+    return np.dtype(dtype).kind in "biuf"

@@ -1,0 +1,25 @@
+"""Elementwise kernels on devices."""
+
+from ._elementwise import arrays as arrays, fits_parameters as fits_parameters
+from ._nest import (
+    Layout as Layout,
+    Nest as Nest,
+    broadcast_shape as broadcast_shape,
+    broadcast_strides as broadcast_strides,
+    fits_narrow as fits_narrow,
+    merge as merge,
+)
+from ._texts import decode as decode, program_for as program_for
+
+__all__ = [
+    "Layout",
+    "Nest",
+    "arrays",
+    "broadcast_shape",
+    "broadcast_strides",
+    "decode",
+    "fits_parameters",
+    "fits_narrow",
+    "merge",
+    "program_for",
+]

@@ -1,0 +1,266 @@
+"""Products in tiles, of matrices that are told by their elements: the core of matrix products and of convolutions.
+
+On a graphics card a group computes a tile of the result. It loads strips of both factors into local memory, and each
+work-item keeps some rows and columns of the tile in registers. On a CPU a group is one work-item, which copies strips
+to memory of its own and multiplies them as vectors. Products with few elements and a long inner length are split: parts
+are added up by a second launch. In all forms the order of sums depends on nothing but the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from theano_linker_c.scalar import c_type
+
+from .._form import DeviceOperand, DeviceProperties, Recorder
+from .._kernel_writer import KernelWriter, spread
+
+__all__ = ["TiledProduct", "add_parts", "launch_product"]
+
+#: Work-items of a group on a graphics card: a square of so many rows and columns.
+_SIDE = 16
+#: Length of the strips in local memory; on a CPU.
+_DEPTH, _CPU_DEPTH = 16, 64
+_CPU_ROWS, _CPU_VECTORS = 16, 8
+#: Inner lengths from which a product is split, and the shortest part.
+_LEAST_PART = 256
+_MOST_PARTS = 64
+
+
+@dataclass(frozen=True)
+class TiledProduct:
+    """A product of matrices, for each number of a batch.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel.
+    dtype : str
+        In which is computed: float32 or float64.
+    sizes : tuple of int
+        Rows, columns, inner length and batch.
+    declare : callable
+        ``(writer) -> None``: adds the parameters of the factors.
+    first, second : sequence of str
+        Statements that set ``value`` to the element (``row``, ``inner``) of the first factor, or (``inner``,
+        ``column``) of the second, of matrix ``batch``.
+    declare_result : callable
+        ``(writer) -> None``: adds the parameters of the result.
+    store : sequence of str
+        Statements that put ``sum`` to (``row``, ``column``) of matrix ``batch`` of the result.
+    by_rows : tuple of bool
+        Whether neighbours along a row lie close together in memory, for both factors.
+    declare_lengths : callable
+        ``(writer) -> None``: adds parameters that factors and result have in common.
+    """
+
+    name: str
+    dtype: str
+    sizes: tuple[int, int, int, int]
+    declare: Callable[[KernelWriter], None]
+    first: Sequence[str]
+    second: Sequence[str]
+    declare_result: Callable[[KernelWriter], None]
+    store: Sequence[str]
+    by_rows: tuple[bool, bool] = (True, True)
+    declare_lengths: Callable[[KernelWriter], None] = lambda writer: None
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Rows and columns of a tile, and work-items of its group."""
+
+    rows: int
+    columns: int
+    local: int
+
+
+def _tile(product: TiledProduct, properties: DeviceProperties) -> _Tile:
+    if properties.cpu:
+        return _Tile(_CPU_ROWS, _CPU_VECTORS * _lanes(product), 1)
+    rows, columns, _, batch = product.sizes
+    side = _SIDE if properties.max_local >= _SIDE * _SIDE else 8
+    large = -(-rows // (4 * side)) * -(-columns // (4 * side)) * batch >= properties.units
+    each = 4 if large and min(rows, columns) > 2 * side else 2
+    return _Tile(side * each, side * each, side * side)
+
+
+def _lanes(product: TiledProduct) -> int:
+    return 4 if product.dtype == "float64" else 8
+
+
+def _parts(product: TiledProduct, groups: int, properties: DeviceProperties) -> int:
+    """Return in how many parts the inner length is split, so that all units have work."""
+    inner = product.sizes[2]
+    wanted = -(-2 * properties.units // max(groups, 1))
+    return max(1, min(wanted, inner // _LEAST_PART, _MOST_PARTS))
+
+
+def launch_product(recorder: Recorder, product: TiledProduct) -> None:
+    """Compute a product, by one launch, or by two where it is split."""
+    rows, columns, inner, batch = product.sizes
+    if not rows * columns * batch:
+        return
+    tile = _tile(product, recorder.properties)
+    across, down = -(-columns // tile.columns), -(-rows // tile.rows)
+    groups = across * down * batch
+    parts = _parts(product, groups, recorder.properties)
+    length = -(-inner // parts)
+    length = -(-length // _DEPTH) * _DEPTH if parts > 1 else length
+    parts = max(1, -(-inner // max(length, 1)))
+    sums = recorder.empty(product.dtype, (parts, batch, rows, columns)) if parts > 1 else None
+    writer = KernelWriter(product.name)
+    writer.function(_MULTIPLY)
+    for name, value in zip(("rows", "columns", "inners", "batches"), product.sizes, strict=True):
+        writer.number(name, value)
+    for name, value in (("across", across), ("down", down), ("part_length", length)):
+        writer.number(name, value)
+    product.declare_lengths(writer)
+    product.declare(writer)
+    if sums is None:
+        product.declare_result(writer)
+        store: Sequence[str] = product.store
+    else:
+        writer.array("sums", sums)
+        kind = c_type(product.dtype)
+        place = "((part * batches + batch) * rows + row) * columns + column"
+        store = [f"((GLOBAL_MEM {kind} *)(sums + sums_at))[{place}] = sum;"]
+    writer.add(
+        "int64_t left = GID_0;",
+        "const int64_t first_column = left % across * COLUMNS; left /= across;".replace("COLUMNS", str(tile.columns)),
+        "const int64_t first_row = left % down * ROWS; left /= down;".replace("ROWS", str(tile.rows)),
+        "const int64_t batch = left % batches, part = left / batches;",
+        "const int64_t begin = part * part_length;",
+        "const int64_t end = inners - begin < part_length ? inners : begin + part_length;",
+    )
+    (_write_for_cpu if recorder.properties.cpu else _write_for_groups)(writer, product, tile, store)
+    writer.launch(recorder, (groups * parts,), (tile.local,))
+    if sums is not None:
+        add_parts(recorder, product, sums)
+
+
+def add_parts(recorder: Recorder, product: TiledProduct, sums: DeviceOperand) -> None:
+    """Add up the parts of each element, in order."""
+    rows, columns, _, batch = product.sizes
+    writer, kind = KernelWriter(f"{product.name}_parts"), c_type(product.dtype)
+    for name, value in (("rows", rows), ("columns", columns), ("batches", batch), ("parts", sums.shape[0])):
+        writer.number(name, value)
+    writer.array("sums", sums)
+    product.declare_lengths(writer)
+    product.declare_result(writer)
+    writer.walk(rows * columns * batch)
+    writer.add(
+        f"GLOBAL_MEM const {kind} *const from = (GLOBAL_MEM const {kind} *)(sums + sums_at) + i;",
+        f"{kind} sum = from[0];",
+        "for (int64_t part = 1; part < parts; part++) sum += from[part * rows * columns * batches];",
+        "const int64_t column = r % columns, row = r / columns % rows, batch = r / columns / rows;",
+        *product.store,
+    )
+    writer.end()
+    writer.launch(recorder, *spread(recorder, rows * columns * batch))
+
+
+#: What is fast is one operation; where it is not, it would be a function.
+_MULTIPLY = """#ifdef __OPENCL_VERSION__
+#ifdef FP_FAST_FMAF
+#define THEANO_ADD_PRODUCT(a, b, c) fma(a, b, c)
+#else
+#define THEANO_ADD_PRODUCT(a, b, c) ((a) * (b) + (c))
+#endif
+#else
+#define THEANO_ADD_PRODUCT(a, b, c) fma(a, b, c)
+#endif
+"""
+
+
+def _load(kind: str, condition: str, statements: Sequence[str], target: str) -> list[str]:
+    return [f"{kind} value = 0;", f"if ({condition}) {{", *statements, "}", f"{target} = value;"]
+
+
+def _write_for_groups(writer: KernelWriter, product: TiledProduct, tile: _Tile, store: Sequence[str]) -> None:
+    kind, side = c_type(product.dtype), round(tile.local**0.5)
+    each, width = tile.rows // side, tile.rows + 1
+    along_a, along_b = product.by_rows
+    # Neighbouring work-items load neighbours in memory.
+    place_a = f"l = e % {_DEPTH}, m = e / {_DEPTH}" if along_a else f"m = e % {tile.rows}, l = e / {tile.rows}"
+    place_b = f"n = e % {tile.columns}, l = e / {tile.columns}" if along_b else f"l = e % {_DEPTH}, n = e / {_DEPTH}"
+    writer.add(
+        f"LOCAL_MEM {kind} a[{_DEPTH}][{width}], b[{_DEPTH}][{width}];",
+        f"{kind} own[{each}][{each}];",
+        f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++) own[y][x] = 0;",
+        f"const int own_row = (int)LID_0 / {side}, own_column = (int)LID_0 % {side};",
+        f"for (int64_t step = begin; step < end; step += {_DEPTH}) {{",
+        f"for (int e = LID_0; e < {_DEPTH * tile.rows}; e += {tile.local}) {{",
+        f"const int {place_a};",
+        "const int64_t row = first_row + m, inner = step + l;",
+        *_load(kind, "row < rows && inner < end", product.first, "a[l][m]"),
+        "}",
+        f"for (int e = LID_0; e < {_DEPTH * tile.columns}; e += {tile.local}) {{",
+        f"const int {place_b};",
+        "const int64_t column = first_column + n, inner = step + l;",
+        *_load(kind, "column < columns && inner < end", product.second, "b[l][n]"),
+        "}",
+        "local_barrier();",
+        f"for (int l = 0; l < {_DEPTH}; l++) {{",
+        f"{kind} u[{each}], v[{each}];",
+        f"for (int y = 0; y < {each}; y++) u[y] = a[l][own_row + y * {side}];",
+        f"for (int x = 0; x < {each}; x++) v[x] = b[l][own_column + x * {side}];",
+        f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++)",
+        "own[y][x] = THEANO_ADD_PRODUCT(u[y], v[x], own[y][x]);",
+        "}",
+        "local_barrier();",
+        "}",
+        f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++) {{",
+        f"const int64_t row = first_row + own_row + y * {side};",
+        f"const int64_t column = first_column + own_column + x * {side};",
+        "if (row < rows && column < columns) {",
+        f"const {kind} sum = own[y][x];",
+        *store,
+        "}",
+        "}",
+    )
+
+
+def _write_for_cpu(writer: KernelWriter, product: TiledProduct, tile: _Tile, store: Sequence[str]) -> None:
+    """Write the form with vectors of OpenCL: there is no CPU that CUDA runs on."""
+    kind, lanes = c_type(product.dtype), _lanes(product)
+    # Four rows of two vectors each stay in registers.
+    block = [(y, x) for y in range(4) for x in range(2)]
+    vector = f"{kind}{lanes}"
+    along_a, along_b = product.by_rows
+    loops_a = [f"for (int m = 0; m < {tile.rows}; m++)", f"for (int l = 0; l < {_CPU_DEPTH}; l++)"]
+    loops_b = [f"for (int l = 0; l < {_CPU_DEPTH}; l++)", f"for (int n = 0; n < {tile.columns}; n++)"]
+    writer.add(
+        f"{kind} a[{_CPU_DEPTH * tile.rows}], b[{_CPU_DEPTH * tile.columns}], own[{tile.rows * tile.columns}];",
+        f"for (int e = 0; e < {tile.rows * tile.columns}; e++) own[e] = 0;",
+        f"for (int64_t step = begin; step < end; step += {_CPU_DEPTH}) {{",
+        *(loops_a if along_a else loops_a[::-1]),
+        "{",
+        "const int64_t row = first_row + m, inner = step + l;",
+        *_load(kind, "row < rows && inner < end", product.first, f"a[l * {tile.rows} + m]"),
+        "}",
+        *(loops_b if along_b else loops_b[::-1]),
+        "{",
+        "const int64_t column = first_column + n, inner = step + l;",
+        *_load(kind, "column < columns && inner < end", product.second, f"b[l * {tile.columns} + n]"),
+        "}",
+        f"const int depth = end - step < {_CPU_DEPTH} ? (int)(end - step) : {_CPU_DEPTH};",
+        f"for (int m = 0; m < {tile.rows}; m += 4) for (int n = 0; n < {tile.columns}; n += {2 * lanes}) {{",
+        *(f"{vector} c{y}{x} = vload{lanes}({x}, own + (m + {y}) * {tile.columns} + n);" for y, x in block),
+        "for (int l = 0; l < depth; l++) {",
+        *(f"const {vector} v{x} = vload{lanes}({x}, b + l * {tile.columns} + n);" for x in range(2)),
+        *(f"const {vector} u{y} = ({vector})(a[l * {tile.rows} + m + {y}]);" for y in range(4)),
+        *(f"c{y}{x} = THEANO_ADD_PRODUCT(u{y}, v{x}, c{y}{x});" for y, x in block),
+        "}",
+        *(f"vstore{lanes}(c{y}{x}, {x}, own + (m + {y}) * {tile.columns} + n);" for y, x in block),
+        "}",
+        "}",
+        f"for (int m = 0; m < {tile.rows}; m++) for (int n = 0; n < {tile.columns}; n++) {{",
+        "const int64_t row = first_row + m, column = first_column + n;",
+        "if (row < rows && column < columns) {",
+        f"const {kind} sum = own[m * {tile.columns} + n];",
+        *store,
+        "}",
+        "}",
+    )

@@ -1,0 +1,188 @@
+"""Positions of extrema: the first one in the flattened axes, or the first NaN.
+
+The position is an operand of its own, whose strides are those of the flattened axes: so axes may be merged, and taken
+in any order, and work-items that compare their extrema choose the smaller position of equal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from theano_linker_c.kernels import ArgmaxKernel
+from theano_linker_c.scalar import c_type, is_complex, is_discrete
+
+from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, contiguous_strides, register_device_form
+from ..elementwise import arrays, decode
+from ..text import Signature, declare, kernel_text, load, memory_type
+from ._layout import ReduceLayout, Split, arrange, layout_of_reduction
+
+__all__ = ["argmax_text"]
+
+
+def _supports(kernel: ArgmaxKernel) -> bool:
+    return not is_complex(kernel.dtype)
+
+
+@register_device_form(ArgmaxKernel, supports=_supports)
+def run(kernel: ArgmaxKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
+    """Launch the search for extrema.
+
+    Raises
+    ------
+    ValueError
+        If there is no element to choose from.
+    """
+    (x,) = arrays(operands, recorder)
+    gone = sorted({axis % max(kernel.ndim, 1) for axis in kernel.axes})
+    kept_shape = [n for d, n in enumerate(x.shape) if d not in gone]
+    lengths = [x.shape[d] for d in gone]
+    if 0 in lengths:
+        raise ValueError(f"attempt to get {'argmax' if kernel.largest else 'argmin'} of an empty sequence")
+    result = recorder.empty("int64", kept_shape)
+    if 0 in kept_shape:
+        return [result]
+    places = iter(contiguous_strides(lengths, 1))
+    positions = tuple(next(places) if d in gone else 0 for d in range(x.ndim))
+    _search(kernel, recorder, x, positions, None, gone, result)
+    return [result]
+
+
+def _search(
+    kernel: ArgmaxKernel,
+    recorder: Recorder,
+    x: DeviceOperand,
+    positions: Sequence[int],
+    known: DeviceOperand | None,
+    gone: Sequence[int],
+    result: DeviceOperand,
+) -> None:
+    """Launch a search, of elements or (where their positions are `known`) among the extrema of chunks."""
+    steps = positions if known is None else known.strides
+
+    def split_for(target: DeviceOperand, skip: int) -> Split:
+        return arrange(x.shape, gone, [x.strides, steps], [target.strides[skip:]])
+
+    split = split_for(result, 0)
+    layout, groups, local, chunk = layout_of_reduction(split, [x.itemsize, 8], recorder.properties)
+    if layout.cpu:  # a work-item takes one result
+        layout = ReduceLayout(
+            layout.n_kept, layout.n_reduced, layout.inner, 1, 1, layout.narrow, True, layout.contiguous
+        )
+        groups = [split.n_kept, groups[1]]
+    partial = groups[1] > 1
+    target, value = result, None
+    if partial:
+        shape = (groups[1], *result.shape)
+        target, value = recorder.empty("int64", shape), recorder.empty(kernel.dtype, shape)
+        split = split_for(target, 1)
+    given: list[Argument] = [*split.kept, *split.reduced, split.n_kept, split.n_reduced, chunk]
+    given += [x, x.offset, *split.strides[0]]
+    given += [*split.strides[1]] if known is None else [known, known.offset, *split.strides[1]]
+    given += [target, target.offset, *(step // 8 for step in split.result_strides[0])]
+    if value is not None:
+        given += [value, value.offset, target.size // groups[1]]
+    text = argmax_text(kernel.dtype, kernel.largest, layout, known is not None, partial)
+    recorder.launch(text, given, groups, local)
+    if value is not None:
+        _search(kernel, recorder, value, (), target, (0,), result)
+
+
+@lru_cache(maxsize=512)
+def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, partial: bool) -> KernelText:
+    """Return the text of a search.
+
+    Parameters
+    ----------
+    dtype : str
+    largest : bool
+    layout : ReduceLayout
+    known : bool
+        Whether positions are read from an array.
+    partial : bool
+        Whether extrema of chunks are stored.
+    """
+    kept, reduced = [f"k{d}" for d in range(layout.n_kept)], [f"m{d}" for d in range(layout.n_reduced)]
+    dims, letter = [*kept, *reduced], layout.letter
+    signature = Signature()
+    signature.number(letter, *dims, "n", "m", "chunk")
+    signature.array("x")
+    signature.number(letter, *(f"s_{d}" for d in dims))
+    if known:
+        signature.array("known")
+    signature.number(letter, *(f"t_{d}" for d in dims))
+    signature.array("position", "int64_t", written=True)
+    signature.number(letter, *(f"z_{d}" for d in kept))
+    if partial:
+        signature.array("value", memory_type(dtype), written=True)
+        signature.number(letter, "results")
+    lines = list(_lines(dtype, largest, layout, kept, reduced, known, partial))
+    return kernel_text("argmax", signature, lines)
+
+
+def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> str:
+    """Give the test whether a value at a position comes before what was best so far."""
+    sign = ">" if largest else "<"
+    more, same = f"{v} {sign} {best}", f"{v} == {best}"
+    if not is_discrete(dtype):
+        more = f"({more} || ({v} != {v} && {best} == {best}))"
+        same = f"({same} || ({v} != {v} && {best} != {best}))"
+    return f"{p} >= 0 && ({at} < 0 || {more} || ({same} && {p} < {at}))"
+
+
+def _lines(
+    dtype: str, largest: bool, layout: ReduceLayout, kept: list[str], reduced: list[str], known: bool, partial: bool
+) -> Iterator[str]:
+    index, unsigned, kind = layout.index, layout.unsigned, c_type(dtype)
+    near, first, second = (layout.lanes, "lane", "column") if layout.inner else (layout.columns, "column", "lane")
+    yield f"const {unsigned} {first} = LID_0 % {near}, {second} = LID_0 / {near};"
+    yield f"const {unsigned} at = ({unsigned})GID_0 * {layout.columns} + column;"
+    yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"
+    yield f"const {unsigned} begin = ({unsigned})GID_1 * ({unsigned})chunk;"
+    yield f"const {unsigned} end = begin + chunk < ({unsigned})m ? begin + ({unsigned})chunk : ({unsigned})m;"
+    yield f"{index} o = 0, b = 0, z = 0;"
+    moves = [("o", [f"s_{d}" for d in kept]), ("b", [f"t_{d}" for d in kept]), ("z", [f"z_{d}" for d in kept])]
+    yield from ("{", *(f"  {line}" for line in decode(layout, "g", kept, moves)), "}")
+    yield f"{kind} best = 0;"
+    yield "int64_t where = -1;"
+    yield f"for ({unsigned} r = begin + lane; r < end; r += {layout.lanes}) {{"
+    yield f"  {index} a = o, c = b;"
+    moves = [("a", [f"s_{d}" for d in reduced]), ("c", [f"t_{d}" for d in reduced])]
+    yield from ("  {", *(f"    {line}" for line in decode(layout, "r", reduced, moves)), "  }")
+    place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)(x + a)"
+    yield "  " + declare("v", dtype, load(place, dtype))
+    yield f"  const int64_t p = {'*(GLOBAL_MEM const int64_t *)(known + c)' if known else 'c'};"
+    yield f"  if ({_better(dtype, largest, 'v', 'p', 'best', 'where')}) {{ best = v; where = p; }}"
+    yield "}"
+    if layout.lanes > 1:
+        yield from _tree(dtype, largest, layout)
+    yield f"if (lane == 0 && at < ({unsigned})n) {{"
+    if partial:
+        stored = "theano_to_half_float32(best)" if dtype == "float16" else "best"
+        yield "  position[(int64_t)GID_1 * results + z] = where;"
+        yield f"  value[(int64_t)GID_1 * results + z] = {stored};"
+    else:
+        yield "  position[z] = where;"
+    yield "}"
+
+
+def _tree(dtype: str, largest: bool, layout: ReduceLayout) -> Iterator[str]:
+    kind = "uint8_t" if dtype == "bool" else c_type(dtype)
+    size, step = layout.lanes * layout.columns, 1 if layout.inner else layout.columns
+    yield f"LOCAL_MEM {kind} values[{size}];"
+    yield f"LOCAL_MEM int64_t places[{size}];"
+    yield "values[LID_0] = best;"
+    yield "places[LID_0] = where;"
+    yield f"for (int h = {layout.lanes // 2}; h > 0; h /= 2) {{"
+    yield "  local_barrier();"
+    yield "  if (lane < h) {"
+    yield f"    const {kind} u = values[LID_0], w = values[LID_0 + h * {step}];"
+    yield f"    const int64_t p = places[LID_0], q = places[LID_0 + h * {step}];"
+    yield f"    if ({_better(dtype, largest, 'w', 'q', 'u', 'p')}) {{"
+    yield "      values[LID_0] = w;"
+    yield "      places[LID_0] = q;"
+    yield "    }"
+    yield "  }"
+    yield "}"
+    yield f"best = ({c_type(dtype)})values[LID_0];"
+    yield "where = places[LID_0];"

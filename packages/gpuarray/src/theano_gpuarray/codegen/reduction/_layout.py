@@ -1,0 +1,226 @@
+"""How reductions are laid out: which dimensions are kept and reduced, and what work-groups do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theano_graph import record
+from theano_linker_c.kernels import Reduction
+from theano_linker_c.scalar import OneOp, ScalarProgram
+
+from .._form import DeviceProperties
+from ..elementwise import Nest, fits_narrow, merge
+
+__all__ = ["ReduceJob", "ReduceLayout", "Split", "arrange", "layout_of_reduction", "power_of_two"]
+
+#: Work-items of a group on a graphics card, and columns of those that stand side by side.
+LOCAL = 256
+COLUMNS = 32
+#: Elements that a work-item reduces at least before the elements are split among groups: where groups are fewer than
+#: units, and elsewhere, where a second launch costs more than it gains.
+FEWEST, FEWEST_IF_BUSY = 16, 64
+MOST_SPLITS = 1024
+
+
+@record
+class ReduceJob:
+    """What is computed: a program, of whose results the first are kept, and the others reduced."""
+
+    program: ScalarProgram | OneOp
+    input_dtypes: tuple[str, ...]
+    kept_dtypes: tuple[str, ...]
+    reductions: tuple[Reduction, ...]
+
+
+@record
+class Split:
+    """The dimensions of a reduction: kept ones, then reduced ones; strides of the results have the kept ones only.
+
+    Parameters
+    ----------
+    kept, reduced : tuple of int
+        Lengths.
+    strides : tuple of tuple of int
+        For each input and kept result, in bytes: along kept dimensions, then along reduced ones.
+    result_strides : tuple of tuple of int
+        For each reduced result, along kept dimensions.
+    inner : bool
+        Whether the dimension with the smallest strides is reduced; it is the last of its kind.
+    """
+
+    kept: tuple[int, ...]
+    reduced: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    result_strides: tuple[tuple[int, ...], ...]
+    inner: bool
+
+    @property
+    def n_kept(self) -> int:
+        """Number of results."""
+        return _product(self.kept)
+
+    @property
+    def n_reduced(self) -> int:
+        """Number of elements of each result."""
+        return _product(self.reduced)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether 32 bits are enough."""
+        full = Nest((*self.kept, *self.reduced), self.strides)
+        return fits_narrow(full) and fits_narrow(Nest(self.kept, self.result_strides))
+
+
+def _product(lengths: Sequence[int]) -> int:
+    count = 1
+    for length in lengths:
+        count *= length
+    return count
+
+
+def arrange(
+    shape: Sequence[int],
+    axes: Sequence[int],
+    strides: Sequence[Sequence[int]],
+    result_strides: Sequence[Sequence[int]],
+) -> Split:
+    """Sort dimensions, and merge those that lie like one; `result_strides` are for the kept dimensions in order."""
+    gone, kept_steps = set(axes), [iter(steps) for steps in result_strides]
+    kinds = [d in gone for d in range(len(shape))]
+    padded = [[0 if gone_d else next(steps) for gone_d in kinds] for steps in kept_steps]
+    order = list(range(len(shape)))
+    nest = merge([shape[d] for d in order], [*strides, *padded], kinds)
+    merged_kinds = _kinds(shape, kinds, [*strides, *padded])
+    count = len(strides)
+    inner = _inner(nest, count)
+    dims = range(len(nest.shape))
+    kept = sorted((d for d in dims if not merged_kinds[d]), key=lambda d: d == inner)
+    reduced = sorted((d for d in dims if merged_kinds[d]), key=lambda d: d == inner)
+    return Split(
+        tuple(nest.shape[d] for d in kept),
+        tuple(nest.shape[d] for d in reduced),
+        tuple(tuple(steps[d] for d in (*kept, *reduced)) for steps in nest.strides[:count]),
+        tuple(tuple(steps[d] for d in kept) for steps in nest.strides[count:]),
+        inner < 0 or merged_kinds[inner],
+    )
+
+
+def _kinds(shape: Sequence[int], kinds: Sequence[bool], strides: Sequence[Sequence[int]]) -> list[bool]:
+    """Return for each merged dimension whether it is reduced: its number stands for it in one more operand."""
+    found: list[bool] = []
+    for d, length in enumerate(shape):
+        if length == 1:
+            continue
+        upto = merge(shape[: d + 1], [steps[: d + 1] for steps in strides], kinds[: d + 1])
+        if len(upto.shape) > len(found):
+            found.append(kinds[d])
+    return found
+
+
+def _inner(nest: Nest, count: int) -> int:
+    """Return the dimension with the smallest steps, unless it is short and another is long; -1 where there is none."""
+    best, least = -1, -1
+    for d in range(len(nest.shape)):
+        weight = sum(abs(steps[d]) for steps in nest.strides[:count])
+        if least < 0 or weight <= least:
+            best, least = d, weight
+    if best >= 0 and nest.shape[best] < 16:
+        for d, length in enumerate(nest.shape):
+            if length > 4 * nest.shape[best]:
+                best = d
+    return best
+
+
+@record
+class ReduceLayout:
+    """What the text of a reduction depends on.
+
+    Parameters
+    ----------
+    n_kept, n_reduced : int
+        Numbers of dimensions.
+    inner : bool
+        Whether work-items side by side take elements of one result, or of results side by side.
+    lanes, columns : int
+        Work-items that reduce one result together, and results of a group. On a CPU, lanes are the partial results of
+        one work-item, or columns the results that it reduces at once.
+    narrow, cpu : bool
+        As for elementwise kernels.
+    contiguous : tuple of bool
+        For each input and kept result, whether elements lie one behind the other along the innermost dimension.
+    """
+
+    n_kept: int
+    n_reduced: int
+    inner: bool
+    lanes: int
+    columns: int
+    narrow: bool
+    cpu: bool
+    contiguous: tuple[bool, ...]
+
+    @property
+    def letter(self) -> str:
+        """Kind of the parameters that are lengths and strides."""
+        return "i" if self.narrow else "q"
+
+    @property
+    def index(self) -> str:
+        """C type of indices."""
+        return "int32_t" if self.narrow else "int64_t"
+
+    @property
+    def unsigned(self) -> str:
+        """C type of flat indices, which are divided."""
+        return "uint32_t" if self.narrow else "uint64_t"
+
+
+def power_of_two(number: int) -> int:
+    """Return the smallest power of two from a number up."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def layout_of_reduction(
+    split: Split, itemsizes: Sequence[int], properties: DeviceProperties
+) -> tuple[ReduceLayout, list[int], list[int], int]:
+    """Choose what groups do.
+
+    Returns
+    -------
+    layout : ReduceLayout
+    groups, local : list of int
+    chunk : int
+        Elements of each result that one group reduces; there are partial results if this is less than all.
+    """
+    n_kept, n_reduced = split.n_kept, split.n_reduced
+    last = (split.reduced if split.inner else split.kept)[-1:] or (1,)
+    position = len(split.kept) + len(split.reduced) - 1 if split.inner else len(split.kept) - 1
+    contiguous = tuple(
+        position >= 0 and steps[position] == size for steps, size in zip(split.strides, itemsizes, strict=True)
+    )
+    if properties.cpu:
+        lanes, columns, local = (16, 1, 1) if split.inner else (1, 64, 1)
+        blocks = n_kept if split.inner else n_kept // last[0] * -(-last[0] // columns)
+        wanted, fewest = 2 * properties.units, 32768
+    else:
+        local = 1 << (min(LOCAL, properties.max_local).bit_length() - 1)  # trees halve it
+        if split.inner:
+            lanes = min(local, power_of_two(n_reduced))
+            columns = local // lanes
+        else:
+            columns = min(COLUMNS, power_of_two(last[0]))
+            lanes = min(local // columns, power_of_two(n_reduced))
+        local = lanes * columns
+        blocks = -(-n_kept // columns)
+        wanted = 4 * properties.units
+        fewest = lanes * (FEWEST if blocks < properties.units else FEWEST_IF_BUSY)
+    splits = 1
+    if 2 * blocks <= wanted:
+        splits = max(1, min(n_reduced // fewest, -(-wanted // max(blocks, 1)), MOST_SPLITS))
+    chunk = -(-n_reduced // splits)
+    splits = -(-n_reduced // chunk) if chunk else 1
+    groups = min(blocks, 8 * properties.units) if properties.cpu else blocks
+    layout = ReduceLayout(
+        len(split.kept), len(split.reduced), split.inner, lanes, columns, split.narrow, properties.cpu, contiguous
+    )
+    return layout, [groups, splits], [local, 1], chunk

@@ -1,0 +1,335 @@
+"""The text of reductions.
+
+On a graphics card, work-items of a group take elements in turns and join their totals by a tree in local memory; work-
+items side by side read elements side by side. On a CPU a group is one work-item with several partial totals, which the
+compiler keeps in vectors. Sums of floats are compensated from block to block, as on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from theano_linker_c.kernels import Reduction, memory_type, reduction_seed
+from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_type, is_complex, is_discrete
+
+from .._form import KernelText
+from ..elementwise import decode
+from ..text import Signature, declare, kernel_text, load, store
+from ._layout import ReduceJob, ReduceLayout
+
+__all__ = ["Total", "reduction_text"]
+
+#: Elements whose total is joined with that of those before.
+BLOCK = 128
+
+
+class Total:
+    """The text of one accumulator: `number` keeps the names of several apart."""
+
+    def __init__(self, number: int, reduction: Reduction) -> None:
+        self.number, self.reduction, self.dtype = number, reduction, reduction.acc_dtype
+        if self.dtype == "float16" or is_complex(self.dtype):
+            raise NoNativeForm(f"accumulators of {self.dtype} have no form on devices")
+        self.type = memory_type(self.dtype)
+
+    @property
+    def compensates(self) -> bool:
+        """Whether what a sum loses is kept."""
+        return self.reduction.combine.name == "add" and not is_discrete(self.dtype)
+
+    @property
+    def seed(self) -> str:
+        """The value that totals start from."""
+        given = self.reduction.identity
+        return c_literal(reduction_seed(self.reduction.combine, self.dtype) if given is None else given, self.dtype)
+
+    def joined(self, a: str, b: str) -> str:
+        """Give the text of `a` combined with `b`."""
+        args = [CValue(a, self.dtype), CValue(b, self.dtype)]
+        return f"({c_type(self.dtype)})({self.reduction.combine.c_expression(args, self.dtype)})"
+
+    def join(self, total: str, lost: str, part: str) -> str:
+        """Give the statements that join a part with the total before, and keep what was lost."""
+        if not self.compensates:
+            return f"{total} = {self.joined(total, part)};"
+        k, kind = self.number, self.type
+        # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
+        return (
+            f"{{ const {kind} given{k} = {part} - {lost}, sum{k} = {total} + given{k};"
+            f" {lost} = sum{k} - sum{k} == 0 ? (sum{k} - {total}) - given{k} : 0; {total} = sum{k}; }}"
+        )
+
+
+class ReductionBody:
+    """The statements of one reduction."""
+
+    def __init__(self, job: ReduceJob, layout: ReduceLayout, partial: bool) -> None:
+        self.job, self.layout, self.partial = job, layout, partial
+        self.totals = [Total(k, reduction) for k, reduction in enumerate(job.reductions)]
+        self.dtypes = (*job.input_dtypes, *job.kept_dtypes)
+        self.kept = [f"k{d}" for d in range(layout.n_kept)]
+        self.reduced = [f"m{d}" for d in range(layout.n_reduced)]
+
+    def result_dtype(self, k: int) -> str:
+        """The dtype in which a total is stored."""
+        return self.totals[k].dtype if self.partial else self.job.reductions[k].output_dtype
+
+    def signature(self) -> Signature:
+        """Declare the parameters; arguments are given in the same order by the device form."""
+        signature, letter = Signature(), self.layout.letter
+        signature.number(letter, *self.kept, *self.reduced)
+        signature.number(letter, "n", "m", "chunk")
+        for k in range(len(self.dtypes)):
+            signature.array(f"p{k}", written=k >= len(self.job.input_dtypes))
+            signature.number(letter, *self.kept_steps(k), *self.reduced_steps(k))
+        for k in range(len(self.totals)):
+            signature.array(f"q{k}", written=True)
+            signature.number("q", f"split{k}")
+            signature.number(letter, *self.result_steps(k))
+        return signature
+
+    def kept_steps(self, k: int) -> list[str]:
+        """Strides along kept dimensions."""
+        return [f"s{k}_{d}" for d in range(self.layout.n_kept)]
+
+    def reduced_steps(self, k: int) -> list[str]:
+        """Strides along reduced dimensions."""
+        return [f"r{k}_{d}" for d in range(self.layout.n_reduced)]
+
+    def result_steps(self, k: int) -> list[str]:
+        """Strides of a result."""
+        return [f"z{k}_{d}" for d in range(self.layout.n_kept)]
+
+    def offsets(self, prefix: str) -> list[str]:
+        """Names of the offsets of all operands."""
+        return [f"{prefix}{k}" for k in range(len(self.dtypes))]
+
+    def element(self, places: Sequence[str], part: Sequence[str], guard: str = "") -> Iterator[str]:
+        """Give the statements that take the element at some offsets; `guard` says whether what is kept is stored."""
+        count = len(self.job.input_dtypes)
+        for k, dtype in enumerate(self.job.input_dtypes):
+            place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)({places[k]})"
+            yield declare(f"x{k}", dtype, load(place, dtype))
+        values = [CValue(f"x{k}", dtype) for k, dtype in enumerate(self.job.input_dtypes)]
+        statements, results = self.job.program.emit(values, "t")
+        yield from statements
+        for k, dtype in enumerate(self.job.kept_dtypes):
+            place = f"*(GLOBAL_MEM {memory_type(dtype)} *)({places[count + k]})"
+            yield guard + store(place, results[k], dtype)
+        for total, result, name in zip(self.totals, results[len(self.job.kept_dtypes) :], part, strict=True):
+            yield declare(f"v{total.number}", total.dtype, c_cast(result, total.dtype))
+            yield f"{name} = {total.joined(name, f'v{total.number}')};"
+
+    def finish(self, indent: str, names: Sequence[str], position: Sequence[str]) -> Iterator[str]:
+        """Give the statements that store totals."""
+        for k, (total, name) in enumerate(zip(self.totals, names, strict=True)):
+            dtype = self.result_dtype(k)
+            place = f"*(GLOBAL_MEM {memory_type(dtype)} *)(q{k} + (int64_t)GID_1 * split{k} + {position[k]})"
+            yield indent + store(place, CValue(name, total.dtype), dtype)
+
+    def moved(
+        self, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, list[str]]], indent: str
+    ) -> Iterator[str]:
+        """Give the statements that move offsets to a flat index, in a block of their own."""
+        if lengths:
+            yield indent + "{"
+            for line in decode(self.layout, flat, lengths, moves):
+                yield f"{indent}  {line}"
+            yield indent + "}"
+
+    def gpu(self) -> Iterator[str]:
+        """Give the statements for a graphics card."""
+        layout, index, unsigned = self.layout, self.layout.index, self.layout.unsigned
+        lanes, columns, count = layout.lanes, layout.columns, len(self.dtypes)
+        near, far = (lanes, "lane") if layout.inner else (columns, "column")
+        yield f"const {unsigned} {far} = LID_0 % {near}, {'column' if layout.inner else 'lane'} = LID_0 / {near};"
+        yield f"const {unsigned} at = ({unsigned})GID_0 * {columns} + column;"
+        yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"
+        yield f"const {unsigned} begin = ({unsigned})GID_1 * ({unsigned})chunk;"
+        yield f"const {unsigned} end = begin + chunk < ({unsigned})m ? begin + ({unsigned})chunk : ({unsigned})m;"
+        yield from (f"{index} {o} = 0;" for o in self.offsets("o"))
+        yield from self.moved("g", self.kept, [(f"o{k}", self.kept_steps(k)) for k in range(count)], "")
+        yield from self._start("")
+        yield f"for ({unsigned} r = begin + lane; r < end;) {{"
+        for total in self.totals:
+            yield f"  {total.type} part{total.number} = {total.seed};"
+        yield f"  for (int b = 0; b < {BLOCK} && r < end; b++, r += {lanes}) {{"
+        yield from (f"    {index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
+        moves = [(f"a{k}", self.reduced_steps(k)) for k in range(count)]
+        yield from self.moved("r", self.reduced, moves, "    ")
+        names = [f"part{total.number}" for total in self.totals]
+        guard = f"if (at < ({unsigned})n) "
+        for line in self.element([f"p{k} + a{k}" for k in range(count)], names, guard):
+            yield "    " + line
+        yield "  }"
+        yield from self._join("  ", "")
+        yield "}"
+        if lanes > 1:
+            yield from self._tree(lanes, 1 if layout.inner else columns)
+        yield f"if (lane == 0 && at < ({unsigned})n) {{"
+        yield from self._positions("  ", "g")
+        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{t.number}" for t in self.totals])
+        yield "}"
+
+    def _start(self, indent: str) -> Iterator[str]:
+        for total in self.totals:
+            yield f"{indent}{total.type} total{total.number} = {total.seed};"
+            if total.compensates:
+                yield f"{indent}{total.type} lost{total.number} = 0;"
+
+    def _join(self, indent: str, at: str) -> Iterator[str]:
+        for t in self.totals:
+            yield indent + t.join(f"total{t.number}{at}", f"lost{t.number}{at}", f"part{t.number}{at}")
+
+    def _tree(self, lanes: int, step: int) -> Iterator[str]:
+        for t in self.totals:
+            yield f"LOCAL_MEM {t.type} shared{t.number}[{lanes * self.layout.columns}];"
+        for t in self.totals:
+            yield f"shared{t.number}[LID_0] = total{t.number};"
+        yield f"for (int h = {lanes // 2}; h > 0; h /= 2) {{"
+        yield "  local_barrier();"
+        yield "  if (lane < h) {"
+        for t in self.totals:
+            here, other = f"shared{t.number}[LID_0]", f"shared{t.number}[LID_0 + h * {step}]"
+            yield f"    const {t.type} u{t.number} = {here}, w{t.number} = {other};"
+            yield f"    {here} = {t.joined(f'u{t.number}', f'w{t.number}')};"
+        yield "  }"
+        yield "}"
+        for t in self.totals:
+            yield f"total{t.number} = shared{t.number}[LID_0];"
+
+    def _positions(self, indent: str, flat: str) -> Iterator[str]:
+        yield from (f"{indent}{self.layout.index} z{t.number} = 0;" for t in self.totals)
+        moves = [(f"z{t.number}", self.result_steps(t.number)) for t in self.totals]
+        yield from self.moved(flat, self.kept, moves, indent)
+
+    def _range(self) -> Iterator[str]:
+        """Give the statements that say which elements of each result a group on a CPU takes."""
+        index = self.layout.index
+        yield f"const {index} begin = ({index})GID_1 * chunk;"
+        yield f"const {index} end = begin + chunk < m ? begin + chunk : m;"
+
+    def cpu_rows(self) -> Iterator[str]:
+        """Give the statements for a CPU where the innermost dimension is reduced."""
+        layout, index, unsigned, count = self.layout, self.layout.index, self.layout.unsigned, len(self.dtypes)
+        lanes, last = layout.lanes, self.reduced[-1] if self.reduced else "1"
+        yield from self._range()
+        yield f"for ({index} g = GID_0; g < n; g += GDIM_0) {{"
+        yield from (f"  {index} {o} = 0;" for o in self.offsets("o"))
+        yield from self.moved(f"({unsigned})g", self.kept, [(f"o{k}", self.kept_steps(k)) for k in range(count)], "  ")
+        yield from self._start("  ")
+        yield f"  for ({index} r = begin; r < end;) {{"
+        yield f"    const {unsigned} row = ({unsigned})r / ({unsigned}){last};"
+        yield f"    const {index} j = r - ({index})row * {last};"
+        yield f"    {index} run = {last} - j < end - r ? {last} - j : end - r;"
+        yield f"    run = run < {BLOCK * lanes} ? run : {BLOCK * lanes};"
+        yield from (f"    {index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
+        moves = [(f"a{k}", self.reduced_steps(k)[:-1]) for k in range(count)]
+        yield from self.moved("row", self.reduced[:-1], moves, "    ")
+        if self.reduced:
+            yield from (f"    a{k} += j * {self.reduced_steps(k)[-1]};" for k in range(count))
+        for t in self.totals:
+            yield f"    {t.type} parts{t.number}[{lanes}];"
+            yield f"    for (int l = 0; l < {lanes}; l++) parts{t.number}[l] = {t.seed};"
+        yield f"    {index} i = 0;"
+        yield f"    for (; i + {lanes} <= run; i += {lanes}) {{"
+        yield f"      for (int l = 0; l < {lanes}; l++) {{"
+        for line in self.element(self._places("(i + l)"), [f"parts{t.number}[l]" for t in self.totals]):
+            yield "        " + line
+        yield "      }"
+        yield "    }"
+        yield "    for (; i < run; i++) {"
+        for line in self.element(self._places("i"), [f"parts{t.number}[0]" for t in self.totals]):
+            yield "      " + line
+        yield "    }"
+        for t in self.totals:
+            name = f"parts{t.number}"
+            yield f"    for (int h = {lanes // 2}; h > 0; h /= 2)"
+            yield f"      for (int l = 0; l < h; l++) {name}[l] = {t.joined(f'{name}[l]', f'{name}[l + h]')};"
+            yield f"    const {t.type} part{t.number} = {name}[0];"
+        yield from self._join("    ", "")
+        yield "    r += run;"
+        yield "  }"
+        yield from self._positions("  ", f"({unsigned})g")
+        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{t.number}" for t in self.totals])
+        yield "}"
+
+    def _places(self, i: str) -> list[str]:
+        """Give the addresses of element i along the innermost dimension."""
+        places = []
+        for k, dtype in enumerate(self.dtypes):
+            steps = self.reduced_steps(k) if self.layout.inner else self.kept_steps(k)
+            step = f"(int){_size(dtype)}" if self.layout.contiguous[k] else steps[-1] if steps else "0"
+            places.append(f"p{k} + a{k} + {i} * {step}")
+        return places
+
+    def cpu_columns(self) -> Iterator[str]:
+        """Give the statements for a CPU where the innermost dimension is kept: some results are reduced at once."""
+        layout, index, unsigned, count = self.layout, self.layout.index, self.layout.unsigned, len(self.dtypes)
+        columns, last = layout.columns, self.kept[-1]
+        yield from self._range()
+        yield f"const {index} pieces = ({last} + {columns - 1}) / {columns};"
+        yield f"for ({index} unit = GID_0; unit < n / {last} * pieces; unit += GDIM_0) {{"
+        yield f"  const {unsigned} row = ({unsigned})unit / ({unsigned})pieces;"
+        yield f"  const {index} first = (unit - ({index})row * pieces) * {columns};"
+        yield f"  const int width = {last} - first < {columns} ? (int)({last} - first) : {columns};"
+        yield from (f"  {index} o{k} = first * {self.kept_steps(k)[-1]};" for k in range(count))
+        moves = [(f"o{k}", self.kept_steps(k)[:-1]) for k in range(count)]
+        yield from self.moved("row", self.kept[:-1], moves, "  ")
+        for t in self.totals:
+            yield f"  {t.type} total{t.number}[{columns}], part{t.number}[{columns}];"
+            yield f"  for (int l = 0; l < {columns}; l++) total{t.number}[l] = {t.seed};"
+            if t.compensates:
+                yield f"  {t.type} lost{t.number}[{columns}];"
+                yield f"  for (int l = 0; l < {columns}; l++) lost{t.number}[l] = 0;"
+        yield f"  for ({index} r = begin; r < end;) {{"
+        for t in self.totals:
+            yield f"    for (int l = 0; l < {columns}; l++) part{t.number}[l] = {t.seed};"
+        yield f"    for (int b = 0; b < {BLOCK} && r < end; b++, r++) {{"
+        yield from (f"      {index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
+        moves = [(f"a{k}", self.reduced_steps(k)) for k in range(count)]
+        yield from self.moved(f"({unsigned})r", self.reduced, moves, "      ")
+        yield "      for (int l = 0; l < width; l++) {"
+        for line in self.element(self._places("l"), [f"part{t.number}[l]" for t in self.totals]):
+            yield "        " + line
+        yield "      }"
+        yield "    }"
+        yield "    for (int l = 0; l < width; l++) {"
+        yield from self._join("      ", "[l]")
+        yield "    }"
+        yield "  }"
+        yield from (f"  {index} z{t.number} = first * {self.result_steps(t.number)[-1]};" for t in self.totals)
+        moves = [(f"z{t.number}", self.result_steps(t.number)[:-1]) for t in self.totals]
+        yield from self.moved("row", self.kept[:-1], moves, "  ")
+        yield "  for (int l = 0; l < width; l++) {"
+        names = [f"total{t.number}[l]" for t in self.totals]
+        where = [f"z{t.number} + l * {self.result_steps(t.number)[-1]}" for t in self.totals]
+        yield from self.finish("    ", names, where)
+        yield "  }"
+        yield "}"
+
+
+def _size(dtype: str) -> str:
+    return f"sizeof({memory_type(dtype)})"
+
+
+@lru_cache(maxsize=1024)
+def reduction_text(job: ReduceJob, layout: ReduceLayout, partial: bool) -> KernelText:
+    """Return the text of a reduction.
+
+    Parameters
+    ----------
+    job : ReduceJob
+    layout : ReduceLayout
+    partial : bool
+        Whether totals of chunks are stored, in the dtype of the accumulator.
+
+    Raises
+    ------
+    NoNativeForm, NoDeviceForm
+        If a dtype or an op has no form.
+    """
+    body = ReductionBody(job, layout, partial)
+    lines = body.gpu() if not layout.cpu else body.cpu_rows() if layout.inner else body.cpu_columns()
+    return kernel_text("reduction", body.signature(), list(lines), job.program.preamble)

@@ -1,0 +1,156 @@
+"""From the body of a kernel to its whole text: what it calls is defined before it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+
+from theano_graph import compose, record
+from theano_linker_c.kernels import memory_type
+from theano_linker_c.scalar import CValue, c_cast, c_helper, c_type, helper_definitions
+
+from .._form import KernelText, NoDeviceForm
+from ..special import special_definitions
+from ._atomics import atomic_definitions
+
+__all__ = ["Parameter", "Signature", "kernel_text", "load", "store", "with_helpers"]
+
+#: Defined by the prelude.
+_IN_PRELUDE = re.compile(r"\btheano_(?:from_half_uint16|to_half_float32)\(\w+ x\) \{")
+_ATOMIC = re.compile(r"\btheano_atomic_[a-z]+_\w+")
+_INCLUDE = re.compile(r"^\s*#\s*include\s*<(math|stdint|stdlib|stddef)\.h>\s*$", re.MULTILINE)
+_C_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t", "f": "float", "d": "double"}
+
+
+@record
+class Parameter:
+    """A parameter of a kernel: a letter as in :class:`KernelText`, a name, and for a pointer what it points to."""
+
+    letter: str
+    name: str
+    memory: str = "char"
+    written: bool = False
+
+    @property
+    def declaration(self) -> str:
+        """The C text in the head of the kernel."""
+        if self.letter == "P":
+            return f"GLOBAL_MEM {'' if self.written else 'const '}{self.memory} *{self.name}"
+        return f"const {_C_TYPES[self.letter]} {self.name}"
+
+
+class Signature:
+    """Collects the parameters of a kernel, in order."""
+
+    def __init__(self) -> None:
+        self.parameters: list[Parameter] = []
+
+    def number(self, letter: str, *names: str) -> None:
+        """Add numbers."""
+        self.parameters += [Parameter(letter, name) for name in names]
+
+    def array(self, name: str, memory: str = "char", *, written: bool = False) -> None:
+        """Add an array: a pointer to its memory, and how many bytes lie before its first element."""
+        self.parameters += [Parameter("P", f"{name}_memory", "char", written), Parameter("q", f"{name}_offset")]
+        self._starts = [*getattr(self, "_starts", []), (name, memory, written)]
+
+    @property
+    def starts(self) -> list[str]:
+        """Statements that declare the pointers to the first elements."""
+        lines = []
+        for name, memory, written in getattr(self, "_starts", []):
+            kind = f"GLOBAL_MEM {'' if written else 'const '}{memory} *"
+            lines.append(f"{kind}const {name} = ({kind})({name}_memory + {name}_offset);")
+        return lines
+
+    @property
+    def letters(self) -> str:
+        """One letter for each parameter."""
+        return "".join(parameter.letter for parameter in self.parameters)
+
+    @property
+    def declarations(self) -> str:
+        """The C text between the parentheses."""
+        return ", ".join(parameter.declaration for parameter in self.parameters)
+
+
+def load(place: str, dtype: str) -> str:
+    """Return the text of the value of an element that lies at `place`."""
+    if dtype == "bool":
+        return f"{place} != 0"
+    return f"theano_from_half_uint16({place})" if dtype == "float16" else place
+
+
+def store(place: str, value: CValue, dtype: str) -> str:
+    """Return the statement that stores a value as an element of `dtype`."""
+    text = c_cast(value, dtype)
+    return f"{place} = {c_helper('to_half', 'float32', text) if dtype == 'float16' else text};"
+
+
+def declare(name: str, dtype: str, text: str) -> str:
+    """Return the statement that defines a temporary."""
+    return f"const {c_type(dtype)} {name} = {text};"
+
+
+def kernel_text(stem: str, signature: Signature, body: Sequence[str], preamble: Iterable[str] = ()) -> KernelText:
+    """Return a kernel function, with the definitions of all that it calls.
+
+    Parameters
+    ----------
+    stem : str
+        The beginning of its name; a digest of the text follows.
+    signature : Signature
+    body : sequence of str
+        Lines of the function.
+    preamble : iterable of str
+        Functions that the operations of users bring along.
+
+    Raises
+    ------
+    NoDeviceForm
+        If something has no text for devices.
+    """
+    inner = "\n".join(f"  {line}" for line in [*signature.starts, *body])
+    given = with_helpers(f"({signature.declarations}) {{\n{inner}\n}}\n", preamble)
+    name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
+    before, _, function = given.rpartition("\n\n") if "\n\n" in given else ("", "", given)
+    return KernelText(name, f"{before}\n\nKERNEL void {name}{function}".lstrip("\n"), signature.letters)
+
+
+def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
+    """Return text with the definitions of the functions that it calls before it, an empty line between.
+
+    Known are the helpers of scalar code, special functions (``theano_special_<name>``) and atomic operations.
+
+    Parameters
+    ----------
+    text : str
+    preamble : iterable of str
+        More functions; they stand after those that they call.
+
+    Raises
+    ------
+    NoDeviceForm
+        If a special function has no text for devices, or something is complex.
+    """
+    own = [_plain(part) for part in preamble]
+    if re.search(r"\b_Complex\b", "".join([text, *own])):
+        raise NoDeviceForm(compose("complex numbers have no form on devices", mend="leave these nodes to the CPU"))
+    special = special_definitions([text, *own])
+    # Names of atomic operations are like those of helpers, which do not know them.
+    others = [_ATOMIC.sub("", part) for part in (*own, text)]
+    helpers = [part for part in helper_definitions(others) if not _IN_PRELUDE.search(part)]
+    found = [*special, *helpers, *atomic_definitions([*own, text]), *own]
+    return "\n".join([*found, "", text]) if found else text
+
+
+def _plain(part: str) -> str:
+    """Return a piece of a preamble without headers: what they declare is there on devices."""
+    text = _INCLUDE.sub("", part).strip("\n")
+    if re.search(r"^\s*#\s*include\b", text, re.MULTILINE):
+        raise NoDeviceForm(compose(f"a header is no part of device code: {text.strip()[:80]}", mend="use plain C"))
+    return re.sub(r"\n{2,}", "\n", text)
+
+
+__all__ += ["declare", "memory_type"]

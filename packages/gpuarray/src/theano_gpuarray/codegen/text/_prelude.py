@@ -1,0 +1,261 @@
+"""The prelude: macros and small functions that make one text CUDA and OpenCL.
+
+The words are those of `cluda.h` (``KERNEL``, ``GLOBAL_MEM``, ``LID_0``, ``ga_float``, ...), with the integer types of
+``stdint.h`` and what the C text of scalars calls: functions of the C library with the suffix ``f`` for float, and
+built-in functions of gcc. A bare name such as ``pow`` is the function of doubles.
+
+Sums and products are never contracted to one operation with one rounding, so that results are those of the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+__all__ = ["compile_options", "prelude"]
+
+#: What compilers are told beside the architecture.
+_OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "cuda": "--fmad=false --device-as-default-execution-space",
+        "opencl": "-cl-std=CL1.2",
+    }
+)
+#: Functions of one and two numbers that have a form for floats, and built-in functions of gcc.
+_ONE = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "erf", "erfc", "cbrt", "tgamma", "lgamma"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "trunc", "rint", "round", "sqrt", "fabs"),
+)
+_TWO = ("atan2", "pow", "hypot", "fmod", "copysign")
+_BUILTIN = ("fabs", "copysign", "floor", "ceil", "trunc", "rint", "round", "sqrt")
+
+_TYPES = """typedef {signed_char} int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef {long} int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned {long} uint64_t;
+typedef uint8_t ga_bool;
+typedef int8_t ga_byte;
+typedef uint8_t ga_ubyte;
+typedef int16_t ga_short;
+typedef uint16_t ga_ushort;
+typedef int32_t ga_int;
+typedef uint32_t ga_uint;
+typedef int64_t ga_long;
+typedef uint64_t ga_ulong;
+typedef float ga_float;
+typedef uint64_t ga_size;
+typedef int64_t ga_ssize;
+typedef struct {{ uint16_t data; }} ga_half;
+"""
+
+_CUDA = """#define KERNEL extern "C" __global__
+#define WITHIN_KERNEL __device__
+#define GLOBAL_MEM
+#define LOCAL_MEM __shared__
+#define LOCAL_MEM_ARG
+#define CONSTANT_MEM __constant__
+#define REQD_WG_SIZE(X, Y, Z) __launch_bounds__(X *Y *Z, 1)
+#define GA_DECL_SHARED_PARAM(type, name)
+#define GA_DECL_SHARED_BODY(type, name) extern __shared__ type name[];
+#define GA_WARP_SIZE warpSize
+#define LID_0 threadIdx.x
+#define LID_1 threadIdx.y
+#define LID_2 threadIdx.z
+#define LDIM_0 blockDim.x
+#define LDIM_1 blockDim.y
+#define LDIM_2 blockDim.z
+#define GID_0 blockIdx.x
+#define GID_1 blockIdx.y
+#define GID_2 blockIdx.z
+#define GDIM_0 gridDim.x
+#define GDIM_1 gridDim.y
+#define GDIM_2 gridDim.z
+#define local_barrier() __syncthreads()
+#define restrict __restrict__
+#define _Bool bool
+#define __builtin_inf() __longlong_as_double(0x7ff0000000000000LL)
+#define __builtin_inff() __int_as_float(0x7f800000)
+#define __builtin_nan(tag) __longlong_as_double(0x7ff8000000000000LL)
+#define __builtin_nanf(tag) __int_as_float(0x7fc00000)
+#define __builtin_memcpy memcpy
+typedef double ga_double;
+static inline float theano_as_float(uint32_t x) { return __uint_as_float(x); }
+static inline uint32_t theano_as_uint(float x) { return __float_as_uint(x); }
+static inline double theano_as_double(uint64_t x) { return __longlong_as_double((int64_t)x); }
+static inline uint64_t theano_as_ulong(double x) { return (uint64_t)__double_as_longlong(x); }
+static inline uint32_t theano_atomic_cas_uint32(uint32_t *p, uint32_t e, uint32_t v) { return atomicCAS(p, e, v); }
+static inline uint64_t theano_atomic_cas_uint64(uint64_t *p, uint64_t e, uint64_t v) { return atomicCAS(p, e, v); }
+static inline int64_t theano_atomic_cas_int64(int64_t *p, int64_t e, int64_t v) {
+  return (int64_t)atomicCAS((uint64_t *)p, (uint64_t)e, (uint64_t)v);
+}
+static inline float theano_from_half_uint16(uint16_t x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+  return y;
+}
+static inline uint16_t theano_to_half_float32(float x) {
+  uint16_t y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+  return x == x ? y : (uint16_t)((theano_as_uint(x) >> 16 & 0x8000) | 0x7e00);
+}
+"""
+
+_OPENCL = """#pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifdef cl_khr_int64_base_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#endif
+#define KERNEL __kernel
+#define WITHIN_KERNEL
+#define GLOBAL_MEM __global
+#define LOCAL_MEM __local
+#define LOCAL_MEM_ARG __local
+#define CONSTANT_MEM __constant
+#define REQD_WG_SIZE(X, Y, Z) __attribute__((reqd_work_group_size(X, Y, Z)))
+#define GA_DECL_SHARED_PARAM(type, name) , __local type *name
+#define GA_DECL_SHARED_BODY(type, name)
+#define GA_WARP_SIZE 1
+#define LID_0 get_local_id(0)
+#define LID_1 get_local_id(1)
+#define LID_2 get_local_id(2)
+#define LDIM_0 get_local_size(0)
+#define LDIM_1 get_local_size(1)
+#define LDIM_2 get_local_size(2)
+#define GID_0 get_group_id(0)
+#define GID_1 get_group_id(1)
+#define GID_2 get_group_id(2)
+#define GDIM_0 get_num_groups(0)
+#define GDIM_1 get_num_groups(1)
+#define GDIM_2 get_num_groups(2)
+#define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#define _Bool bool
+#define __builtin_inf() as_double(0x7ff0000000000000ul)
+#define __builtin_inff() as_float(0x7f800000u)
+#define __builtin_nan(tag) as_double(0x7ff8000000000000ul)
+#define __builtin_nanf(tag) as_float(0x7fc00000u)
+#define __builtin_memcpy theano_memcpy
+#define theano_as_float(x) as_float((uint32_t)(x))
+#define theano_as_uint(x) as_uint((float)(x))
+#define theano_as_double(x) as_double((uint64_t)(x))
+#define theano_as_ulong(x) as_ulong((double)(x))
+#ifdef cl_khr_fp64
+typedef double ga_double;
+#endif
+static inline uint32_t theano_atomic_cas_uint32(volatile __global uint32_t *p, uint32_t e, uint32_t v) {
+  return atomic_cmpxchg(p, e, v);
+}
+#ifdef cl_khr_int64_base_atomics
+static inline uint64_t theano_atomic_cas_uint64(volatile __global uint64_t *p, uint64_t e, uint64_t v) {
+  return atom_cmpxchg(p, e, v);
+}
+static inline int64_t theano_atomic_cas_int64(volatile __global int64_t *p, int64_t e, int64_t v) {
+  return atom_cmpxchg(p, e, v);
+}
+#endif
+static inline void theano_memcpy(void *to, const void *from, int n) {
+  for (int i = 0; i < n; i++)
+    ((char *)to)[i] = ((const char *)from)[i];
+}
+static inline float theano_from_half_uint16(uint16_t x) {
+  const uint32_t m = x & 0x7fff;
+  const float scaled = as_float(m << 13) * 0x1p112f;
+  const uint32_t bits = m >= 0x7c00 ? 0x7f800000 | m << 13 : as_uint(scaled);
+  return as_float(bits | (uint32_t)(x & 0x8000) << 16);
+}
+static inline uint16_t theano_to_half_float32(float x) {
+  const uint32_t sign = as_uint(x) >> 16 & 0x8000, u = as_uint(x) & 0x7fffffff;
+  uint32_t v = u < 0x38800000 ? as_uint(as_float(u) + 0.5f) - 0x3f000000
+                              : (u + 0xfff + (u >> 13 & 1) - 0x38000000) >> 13;
+  v = u >= 0x477ff000 ? 0x7c00 : v;
+  v = u > 0x7f800000 ? 0x7e00 : v;
+  return (uint16_t)(sign | v);
+}
+"""
+
+#: After the types and functions above, and alike for both.
+_COMMON = """#ifndef INFINITY
+#define INFINITY __builtin_inff()
+#endif
+#ifndef NAN
+#define NAN __builtin_nanf("")
+#endif
+static inline float ga_half2float(ga_half x) { return theano_from_half_uint16(x.data); }
+static inline ga_half ga_float2half(float x) {
+  ga_half y;
+  y.data = theano_to_half_float32(x);
+  return y;
+}
+#define load_half(p) ga_half2float(*(p))
+#define store_half(p, x) *(p) = ga_float2half(x)
+"""
+
+
+@cache
+def prelude(driver: str) -> str:
+    """Return the text that stands before all text of kernels.
+
+    Parameters
+    ----------
+    driver : {"cuda", "opencl", "null"}
+        The null driver compiles nothing; it is given the text of OpenCL.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> "#define KERNEL __kernel" in prelude("opencl")
+    True
+    """
+    if driver == "cuda":
+        types = _TYPES.format(signed_char="signed char", long="long long")
+        return "".join([types, _CUDA, _builtins("f"), _COMMON])
+    types = _TYPES.format(signed_char="char", long="long")
+    return "".join([types, _OPENCL, _suffixed(), _builtins(""), _COMMON])
+
+
+def compile_options(driver: str) -> str:
+    """Return the options that a compiler needs for text with the prelude; ``""`` where there are none.
+
+    Parameters
+    ----------
+    driver : {"cuda", "opencl", "null"}
+    """
+    return _OPTIONS.get(driver, "")
+
+
+def _builtins(suffix: str) -> str:
+    """Define the built-in functions of gcc; arguments are converted, as a prototype does."""
+    lines = []
+    for name in _BUILTIN:
+        args = ("a", "b") if name in _TWO else ("a",)
+        for end, kind, own in (("f", "float", suffix), ("", "double", "")):
+            given = ", ".join(f"({kind})({arg})" for arg in args)
+            lines.append(f"#define __builtin_{name}{end}({', '.join(args)}) {name}{own}({given})")
+    return "\n".join([*lines, ""])
+
+
+def _suffixed() -> str:
+    """Define functions of floats with their suffix: in OpenCL one name stands for all types.
+
+    A bare name converts two arguments to doubles; where there are none, a function with this name stays as it is.
+    """
+    lines = [f"#define {name}f(a) {name}((float)(a))" for name in _ONE]
+    lines += [f"static inline float {name}f(float a, float b) {{ return {name}(a, b); }}" for name in _TWO]
+    lines.append("#ifdef cl_khr_fp64")
+    for name in _TWO:
+        lines += [
+            f"static inline double theano_{name}(double a, double b) {{ return {name}(a, b); }}",
+            f"#undef {name}",
+            f"#define {name} theano_{name}",
+        ]
+    return "\n".join([*lines, "#endif", ""])

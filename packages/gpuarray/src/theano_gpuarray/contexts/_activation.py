@@ -1,0 +1,202 @@
+"""What the flags `device`, `contexts` and `init_gpu_device` bring about when the library is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable
+
+from theano_graph import ConfigError, compose, config, warn_user
+
+from .._errors import DeviceUnavailable
+from .._flags import parse_contexts
+from .._libraries import find_library
+from ._context import GpuContext
+from ._names import note_failure, reg_context, registered
+from ._opening import open_context
+
+__all__ = ["activate", "init_dev", "moves_computation", "moves_shared", "use"]
+
+
+class _Default:
+    """What is done on the default device."""
+
+    computation = False
+    shared = False
+
+
+_default = _Default()
+
+
+def moves_computation() -> bool:
+    """Tell whether functions run on the default device."""
+    return _default.computation
+
+
+def moves_shared() -> bool:
+    """Tell whether shared variables are kept on the default device."""
+    return _default.shared
+
+
+def init_dev(dev: str, name: Hashable = None, preallocate: float | None = None) -> GpuContext:
+    """Open a device, and register its context under a name.
+
+    Parameters
+    ----------
+    dev : str
+        As "cuda0" or "opencl0:0".
+    name : hashable, optional
+        None is the default one.
+    preallocate : float, optional
+        By default what the flag ``gpuarray.preallocate`` says.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If it cannot be opened.
+    ContextError
+        If there is a context of the name.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.contexts import init_dev
+    >>> init_dev("null0", "spare").devname
+    'null0'
+    """
+    context = open_context(dev, preallocate)
+    _require_cudnn(context)
+    reg_context(name, context)
+    if config.print_active_device:
+        print(f"Mapped name {name} to device {context.devname}: {context.description}", file=sys.stderr)
+    return context
+
+
+def _require_cudnn(context: GpuContext) -> None:
+    """Look for cuDNN where the flag ``dnn.enabled`` makes it an error that it is not there."""
+    if context.kind == "cuda" and config.dnn.enabled == "True":
+        find_library("cudnn")
+
+
+def use(
+    device: str,
+    force: bool = False,
+    default_to_move_computation_to_gpu: bool = True,
+    move_shared_to_gpu: bool = True,
+    preallocate: float | None = None,
+) -> None:
+    """Let functions run on a device, as the flag `device` does.
+
+    Parameters
+    ----------
+    device : str
+        Empty or "cpu" for none.
+    force : bool, optional
+        Whether a device that cannot be used is an error; otherwise there is a warning.
+    default_to_move_computation_to_gpu, move_shared_to_gpu : bool, optional
+        Whether functions run there, and shared variables are kept there.
+    preallocate : float, optional
+        By default what the flag ``gpuarray.preallocate`` says.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If it cannot be opened, and `force` is set.
+    """
+    if device in ("", "cpu"):
+        return
+    try:
+        init_dev(device, preallocate=preallocate)
+    except DeviceUnavailable as error:
+        if force:
+            raise
+        note_failure(None, str(error))
+        warn_user(_fallback(f"device={device}", "functions run on the CPU", error))
+        return
+    _default.computation |= default_to_move_computation_to_gpu
+    _default.shared |= move_shared_to_gpu
+
+
+def activate() -> None:
+    """Open what the flags `device`, `contexts` and `init_gpu_device` name; called once, at import.
+
+    Raises
+    ------
+    ConfigError
+        If a device cannot be opened, and ``force_device`` is set or ``init_gpu_device`` names it, or if flags
+        contradict each other.
+    """
+    device, prepared = _settled(str(config.device)), str(config.init_gpu_device)
+    if prepared in ("", "cpu"):
+        prepared = ""
+    if prepared and device != "cpu":
+        raise ConfigError(
+            compose(
+                f"init_gpu_device={prepared} prepares a device on which nothing runs by default, but device={device}",
+                mend="leave one of the two out",
+            )
+        )
+    if device == "cpu" and config.force_device:
+        if prepared:
+            raise ConfigError(
+                compose(
+                    f"init_gpu_device={prepared}, but device=cpu with force_device=True opens no device",
+                    mend="leave one of the two out",
+                )
+            )
+        return
+    try:
+        _open_all(device, prepared)
+    except DeviceUnavailable as error:
+        raise ConfigError(_forced(device, prepared, error)) from error
+
+
+def _settled(device: str) -> str:
+    """Return what ``device`` means: names of a back-end that was obsolete already mean the CPU.
+
+    Raises
+    ------
+    ConfigError
+        If such a device is forced.
+    """
+    if not device.startswith("gpu"):
+        return device
+    if config.force_device:
+        raise ConfigError(
+            compose(
+                f"device={device} named a back-end for GPUs that is obsolete, and force_device=True",
+                mend=f"set device=cuda{device[3:]}",
+            )
+        )
+    return "cpu"
+
+
+def _open_all(device: str, prepared: str) -> None:
+    force = bool(config.force_device)
+    for name, mapped in parse_contexts(str(config.contexts)).items():
+        _map_name(name, mapped, force)
+    if prepared and not registered(None):
+        use(prepared, force=True, default_to_move_computation_to_gpu=False, move_shared_to_gpu=False)
+    elif device != "cpu" and not registered(None):
+        use(device, force=force)
+
+
+def _map_name(name: str, device: str, force: bool) -> None:
+    if registered(name):
+        return
+    try:
+        init_dev(device, name)
+    except DeviceUnavailable as error:
+        if force:
+            raise
+        note_failure(name, str(error))
+        warn_user(_fallback(f"contexts={name}->{device}", f"there is no context {name!r}", error))
+
+
+def _fallback(setting: str, outcome: str, error: Exception) -> str:
+    """Return what is said where a device cannot be used and the program goes on: `compose` has said how to mend it."""
+    what, _, rest = str(error).partition("\n")
+    return "\n".join(filter(None, [f"{setting} cannot be used, and {outcome}: {what}", rest]))
+
+
+def _forced(device: str, prepared: str, error: Exception) -> str:
+    setting = f"init_gpu_device={prepared}" if prepared else f"device={device}, force_device=True"
+    return f"{setting}: {error}"

@@ -1,0 +1,94 @@
+"""Opens the drivers of devices, each once in a process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+
+from theano_graph import compose
+
+from .. import _runtime
+from .._errors import DeviceUnavailable, LibraryNotFound
+from .._libraries import cuda_of_driver, find_library
+from .._runtime import DeviceError, Driver
+
+__all__ = ["DRIVERS", "driver_libraries", "open_driver"]
+
+DRIVERS = ("cuda", "opencl", "null")
+
+
+class _Opened:
+    """The drivers that have been opened, and the process that has opened them."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.process = 0
+        self.lock = threading.RLock()
+
+
+_opened = _Opened()
+
+
+def driver_libraries(name: str) -> dict[str, str]:
+    """Return the libraries that a driver needs, and those that it can use, by key.
+
+    Raises
+    ------
+    LibraryNotFound
+        If one that it needs is not there.
+    """
+    if name == "null":
+        return {}
+    if name == "opencl":
+        return {"opencl": find_library("opencl").path}
+    found = {"cuda": find_library("cuda").path}
+    version, _ = cuda_of_driver(found["cuda"])
+    found["nvrtc"] = find_library("nvrtc", at_most=version).path
+    # Without it products are computed by kernels.
+    with contextlib.suppress(LibraryNotFound):
+        found["cublas"] = find_library("cublas", at_most=version).path
+    return found
+
+
+def open_driver(name: str) -> Driver:
+    """Return a driver, which is opened when it is first asked for.
+
+    Parameters
+    ----------
+    name : {"cuda", "opencl", "null"}
+
+    Raises
+    ------
+    DeviceUnavailable
+        If it cannot be opened, or if a driver was opened before this process was forked off.
+    """
+    with _opened.lock:
+        # The null driver has no threads of its own, and works in every process.
+        if name != "null" and _opened.process not in (0, os.getpid()):
+            raise DeviceUnavailable(
+                compose(
+                    f"the driver {name} cannot be used: a driver was opened before this process was forked off, "
+                    "and drivers do not work in both",
+                    mend="start processes with multiprocessing.set_start_method('spawn'), or open devices in the "
+                    "children only",
+                )
+            )
+        try:
+            known = name in _opened.names or not _runtime.is_built
+            driver = _runtime.open_driver(name, {} if known else driver_libraries(name))
+        except DeviceError as error:
+            raise DeviceUnavailable(_failure(name, error)) from error
+        if name != "null":
+            _opened.names.add(name)
+            _opened.process = os.getpid()
+        return driver
+
+
+def _failure(name: str, error: Exception) -> str:
+    mend = {
+        "cuda": "nvidia-smi tells whether the driver works and is new enough; theano-doctor lists what was found",
+        "opencl": "clinfo lists the devices that work; theano-doctor lists what was found",
+    }.get(name)
+    told = "To mend: " in str(error)
+    return compose(f"the driver {name} cannot be opened", where=str(error).splitlines(), mend=None if told else mend)

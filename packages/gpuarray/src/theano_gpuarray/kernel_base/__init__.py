@@ -1,0 +1,32 @@
+"""Kernels that ops bring along: what describes them, launches them, and helps to write their text."""
+
+from ._description import Kernel as Kernel
+from ._float16 import load_w as load_w, work_dtype as work_dtype, write_w as write_w
+from ._launching import GpuKernel as GpuKernel
+from ._ops import CGpuKernelBase as CGpuKernelBase, GpuKernelBase as GpuKernelBase
+from ._products import gemm as gemm
+from ._text import (
+    code_version as code_version,
+    inline_reduce as inline_reduce,
+    inline_reduce_fixed_shared as inline_reduce_fixed_shared,
+    inline_softmax as inline_softmax,
+    inline_softmax_fixed_shared as inline_softmax_fixed_shared,
+    nvcc_kernel as nvcc_kernel,
+)
+
+__all__ = [
+    "CGpuKernelBase",
+    "GpuKernel",
+    "GpuKernelBase",
+    "Kernel",
+    "code_version",
+    "gemm",
+    "inline_reduce",
+    "inline_reduce_fixed_shared",
+    "inline_softmax",
+    "inline_softmax_fixed_shared",
+    "load_w",
+    "nvcc_kernel",
+    "work_dtype",
+    "write_w",
+]

@@ -1,0 +1,167 @@
+"""Kernels of programs on a device, to be called with arrays and numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose
+
+from ..arrays import GpuArray
+from ..codegen import KernelText
+from ..contexts import GpuContext
+from ._description import Kernel
+
+__all__ = ["GpuKernel"]
+
+#: Letters of the runtime for parameters: what is not here cannot be passed by value.
+_LETTERS = {
+    "*": "P",
+    "size": "q",
+    "ssize": "q",
+    "int64": "q",
+    "uint64": "q",
+    "int32": "i",
+    "uint32": "I",
+    "float32": "f",
+    "float64": "d",
+}
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]cluda\.h[">][ \t]*$', re.MULTILINE)
+_MOST_ITEMS = 256
+_SIGN = 1 << 63
+
+
+class GpuKernel:
+    """A kernel that has been compiled for a context.
+
+    Parameters
+    ----------
+    source : str
+        The text; ``#include "cluda.h"`` may stand in it.
+    name : str
+        The name of the function.
+    types : sequence
+        What each parameter is, as for :class:`Kernel`.
+    context : GpuContext
+
+    Raises
+    ------
+    TypeError
+        For a parameter that cannot be passed by value.
+    DeviceError
+        If the text cannot be compiled; what the compiler says is in the message.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.arrays import SIZE, zeros
+    >>> from theano_gpuarray.contexts import open_context
+    >>> context = open_context("null0")
+    >>> k = GpuKernel("KERNEL void f(GLOBAL_MEM ga_float *x, ga_size n) {}", "f", [GpuArray, SIZE], context)
+    >>> k(zeros(10, "float32", context=context), 10, n=10)
+    """
+
+    def __init__(self, source: str, name: str, types: Sequence[Any], context: GpuContext) -> None:
+        kernel = Kernel(source, types, name, {})
+        self.context = context
+        self.name = name
+        self._parameters = kernel.parameters
+        for number, word in enumerate(self._parameters):
+            if word not in _LETTERS:
+                raise TypeError(
+                    compose(
+                        f"kernel {name!r}: parameter {number} is a {word}, which no device takes by value",
+                        mend="pass a wider number and convert it in the kernel, or an array",
+                    )
+                )
+        letters = "".join(_LETTERS[word] for word in self._parameters)
+        self._kernel = context.kernel(KernelText(name, _INCLUDE.sub("", source), letters))
+
+    @property
+    def maxlsize(self) -> int:
+        """Work-items of a work-group at most."""
+        return self._kernel.max_local
+
+    @property
+    def numargs(self) -> int:
+        """Number of parameters."""
+        return len(self._parameters)
+
+    def __call__(
+        self,
+        *arguments: Any,
+        n: int | Sequence[int] | None = None,
+        gs: int | Sequence[int] | None = None,
+        ls: int | Sequence[int] | None = None,
+        shared: int = 0,
+    ) -> None:
+        """Launch the kernel.
+
+        Parameters
+        ----------
+        *arguments : GpuArray or number
+            One for each parameter. Of an array its memory is passed; offsets and strides are parameters of their own.
+        n : int or sequence of int, optional
+            Elements along each dimension: there are at least so many work-items, in groups of a size that fits the
+            device.
+        gs, ls : int or sequence of int, optional
+            In place of `n`: numbers of work-groups, and of work-items in each, along each dimension.
+        shared : int
+            Bytes of local memory beyond what the text declares.
+
+        Raises
+        ------
+        TypeError
+            If the number of arguments, or one of them, does not fit.
+        ValueError
+            If neither `n`, nor both `gs` and `ls` are given.
+        """
+        if len(arguments) != len(self._parameters):
+            raise TypeError(
+                compose(
+                    f"kernel {self.name!r} has {len(self._parameters)} parameters, got {len(arguments)} arguments",
+                    mend=f"pass one for each of {', '.join(self._parameters)}",
+                )
+            )
+        groups, local = self._sizes(n, gs, ls)
+        given = [
+            self._argument(i, word, x) for i, (word, x) in enumerate(zip(self._parameters, arguments, strict=True))
+        ]
+        self.context.launch(self._kernel, groups, local, given, shared)
+
+    def _sizes(self, n: Any, gs: Any, ls: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        if n is not None:
+            counts = _as_tuple(n)
+            most = max(1, min(_MOST_ITEMS, self.maxlsize))
+            local = tuple(min(most, max(counts[0], 1)) if d == 0 else 1 for d in range(len(counts)))
+            return tuple(-(-count // items) for count, items in zip(counts, local, strict=True)), local
+        if gs is None or ls is None:
+            raise ValueError(
+                compose(
+                    f"kernel {self.name!r}: it is not said how many work-items there are",
+                    mend="pass n=elements, or gs=work-groups and ls=work-items in each",
+                )
+            )
+        return _as_tuple(gs), _as_tuple(ls)
+
+    def _argument(self, number: int, word: str, value: Any) -> Any:
+        if word == "*":
+            if isinstance(value, GpuArray):
+                return value.buffer
+            raise TypeError(
+                compose(
+                    f"kernel {self.name!r}: argument {number} is {type(value).__name__}, not an array on the device",
+                    mend="pass a GpuArray",
+                )
+            )
+        if word.startswith("float"):
+            return float(value)
+        whole = int(np.asarray(value)[()])
+        # Parameters of 64 bits are passed with a sign.
+        return whole - 2 * _SIGN if whole >= _SIGN else whole
+
+
+def _as_tuple(value: Any) -> tuple[int, ...]:
+    return (int(value),) if isinstance(value, (int, np.integer)) else tuple(int(v) for v in value)

@@ -1,0 +1,148 @@
+"""What ops with kernels of their own derive from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from theano_graph import Apply, MissingRuleError, compose
+from theano_linker_c.cop import COp
+
+from ..contexts import GpuContext
+from ..types import GpuArrayType
+from ._description import Kernel, parameter_of
+from ._launching import GpuKernel
+
+__all__ = ["CGpuKernelBase", "GpuKernelBase"]
+
+_KERNEL_LINE = re.compile(r"^#kernel[ \t]+(\w+)[ \t]*:([^:\n]*):([^\n]*)$", re.MULTILINE)
+_DTYPE_WORD = re.compile(r"\bDTYPE_(INPUT|OUTPUT)_(\d+)\b")
+
+
+class GpuKernelBase:
+    """The base of ops that bring kernels of their own.
+
+    An op defines :meth:`gpu_kernels`, and launches what :meth:`launchable` gives from its `perform`.
+    """
+
+    params_type: Any = None
+
+    def gpu_kernels(self, node: Apply, name: str) -> Iterable[Kernel]:
+        """Return the kernels of the op.
+
+        Parameters
+        ----------
+        node : Apply
+        name : str
+            A name that no other node has, for names of functions.
+        """
+        raise MissingRuleError(
+            compose(
+                f"{type(self).__qualname__} defines no gpu_kernels",
+                mend="define gpu_kernels(node, name), which returns the kernels of the op",
+            )
+        )
+
+    def context_of_node(self, node: Apply) -> GpuContext:
+        """Return the context in which a node runs: that of its first variable on a device."""
+        for variable in (*node.inputs, *node.outputs):
+            if isinstance(variable.type, GpuArrayType):
+                return variable.type.context
+        raise TypeError(
+            compose(f"{node}: no variable is on a device", mend="let inputs or outputs have a GpuArrayType")
+        )
+
+    def launchable(self, node: Apply) -> dict[str, GpuKernel]:
+        """Return the kernels of a node by name, compiled for its context when this is first asked.
+
+        Examples
+        --------
+        In `perform`::
+
+            k = self.launchable(node)["k"]
+            k(x, x.shape[0], n=x.shape[0])
+        """
+        found = _compiled.get(node)
+        if found is None:
+            context = self.context_of_node(node)
+            found = _compiled[node] = {
+                kernel.name: GpuKernel(kernel.code, kernel.name, kernel.params, context)
+                for kernel in self.gpu_kernels(node, "node")
+            }
+        return found
+
+    def kernel_version(self, node: Apply) -> tuple[Any, ...]:
+        """Return the version of what goes around the kernels of a node, which belongs to that of its C code."""
+        return (_VERSION, self.context_of_node(node).kind)
+
+
+#: Version of what goes around kernels of ops in C code.
+_VERSION = 1
+#: Node -> its kernels, compiled.
+_compiled: WeakKeyDictionary[Apply, dict[str, GpuKernel]] = WeakKeyDictionary()
+
+
+class CGpuKernelBase(COp, GpuKernelBase):
+    """The base of ops that bring kernels of their own in a file, in a section ``kernels``.
+
+    A kernel begins with a line ``#kernel name : params : flags``, where params are names of dtypes, ``size``, ``ssize``
+    and ``*``, separated by commas, and flags are those of C, separated by ``|``.
+
+    Parameters
+    ----------
+    func_files : str or sequence of str
+    func_name : str, optional
+        See :class:`~theano_linker_c.cop.COp`.
+
+    Raises
+    ------
+    ValueError
+        If the section does not begin with a kernel, or a parameter is none.
+    """
+
+    further_sections: ClassVar[tuple[str, ...]] = ("kernels",)
+
+    def __init__(self, func_files: str | Sequence[str], func_name: str | None = None) -> None:
+        super().__init__(func_files, func_name)
+        self.kernel_code = self.code_sections.pop("kernels", "")
+        self._described = _parsed(self.kernel_code, type(self).__qualname__)
+
+    def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
+        """Return the kernels of the section, with the dtypes of a node in the place of ``DTYPE_INPUT_0`` and others."""
+        return [
+            Kernel(_with_dtypes(code, node), [parameter_of(word) for word in words], kernel, {"cflags": flags})
+            for kernel, words, flags, code in self._described
+        ]
+
+
+def _parsed(text: str, owner: str) -> list[tuple[str, tuple[str, ...], str, str]]:
+    """Return name, parameters, flags and text of each kernel of a section."""
+    pieces = _KERNEL_LINE.split(text)
+    if pieces[0].strip():
+        raise ValueError(
+            compose(
+                f"{owner}: the section `kernels` does not begin with a kernel",
+                mend="begin it with a line `#kernel name : params : flags`",
+            )
+        )
+    found = []
+    for name, params, flags, code in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True):
+        words = tuple(word.strip() for word in params.split(",") if word.strip())
+        for word in words:
+            parameter_of(word)
+        found.append((name, words, flags.strip(), code))
+    return found
+
+
+def _with_dtypes(code: str, node: Apply) -> str:
+    """Return the text of a kernel with the types of the elements of inputs and outputs."""
+
+    def named(match: re.Match[str]) -> str:
+        side = node.inputs if match[1] == "INPUT" else node.outputs
+        kind: Any = side[int(match[2])].type
+        found: str = kind.c_element_type() if isinstance(kind, GpuArrayType) else kind.dtype_specs()[1]
+        return found
+
+    return _DTYPE_WORD.sub(named, code)

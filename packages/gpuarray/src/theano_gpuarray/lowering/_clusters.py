@@ -1,0 +1,126 @@
+"""The rule by which nodes on a device run together: as the steps of a region."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Constant, Variable
+from theano_linker_c.kernels import ArrayRoutineKernel, native_kernel
+from theano_linker_c.program import ClusterRule, NodeError, cluster_rule
+
+from ..arrays import GpuArray
+from ..contexts import get_context
+from ..region import Download, Region, Step, StepError, Upload, form_of
+from ..types import DEVICE, DeviceOp, GpuArrayType, GpuFromHost, HostFromGpu, as_device_value, device_kernel
+from .fusion import fuse
+
+__all__ = ["DEVICE_CLUSTERS", "RegionRunner"]
+
+#: Bytes of the largest constants that are looked at.
+_SMALL = 1 << 20
+
+
+class RegionRunner:
+    """Computes the outputs of nodes on a device from the values of their inputs.
+
+    Parameters
+    ----------
+    nodes : sequence of Apply
+    inputs, outputs : sequence of Variable
+
+    Attributes
+    ----------
+    region : Region
+    """
+
+    def __init__(self, nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self._nodes = tuple(nodes)
+        self._context = _context(nodes[0])
+        numbers: dict[Variable, int] = {}
+        for variable in (*inputs, *(v for node in nodes for v in (*node.inputs, *node.outputs))):
+            numbers.setdefault(variable, len(numbers))
+        steps = [
+            Step(_task(node), tuple(numbers[v] for v in node.inputs), tuple(numbers[v] for v in node.outputs))
+            for node in nodes
+        ]
+        #: Which of the values that a call gives are no constants.
+        self._given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
+        constants = {numbers[v]: _constant(v) for v in inputs if isinstance(v, Constant)}
+        counting = {numbers[v] for v in numbers if _counts(v)}
+        self._on_device = [isinstance(v.type, GpuArrayType) for v in outputs]
+        given, wanted = [numbers[inputs[i]] for i in self._given], [numbers[v] for v in outputs]
+        self.region = Region(self._context, steps, given, wanted, constants, partial(fuse, counting=counting))
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        """Return the values of the outputs.
+
+        Raises
+        ------
+        NodeError
+            If a node refuses its operands, or has found a wrong value.
+        """
+        try:
+            results = self.region([values[i] for i in self._given])
+        except StepError as failure:
+            raise NodeError(self._nodes[failure.step], failure.operands, failure.error) from failure
+        pairs = zip(results, self._on_device, strict=True)
+        return [as_device_value(result, self._context) if there else result for result, there in pairs]
+
+
+def _constant(variable: Constant) -> Any:
+    """Return the value of a constant: on the host, where fusion can look at it, unless it is large."""
+    value = variable.data
+    return np.asarray(value) if isinstance(value, GpuArray) and value.nbytes <= _SMALL else value
+
+
+def _counts(variable: Variable) -> bool:
+    """Tell whether a variable is the vector of the numbers from 0 up to one that is known when a function runs."""
+    node = variable.owner
+    if node is not None and isinstance(node.op, GpuFromHost):
+        return _counts(node.inputs[0])
+    kernel = None if node is None else native_kernel.describe(node, DEVICE)
+    if node is None or not isinstance(kernel, ArrayRoutineKernel) or kernel.task != "arange":
+        return False
+    start, _, step = node.inputs
+    return all(isinstance(v, Constant) and v.data == n for v, n in ((start, 0), (step, 1)))
+
+
+def _task(node: Apply) -> Any:
+    if isinstance(node.op, GpuFromHost):
+        return Upload()
+    return Download() if isinstance(node.op, HostFromGpu) else device_kernel(node)
+
+
+def _context(node: Apply) -> Any:
+    variable = node.inputs[0] if isinstance(node.op, HostFromGpu) else node.outputs[0]
+    return get_context(variable.type.context_name)
+
+
+def _claims(node: Apply) -> Hashable | None:
+    """Return the context of a node that can be a step of a region.
+
+    What is moved to the host for a length or a position that a step needs is moved by itself, before; and a kernel
+    whose launches depend on values runs by itself.
+    """
+    if isinstance(node.op, DeviceOp) and form_of(kernel := device_kernel(node)).needs_values(kernel):
+        return None
+    if isinstance(node.op, HostFromGpu) and any(_wants_on_host(client) for client, _ in node.outputs[0].clients):
+        return None
+    return id(_context(node))
+
+
+def _wants_on_host(client: Any) -> bool:
+    return isinstance(client, Apply) and isinstance(client.op, (DeviceOp, GpuFromHost))
+
+
+def _build(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> RegionRunner:
+    return RegionRunner(nodes, inputs, outputs)
+
+
+#: How nodes on a device run together.
+DEVICE_CLUSTERS = ClusterRule(_claims, _build)
+cluster_rule.register(DeviceOp, GpuFromHost, HostFromGpu)(DEVICE_CLUSTERS)

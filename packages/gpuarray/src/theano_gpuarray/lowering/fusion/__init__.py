@@ -1,0 +1,43 @@
+"""Fusion for launches: steps of a region that one launch can do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ._beside import BesideFusion as BesideFusion, fuse_beside as fuse_beside
+from ._epilogues import EpilogueFusion as EpilogueFusion, fuse_epilogues as fuse_epilogues
+from ._groups import Numbered
+from ._many import ManyFusion as ManyFusion, fuse_many as fuse_many
+from ._rows import RowFusion as RowFusion, fuse_rows as fuse_rows
+
+__all__ = [
+    "BesideFusion",
+    "EpilogueFusion",
+    "ManyFusion",
+    "RowFusion",
+    "fuse",
+    "fuse_beside",
+    "fuse_epilogues",
+    "fuse_many",
+    "fuse_rows",
+]
+
+
+def fuse(
+    steps: Sequence[Numbered], outputs: Collection[int], counting: Collection[int] = frozenset()
+) -> list[Numbered]:
+    """Put steps together that one launch can do.
+
+    Parameters
+    ----------
+    steps : sequence of (int, Step)
+        With their numbers.
+    outputs : collection of int
+        Values that are read when all steps have run.
+    counting : collection of int
+        Values that are vectors of the numbers 0, 1, 2, ...
+    """
+    steps = fuse_rows(steps, outputs, counting)
+    for rule in (fuse_epilogues, fuse_beside, fuse_many):
+        steps = rule(steps, outputs)
+    return list(steps)

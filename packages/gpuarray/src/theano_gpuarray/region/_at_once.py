@@ -1,0 +1,227 @@
+"""The recorder that carries out at once what device forms record: a node by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theano_graph import compose, config
+from theano_linker_c.kernels import Kernel
+
+from ..arrays import GpuArray
+from ..codegen import (
+    Argument,
+    DeviceOperand,
+    DeviceProperties,
+    KernelText,
+    NoDeviceForm,
+    Operand,
+    contiguous_strides,
+    device_form,
+)
+from ..contexts import GpuContext
+from ._array import array_of, operand_of, upload
+from ._products import library_product
+
+if TYPE_CHECKING:
+    from .. import _device
+
+__all__ = ["AtOnce", "form_of", "run_kernel"]
+
+#: What the status of a call has: the number of the failure, a position, a value, a length.
+STATUS_LENGTH = 4
+
+
+class AtOnce:
+    """Carries out each launch when it is recorded.
+
+    Parameters
+    ----------
+    context : GpuContext
+    offset : int
+        Bytes that are left free before each new array; not 0 in tests of device forms, which have to heed offsets.
+    """
+
+    def __init__(self, context: GpuContext, *, offset: int = 0) -> None:
+        self._context = context
+        self._offset = offset
+        self._buffers: list[_device.Buffer] = []
+        self._status: DeviceOperand | None = None
+        self._failures: list[Callable[[int, int, int], Exception]] = []
+
+    @property
+    def properties(self) -> DeviceProperties:
+        """The device."""
+        return self._context.properties
+
+    def operand(self, value: GpuArray) -> DeviceOperand:
+        """Return an array on the device as device forms see it."""
+        return operand_of(self._slot(value.buffer), value)
+
+    def value(self, result: Operand) -> Any:
+        """Return the result of a device form as an array on the device, or on the host if it is there."""
+        if not isinstance(result, DeviceOperand):
+            return np.asarray(result)
+        return array_of(self._context, result, self._buffers[result.slot])
+
+    def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
+        """Return a new C-contiguous array, its elements undefined."""
+        strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
+        found = DeviceOperand(len(self._buffers), dtype, tuple(shape), strides, self._offset)
+        self._slot(self._context.allocate(self._offset + max(found.size * found.itemsize, 1)))
+        return found
+
+    def constant(self, value: NDArray[Any]) -> DeviceOperand:
+        """Return an array with these elements."""
+        return self.operand(upload(self._context, value, offset=self._offset))
+
+    def launch(
+        self, text: KernelText, arguments: Sequence[Argument], groups: Sequence[int], local: Sequence[int]
+    ) -> None:
+        """Launch a kernel."""
+        if 0 in groups:
+            return
+        kernel = self._context.kernel(text)
+        given = [self._buffers[x.slot] if isinstance(x, DeviceOperand) else x for x in arguments]
+        self._context.launch(kernel, tuple(groups), tuple(local), given)
+
+    def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
+        """Copy contiguous bytes."""
+        nbytes = target.size * target.itemsize
+        if nbytes:
+            into, out_of = self._buffers[target.slot], self._buffers[source.slot]
+            into.copy(target.offset, out_of, source.offset, nbytes)
+
+    def fill(self, target: DeviceOperand, value: int = 0) -> None:
+        """Set each byte of a contiguous array."""
+        nbytes = target.size * target.itemsize
+        if nbytes:
+            self._buffers[target.slot].fill(target.offset, nbytes, value)
+
+    def product(
+        self,
+        z: DeviceOperand,
+        a: DeviceOperand,
+        b: DeviceOperand,
+        alpha: float | DeviceOperand,
+        beta: float | DeviceOperand,
+    ) -> bool:
+        """Compute ``z = alpha * a @ b + beta * z`` by a library; return False where there is none for it."""
+        found = library_product(z, a, b)
+        if found is None:
+            return False
+        memory = [(self._buffers[x.operand.slot], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)]
+        transposes = found.a.transposed, found.b.transposed
+        factors = [self._factor(alpha), self._factor(beta)]
+        return self._context.native.product(
+            found.dtype, transposes, found.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
+        )
+
+    def status(self) -> DeviceOperand:
+        """Return the array in which kernels say what they found wrong."""
+        if self._status is None:
+            self._status = self.constant(np.zeros(STATUS_LENGTH, np.int64))
+        return self._status
+
+    def failure(self, explain: Callable[[int, int, int], Exception]) -> int:
+        """Return the number of a failure."""
+        self._failures.append(explain)
+        return len(self._failures)
+
+    def read(self, operand: DeviceOperand) -> NDArray[Any]:
+        """Return the values of an array, when all launches so far have been carried out."""
+        return np.asarray(self.value(operand))
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Tell that operands belong to others."""
+        return False
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are wanted that do not depend on which work-item comes first."""
+        return wants_deterministic()
+
+    def check(self) -> None:
+        """Wait, and raise what a kernel found wrong; nothing is waited for where no kernel looks for anything."""
+        if self._status is None:
+            return
+        found = np.zeros(STATUS_LENGTH, np.int64)
+        self._buffers[self._status.slot].read(self._status.offset, found)
+        if found[0]:
+            number, *told = found.tolist()
+            raise self._failures[number - 1](*told)
+
+    def _slot(self, buffer: _device.Buffer) -> int:
+        self._buffers.append(buffer)
+        return len(self._buffers) - 1
+
+    def _factor(self, value: float | DeviceOperand) -> float | tuple[_device.Buffer, int]:
+        if isinstance(value, DeviceOperand):
+            return self._buffers[value.slot], value.offset // value.itemsize
+        return float(value)
+
+
+def wants_deterministic() -> bool:
+    """Tell whether the flag ``deterministic`` asks for sums in a fixed order."""
+    return str(getattr(config, "deterministic", "default")) == "more"
+
+
+def form_of(kernel: Kernel) -> Any:
+    """Return the device form of a kernel.
+
+    Raises
+    ------
+    NoDeviceForm
+        If there is none.
+    """
+    form = device_form.get(kernel)
+    if form is None or not form.supports(kernel):
+        raise NoDeviceForm(
+            compose(
+                f"{type(kernel).__name__} has no device form",
+                mend="leave the node on the CPU, or register one with `register_device_form`",
+            )
+        )
+    return form
+
+
+def run_kernel(kernel: Kernel, context: GpuContext, values: Sequence[Any], *, offset: int = 0) -> list[Any]:
+    """Run a kernel on a device.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    context : GpuContext
+    values : sequence
+        Arrays on the device, and arrays or numbers on the host; what the form does not want on the host is transferred.
+    offset : int
+        Bytes that are left free before each new array.
+
+    Returns
+    -------
+    list
+        The results: arrays on the device, and arrays on the host where the form leaves them there.
+
+    Raises
+    ------
+    NoDeviceForm
+        If the kernel has no device form.
+    Exception
+        What the form refuses, as on the CPU: shapes that do not fit, indices out of bounds.
+    """
+    form = form_of(kernel)
+    recorder = AtOnce(context, offset=offset)
+    stays = set(form.host_inputs(kernel, len(values)))
+    operands: list[Operand] = []
+    for i, value in enumerate(values):
+        if isinstance(value, GpuArray):
+            operands.append(recorder.operand(value))
+        else:
+            array = np.asarray(value)
+            operands.append(array if i in stays else recorder.operand(upload(context, array, offset=offset)))
+    results = form.run(kernel, recorder, operands)
+    recorder.check()
+    return [recorder.value(result) for result in results]

@@ -1,0 +1,243 @@
+"""The recorder that keeps what device forms record, as a list of events over slots of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theano_graph import compose, record
+
+from ..codegen import Argument, DeviceOperand, DeviceProperties, KernelText, NoDeviceForm, contiguous_strides
+from ..contexts import GpuContext
+from ._at_once import STATUS_LENGTH, wants_deterministic
+from ._products import has_products, library_product
+
+if TYPE_CHECKING:
+    from .. import _device
+
+__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept"]
+
+#: The slot of the memory in which all lie that do not leave.
+ARENA = -1
+Explain: TypeAlias = Callable[[int, int, int], Exception]
+
+
+@record
+class Event:
+    """A launch, a copy, a fill, or a product by a library.
+
+    Parameters
+    ----------
+    kind : {"launch", "copy", "fill", "product"}
+    text : KernelText or None
+        Of a launch.
+    arguments : tuple
+        Of a launch, its own; of others, the operands and numbers that they were given.
+    groups, local : tuple of int
+        Of a launch.
+    """
+
+    kind: Literal["launch", "copy", "fill", "product"]
+    text: KernelText | None
+    arguments: tuple[Argument, ...]
+    groups: tuple[int, ...] = ()
+    local: tuple[int, ...] = ()
+
+    @property
+    def operands(self) -> list[DeviceOperand]:
+        """The arrays that are read or written."""
+        return [x for x in self.arguments if isinstance(x, DeviceOperand)]
+
+    @property
+    def numbers(self) -> tuple[int | float, ...]:
+        """The numbers that may follow the offset of an array: those among the arguments, and offsets of operands.
+
+        Where the operands of a launch lie is among its arguments.
+        """
+        if self.kind == "launch":
+            return tuple(x for x in self.arguments if not isinstance(x, DeviceOperand))
+        return tuple(x.offset if isinstance(x, DeviceOperand) else x for x in self.arguments)
+
+    def with_numbers(self, numbers: Sequence[int | float]) -> Event:
+        """Return an event with other numbers."""
+        given = iter(numbers)
+        if self.kind == "launch":
+            arguments = [_placeless(x) if isinstance(x, DeviceOperand) else next(given) for x in self.arguments]
+        else:
+            arguments = [
+                replace(x, offset=int(n)) if isinstance(x, DeviceOperand) else n
+                for x, n in zip(self.arguments, given, strict=True)
+            ]
+        return replace(self, arguments=tuple(arguments))
+
+
+def _placeless(operand: DeviceOperand) -> DeviceOperand:
+    return replace(operand, offset=0)
+
+
+class Constants:
+    """Arrays that are the same in every call, transferred once."""
+
+    def __init__(self, context: GpuContext) -> None:
+        self._context = context
+        self._buffers: dict[tuple[str, bytes], _device.Buffer] = {}
+
+    def buffer(self, value: NDArray[Any]) -> _device.Buffer:
+        """Return memory that holds the elements of a contiguous array."""
+        key = value.dtype.str, value.tobytes()
+        found = self._buffers.get(key)
+        if found is None:
+            found = self._context.allocate(max(value.nbytes, 1))
+            if value.nbytes:
+                found.write(0, value)
+            self._buffers[key] = found
+        return found
+
+
+class Kept:
+    """Keeps events.
+
+    Slots are numbered: first those of the inputs, then each array that is asked for gets the next one.
+
+    Parameters
+    ----------
+    context : GpuContext
+    constants : Constants
+    n_inputs : int
+    places : mapping of int to (int, int), optional
+        Slot -> the slot in whose memory it lies, and the offset there. Without it, each array has memory of its own.
+
+    Attributes
+    ----------
+    events : list of Event
+    sizes : dict of int to int
+        Bytes of the slots that have been asked for.
+    held : dict of int to Buffer
+        Slots of constants, with their memory.
+    failures : list of (int, callable)
+        By number, from 1 on: the step that was being recorded, and what makes the exception.
+    step : int
+        The number of the step that is being recorded.
+    dying : set of int
+        Slots that nothing reads after it.
+    """
+
+    def __init__(
+        self,
+        context: GpuContext,
+        constants: Constants,
+        n_inputs: int,
+        places: Mapping[int, tuple[int, int]] | None = None,
+    ) -> None:
+        self._context = context
+        self._constants = constants
+        self._places = places or {}
+        self._n_slots = n_inputs
+        self._status: DeviceOperand | None = None
+        self.events: list[Event] = []
+        self.sizes: dict[int, int] = {}
+        self.held: dict[int, _device.Buffer] = {}
+        self.failures: list[tuple[int, Explain]] = []
+        self.step = 0
+        self.dying: set[int] = set()
+
+    @property
+    def properties(self) -> DeviceProperties:
+        """The device."""
+        return self._context.properties
+
+    @property
+    def status_slot(self) -> int | None:
+        """The slot of the status; None where no kernel looks for anything wrong."""
+        return None if self._status is None else self._status.slot
+
+    def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
+        """Return a new C-contiguous array, its elements undefined."""
+        strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
+        slot = self._next()
+        found = DeviceOperand(slot, dtype, tuple(shape), strides, self._places.get(slot, (slot, 0))[1])
+        self.sizes[slot] = found.size * found.itemsize
+        return found
+
+    def memory_of(self, slot: int) -> int:
+        """Return the slot in whose memory another one lies."""
+        return self._places.get(slot, (slot, 0))[0]
+
+    def constant(self, value: NDArray[Any]) -> DeviceOperand:
+        """Return an array with these elements, the same in every replay."""
+        array = np.asarray(value, order="C")
+        number = self._next()
+        self.held[number] = self._constants.buffer(array)
+        strides = contiguous_strides(array.shape, array.itemsize)
+        return DeviceOperand(number, array.dtype.name, array.shape, strides)
+
+    def launch(
+        self, text: KernelText, arguments: Sequence[Argument], groups: Sequence[int], local: Sequence[int]
+    ) -> None:
+        """Keep a launch."""
+        if 0 not in groups:
+            given = tuple(x if isinstance(x, (DeviceOperand, float)) else int(x) for x in arguments)
+            self.events.append(Event("launch", text, given, tuple(groups), tuple(local)))
+
+    def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
+        """Keep a copy of contiguous bytes; none where both are the same memory."""
+        same = self.memory_of(target.slot) == self.memory_of(source.slot) and target.offset == source.offset
+        if target.size and not same:
+            self.events.append(Event("copy", None, (target, source)))
+
+    def fill(self, target: DeviceOperand, value: int = 0) -> None:
+        """Keep a fill of a contiguous array."""
+        if target.size:
+            self.events.append(Event("fill", None, (target, value)))
+
+    def product(
+        self,
+        z: DeviceOperand,
+        a: DeviceOperand,
+        b: DeviceOperand,
+        alpha: float | DeviceOperand,
+        beta: float | DeviceOperand,
+    ) -> bool:
+        """Keep a product by a library; return False where there is none for it."""
+        found = library_product(z, a, b) if has_products(self._context, z.dtype) else None
+        if found is None:
+            return False
+        self.events.append(Event("product", None, (z, a, b, alpha, beta)))
+        return True
+
+    def status(self) -> DeviceOperand:
+        """Return the array in which kernels say what they found wrong; each call begins with zeros there."""
+        if self._status is None:
+            self._status = DeviceOperand(self._next(), "int64", (STATUS_LENGTH,), (8,))
+        return self._status
+
+    def read(self, operand: DeviceOperand) -> NDArray[Any]:
+        """Refuse: values differ from replay to replay."""
+        raise NoDeviceForm(
+            compose(
+                "a kernel that reads values on the way cannot be kept",
+                mend="register its form with `needs_values`, so that it runs by itself",
+            )
+        )
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Tell whether the memory of an operand is the region's own, and nothing reads it after the step."""
+        return operand.slot in self.dying and operand.slot in self.sizes
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are wanted that do not depend on which work-item comes first."""
+        return wants_deterministic()
+
+    def failure(self, explain: Explain) -> int:
+        """Return the number of a failure."""
+        self.failures.append((self.step, explain))
+        return len(self.failures)
+
+    def _next(self) -> int:
+        self._n_slots += 1
+        return self._n_slots - 1

@@ -1,0 +1,77 @@
+"""Products of matrices as libraries want them described: sizes, leading dimensions, transposes."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from theano_graph import record
+
+from ..codegen import DeviceOperand
+from ..contexts import GpuContext
+
+__all__ = ["LibraryProduct", "has_products", "library_product"]
+
+#: For each context, the dtypes that have been asked for.
+_products: WeakKeyDictionary[GpuContext, dict[str, bool]] = WeakKeyDictionary()
+
+
+@record
+class Matrices:
+    """A matrix, or a stack of them, in elements: offset, leading dimension, stride from matrix to matrix."""
+
+    operand: DeviceOperand
+    offset: int
+    leading: int
+    stride: int
+    transposed: bool
+
+
+@record
+class LibraryProduct:
+    """A product of row-major matrices: ``z[m, n] = a[m, k] @ b[k, n]``, maybe of a stack of them."""
+
+    dtype: str
+    sizes: tuple[int, int, int, int]
+    a: Matrices
+    b: Matrices
+    z: Matrices
+
+
+def has_products(context: GpuContext, dtype: str) -> bool:
+    """Tell whether a library multiplies matrices of a dtype; found out by a product of one element."""
+    known = _products.setdefault(context, {})
+    if dtype not in known:
+        itemsize = np.dtype(dtype).itemsize
+        memory = context.allocate(3 * itemsize)
+        memory.fill(0, 3 * itemsize, 0)
+        a, b, z = ((memory, k, 1, 1) for k in range(3))
+        known[dtype] = context.native.product(dtype, (False, False), (1, 1, 1, 1), 1.0, a, b, 0.0, z)
+    return known[dtype]
+
+
+def library_product(z: DeviceOperand, a: DeviceOperand, b: DeviceOperand) -> LibraryProduct | None:
+    """Describe a product for a library; None where the strides of an operand are none that libraries know."""
+    found = [_matrices(operand) for operand in (a, b, z)]
+    m, n = z.shape[-2:]
+    batch = z.shape[0] if z.ndim == 3 else 1
+    first, second, result = found
+    if first is None or second is None or result is None or result.transposed:
+        return None
+    return LibraryProduct(z.dtype, (m, n, a.shape[-1], batch), first, second, result)
+
+
+def _matrices(operand: DeviceOperand) -> Matrices | None:
+    itemsize = operand.itemsize
+    if operand.offset % itemsize or any(step % itemsize for step in operand.strides):
+        return None
+    rows, columns = operand.shape[-2:]
+    down, across = (step // itemsize for step in operand.strides[-2:])
+    stride = operand.strides[0] // itemsize if operand.ndim == 3 and operand.shape[0] > 1 else rows * columns
+    offset = operand.offset // itemsize
+    if (across == 1 or columns == 1) and (down >= columns or rows == 1) and stride >= 0:
+        return Matrices(operand, offset, max(down if rows > 1 else columns, 1), stride, False)
+    if (down == 1 or rows == 1) and (across >= rows or columns == 1) and stride >= 0:
+        return Matrices(operand, offset, max(across if columns > 1 else rows, 1), stride, True)
+    return None

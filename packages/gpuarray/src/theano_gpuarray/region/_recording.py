@@ -1,0 +1,309 @@
+"""Recordings: the events of a region for one combination of shapes, laid out and ready to be replayed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .._runtime import LaunchList
+from ..arrays import GpuArray
+from ..codegen import DeviceOperand
+from ..contexts import GpuContext
+from ._kept import ARENA, Constants, Event, Kept
+from ._layout import Layout, lay_out
+from ._products import library_product
+from ._steps import Entry, OnHost, Step, record_steps
+
+if TYPE_CHECKING:
+    from .. import _device
+
+__all__ = ["HELD", "INPUT", "OWN", "STATUS", "Recording", "Replay", "make_recording"]
+
+#: Where the memory of a slot comes from in a call.
+INPUT, OWN, HELD, STATUS = range(4)
+#: Bytes by which an offset is moved to see what depends on it.
+_SHIFT = 4096
+#: Lists of launches with other offsets that a recording keeps; the one used longest ago goes first.
+_LISTS = 256
+
+Numbers: TypeAlias = list[tuple[int | float, ...]]
+Segment: TypeAlias = Callable[[Sequence["_device.Buffer"]], object]
+
+
+class Replay:
+    """Events with fixed offsets, and the results that they give.
+
+    Attributes
+    ----------
+    segments : list of callable
+        Each is given the buffers.
+    outputs : list of callable
+        Each is given the buffers, and returns a result.
+    """
+
+    def __init__(self, segments: list[Segment], outputs: list[Callable[[Sequence[_device.Buffer]], Any]]) -> None:
+        self.segments = segments
+        self.outputs = outputs
+
+    def run(self, buffers: Sequence[_device.Buffer]) -> None:
+        """Put everything into the queue."""
+        for segment in self.segments:
+            segment(buffers)
+
+
+class Recording:
+    """The events of a region for one combination of shapes.
+
+    Parameters
+    ----------
+    context : GpuContext
+    kept : Kept
+        With its events, which lie where `layout` says.
+    layout : Layout
+    results : list of Entry
+    n_inputs : int
+    offsets : tuple of int
+        Those of the inputs with which it was recorded.
+    again : callable
+        ``(offsets) -> (events, results)`` records the same with other offsets.
+
+    Attributes
+    ----------
+    slots : list of int
+        The slot of each buffer that a replay is given.
+    sources : list of (int, object)
+        Where each of them comes from: INPUT and the number of the input, OWN and a number of bytes, HELD and the buffer
+        itself, or STATUS.
+    status_index : int or None
+        Which of them is the status.
+    """
+
+    def __init__(
+        self,
+        context: GpuContext,
+        kept: Kept,
+        layout: Layout,
+        results: list[Entry],
+        n_inputs: int,
+        offsets: tuple[int, ...],
+        again: Callable[[tuple[int, ...]], tuple[list[Event], list[Entry]]],
+    ) -> None:
+        self._context = context
+        self._kept = kept
+        self._results = results
+        self._offsets = offsets
+        self._again = again
+        self._slopes: dict[int, Numbers | None] = {}
+        self._lists: OrderedDict[tuple[int, ...], Replay] = OrderedDict()
+        self.arena = layout.arena
+        self.failures = kept.failures
+        arrays = [*(operand for event in kept.events for operand in event.operands), *_operands(results)]
+        self.memory_of = kept.memory_of
+        self.slots = sorted({kept.memory_of(operand.slot) for operand in arrays})
+        self._index = {slot: i for i, slot in enumerate(self.slots)}
+        self.sources = [self._source(slot, n_inputs) for slot in self.slots]
+        self.status_index = None if kept.status_slot is None else self._index.get(kept.status_slot)
+
+    def _source(self, slot: int, n_inputs: int) -> tuple[int, Any]:
+        kept = self._kept
+        if slot == ARENA:
+            return OWN, max(self.arena, 1)
+        if slot < n_inputs:
+            return INPUT, slot
+        if slot in kept.held:
+            return HELD, kept.held[slot]
+        return (STATUS, None) if slot == kept.status_slot else (OWN, max(kept.sizes[slot], 1))
+
+    @property
+    def launches(self) -> int:
+        """How many launches, copies, fills and products there are."""
+        return len(self._kept.events)
+
+    def replay(self, offsets: tuple[int, ...]) -> Replay | None:
+        """Return what runs where the inputs have some offsets; None if that has to be recorded anew.
+
+        What changes with an offset is found out by recording once more, with this offset moved: numbers that follow it
+        evenly are replaced, and where anything else changes there is nothing to replace.
+        """
+        found = self._lists.get(offsets)
+        if found is not None:
+            self._lists.move_to_end(offsets)
+            return found
+        numbers = self._numbers(offsets)
+        if numbers is None:
+            return None
+        events = [e.with_numbers(n) for e, n in zip(self._kept.events, numbers, strict=False)]
+        results = _with_offsets(self._results, numbers[len(events) :])
+        found = self._lists[offsets] = Replay(self._segments(events), [self._output(entry) for entry in results])
+        if len(self._lists) > _LISTS:
+            self._lists.popitem(last=False)
+        return found
+
+    def _output(self, entry: Entry) -> Callable[[Sequence[_device.Buffer]], Any]:
+        """Return what makes a result: an array on the device, or on the host."""
+        if not isinstance(entry, (OnHost, DeviceOperand)):
+            return lambda buffers: np.array(entry)
+        operand = entry.operand if isinstance(entry, OnHost) else entry
+        index, dtype, context = self._buffer(operand), np.dtype(operand.dtype), self._context
+        shape, strides, offset = operand.shape, operand.strides, operand.offset
+
+        def on_device(buffers: Sequence[_device.Buffer]) -> GpuArray:
+            return GpuArray(buffers[index], dtype, shape, strides, offset, context)
+
+        def read(buffers: Sequence[_device.Buffer]) -> Any:
+            found = np.empty(shape, dtype)
+            buffers[index].read(offset, found)
+            return found
+
+        if isinstance(entry, DeviceOperand):
+            return on_device
+        return read if operand.contiguous and operand.size else lambda buffers: np.asarray(on_device(buffers))
+
+    def _numbers(self, offsets: tuple[int, ...]) -> Numbers | None:
+        numbers = _numbers(self._kept.events, self._results)
+        for i, (was, now) in enumerate(zip(self._offsets, offsets, strict=True)):
+            if was == now:
+                continue
+            if i not in self._slopes:
+                self._slopes[i] = self._slopes_of(i)
+            slopes = self._slopes[i]
+            if slopes is None:
+                return None
+            moved = now - was
+            numbers = [
+                tuple(n + int(s * moved) if s else n for n, s in zip(row, slope, strict=True))
+                for row, slope in zip(numbers, slopes, strict=True)
+            ]
+        return numbers
+
+    def _slopes_of(self, i: int) -> Numbers | None:
+        """Return by how much each number changes for each byte of the offset of an input; None where more changes."""
+        moved = tuple(o + _SHIFT * (k == i) for k, o in enumerate(self._offsets))
+        events, results = self._again(moved)
+        if [_fixed(e) for e in events] != [_fixed(e) for e in self._kept.events]:
+            return None
+        slopes: Numbers = []
+        rows = zip(_numbers(self._kept.events, self._results), _numbers(events, results), strict=True)
+        for before, after in rows:
+            if any(a != b and isinstance(a, float) for a, b in zip(before, after, strict=True)):
+                return None
+            slopes.append(tuple((b - a) / _SHIFT for a, b in zip(before, after, strict=True)))
+        return slopes
+
+    def _segments(self, events: Sequence[Event]) -> list[Segment]:
+        """Return the list of all launches, products by a library among them."""
+        steps = tuple(map(self._step, events))
+        return [LaunchList(self._context.native, steps, len(self.slots)).run] if steps else []
+
+    def _step(self, event: Event) -> tuple[Any, ...]:
+        if event.kind == "launch" and event.text is not None:
+            given = tuple((self._buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
+            kernel = self._context.kernel(event.text)
+            return "launch", kernel, event.groups, event.local, given, 0
+        if event.kind == "product":
+            return self._product(event)
+        target = event.operands[0]
+        nbytes = target.size * target.itemsize
+        if event.kind == "copy":
+            source = event.operands[1]
+            return "copy", self._buffer(target), target.offset, self._buffer(source), source.offset, nbytes
+        return "fill", self._buffer(target), target.offset, nbytes, event.arguments[1]
+
+    def _buffer(self, operand: DeviceOperand) -> int:
+        return self._index[self.memory_of(operand.slot)]
+
+    def _product(self, event: Event) -> tuple[Any, ...]:
+        z, a, b, *factors = event.arguments
+        assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
+        found = library_product(z, a, b)
+        assert found is not None, "it was one when it was recorded"
+        first, second, result = (
+            ((self._buffer(x.operand),), x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)
+        )
+        alpha, beta = (
+            ((self._buffer(f),), f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f) for f in factors
+        )
+        transposes = found.a.transposed, found.b.transposed
+        return "product", found.dtype, transposes, found.sizes, alpha, first, second, beta, result
+
+
+def make_recording(
+    context: GpuContext,
+    constants: Constants,
+    steps: Sequence[tuple[int, Step]],
+    entries: Mapping[int, Entry],
+    outputs: Sequence[int],
+    n_inputs: int,
+) -> Recording:
+    """Record steps twice: to see how long arrays live, and with the offsets that they then have in the arena.
+
+    Parameters
+    ----------
+    context : GpuContext
+    constants : Constants
+    steps : sequence of (int, Step)
+    entries : mapping of int to Entry
+        The values that are known before; arrays on the device have the slots of the inputs.
+    outputs : sequence of int
+        The values that leave.
+    n_inputs : int
+        How many slots are those of inputs.
+
+    Raises
+    ------
+    StepError
+        If a device form refuses its operands.
+    """
+    first = Kept(context, constants, n_inputs)
+    known = record_steps(first, steps, entries, outputs)
+    leaving = {operand.slot for operand in _operands([known[i] for i in outputs])}
+    layout = lay_out(first.events, first.sizes, leaving)
+    arrays = {i: entry for i, entry in entries.items() if isinstance(entry, DeviceOperand)}
+
+    def again(offsets: tuple[int, ...]) -> tuple[Kept, list[Entry]]:
+        moved = dict(entries)
+        for (i, array), offset in zip(arrays.items(), offsets, strict=True):
+            moved[i] = replace(array, offset=offset)
+        kept = Kept(context, constants, n_inputs, layout.places)
+        found = record_steps(kept, steps, moved, outputs)
+        return kept, [found[i] for i in outputs]
+
+    offsets = tuple(array.offset for array in arrays.values())
+    kept, results = again(offsets)
+
+    def events_again(moved: tuple[int, ...]) -> tuple[list[Event], list[Entry]]:
+        other, found = again(moved)
+        return other.events, found
+
+    return Recording(context, kept, layout, results, n_inputs, offsets, events_again)
+
+
+def _operands(results: Sequence[Entry]) -> list[DeviceOperand]:
+    seen = [entry.operand if isinstance(entry, OnHost) else entry for entry in results]
+    return [entry for entry in seen if isinstance(entry, DeviceOperand)]
+
+
+def _numbers(events: Sequence[Event], results: Sequence[Entry]) -> Numbers:
+    """Return the numbers that may change with offsets: of each event, and of each array among the results."""
+    return [*(event.numbers for event in events), *((operand.offset,) for operand in _operands(results))]
+
+
+def _with_offsets(results: Sequence[Entry], numbers: Numbers) -> list[Entry]:
+    offsets = iter(numbers)
+    moved: list[Entry] = []
+    for entry in results:
+        if isinstance(entry, OnHost):
+            moved.append(replace(entry, operand=replace(entry.operand, offset=int(next(offsets)[0]))))
+        elif isinstance(entry, DeviceOperand):
+            moved.append(replace(entry, offset=int(next(offsets)[0])))
+        else:
+            moved.append(entry)
+    return moved
+
+
+def _fixed(event: Event) -> Event:
+    return event.with_numbers(tuple(0 for _ in event.numbers))

@@ -1,0 +1,264 @@
+"""Regions: kernels and transfers that run together, recorded for each combination of shapes and replayed."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from theano_graph import record
+from theano_linker_c.kernels import IndexViewKernel
+
+from ..arrays import GpuArray
+from ..codegen import DeviceOperand, contiguous_strides
+from ..contexts import GpuContext
+from ._array import operand_of, uploaded
+from ._at_once import STATUS_LENGTH
+from ._kept import Constants, Kept
+from ._recording import HELD, INPUT, OWN, Recording, Replay, make_recording
+from ._steps import Entry, OnHost, Step, StepError, record_steps
+
+if TYPE_CHECKING:
+    from .. import _device
+
+__all__ = ["RECORDINGS", "Region"]
+
+#: Recordings that a region keeps, for so many combinations of shapes and numbers; the one used longest ago goes first.
+RECORDINGS = 64
+#: Bytes to which the offsets of two calls with one recording are equal: what a kernel was chosen for may depend on it.
+_ALIGNED = 16
+
+Value: TypeAlias = Any
+
+
+@record
+class _Call:
+    """What is known of the values of a call.
+
+    Attributes
+    ----------
+    values : sequence
+    entries : dict of int to Entry, or None
+        What recorders have to know of them; None where it has not been asked for.
+    key : tuple
+        What a recording holds for.
+    offsets : tuple of int
+        Those of the arrays that are on the device.
+    arrays : list
+        For each slot of an input what has its elements: a buffer, or an array on the host.
+    """
+
+    values: Sequence[Value]
+    entries: dict[int, Entry] | None
+    key: tuple[Hashable, ...]
+    offsets: tuple[int, ...]
+    arrays: list[Any]
+
+
+class Region:
+    """Runs steps on a device.
+
+    The first call with some shapes records the steps: device forms work out shapes, refuse what does not fit, and tell
+    which launches there are. Later calls replay them. A recording holds for the shapes and strides of arrays and for
+    the values of numbers that the host has to know, but for those that only say where a view of an input begins: what
+    changes with an offset is replaced in the recording. A region keeps :data:`RECORDINGS` of them.
+
+    Parameters
+    ----------
+    context : GpuContext
+    steps : sequence of Step
+        In the order in which they run.
+    inputs, outputs : sequence of int
+        The values that calls give and get.
+    constants : mapping of int to object
+        Values that are the same in each call: arrays on the host or on the device.
+    fuse : callable, optional
+        ``(steps with their numbers, outputs) -> steps``: puts steps together that one launch can do.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.contexts import open_context
+    >>> from theano_linker_c.kernels import TransposeKernel
+    >>> transpose = Step(TransposeKernel((1, 0), ()), (1,), (2,))
+    >>> region = Region(open_context("null0"), [Step(Upload(), (0,), (1,)), transpose], [0], [2])
+    >>> region([np.ones((2, 3), "float32")])[0].shape  # doctest: +SKIP
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        context: GpuContext,
+        steps: Sequence[Step],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        constants: Mapping[int, Value] | None = None,
+        fuse: Callable[[Sequence[tuple[int, Step]], Collection[int]], Sequence[tuple[int, Step]]] | None = None,
+    ) -> None:
+        self._context = context
+        self._inputs = tuple(inputs)
+        self._outputs = tuple(outputs)
+        self._constants = Constants(context)
+        self._fixed = dict(constants or {})
+        numbered = list(enumerate(steps))
+        whole = numbered if fuse is None else fuse(numbered, set(outputs))
+        self._views, self._steps = _split(whole, {*inputs, *self._fixed})
+        wanted = frozenset[int]().union(*(step.host_inputs for _, step in self._steps))
+        #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
+        self._keyed = wanted.intersection(self._inputs)
+        self._moved = {i for _, step in self._steps for i in step.inputs if i not in step.host_inputs}
+        self._held = [value for value in self._fixed.values() if isinstance(value, GpuArray)]
+        self._viewed = [v for _, step in self._views for v in step.outputs]
+        self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
+        self._exact: set[Hashable] = set()
+        self._lock = threading.RLock()
+        #: Memory for statuses that holds zeros.
+        self._clean: list[_device.Buffer] = []
+
+    @property
+    def recordings(self) -> list[Recording]:
+        """The recordings that there are, the one that was made last at the end."""
+        return list(self._recordings.values())
+
+    @property
+    def steps(self) -> list[tuple[int, Step]]:
+        """The steps that are recorded, with their numbers; views that each call takes for itself are none of them."""
+        return list(self._steps)
+
+    def __call__(self, values: Sequence[Value]) -> list[Value]:
+        """Run the steps and return the outputs: arrays on the device, and on the host where a step has put them there.
+
+        Raises
+        ------
+        StepError
+            If operands do not fit, or a kernel has found a wrong value; nothing that was given has been changed.
+        """
+        call = self._call(values)
+        with self._lock:
+            recording, replay = self._replay(call)
+        allocate, arrays = self._context.native.allocate, call.arrays
+        memory: list[_device.Buffer] = []
+        for source, what in recording.sources:
+            if source == INPUT:
+                given = arrays[what]
+                memory.append(uploaded(self._context, given) if isinstance(given, np.ndarray) else given)
+            elif source == OWN:
+                memory.append(allocate(what))
+            else:
+                memory.append(what if source == HELD else self._status())
+        replay.run(memory)
+        if recording.status_index is not None:
+            status = memory[recording.status_index]
+            _check(recording, status)
+            self._clean.append(status)
+        return [make(memory) for make in replay.outputs]
+
+    def _call(self, values: Sequence[Value]) -> _Call:
+        """Return the key of a call. It is asked for each time, so that nothing else is worked out here."""
+        key: list[Hashable] = []
+        offsets: list[int] = []
+        arrays: list[Any] = []
+        for number, value in zip(self._inputs, values, strict=True):
+            if isinstance(value, GpuArray):
+                key.append((value.shape, value.strides, value.offset % _ALIGNED))
+                offsets.append(value.offset)
+                arrays.append(value.buffer)
+                continue
+            array = np.asarray(value)
+            if number in self._moved:
+                key.append(array.shape)
+            if number in self._keyed:
+                key.append(array.tobytes())
+            arrays.append(array)
+        for value in self._held:
+            offsets.append(value.offset)
+            arrays.append(value.buffer)
+        entries = None
+        if self._views:
+            entries = self._entries(values)
+            for number in self._viewed:
+                view = entries[number]
+                assert isinstance(view, DeviceOperand), "views of arrays on the device are there, too"
+                key.append((view.shape, view.strides, view.offset % _ALIGNED))
+                offsets.append(view.offset)
+        return _Call(values, entries, tuple(key), tuple(offsets), arrays)
+
+    def _entries(self, values: Sequence[Value]) -> dict[int, Entry]:
+        """Return what recorders have to know of the values of a call, with views of them."""
+        entries: dict[int, Entry] = {}
+        for slot, (number, value) in enumerate(zip(self._inputs, values, strict=True)):
+            if isinstance(value, GpuArray):
+                entries[number] = operand_of(slot, value)
+                continue
+            array = entries[number] = np.asarray(value)
+            if number in self._moved:
+                strides = contiguous_strides(array.shape, array.itemsize)
+                entries[number] = OnHost(DeviceOperand(slot, array.dtype.name, array.shape, strides), array)
+        slot = len(self._inputs)
+        for number, value in self._fixed.items():
+            if isinstance(value, GpuArray):
+                entries[number] = operand_of(slot, value)
+                slot += 1
+            else:
+                entries[number] = np.asarray(value)
+        return record_steps(Kept(self._context, self._constants, slot), self._views, entries)
+
+    def _replay(self, call: _Call) -> tuple[Recording, Replay]:
+        """Return what runs for a call, recorded now if it is the first one of its kind."""
+        exact = (call.key, call.offsets)
+        key: Hashable = exact if call.key in self._exact else call.key
+        recording = self._recordings.get(key) or self._record(key, call)
+        self._recordings.move_to_end(key)
+        replay = recording.replay(call.offsets)
+        if replay is None:  # more changes with an offset than numbers
+            self._exact.add(call.key)
+            recording = self._record(exact, call)
+            replay = recording.replay(call.offsets)
+            assert replay is not None, "it was recorded with these offsets"
+        return recording, replay
+
+    def _record(self, key: Hashable, call: _Call) -> Recording:
+        entries = self._entries(call.values) if call.entries is None else call.entries
+        made = make_recording(self._context, self._constants, self._steps, entries, self._outputs, len(call.arrays))
+        self._recordings[key] = made
+        if len(self._recordings) > RECORDINGS:
+            self._recordings.popitem(last=False)
+        return made
+
+    def _status(self) -> _device.Buffer:
+        """Return memory for a status, all zeros; that of calls without failures serves again."""
+        try:
+            return self._clean.pop()
+        except IndexError:
+            status = self._context.allocate(STATUS_LENGTH * 8)
+            status.fill(0, STATUS_LENGTH * 8, 0)
+            return status
+
+
+def _split(
+    steps: Sequence[tuple[int, Step]], given: Collection[int]
+) -> tuple[list[tuple[int, Step]], list[tuple[int, Step]]]:
+    """Return the steps that only take views of what is given, which each call does for itself, and the others.
+
+    So numbers that say where a view begins are no part of a key.
+    """
+    known, views, others = set(given), list[tuple[int, Step]](), list[tuple[int, Step]]()
+    for number, step in steps:
+        if isinstance(step.task, IndexViewKernel) and known.issuperset(step.inputs):
+            views.append((number, step))
+            known.update(step.outputs)
+        else:
+            others.append((number, step))
+    return views, others
+
+
+def _check(recording: Recording, status: _device.Buffer) -> None:
+    """Wait, and raise what a kernel has found wrong."""
+    found = np.zeros(STATUS_LENGTH, np.int64)
+    status.read(0, found)
+    if found[0]:
+        number, *told = found.tolist()
+        step, explain = recording.failures[number - 1]
+        raise StepError(step, [], explain(*told))

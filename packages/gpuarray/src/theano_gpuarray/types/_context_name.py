@@ -1,0 +1,49 @@
+"""Which context an op runs in, told by its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from theano_graph import Variable, compose, describe
+
+from ..contexts import list_contexts
+from ._array_type import GpuArrayType, context_of
+from ._transfers import HostFromGpu
+
+__all__ = ["infer_context_name"]
+
+
+def infer_context_name(*vars: Any) -> Hashable:
+    """Return the name of the context for an op on some variables.
+
+    Parameters
+    ----------
+    *vars : Variable
+        Those that shall be on the device. The first one that is there decides, or has just been transferred from there,
+        or has the name in its attribute ``tag.context_name``.
+
+    Raises
+    ------
+    ValueError
+        If none tells, and there is no context of the name None.
+    """
+    for v in vars:
+        if not isinstance(v, Variable):
+            continue
+        if isinstance(v.type, GpuArrayType):
+            return v.type.context_name
+        if v.owner is not None and isinstance(v.owner.op, HostFromGpu):
+            return context_of(v.owner.inputs[0])
+        if v.has_tag() and hasattr(v.tag, "context_name"):
+            name: Hashable = v.tag.context_name
+            return name
+    if None in list_contexts():
+        return None
+    raise ValueError(
+        compose(
+            "no context can be inferred from the variables",
+            where=[describe(v) for v in vars if isinstance(v, Variable)],
+            mend="set the flag `device` to a device, or transfer one of them: x.transfer(name)",
+        )
+    )

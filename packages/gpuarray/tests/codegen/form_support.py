@@ -1,0 +1,185 @@
+"""Recorders for tests of device forms: on OpenCL, and one that keeps what would be launched on a graphics card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theano_gpuarray.arrays import GpuArray
+from theano_gpuarray.codegen import (
+    Argument,
+    DeviceOperand,
+    DeviceProperties,
+    KernelText,
+    Operand,
+    contiguous_strides,
+)
+from theano_gpuarray.region import AtOnce, form_of, upload
+from theano_linker_c.kernels import Kernel
+from theano_testing.device import opencl_context
+
+#: What a graphics card is like.
+CARD = DeviceProperties("cuda", "card", 1024, 49152, 132, 32, True, True, True, False)
+#: Every kernel text that a recorder of these tests was given, by its name.
+TEXTS: dict[str, KernelText] = {}
+
+
+class Recorder(AtOnce):
+    """Carries out launches on OpenCL, and counts them.
+
+    Parameters
+    ----------
+    card : bool
+        Whether forms for graphics cards are taken, though the device is a CPU.
+    deterministic, overwrites : bool
+        What forms are told.
+    """
+
+    def __init__(self, *, card: bool = False, deterministic: bool = False, overwrites: bool = False) -> None:
+        super().__init__(opencl_context(), offset=64)
+        self._card, self._deterministic, self._overwrites = card, deterministic, overwrites
+        self.launches = 0
+
+    @property
+    def properties(self) -> DeviceProperties:
+        """The device, or what it is to look like."""
+        found = super().properties
+        if not self._card:
+            return found
+        sizes = found.max_local, found.local_memory, found.units, found.warp
+        return DeviceProperties(
+            found.driver, found.name, *sizes, found.doubles, found.halves, found.long_atomics, False
+        )
+
+    @property
+    def deterministic(self) -> bool:
+        """What was asked for."""
+        return self._deterministic
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Tell what was asked for."""
+        return self._overwrites
+
+    def launch(
+        self, text: KernelText, arguments: Sequence[Argument], groups: Sequence[int], local: Sequence[int]
+    ) -> None:
+        """Count and launch."""
+        self.launches += 1
+        TEXTS[text.name] = text
+        super().launch(text, arguments, groups, local)
+
+    def run(self, kernel: Kernel, values: Sequence[Any]) -> list[Any]:
+        """Run a kernel and return its results as arrays of NumPy.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        values : sequence
+            Arrays of either kind; what the form does not want on the host is transferred.
+        """
+        results = self._results(kernel, values)
+        self.check()
+        return [np.asarray(self.value(result)) for result in results]
+
+    def launched(self, kernel: Kernel, values: Sequence[Any]) -> DeviceOperand:
+        """Run a kernel of one result, on operands or arrays, and return it as an operand."""
+        (result,) = self._results(kernel, values)
+        assert isinstance(result, DeviceOperand), "the result is on the device"
+        return result
+
+    def _results(self, kernel: Kernel, values: Sequence[Any]) -> Sequence[Operand]:
+        form = form_of(kernel)
+        stays = set(form.host_inputs(kernel, len(values)))
+        operands: list[Operand] = []
+        for i, value in enumerate(values):
+            keeps = i in stays or isinstance(value, (GpuArray, DeviceOperand))
+            given = value if keeps else self.upload(np.asarray(value))
+            operands.append(self.operand(given) if isinstance(given, GpuArray) else given)
+        results: Sequence[Operand] = form.run(kernel, self, operands)
+        return results
+
+    def upload(self, value: NDArray[Any]) -> GpuArray:
+        """Return a copy on the device, behind some bytes of others."""
+        return upload(self._context, value, offset=64)
+
+
+class Card:
+    """Keeps what would be launched on a graphics card, and runs nothing.
+
+    Parameters
+    ----------
+    properties : DeviceProperties
+    count : int
+        What the host reads, wherever it looks.
+    deterministic : bool
+        What forms are told.
+    library : bool
+        Whether a library multiplies matrices.
+    """
+
+    def __init__(
+        self, properties: DeviceProperties = CARD, count: int = 3, deterministic: bool = False, library: bool = False
+    ) -> None:
+        self.properties, self.count, self.slots = properties, count, 0
+        self.deterministic, self.library = deterministic, library
+        self.products: list[tuple[Any, ...]] = []
+        self.launches: list[tuple[KernelText, Sequence[Argument], Sequence[int], Sequence[int]]] = []
+
+    def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
+        """Return an array that has no memory."""
+        self.slots += 1
+        return DeviceOperand(self.slots, dtype, tuple(shape), contiguous_strides(shape, np.dtype(dtype).itemsize), 32)
+
+    def constant(self, value: NDArray[Any]) -> DeviceOperand:
+        """Return an array that has no memory."""
+        return self.empty(value.dtype.name, value.shape)
+
+    def launch(
+        self, text: KernelText, arguments: Sequence[Argument], groups: Sequence[int], local: Sequence[int]
+    ) -> None:
+        """Keep a launch; there is one argument for each parameter."""
+        assert len(arguments) == len(text.parameters), "a kernel gets one argument for each parameter"
+        TEXTS[text.name] = text
+        self.launches.append((text, arguments, groups, local))
+
+    def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
+        """Copy nothing."""
+
+    def fill(self, target: DeviceOperand, value: int = 0) -> None:
+        """Fill nothing."""
+
+    def product(self, *operands: Any) -> bool:
+        """Keep what a library is asked for; there is one or not, as was said."""
+        self.products.append(operands)
+        return self.library
+
+    def status(self) -> DeviceOperand:
+        """Return an array that has no memory."""
+        return self.empty("int64", (4,))
+
+    def failure(self, explain: Callable[[int, int, int], Exception]) -> int:
+        """Return a number."""
+        return 1
+
+    def read(self, operand: DeviceOperand) -> NDArray[Any]:
+        """Return `count`, everywhere."""
+        return np.full(operand.shape, self.count, operand.dtype)
+
+    def may_overwrite(self, operand: DeviceOperand) -> bool:
+        """Overwrite nothing."""
+        return False
+
+    def run(self, kernel: Kernel, operands: Sequence[Any]) -> Sequence[Operand]:
+        """Record the launches of a kernel."""
+        return list(form_of(kernel).run(kernel, self, operands))
+
+
+def on_card(array: NDArray[Any]) -> GpuArray:
+    """Return an array on the device: every other element of a larger one, backwards along each dimension."""
+    whole = np.zeros([2 * n for n in array.shape], array.dtype)
+    whole[tuple(slice(None, None, -2) for _ in array.shape)] = array
+    found: GpuArray = upload(opencl_context(), whole, offset=64)[tuple(slice(None, None, -2) for _ in array.shape)]
+    return found

@@ -1,0 +1,98 @@
+"""Positions of extrema, and cumulative sums and products, on devices."""
+
+from __future__ import annotations
+
+import itertools
+import unittest
+from typing import Any
+
+import numpy as np
+
+from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel
+
+from .device_cases import DeviceCase
+
+RNG = np.random.default_rng(9)
+
+
+def position(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
+    kept = [d for d in range(x.ndim) if d not in axes]
+    rows = x.transpose([*kept, *axes]).reshape([*(x.shape[d] for d in kept), -1])
+    return np.asarray((np.argmax if largest else np.argmin)(rows, -1), "int64")
+
+
+class TestArgmax(DeviceCase):
+    def _checked(self, x: Any, axes: tuple[int, ...]) -> None:
+        for largest in (True, False):
+            kernel = ArgmaxKernel(x.dtype.name, x.ndim, axes, largest)
+            self.check(kernel, [x], [position(x, axes, largest)])
+
+    def test_first_of_equal_ones_over_all_axes(self) -> None:
+        for shape in ((5,), (30, 40), (20, 3, 30), (3, 20, 5, 6)):
+            x = RNG.integers(-3, 4, size=shape).astype("float32")
+            for axes in (a for n in range(1, x.ndim + 1) for a in itertools.combinations(range(x.ndim), n)):
+                with self.subTest(shape=shape, axes=axes):
+                    self._checked(x, axes)
+
+    def test_dtypes(self) -> None:
+        for dtype in ("float16", "float64", "int8", "int64", "uint8", "uint64", "bool"):
+            x = (RNG.normal(size=(30, 40)) * 2).astype(dtype)
+            for axes in ((0,), (1,)):
+                with self.subTest(dtype=dtype, axes=axes):
+                    self._checked(x, axes)
+
+    def test_first_nan(self) -> None:
+        x = RNG.normal(size=(100, 60)).astype("float32")
+        x[3, 5] = x[3, 9] = x[8, 5] = np.nan
+        x[7, 2] = np.inf
+        for axes in ((0,), (1,), (0, 1)):
+            self._checked(x, axes)
+
+    def test_strides(self) -> None:
+        base = RNG.integers(0, 9, size=(60, 70))
+        for view in (base[::-2, 3:50:3], base.T, base[:, ::-1]):
+            for axes in ((0,), (1,), (0, 1)):
+                self._checked(view, axes)
+
+    def test_long_searches_are_split(self) -> None:
+        self._checked(RNG.integers(0, 1000, size=300_003), (0,))
+        self._checked(RNG.random((20_000, 3)), (0,))
+
+    def test_no_elements(self) -> None:
+        self.check(ArgmaxKernel("float32", 2, (1,)), [np.zeros((0, 3), "float32")], [np.zeros(0, "int64")])
+        for largest, name in ((True, "argmax"), (False, "argmin")):
+            kernel = ArgmaxKernel("float32", 2, (1,), largest)
+            self.refused(kernel, [np.zeros((3, 0), "float32")], f"attempt to get {name} of an empty sequence")
+
+
+class TestCumulative(DeviceCase):
+    def _checked(self, task: str, x: Any, axis: int) -> None:
+        function = np.cumsum if task == "cumsum" else np.cumprod
+        wide = x.astype("float64") if x.dtype == "float32" else x
+        result = function(wide, axis).astype(x.dtype)
+        error = {"float32": 1e-3, "float64": 1e-11}.get(x.dtype.name, 0)
+        self.check(ArrayRoutineKernel(task, x.dtype.name, axis), [x], [result], rtol=error)
+
+    def test_sums(self) -> None:
+        for shape in ((5,), (30, 40), (4, 30, 5), (100_000,), (3, 20_000), (20_000, 3), (1, 1)):
+            for axis in range(len(shape)):
+                with self.subTest(shape=shape, axis=axis):
+                    self._checked("cumsum", RNG.random(shape), axis)
+                    self._checked("cumsum", RNG.integers(-(2**62), 2**62, size=shape), axis)
+
+    def test_products(self) -> None:
+        for shape in ((30, 40), (20_000,)):
+            for axis in range(len(shape)):
+                self._checked("cumprod", (1 + 0.01 * RNG.normal(size=shape)).astype("float32"), axis)
+                self._checked("cumprod", RNG.integers(1, 2**62, size=shape).astype("uint64"), axis)
+
+    def test_strides_and_no_elements(self) -> None:
+        base = RNG.random((60, 70))
+        for view in (base[::-2, 3:50:3], base.T, base[:, ::-1]):
+            for axis in (0, 1):
+                self._checked("cumsum", view, axis)
+        self._checked("cumsum", np.zeros((0, 3)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

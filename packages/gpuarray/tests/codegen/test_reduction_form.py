@@ -1,0 +1,194 @@
+"""Reductions on devices: axes, dtypes, layouts, several at once, kept results, long ones, and none."""
+
+from __future__ import annotations
+
+import itertools
+import unittest
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from theano_gpuarray.codegen import NoDeviceForm
+from theano_gpuarray.contexts import open_context
+from theano_gpuarray.region import AtOnce, form_of, upload
+from theano_linker_c.kernels import Reduction, ReductionKernel
+from theano_linker_c.scalar import (
+    Composite,
+    ScalarOp,
+    ScalarType,
+    add,
+    and_,
+    identity,
+    logaddexp,
+    maximum,
+    minimum,
+    mul,
+    or_,
+    sub,
+    xor,
+)
+from theano_testing.device import on_device
+
+from .device_cases import DeviceCase, contexts, texts_of
+
+RNG = np.random.default_rng(7)
+FUNCTIONS: dict[str, Any] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "or_": np.bitwise_or,
+    "and_": np.bitwise_and,
+    "xor": np.bitwise_xor,
+}
+IDENTITIES = {"add": 0, "mul": 1, "or_": 0, "and_": -1, "xor": 0}
+
+
+def reduction(*ops: ScalarOp, dtype: str, ndim: int, axes: tuple[int, ...]) -> ReductionKernel:
+    """Return the kernel of some reductions of the same elements."""
+    acc = "float32" if dtype == "float16" else dtype
+    own = ScalarType(dtype)("x")
+    parts = []
+    for op in ops:
+        given = IDENTITIES.get(op.name)
+        parts.append(Reduction(op, acc, dtype, True if (op.name, dtype) == ("and_", "bool") else given))
+    program: ScalarOp = identity if len(ops) == 1 else Composite([own], [own] * len(ops))
+    return ReductionKernel(program, (dtype,), (), tuple(parts), ((False,) * ndim,), ndim, axes)
+
+
+def wanted(op: ScalarOp, x: Any, axes: tuple[int, ...]) -> Any:
+    wide = x.astype("float32") if x.dtype == "float16" else x
+    with np.errstate(all="ignore"):
+        return np.asarray(FUNCTIONS[op.name].reduce(wide, axis=axes)).astype(x.dtype)
+
+
+def every_axes(ndim: int) -> list[tuple[int, ...]]:
+    return [axes for n in range(1, ndim + 1) for axes in itertools.combinations(range(ndim), n)]
+
+
+class TestReductions(DeviceCase):
+    def _checked(self, ops: tuple[ScalarOp, ...], x: Any, axes: tuple[int, ...]) -> None:
+        error = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-12}.get(x.dtype.name, 0)
+        kernel = reduction(*ops, dtype=x.dtype.name, ndim=x.ndim, axes=axes)
+        self.check(kernel, [x], [wanted(op, x, axes) for op in ops], rtol=error, atol=10 * error)
+
+    def test_axes(self) -> None:
+        for shape in ((5,), (1000,), (7, 300), (300, 7), (20, 3, 25), (3, 20, 5, 6)):
+            x = RNG.normal(size=shape).astype("float32")
+            for axes in every_axes(len(shape)):
+                with self.subTest(shape=shape, axes=axes):
+                    self._checked((add, maximum), x, axes)
+
+    def test_dtypes(self) -> None:
+        for dtype in ("float16", "float64", "int8", "int32", "int64", "uint8", "uint64"):
+            x = (RNG.normal(size=(30, 40)) * 2).astype(dtype)
+            ops = (add, mul, maximum, minimum) if "float" in dtype else (add, mul, maximum, minimum, or_, and_, xor)
+            for axes in ((0,), (1,)):
+                with self.subTest(dtype=dtype, axes=axes):
+                    self._checked(ops, x, axes)
+
+    def test_bool(self) -> None:
+        x = RNG.random((30, 40)) > 0.9
+        for axes in ((0,), (0, 1)):
+            self._checked((add, mul, maximum, or_, and_, xor), x, axes)
+
+    def test_strides(self) -> None:
+        base = RNG.normal(size=(60, 70))
+        for view in (base[::-2, 3:50:3], base.T, base[:, ::-1], np.broadcast_to(base[:1], (60, 70))):
+            for axes in every_axes(2):
+                self._checked((add, minimum), view, axes)
+
+    def test_nan_and_infinity(self) -> None:
+        x = RNG.normal(size=(30, 40)).astype("float32")
+        x[3, 5], x[7, :], x[9, 1] = np.nan, -np.inf, np.inf
+        for axes in every_axes(2):
+            self._checked((add, maximum, minimum), x, axes)
+
+    def test_long_reductions_are_split_and_exact(self) -> None:
+        x = RNG.random(1_000_003).astype("float32")
+        self._checked((add, maximum), x, (0,))
+        kernel = reduction(add, dtype="float32", ndim=1, axes=(0,))
+        for context in self.each():
+            (found,) = on_device(kernel, [x], context)
+            self.assertLess(abs(float(found) / x.sum(dtype="float64") - 1), 2e-7)
+            (again,) = on_device(kernel, [x], context)
+            self.assertEqual(found, again)
+
+    def test_tall_and_wide(self) -> None:
+        x = RNG.random((20_011, 33)).astype("float32")
+        for view in (x, np.ascontiguousarray(x.T)):
+            for axes in ((0,), (1,)):
+                self._checked((add,), view, axes)
+
+    def test_two_launches_for_a_long_one_and_one_for_others(self) -> None:
+        for shape, axes, count in (((10**6,), (0,), 2), ((5000, 300), (1,), 1), ((300, 5000), (0,), 1)):
+            kernel = reduction(add, dtype="float32", ndim=len(shape), axes=axes)
+            self.assertEqual(len(texts_of(kernel, [np.zeros(shape, "float32")])), count)
+
+    def test_no_elements(self) -> None:
+        for shape, axes in (((0, 3), (0,)), ((0, 3), (1,)), ((3, 0), (1,)), ((0, 0), (0, 1))):
+            self._checked((add, mul), np.zeros(shape, "float32"), axes)
+        kernel = reduction(maximum, dtype="float32", ndim=2, axes=(0,))
+        text = "zero-size array to reduction operation maximum which has no identity"
+        self.refused(kernel, [np.zeros((0, 3), "float32")], text)
+        self._checked((maximum,), np.zeros((3, 0), "float32"), (0,))
+
+    def test_kept_results_and_broadcast_inputs(self) -> None:
+        a, b = ScalarType("float32")("a"), ScalarType("float32")("b")
+        less = a - b
+        op = Composite([a, b], [less, less * less, less])
+        x, y = RNG.normal(size=(50, 90)).astype("float32"), RNG.normal(size=(50, 1)).astype("float32")
+        parts = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
+        for axes in every_axes(2):
+            kernel = ReductionKernel(
+                op, ("float32",) * 2, ("float32",), parts, ((False, False), (False, True)), 2, axes
+            )
+            results = [x - y, ((x - y) ** 2).sum(axes), np.asarray((x - y).max(axes))]
+            self.check(kernel, [x, y], results, rtol=1e-6)
+
+    def test_lengths_that_differ(self) -> None:
+        op = Composite([ScalarType("float32")("a"), (b := ScalarType("float32")("b"))], [b])
+        part = Reduction(add, "float32", "float32", 0)
+        kernel = ReductionKernel(op, ("float32",) * 2, (), (part,), ((False,), (False,)), 1, (0,))
+        self.refused(kernel, [np.zeros(3, "float32"), np.zeros(4, "float32")], "Input dimension mis-match")
+
+    def test_accumulators_of_float16_have_no_form(self) -> None:
+        kernel = ReductionKernel(
+            identity, ("float16",), (), (Reduction(add, "float16", "float16", 0),), ((False,),), 1, (0,)
+        )
+        with self.assertRaises(NoDeviceForm):
+            form_of(kernel)
+
+    def test_operations_without_a_starting_value_have_no_form(self) -> None:
+        part = Reduction(sub, "float32", "float32", None)
+        with self.assertRaises(NoDeviceForm):
+            form_of(ReductionKernel(identity, ("float32",), (), (part,), ((False,),), 1, (0,)))
+
+    def test_other_operations_that_join(self) -> None:
+        part = Reduction(logaddexp, "float64", "float64", float("-inf"))
+        kernel = ReductionKernel(identity, ("float64",), (), (part,), ((False, False),), 2, (1,))
+        x = RNG.normal(size=(20, 300))
+        self.check(kernel, [x], [np.logaddexp.reduce(x, 1)], rtol=1e-12)
+
+    def test_groups_that_are_no_power_of_two(self) -> None:
+        x = RNG.random((7, 1000)).astype("float32")
+        kernel = reduction(add, dtype="float32", ndim=2, axes=(1,))
+        context = open_context("opencl")
+        context.properties = replace(context.properties, cpu=False, max_local=100)
+        (found,) = on_device(kernel, [x], context)
+        np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)
+
+    def test_offsets(self) -> None:
+        for name, context in contexts().items():
+            with self.subTest(device=name):
+                recorder = AtOnce(context, offset=64)
+                x = recorder.operand(upload(context, np.arange(12.0).reshape(3, 4)))
+                view = x.view((2, 3), x.strides, x.offset + 8)
+                kernel = reduction(add, dtype="float64", ndim=2, axes=(1,))
+                (found,) = form_of(kernel).run(kernel, recorder, [view])
+                np.testing.assert_array_equal(np.asarray(recorder.value(found)), [6, 18])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,185 @@
+"""What graphics cards are given: texts compile as CUDA, and positions beyond 32 bits are counted in 64."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_gpuarray.codegen import DeviceOperand, KernelText, contiguous_strides
+from theano_gpuarray.codegen.products import ProductEpilogueKernel
+from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
+from theano_linker_c.kernels import (
+    ArrayRoutineKernel,
+    ConcatenateKernel,
+    ConvolutionKernel,
+    FullKernel,
+    IndexArray,
+    IndexReadKernel,
+    IndexSlice,
+    IndexWriteKernel,
+    Kernel,
+    MatrixProductKernel,
+    PoolingKernel,
+    PoolingMode,
+)
+from theano_linker_c.scalar import add
+
+from .form_support import Card, Recorder
+from .nvrtc_support import ARCHITECTURES, failures
+
+FLOATS = ("float16", "float32", "float64")
+DTYPES = (*FLOATS, "bool", "int8", "uint16", "int32", "uint64")
+FAR = 3 * 2**30
+
+
+def operand(dtype: str, *shape: int) -> DeviceOperand:
+    """Return an array that has no memory, with gaps between its rows."""
+    strides = contiguous_strides(shape, 2 * np.dtype(dtype).itemsize)
+    return DeviceOperand(0, dtype, shape, strides, 8)
+
+
+def vectors(*numbers: list[int]) -> list[Any]:
+    return [np.array(n) for n in numbers]
+
+
+def indexing(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
+    x, i, m = operand(dtype, 5, 6, 4), operand("int64", 2, 3), operand("bool", 5)
+    array, mask = (IndexArray(2, False, (False, False)), IndexSlice(1)), (IndexArray(2, True, (False,)),)
+    found: list[tuple[Kernel, Sequence[Any]]] = []
+    for entries, index, part in ((array, i, (2, 3, 5, 4)), (mask, m, (3, 6, 4)), (mask, m, (6, 4))):
+        ndims, dtypes = (3, len(part), index.ndim), (dtype, dtype, index.dtype)
+        for replace in (True, False):
+            kernel = IndexWriteKernel(entries, dtypes, ndims, replace, (False,) * len(part))
+            found.append((kernel, [x, operand(dtype, *part), index]))
+        reads = tuple(IndexArray(1, e.mask, e.broadcastable) if isinstance(e, IndexArray) else e for e in entries)
+        found.append((IndexReadKernel(reads, (dtype, index.dtype), (3, index.ndim)), [x, index]))
+    plain = IndexWriteKernel((1,), (dtype, dtype), (3, 2), False, (False, False))
+    return [*found, (plain, [x, operand(dtype, 6, 4)])]
+
+
+def other_kernels(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
+    x, lengths = operand(dtype, 3, 700), vectors([2, 3], [2, 3])
+    return [
+        (ConcatenateKernel(dtype, 2, 0), [np.int64(0), x, x]),
+        (FullKernel(dtype, ()), [operand(dtype), *map(np.int64, (3, 4))]),
+        (SortKernel(dtype, 0, False), [operand(dtype, 700, 2)]),
+        (TopKKernel(dtype, 1, "int8", True, True), [x, np.int64(5)]),
+        (ArrayRoutineKernel("eye", dtype), [*map(np.int64, (3, 4, 0))]),
+        (ArrayRoutineKernel("arange", "int64"), [np.int64(0), *(v[1] for v in lengths)]),
+    ]
+
+
+def products(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
+    a, b, z = operand(dtype, 70, 9000), operand(dtype, 9000, 80), operand(dtype, 70, 80)
+    one, v = operand(dtype), operand(dtype, 9000)
+    product = MatrixProductKernel("gemm", dtype)
+    small = operand(dtype, 8, 8)
+    return [
+        (product, [z, one, a, b, one]),
+        (product, [small, np.asarray(2, dtype), small, small]),
+        (MatrixProductKernel("gemv", dtype), [a, v]),
+        (MatrixProductKernel("vecmat", dtype), [v, b]),
+        (MatrixProductKernel("dot", dtype), [v, v]),
+        (
+            ProductEpilogueKernel(product, 2, add, (dtype, dtype), ((True, False),), dtype),
+            [a, b, operand(dtype, 1, 80)],
+        ),
+    ]
+
+
+def windows(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
+    x, w, top = operand(dtype, 2, 4, 9, 8), operand(dtype, 6, 4, 3, 2), operand(dtype, 2, 6, 7, 7)
+    found: list[tuple[Kernel, Sequence[Any]]] = []
+    for task, values in (
+        ("forward", [x, w]),
+        ("input_grad", [w, top, np.array([9, 8])]),
+        ("weight_grad", [x, top, np.array([3, 2])]),
+    ):
+        kernel: Any = ConvolutionKernel(task, dtype, (1, 1), (1, 1), "valid", True, 1)  # type: ignore[arg-type]  # a literal
+        found.append((kernel, values))
+    layout, y = vectors([2, 2], [2, 2], [0, 0]), operand(dtype, 2, 4, 4, 4)
+    modes: tuple[PoolingMode, ...] = ("max", "sum", "average_exc_pad")
+    found += [(PoolingKernel("pool", dtype, 2, mode, True), [x, *layout]) for mode in modes]
+    found.append(
+        (PoolingKernel("average_pool_grad", dtype, 2, "average_inc_pad", True), [y, np.array([9, 8]), *layout])
+    )
+    found.append((PoolingKernel("max_pool_grad", dtype, 2, "max", True), [x, y, y, *layout]))
+    found.append((PoolingKernel("max_pool_grad_grad", dtype, 2, "max", True), [x, y, x, *layout]))
+    return found
+
+
+class TestCuda(unittest.TestCase):
+    def check(self, cases: list[tuple[Kernel, Sequence[Any]]]) -> None:
+        """Compile what is launched, all as one unit for each architecture."""
+        texts: dict[str, KernelText] = {}
+        for deterministic in (False, True):
+            for kernel, values in cases:
+                card = Card(deterministic=deterministic)
+                card.run(kernel, values)
+                self.assertNotEqual(card.launches, [], kernel)
+                texts |= {text.name: text for text, *_ in card.launches}
+        for architecture in ARCHITECTURES:
+            self.assertEqual(failures(list(texts.values()), architecture), [])
+
+    def test_indexing(self) -> None:
+        self.check([case for dtype in DTYPES for case in indexing(dtype)])
+
+    def test_joins_and_sorting(self) -> None:
+        self.check([case for dtype in DTYPES for case in other_kernels(dtype)])
+
+    def test_products(self) -> None:
+        self.check([case for dtype in FLOATS for case in products(dtype)])
+
+    def test_windows(self) -> None:
+        self.check([case for dtype in FLOATS for case in windows(dtype)])
+
+
+class TestManyElements(unittest.TestCase):
+    """More elements than 32 bits count."""
+
+    def launched(self, kernel: Kernel, values: Sequence[Any]) -> tuple[KernelText, Sequence[Any]]:
+        card = Card()
+        card.run(kernel, values)
+        text, arguments, groups, _ = card.launches[-1]
+        self.assertLess(max(groups), 2**31)
+        return text, arguments
+
+    def test_counters_are_as_wide_as_counts(self) -> None:
+        for length, counter in ((1000, "uint32_t"), (FAR, "uint64_t")):
+            x, i = operand("int8", length, 2), operand("int64", 4)
+            kernel = IndexReadKernel((IndexSlice(), IndexArray(1, False, (False,))), ("int8", "int64"), (2, 1))
+            text, arguments = self.launched(kernel, [x, i])
+            self.assertIn(f"for ({counter} i = ({counter})GID_0", text.text)
+            self.assertIn(4 * length, arguments)
+
+    def test_offsets_and_strides_are_passed_in_64_bits(self) -> None:
+        x = DeviceOperand(0, "float32", (3, 4), (-FAR, 4), 2 * FAR)
+        text, arguments = self.launched(FullKernel("float32", (False, False)), [x, *map(np.int64, (3, 4))])
+        for number in (-FAR, 2 * FAR):
+            self.assertEqual(text.parameters[list(arguments).index(number)], "q")
+
+    def test_sorting_of_long_rows(self) -> None:
+        text, arguments = self.launched(SortKernel("int8", 0, False), [operand("int8", FAR)])
+        self.assertIn("for (uint64_t i", text.text)
+        self.assertIn(FAR, arguments)
+
+    def test_elements_far_from_each_other(self) -> None:
+        recorder = Recorder(overwrites=True)
+        memory = recorder.empty("int8", (2**31 + 4096,))
+        rows = memory.view((2, 64), (2**31, 1), memory.offset)
+        i = np.array([[1, 0], [0, 1]])
+        part = np.arange(128, dtype="int8").reshape(2, 64)
+        write = IndexWriteKernel((), ("int8", "int8"), (2, 2), True, (False, False))
+        read = IndexReadKernel((IndexArray(1, False, (False, False)),), ("int8", "int64"), (2, 2))
+        add_at = IndexWriteKernel(
+            (IndexArray(2, False, (False,)),), ("int8", "int8", "int64"), (2, 1, 1), False, (False,)
+        )
+        rows = recorder.launched(write, [rows, part])
+        found = recorder.launched(read, [rows, i])
+        np.testing.assert_array_equal(np.asarray(recorder.value(found)), part[i])
+        rows = recorder.launched(add_at, [rows, np.ones(64, "int8"), np.array([1, 1])])
+        found = recorder.launched(read, [rows, i])
+        np.testing.assert_array_equal(np.asarray(recorder.value(found)), (part + np.array([[0], [2]], "int8"))[i])

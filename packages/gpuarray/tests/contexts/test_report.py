@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import unittest
+from unittest.mock import patch
+
+from theano_gpuarray.contexts import LibraryNotFound, device_report, init_dev, list_contexts
+
+
+class TestReport(unittest.TestCase):
+    def test_devices_and_contexts_are_listed(self) -> None:
+        if "reported" not in list_contexts():
+            init_dev("null1", "reported")
+        found = {finding.name: finding for finding in device_report()}
+        self.assertEqual(found["context reported"].value, "null1: null device 1")
+        self.assertIn("OpenCL", found["OpenCL driver"].value)
+        self.assertRegex(found["opencl0:0"].value, r".+, \d+\.\d GiB")
+        self.assertTrue(all(finding.value for finding in found.values()))
+
+    def test_what_is_missing_is_told_with_a_remedy(self) -> None:
+        def missing(key: str, **_: object) -> object:
+            raise LibraryNotFound(f"{key} is not found\n  details")
+
+        with patch("theano_gpuarray.contexts._report.find_library", missing):
+            found = {finding.name: finding for finding in device_report()}
+        for name, key in (("CUDA driver", "cuda"), ("OpenCL driver", "opencl")):
+            self.assertEqual((found[name].value, found[name].how), ("none", f"{key} is not found"))
+            self.assertTrue(found[name].advice)
+
+    def test_a_package_without_its_runtime(self) -> None:
+        with patch("theano_gpuarray.contexts._report.is_built", False):
+            (finding,) = device_report()
+        self.assertIn("no device can be used", finding.value)
+        self.assertIn("C compiler", finding.advice)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,646 @@
+"""What the CUDA driver does with its libraries: run by `test_cuda_driver` in a process of its own, for a process opens
+a driver once, and this one opens stand-ins for the libraries of CUDA."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import unittest
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theano_gpuarray import _runtime
+from theano_gpuarray._libraries import FoundLibrary
+from theano_gpuarray._runtime import Buffer, Context, DeviceError, Kernel, LaunchList
+from theano_gpuarray.arrays import asarray, from_dlpack
+from theano_gpuarray.bridges import attach_pycuda, default_pycuda, from_cuda_array, to_pycuda
+from theano_gpuarray.contexts import ContextError, GpuContext, open_context
+
+FAKE = os.environ["THEANO_TEST_FAKE"]
+TEXT = "kernels scale and sum_into"
+fake = ctypes.CDLL(FAKE)
+fake.fake_log.restype = ctypes.c_char_p
+fake.fake_options.restype = ctypes.c_char_p
+fake.fake_sizes.restype = ctypes.POINTER(ctypes.c_uint)
+driver = _runtime.open_driver("cuda", {"cuda": FAKE, "nvrtc": FAKE, "cublas": FAKE})
+
+
+def calls() -> list[str]:
+    """Return what was called since the last reset, but for what makes a context current."""
+    found = fake.fake_log().decode().split()
+    return [name.partition("_v2")[0] for name in found if not name.startswith("cuCtx")]
+
+
+class Case(unittest.TestCase):
+    context: Context
+
+    def setUp(self) -> None:
+        self.context = driver.open(0)
+        fake.fake_reset()
+
+    def tearDown(self) -> None:
+        self.assertEqual(fake.fake_depth(), 0, "each context that is made current is taken away again")
+
+    def buffer(self, values: NDArray[Any]) -> Buffer:
+        made = self.context.allocate(values.nbytes)
+        made.write(0, values)
+        return made
+
+    def values(self, buffer: Buffer, dtype: str = "float32") -> list[float]:
+        found = np.empty(buffer.nbytes // np.dtype(dtype).itemsize, dtype)
+        buffer.read(0, found)
+        return list(found.tolist())
+
+    def kernel(self, name: str = "scale", parameters: str = "Pqf") -> Kernel:
+        return self.context.load(self.context.compile(TEXT)).kernel(name, parameters)
+
+    def refused(self, call: str, action: Callable[[], object], status: int = 77, skip: int = 0) -> str:
+        """Let a call fail and return what the error says."""
+        fake.fake_fail(call.encode(), status, skip)
+        with self.assertRaises(DeviceError) as caught:
+            action()
+        return str(caught.exception)
+
+
+class TestDevices(Case):
+    def test_properties(self) -> None:
+        found = driver.properties(0)
+        wanted = {
+            "name": "Fake GPU 0",
+            "vendor": "NVIDIA",
+            "place": "0000:01:00.0",
+            "arch": "sm_90",
+            "number": 0,
+            "version": "CUDA 12.4; NVRTC 12.4",
+            "max_local": 1024,
+            "local_memory": 49152,
+            "memory": 1 << 30,
+            "units": 4,
+            "warp": 32,
+            "doubles": True,
+            "halves": True,
+            "long_atomics": True,
+            "cpu": False,
+        }
+        self.assertEqual({name: found[name] for name in wanted}, wanted)
+        self.assertEqual((driver.count(), driver.properties(1)["arch"]), (3, "sm_120"))
+
+    def test_each_query_may_fail(self) -> None:
+        for call in ("cuDeviceGet", "cuDeviceGetName", "cuDeviceTotalMem_v2", "cuDeviceGetAttribute"):
+            with self.subTest(call):
+                text = self.refused(call, lambda: driver.properties(0))
+                self.assertIn(call.removesuffix("_v2"), text)
+                self.assertIn("CUDA_ERROR_OF_THE_TEST (77), as the test wants it", text)
+        fake.fake_fail(b"cuDeviceGetPCIBusId", 77, 0)
+        self.assertEqual(driver.properties(0)["place"], "")
+
+    def test_contexts_are_closed_with_all_that_is_theirs(self) -> None:
+        before = fake.fake_retained(1)
+        context = driver.open(1)
+        self.assertEqual(fake.fake_retained(1), before + 1)
+        self.assertNotEqual((context.handle, context.queue), (0, 0))
+        del context
+        self.assertEqual(fake.fake_retained(1), before)
+        self.assertEqual(calls()[-2:], ["cuStreamDestroy", "cuDevicePrimaryCtxRelease"])
+
+    def test_contexts_that_cannot_be_opened_leave_nothing(self) -> None:
+        before = fake.fake_retained(2)
+        for call, skip in (("cuDeviceGet", 0), ("cuDevicePrimaryCtxRetain", 0), ("cuStreamCreate", 0),
+                           ("cuStreamCreate", 1), ("cuDeviceGetAttribute", 0)):  # fmt: skip
+            with self.subTest(call, skip=skip):
+                self.refused(call, lambda: driver.open(2), skip=skip)
+                self.assertEqual(fake.fake_retained(2), before)
+
+    def test_threads_that_wait_give_way_where_that_is_wanted(self) -> None:
+        driver.open(2)
+        self.assertEqual(fake.fake_flags(2), 0)
+        context = driver.open(2, blocking=True)
+        self.assertEqual(fake.fake_flags(2) & 7, 2)
+        fake.fake_reset()
+        driver.open(2, blocking=True)
+        self.assertNotIn("cuDevicePrimaryCtxSetFlags", calls(), "somebody has the context already")
+        del context
+        self.refused("cuDevicePrimaryCtxGetState", lambda: driver.open(2, blocking=True))
+
+    def test_a_context_can_be_made_current(self) -> None:
+        self.context.push()
+        self.assertEqual(fake.fake_depth(), 1)
+        self.context.pop()
+        self.refused("cuCtxPushCurrent_v2", self.context.push)
+        with self.assertRaisesRegex(DeviceError, "cuCtxPopCurrent failed"):
+            self.context.pop()
+
+    def test_waiting(self) -> None:
+        self.context.synchronize()
+        self.assertIn("cuStreamSynchronize failed", self.refused("cuStreamSynchronize", self.context.synchronize))
+
+
+class TestMemory(Case):
+    def test_values_go_there_and_back(self) -> None:
+        values = np.arange(1000, dtype="float32")
+        for blocking in (True, False):
+            buffer = self.context.allocate(values.nbytes)
+            buffer.write(0, values, blocking=blocking)
+            self.assertEqual(self.values(buffer), values.tolist())
+        other = self.context.allocate(values.nbytes)
+        other.fill(0, values.nbytes, 0)
+        other.copy(8, buffer, 4, 400)
+        self.assertEqual(self.values(other), [0, 0, *range(1, 101), *[0] * 898])
+
+    def test_each_call_may_fail(self) -> None:
+        values = np.ones(4, "float32")
+        buffer, other = self.buffer(values), self.buffer(values)
+        actions: dict[str, Callable[[], object]] = {
+            "cuMemcpyHtoDAsync": lambda: buffer.write(0, values),
+            "cuMemcpyDtoHAsync": lambda: buffer.read(0, values),
+            "cuMemcpyDtoDAsync": lambda: buffer.copy(0, other, 0, 4),
+            "cuMemsetD8Async": lambda: buffer.fill(0, 4, 1),
+            "cuStreamSynchronize": lambda: buffer.write(0, values),
+            "cuCtxPushCurrent": lambda: buffer.fill(0, 4, 1),
+        }
+        for call, action in actions.items():
+            for name in (call, call + "_v2"):
+                if hasattr(fake, name):
+                    with self.subTest(name):
+                        self.assertIn(f"{call} failed", self.refused(name, action))
+        self.assertIn("cuStreamSynchronize failed", self.refused("cuStreamSynchronize", lambda: buffer.read(0, values)))
+
+    def test_staging_may_fail(self) -> None:
+        values = np.ones(4, "float32")
+        write = partial(self.context.allocate(16).write, 0, values, blocking=False)
+        self.assertIn("cuMemcpyHtoDAsync", self.refused("cuMemcpyHtoDAsync_v2", write))
+        context = driver.open(0)
+        fake.fake_fail(b"cuMemHostAlloc", 77, 0)
+        buffer = context.allocate(16)
+        buffer.write(0, values, blocking=False)
+        self.assertEqual(self.values(buffer), [1, 1, 1, 1], "it goes without pinned memory")
+
+    def test_memory_that_is_not_there(self) -> None:
+        self.assertIn("the device has 1.0 GiB", self.refused("none", lambda: self.context.allocate(2 << 30)))
+        text = self.refused("cuMemAlloc_v2", lambda: driver.open(0).allocate(4096))
+        self.assertIn("cuMemAlloc failed: CUDA_ERROR_OF_THE_TEST", text)
+
+    def test_memory_is_given_back(self) -> None:
+        before = fake.fake_allocated()
+        context = driver.open(0, preallocate=-1)
+        buffer = context.allocate(1000)
+        self.assertGreater(fake.fake_allocated(), before)
+        del buffer
+        context.synchronize()
+        context.trim()
+        self.assertEqual(fake.fake_allocated(), before)
+
+    def test_copies_between_devices_wait_for_each_other(self) -> None:
+        other = driver.open(1)
+        source = self.buffer(np.arange(4, dtype="float32"))
+        target = other.allocate(16)
+        fake.fake_reset()
+        target.copy(0, source, 0, 16)
+        self.assertEqual([name for name in calls() if name in ("cuStreamWaitEvent", "cuMemcpyPeerAsync")],
+                         ["cuStreamWaitEvent", "cuMemcpyPeerAsync", "cuStreamWaitEvent"])  # fmt: skip
+        self.assertEqual(self.values(target), [0, 1, 2, 3])
+        for call in ("cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyPeerAsync"):
+            with self.subTest(call):
+                self.assertIn(call, self.refused(call, lambda: target.copy(0, source, 0, 16)))
+
+    def test_copies_between_contexts_of_a_device(self) -> None:
+        source, other = self.buffer(np.arange(4, dtype="float32")), driver.open(0)
+        target = other.allocate(16)
+        target.copy(0, source, 0, 16)
+        self.assertEqual(self.values(target), [0, 1, 2, 3])
+        self.assertNotIn("cuMemcpyPeerAsync", calls())
+
+    def test_threads(self) -> None:
+        buffers: list[Buffer] = []
+
+        def work(number: int) -> None:
+            buffers.extend(self.buffer(np.full(64, number, "float32")) for _ in range(50))
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(self.values(buffer)[7] for buffer in buffers), sorted([0, 1, 2, 3] * 50))
+
+
+class TestKernels(Case):
+    def test_code_is_for_the_device(self) -> None:
+        self.assertTrue(self.context.compile(TEXT, "--fmad=false -DX=1").startswith(b"code for sm_90: "))
+        self.assertEqual(fake.fake_options().decode(), "--gpu-architecture=sm_90 --fmad=false -DX=1")
+        self.assertTrue(driver.open(1).compile(TEXT).startswith(b"code for compute_100: "), "newer than NVRTC")
+        with self.assertRaisesRegex(DeviceError, "NVRTC 12.4 makes no code for sm_60, .* oldest .* is sm_75"):
+            driver.open(2).compile(TEXT)
+
+    def test_what_the_compiler_says_is_told(self) -> None:
+        with self.assertRaisesRegex(DeviceError, r"NVRTC_ERROR_COMPILATION\n.*kernel.cu\(1\): error"):
+            self.context.compile("#error")
+        text = self.refused("nvrtcGetProgramLogSize", lambda: self.context.compile("#error"))
+        self.assertIn("does not say why", text)
+
+    def test_compiling_may_fail(self) -> None:
+        for call in ("nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetCUBINSize", "nvrtcGetCUBIN"):
+            with self.subTest(call):
+                self.assertIn("NVRTC_ERROR_OF_THE_TEST", self.refused(call, lambda: self.context.compile(TEXT)))
+        self.assertEqual(calls().count("nvrtcDestroyProgram"), 3, "each program that was created is destroyed")
+        newer = driver.open(1)
+        for call in ("nvrtcGetPTXSize", "nvrtcGetPTX"):
+            with self.subTest(call):
+                self.refused(call, lambda: newer.compile(TEXT))
+        with self.assertRaisesRegex(DeviceError, "more than 63 options"):
+            self.context.compile(TEXT, " ".join(["-DX"] * 64))
+
+    def test_arguments_of_each_kind(self) -> None:
+        x, y = (self.buffer(np.array(values, "float32")) for values in ([1, 2], [3, 4]))
+        z = self.context.allocate(16)
+        kernel = self.kernel("sum_into", "PPPqdiI")
+        self.assertEqual(kernel.max_local, 512)
+        self.context.launch(kernel, [3, 2], [16, 2, 1][:2], [z, x, y, 2, 0.5, -1, 4_000_000_000])
+        self.assertEqual(self.values(z, "float64"), [0.5 - 1 + 1.2e10, 0.5 - 2 + 1.6e10])
+        self.assertEqual(list(fake.fake_sizes()[:7]), [3, 2, 1, 16, 2, 1, 0])
+
+    def test_shared_memory(self) -> None:
+        kernel, buffer = self.kernel(), self.buffer(np.ones(2, "float32"))
+        self.context.launch(kernel, [1], [1], [buffer, 2, 3.0], 1000)
+        self.assertEqual((fake.fake_sizes()[6], self.values(buffer)), (1000, [3, 3]))
+        with self.assertRaisesRegex(ValueError, "the device has 49152"):
+            self.context.launch(kernel, [1], [1], [buffer, 2, 3.0], 50_000)
+
+    def test_loading_and_launching_may_fail(self) -> None:
+        code, kernel, buffer = self.context.compile(TEXT), self.kernel(), self.buffer(np.ones(2, "float32"))
+        self.assertIn("cuModuleLoadData failed", self.refused("none", lambda: self.context.load(b"damaged")))
+        module = self.context.load(code)
+        self.assertIn("cuModuleGetFunction failed", self.refused("none", lambda: module.kernel("other", "P")))
+        self.assertIn("cuFuncGetAttribute", self.refused("cuFuncGetAttribute", lambda: module.kernel("scale", "Pqf")))
+        text = self.refused("cuLaunchKernel", lambda: self.context.launch(kernel, [5], [7], [buffer, 2, 1.0]))
+        self.assertIn("the kernel scale, groups 5 x 1 x 1 of 7 x 1 x 1", text)
+        self.assertEqual(self.values(buffer), [1, 1])
+
+
+class TestPool(Case):
+    def test_a_program_that_goes_on_gets_its_addresses_again(self) -> None:
+        sizes = (64, 2000, 100, 64, 900, 3000, 20)
+        kept = [self.context.allocate(size) for size in sizes]
+        seen = []
+        for _ in range(8):
+            given, scratch = self.context.allocate(64), self.context.allocate(2000)
+            kept = [self.context.allocate(size) for size in sizes]  # only then the former ones go
+            seen.append((given.address, scratch.address, *(buffer.address for buffer in kept)))
+            del given, scratch
+        self.assertEqual(len(set(seen[2:])), 2)
+        self.assertEqual(seen[4], seen[6])
+
+
+class TestProducts(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.rng = np.random.default_rng(5)
+
+    def product(self, dtype: str, ta: bool, tb: bool, alpha: float, beta: float, device: str = "") -> None:
+        """Compare a stack of products with NumPy's; `device` names the factors that are on the device."""
+        m, n, k, batch = 3, 4, 5, 2
+        a, b = self.rng.normal(size=(batch, m, k)).astype(dtype), self.rng.normal(size=(batch, k, n)).astype(dtype)
+        z = self.rng.normal(size=(batch, m, n)).astype(dtype)
+        wanted = alpha * (a @ b) + beta * z
+        stored = [np.ascontiguousarray(x.transpose(0, 2, 1) if t else x) for x, t in ((a, ta), (b, tb))]
+        first, second, result = (self.buffer(x) for x in (*stored, z))
+        factors = self.buffer(np.array([9, alpha, beta], dtype))
+        given = [(factors, 1 + i) if name in device else value
+                 for i, (name, value) in enumerate((("alpha", alpha), ("beta", beta)))]  # fmt: skip
+        done = self.context.product(
+            dtype, (ta, tb), (m, n, k, batch), given[0], (first, 0, m if ta else k, m * k),
+            (second, 0, k if tb else n, k * n), given[1], (result, 0, n, m * n),
+        )  # fmt: skip
+        self.assertTrue(done)
+        found = np.array(self.values(result, dtype)).reshape(z.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == "float32" else 1e-12)
+
+    def test_products(self) -> None:
+        for dtype in ("float32", "float64"):
+            for ta in (False, True):
+                for tb in (False, True):
+                    with self.subTest(dtype, ta=ta, tb=tb):
+                        self.product(dtype, ta, tb, 1.5, 0.0)
+                        self.product(dtype, ta, tb, 1.5, -2.0)
+
+    def test_factors_on_the_device(self) -> None:
+        for dtype in ("float32", "float64"):
+            for device in ("alpha", "beta", "alpha beta"):
+                with self.subTest(dtype, device=device):
+                    self.product(dtype, False, True, 0.75, 3.0, device)
+
+    def test_what_there_is_nothing_for(self) -> None:
+        x = (self.buffer(np.ones(4)), 0, 2, 4)
+        for dtype in ("int32", "complex64"):
+            self.assertFalse(self.context.product(dtype, (False, False), (2, 2, 2, 1), 1.0, x, x, 0.0, x))
+        with self.assertRaisesRegex(DeviceError, "factors of float16"):
+            self.context.product("float16", (False, False), (1, 1, 1, 1), (x[0], 0), x, x, 0.0, x)
+
+    def test_a_library_that_does_not_start_leaves_products_to_kernels(self) -> None:
+        x = (self.buffer(np.ones(4)), 0, 2, 4)
+        for call in ("cuMemAlloc_v2", "cublasCreate_v2", "cublasSetMathMode"):
+            with self.subTest(call):
+                context, before = driver.open(0), fake.fake_allocated()
+                inner = context.allocate(32), 0, 2, 4
+                before = fake.fake_allocated()
+                fake.fake_fail(call.encode(), 3, 0)
+                for _ in range(2):
+                    self.assertFalse(
+                        context.product("float64", (False, False), (2, 2, 2, 1), 1.0, inner, inner, 0.0, inner)
+                    )
+                self.assertEqual(fake.fake_allocated(), before)
+        self.assertTrue(self.context.product("float64", (False, False), (2, 2, 2, 1), 1.0, x, x, 0.0, x))
+
+    def test_a_product_may_fail(self) -> None:
+        x = (self.buffer(np.ones(4)), 0, 2, 4)
+
+        def product() -> object:
+            return self.context.product("float64", (False, False), (2, 2, 2, 1), (x[0], 0), x, x, 0.0, x)
+
+        product()
+        for call in ("cublasSetStream", "cublasSetWorkspace", "cublasSetPointerMode", "cublasGemmStridedBatchedEx"):
+            name = call if hasattr(fake, call) else call + "_v2"
+            with self.subTest(name):
+                self.assertIn("cuBLAS failed with status 13", self.refused(name, product, 13))
+        self.assertIn("cuMemsetD32Async failed", self.refused("cuMemsetD32Async", product))
+
+
+class TestLists(Case):
+    """Lists that are replayed: as steps, then as graphs."""
+
+    def steps(self) -> list[tuple[Any, ...]]:
+        scale = self.kernel()
+        return [
+            ("copy", 1, 0, 0, 0, 16),
+            ("launch", scale, [1], [4], [(1,), 4, 2.0]),
+            ("fill", 2, 4, 4, 0),
+            ("launch", scale, [1], [4], [(2,), 4, 10.0]),
+        ]
+
+    def run_list(self, replay: LaunchList, buffers: list[Buffer]) -> None:
+        """Run it on new values, and see that the results are right."""
+        buffers[0].write(0, np.array([1, 2, 3, 4], "float32"))
+        buffers[2].write(0, np.array([1, 1, 1, 1], "float32"))
+        replay.run(buffers)
+        self.assertEqual(self.values(buffers[1]), [2, 4, 6, 8])
+        self.assertEqual(self.values(buffers[2]), [10, 0, 10, 10])
+
+    def new(self) -> list[Buffer]:
+        return [self.context.allocate(16) for _ in range(3)]
+
+    def graphs(self) -> tuple[int, int, int, int]:
+        """Count launches, graph launches, instantiations and updates since the last reset."""
+        names = ("cuLaunchKernel", "cuGraphLaunch", "cuGraphInstantiateWithFlags", "cuGraphExecUpdate")
+        found = calls()
+        fake.fake_reset()
+        launches, graphs, made, updated = (found.count(name) for name in names)
+        return launches, graphs, made, updated
+
+    def test_a_graph_from_the_third_run_on(self) -> None:
+        replay, buffers = LaunchList(self.context, self.steps(), 3), self.new()
+        self.graphs()
+        for _ in range(2):
+            self.run_list(replay, buffers)
+            self.assertEqual(self.graphs(), (2, 0, 0, 0))
+        self.run_list(replay, buffers)
+        self.assertEqual(self.graphs(), (2, 1, 1, 0))
+        for _ in range(3):
+            self.run_list(replay, buffers)
+            self.assertEqual(self.graphs(), (0, 1, 0, 0))
+        before = fake.fake_graphs()
+        del replay
+        self.assertEqual(fake.fake_graphs(), before - 1)
+
+    def test_two_sets_of_buffers_take_turns(self) -> None:
+        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new(), self.new()]
+        for i in range(4):
+            self.run_list(replay, sets[i % 2])
+        self.graphs()
+        for i in range(6):
+            self.run_list(replay, sets[i % 2])
+        self.assertEqual(self.graphs(), (0, 6, 0, 0))
+
+    def test_other_buffers_update_the_oldest_graph(self) -> None:
+        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(5)]
+        for i in (0, 0, 0, 1, 2, 3):
+            self.run_list(replay, sets[i])
+        self.graphs()
+        self.run_list(replay, sets[4])
+        self.assertEqual(self.graphs(), (2, 1, 0, 1))
+        for i in (1, 2, 3):
+            self.run_list(replay, sets[i])
+        self.assertEqual(self.graphs(), (0, 3, 0, 0), "the newer ones have been left alone")
+
+    def test_where_buffers_always_differ_steps_are_cheaper(self) -> None:
+        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(6)]
+        for i in range(40):
+            self.run_list(replay, sets[i % 6])
+        self.graphs()
+        for i in range(6):
+            self.run_list(replay, sets[i])
+        self.assertEqual(self.graphs(), (12, 0, 0, 0))
+
+    def test_short_lists_are_no_graphs(self) -> None:
+        replay, buffers = LaunchList(self.context, self.steps()[:2], 3), self.new()
+        for _ in range(5):
+            replay.run(buffers)
+        self.assertEqual(self.graphs()[1], 0)
+
+    def test_products_are_captured(self) -> None:
+        matrix = np.arange(4, dtype="float64").reshape(2, 2)
+        product = ("product", "float64", (False, False), (2, 2, 2, 1), 2.0, ((0,), 0, 2, 4), ((0,), 0, 2, 4), ((1,), 0),
+                   ((2,), 0, 2, 4))  # fmt: skip
+        fill = ("fill", 2, 0, 32, 0)
+        replay = LaunchList(self.context, [fill, product, fill, product], 3)
+        x, factor, z = self.buffer(matrix), self.buffer(np.array([3.0])), self.context.allocate(32)
+        for _ in range(4):
+            replay.run([x, factor, z])
+        np.testing.assert_array_equal(self.values(z, "float64"), (2 * matrix @ matrix).ravel())
+        self.assertEqual(self.graphs()[1], 2)
+
+    def test_what_cannot_be_captured_goes_step_by_step(self) -> None:
+        for call in ("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuLaunchKernel"):
+            with self.subTest(call):
+                replay, buffers = LaunchList(self.context, self.steps(), 3), self.new()
+                before = fake.fake_graphs()
+                for _ in range(2):
+                    self.run_list(replay, buffers)
+                fake.fake_fail(call.encode(), 900, 0)
+                for _ in range(3):
+                    self.run_list(replay, buffers)
+                self.assertEqual(fake.fake_graphs(), before)
+                self.assertEqual(calls().count("cuGraphLaunch"), 0)
+                fake.fake_reset()
+
+    def test_a_graph_that_cannot_be_updated_is_made_anew(self) -> None:
+        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(5)]
+        for i in (0, 0, 0, 1, 2, 3):
+            self.run_list(replay, sets[i])
+        self.graphs()
+        fake.fake_fail(b"cuGraphExecUpdate_v2", 910, 0)
+        self.run_list(replay, sets[4])
+        self.assertEqual(self.graphs(), (2, 1, 1, 1))
+
+    def test_runs_may_fail(self) -> None:
+        replay, buffers = LaunchList(self.context, self.steps(), 3), self.new()
+        self.assertIn("cuMemsetD8Async failed", self.refused("cuMemsetD8Async", lambda: replay.run(buffers)))
+        for _ in range(3):
+            self.run_list(replay, buffers)
+        self.assertIn("cuGraphLaunch failed", self.refused("cuGraphLaunch", lambda: replay.run(buffers)))
+        self.run_list(replay, buffers)
+
+
+class Holder:
+    """An array of another library: gives itself as a capsule of ours, and says with which stream it was asked."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        self.asked: dict[str, Any] = {}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        found: tuple[int, int] = self.x.__dlpack_device__()
+        return found
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        self.asked = asked
+        return self.x.__dlpack__(**asked)
+
+
+class TestArrays(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.gpu = GpuContext(self.context, "cuda0")
+
+    def test_cuda_array_interface(self) -> None:
+        x = asarray(np.arange(12, dtype="float32").reshape(3, 4), context=self.gpu)
+        found = x.__cuda_array_interface__
+        self.assertEqual(
+            (found["shape"], found["typestr"], found["strides"], found["version"]), ((3, 4), "<f4", None, 3)
+        )
+        self.assertEqual(found["data"], (x.gpudata, False))
+        self.assertEqual(found["stream"], self.context.queue)
+        part = x[1:, ::2].__cuda_array_interface__
+        self.assertEqual((part["data"][0], part["strides"]), (x.gpudata + 16, (16, 8)))
+        self.assertEqual(x[:0].__cuda_array_interface__["data"][0], 0)
+
+    def test_dlpack_both_ways(self) -> None:
+        x = asarray(np.arange(12, dtype="int16").reshape(3, 4), context=self.gpu)
+        for view in (x, x[1:, ::2], x.T, x[::-1]):
+            holder = Holder(view)
+            y = from_dlpack(holder, context=self.gpu)
+            self.assertEqual(holder.asked, {"stream": self.context.queue, "max_version": (1, 0)})
+            np.testing.assert_array_equal(np.asarray(y), np.asarray(view))
+            self.assertEqual(y.gpudata + y.offset, view.gpudata + view.offset)
+        y[0, 0] = 77
+        self.assertEqual(int(np.asarray(x)[2, 0]), 77)
+
+    def test_consumers_wait_where_they_do_not_by_themselves(self) -> None:
+        x = asarray(np.arange(4.0), context=self.gpu)
+        for stream, count in ((None, 0), (1, 0), (-1, 0), (2, 1), (77, 1)):
+            fake.fake_reset()
+            x.__dlpack__(stream=stream)
+            self.assertEqual(calls().count("cuStreamSynchronize"), count)
+
+    def test_the_memory_lives_as_long_as_somebody_has_it(self) -> None:
+        x = asarray(np.arange(4.0), context=self.gpu)
+        y = from_dlpack(Holder(x), context=self.gpu)
+        x = asarray(np.zeros(4), context=self.gpu)
+        self.assertEqual(np.asarray(y).tolist(), [0, 1, 2, 3])
+        self.assertNotEqual(x.gpudata, y.gpudata)
+
+    def test_the_context_is_current_in_a_block(self) -> None:
+        with self.gpu as context:
+            self.assertIs(context, self.gpu)
+            self.assertEqual(fake.fake_depth(), 1)
+        self.assertEqual(fake.fake_depth(), 0)
+
+    def test_the_place_on_the_bus_is_told(self) -> None:
+        self.assertEqual(self.gpu.description, "Fake GPU 0 (0000:01:00.0)")
+
+
+class FakeModule(ModuleType):
+    """A module that stands in for one of PyCUDA."""
+
+    def __init__(self, **names: Any) -> None:
+        super().__init__("pycuda")
+        self.__dict__.update(names)
+
+
+class TestBridges(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.gpu = GpuContext(self.context, "cuda0")
+        self.x = asarray(np.arange(12, dtype="float32").reshape(3, 4), context=self.gpu)
+
+    def test_arrays_of_other_libraries(self) -> None:
+        for view in (self.x, self.x[1:, ::-2], self.x.T):
+            other = SimpleNamespace(__cuda_array_interface__=view.__cuda_array_interface__)
+            found = from_cuda_array(other, self.gpu)
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(view))
+            self.assertEqual(found.gpudata + found.offset, view.gpudata + view.offset)
+            found[0, 0] = 99
+            self.assertEqual(float(view[0, 0]), 99)
+
+    def test_arrays_that_may_not_be_written_are_copied(self) -> None:
+        told = {**self.x.__cuda_array_interface__, "data": (self.x.gpudata, True)}
+        found = from_cuda_array(SimpleNamespace(__cuda_array_interface__=told), self.gpu)
+        self.assertNotEqual(found.gpudata, self.x.gpudata)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(self.x))
+
+    def test_other_queues_are_waited_for(self) -> None:
+        second = driver.open(0)
+        for stream, count in ((None, 0), (1, 0), (self.context.queue, 0), (second.queue, 1)):
+            other = SimpleNamespace(__cuda_array_interface__={**self.x.__cuda_array_interface__, "stream": stream})
+            fake.fake_reset()
+            with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+                from_cuda_array(other, self.gpu)
+            self.assertEqual(calls().count("cuStreamSynchronize"), count)
+
+    def test_what_is_no_array_of_cuda(self) -> None:
+        told = {**self.x.__cuda_array_interface__, "mask": self.x}
+        for wrong, text in ((3, "int does not tell"), (SimpleNamespace(__cuda_array_interface__=told), "has a mask")):
+            with self.assertRaisesRegex(TypeError, text):
+                from_cuda_array(wrong, self.gpu)
+        with self.assertRaisesRegex(ContextError, "no context on null0"):
+            from_cuda_array(self.x, open_context("null0"))
+
+    def test_pycuda(self) -> None:
+        log: list[str] = []
+        attached = SimpleNamespace(detach=lambda: log.append("detach"))
+
+        def attach() -> Any:
+            log.append(f"attach with {fake.fake_depth()} context")
+            return attached
+
+        made = FakeModule(init=lambda: log.append("init"), Context=SimpleNamespace(attach=attach))
+        arrays = FakeModule(GPUArray=lambda shape, dtype, **more: SimpleNamespace(shape=shape, dtype=dtype, **more))
+        with patch.dict(sys.modules, {"pycuda": FakeModule(), "pycuda.driver": made, "pycuda.gpuarray": arrays}):
+            self.assertIs(attach_pycuda(self.gpu), attached)
+            self.assertIsNone(default_pycuda(), "no device is in use by default")
+            found = to_pycuda(self.x[1:])
+        self.assertEqual(log, ["init", "attach with 1 context"])
+        self.context.pop()
+        self.assertEqual((found.shape, found.dtype, found.strides), ((2, 4), np.dtype("float32"), (16, 4)))
+        self.assertEqual((found.gpudata, found.base.offset), (self.x.gpudata + 16, 16))
+
+    def test_libraries_that_are_not_installed(self) -> None:
+        with patch.dict(sys.modules, {"pycuda": None, "pycuda.driver": None, "pycuda.gpuarray": None}):
+            with self.assertRaisesRegex(ImportError, r"pip install 'theano-gpuarray\[pycuda\]'"):
+                attach_pycuda(self.gpu)
+            with self.assertRaisesRegex(ImportError, "pycuda.gpuarray cannot be imported"):
+                to_pycuda(self.x)
+        null = asarray(np.ones(3), context=open_context("null0"))
+        with self.assertRaisesRegex(ContextError, "PyCUDA does not work on null0"):
+            to_pycuda(null)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,226 @@
+/* The stand-ins for NVRTC and cuBLAS. */
+#include "fake.h"
+
+static char options[4096];
+const char *fake_options(void) { return options; }
+
+int nvrtcVersion(int *major, int *minor) {
+    FAKE("nvrtcVersion");
+    *major = 12;
+    *minor = 4;
+    return 0;
+}
+
+const char *nvrtcGetErrorString(int status) {
+    return status == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_OF_THE_TEST";
+}
+
+static const int archs[] = {75, 80, 90, 100};
+
+int nvrtcGetNumSupportedArchs(int *count) {
+    FAKE("nvrtcGetNumSupportedArchs");
+    *count = sizeof archs / sizeof *archs;
+    return 0;
+}
+
+int nvrtcGetSupportedArchs(int *found) {
+    FAKE("nvrtcGetSupportedArchs");
+    memcpy(found, archs, sizeof archs);
+    return 0;
+}
+
+/* What is compiled is the text, behind the architecture. */
+typedef struct {
+    char *text, *code;
+    int failed;
+} Program;
+
+int nvrtcCreateProgram(Program **program, const char *text, const char *name, int headers, const void *a,
+                       const void *b) {
+    (void)name, (void)headers, (void)a, (void)b;
+    FAKE("nvrtcCreateProgram");
+    *program = calloc(1, sizeof(Program));
+    (*program)->text = strdup(text);
+    return 0;
+}
+
+int nvrtcDestroyProgram(Program **program) {
+    FAKE("nvrtcDestroyProgram");
+    free((*program)->text);
+    free((*program)->code);
+    free(*program);
+    *program = NULL;
+    return 0;
+}
+
+int nvrtcCompileProgram(Program *program, int count, const char *const *given) {
+    FAKE("nvrtcCompileProgram");
+    options[0] = 0;
+    for (int i = 0; i < count; i++)
+        snprintf(options + strlen(options), sizeof options - strlen(options), "%s%s", i ? " " : "", given[i]);
+    if (strstr(program->text, "#error") != NULL) {
+        program->failed = 1;
+        return 6;
+    }
+    const char *arch = strchr(given[0], '=');
+    size_t bytes = strlen(program->text) + 64;
+    program->code = malloc(bytes);
+    snprintf(program->code, bytes, "code for %s: %s", arch == NULL ? "?" : arch + 1, program->text);
+    return 0;
+}
+
+static const char message[] = "kernel.cu(1): error: #error as the test wants it";
+
+int nvrtcGetProgramLogSize(Program *program, size_t *bytes) {
+    FAKE("nvrtcGetProgramLogSize");
+    *bytes = program->failed ? sizeof message : 1;
+    return 0;
+}
+
+int nvrtcGetProgramLog(Program *program, char *log) {
+    FAKE("nvrtcGetProgramLog");
+    memcpy(log, program->failed ? message : "", program->failed ? sizeof message : 1);
+    return 0;
+}
+
+static int code_size(const Program *program, size_t *bytes) {
+    *bytes = strlen(program->code) + 1;
+    return 0;
+}
+
+static int take_code(const Program *program, char *code) {
+    memcpy(code, program->code, strlen(program->code) + 1);
+    return 0;
+}
+
+int nvrtcGetCUBINSize(Program *program, size_t *bytes) {
+    FAKE("nvrtcGetCUBINSize");
+    return code_size(program, bytes);
+}
+
+int nvrtcGetCUBIN(Program *program, char *code) {
+    FAKE("nvrtcGetCUBIN");
+    return take_code(program, code);
+}
+
+int nvrtcGetPTXSize(Program *program, size_t *bytes) {
+    FAKE("nvrtcGetPTXSize");
+    return code_size(program, bytes);
+}
+
+int nvrtcGetPTX(Program *program, char *code) {
+    FAKE("nvrtcGetPTX");
+    return take_code(program, code);
+}
+
+typedef struct {
+    Stream *stream;
+    size_t workspace;
+    int on_device, mode;
+} Handle;
+
+int cublasCreate_v2(Handle **handle) {
+    FAKE("cublasCreate_v2");
+    if (!fake_has_context())
+        return 1;
+    *handle = calloc(1, sizeof(Handle));
+    return 0;
+}
+
+int cublasDestroy_v2(Handle *handle) {
+    FAKE("cublasDestroy_v2");
+    free(handle);
+    return 0;
+}
+
+int cublasSetStream_v2(Handle *handle, Stream *stream) {
+    FAKE("cublasSetStream_v2");
+    handle->stream = stream;
+    handle->workspace = 0;
+    return 0;
+}
+
+int cublasSetWorkspace_v2(Handle *handle, void *memory, size_t bytes) {
+    FAKE("cublasSetWorkspace_v2");
+    handle->workspace = memory == NULL ? 0 : bytes;
+    return 0;
+}
+
+int cublasSetPointerMode_v2(Handle *handle, int mode) {
+    FAKE("cublasSetPointerMode_v2");
+    handle->on_device = mode;
+    return 0;
+}
+
+int cublasSetMathMode(Handle *handle, int mode) {
+    FAKE("cublasSetMathMode");
+    handle->mode = mode;
+    return 0;
+}
+
+typedef struct {
+    int ta, tb, m, n, k, batch, type, lda, ldb, ldc;
+    long long sa, sb, sc;
+    const void *alpha_place, *beta_place, *a, *b;
+    double alpha, beta;
+    void *c;
+} Product;
+
+static double number(const void *base, int type, long long i) {
+    return type == 1 ? ((const double *)base)[i] : ((const float *)base)[i];
+}
+
+/* Matrices are in the order of Fortran. */
+static void run_product(void *data) {
+    const Product *p = data;
+    double alpha = p->alpha_place != NULL ? number(p->alpha_place, p->type, 0) : p->alpha;
+    double beta = p->beta_place != NULL ? number(p->beta_place, p->type, 0) : p->beta;
+    for (long long s = 0; s < p->batch; s++)
+        for (long long j = 0; j < p->n; j++)
+            for (long long i = 0; i < p->m; i++) {
+                double sum = 0;
+                for (long long q = 0; q < p->k; q++)
+                    sum += number(p->a, p->type, s * p->sa + (p->ta ? i * p->lda + q : q * p->lda + i)) *
+                           number(p->b, p->type, s * p->sb + (p->tb ? q * p->ldb + j : j * p->ldb + q));
+                long long at = s * p->sc + j * p->ldc + i;
+                double old = beta == 0 ? 0 : beta * number(p->c, p->type, at);
+                if (p->type == 1)
+                    ((double *)p->c)[at] = alpha * sum + old;
+                else
+                    ((float *)p->c)[at] = (float)(alpha * sum + old);
+            }
+}
+
+int cublasGemmStridedBatchedEx(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
+                               int a_type, int lda, long long sa, const void *b, int b_type, int ldb, long long sb,
+                               const void *beta, void *c, int c_type, int ldc, long long sc, int batch, int compute,
+                               int algorithm) {
+    FAKE("cublasGemmStridedBatchedEx");
+    if (handle->workspace < (size_t)1 << 20 || handle->mode != 16 || algorithm != -1 || a_type != b_type ||
+        a_type != c_type || compute != (a_type == 1 ? 70 : 68))
+        return 7;
+    Product p = {.ta = ta,
+                 .tb = tb,
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .batch = batch,
+                 .type = a_type,
+                 .lda = lda,
+                 .ldb = ldb,
+                 .ldc = ldc,
+                 .sa = sa,
+                 .sb = sb,
+                 .sc = sc,
+                 .a = a,
+                 .b = b,
+                 .c = c};
+    if (handle->on_device) {
+        p.alpha_place = alpha;
+        p.beta_place = beta;
+    } else {
+        p.alpha = number(alpha, compute == 70, 0);
+        p.beta = number(beta, compute == 70, 0);
+    }
+    return a_type == 2 ? 0 : fake_enqueue(handle->stream, run_product, &p, sizeof p);
+}

@@ -1,0 +1,229 @@
+/* The stand-in for the CUDA driver: what tests tell it, devices, contexts, memory and queues. */
+#include "fake.h"
+
+#define LOG_BYTES (1 << 20)
+static char calls[LOG_BYTES];
+static size_t used;
+static struct {
+    char name[64];
+    int status, skip;
+} armed;
+
+/* For tests: forget what was called; return it; let a call fail after `skip` that do not. */
+void fake_reset(void) {
+    used = 0;
+    calls[0] = 0;
+    armed.name[0] = 0;
+}
+
+const char *fake_log(void) { return calls; }
+
+void fake_fail(const char *name, int status, int skip) {
+    snprintf(armed.name, sizeof armed.name, "%s", name);
+    armed.status = status;
+    armed.skip = skip;
+}
+
+int fake_call(const char *name) {
+    int length = snprintf(calls + used, LOG_BYTES - used, "%s\n", name);
+    if (length > 0 && used + (size_t)length < LOG_BYTES)
+        used += (size_t)length;
+    if (strcmp(name, armed.name) != 0 || armed.skip-- > 0)
+        return 0;
+    armed.name[0] = 0;
+    return armed.status;
+}
+
+/* Contexts: the current ones of this thread, the latest last. */
+static __thread void *current[64];
+static __thread int depth;
+static int contexts[3], retained[3];
+
+int fake_depth(void) { return depth; }
+int fake_retained(int device) { return retained[device]; }
+int fake_has_context(void) { return depth > 0; }
+#define NEEDS_CONTEXT                                                                                                  \
+    if (!fake_has_context())                                                                                           \
+    return INVALID_CONTEXT
+
+int cuInit(unsigned flags) {
+    (void)flags;
+    FAKE("cuInit");
+    return 0;
+}
+
+int cuDriverGetVersion(int *version) {
+    FAKE("cuDriverGetVersion");
+#ifdef ANY_CODE
+    *version = 13000;
+#else
+    *version = 12040;
+#endif
+    return 0;
+}
+
+int cuGetErrorName(int status, const char **name) {
+    FAKE("cuGetErrorName");
+    *name = status == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OF_THE_TEST";
+    return 0;
+}
+
+int cuGetErrorString(int status, const char **text) {
+    FAKE("cuGetErrorString");
+    *text = status == OUT_OF_MEMORY ? "out of memory" : "as the test wants it";
+    return 0;
+}
+
+int cuDeviceGetCount(int *count) {
+    FAKE("cuDeviceGetCount");
+    *count = 3;
+    return 0;
+}
+
+int cuDeviceGet(int *device, int index) {
+    FAKE("cuDeviceGet");
+    *device = index;
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int bytes, int device) {
+    FAKE("cuDeviceGetName");
+    snprintf(name, (size_t)bytes, "Fake GPU %d", device);
+    return 0;
+}
+
+int cuDeviceGetPCIBusId(char *name, int bytes, int device) {
+    FAKE("cuDeviceGetPCIBusId");
+    snprintf(name, (size_t)bytes, "0000:0%d:00.0", device + 1);
+    return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    FAKE("cuDeviceTotalMem_v2");
+    (void)device;
+    *bytes = (size_t)1 << 30;
+    return 0;
+}
+
+static int majors[] = {9, 12, 6};
+/* For tests: let a device be of another architecture. */
+void fake_capability(int device, int major) { majors[device] = major; }
+
+int cuDeviceGetAttribute(int *value, int which, int device) {
+    FAKE("cuDeviceGetAttribute");
+    switch (which) {
+    case 1: *value = 1024; return 0;
+    case 2:
+    case 3: *value = 1024; return 0;
+    case 4: *value = 64; return 0;
+    case 5: *value = 2147483647; return 0;
+    case 6:
+    case 7: *value = 65535; return 0;
+    case 8: *value = 49152; return 0;
+    case 10: *value = 32; return 0;
+    case 16: *value = 4; return 0;
+    case 75: *value = majors[device]; return 0;
+    case 76: *value = 0; return 0;
+    default: return INVALID_VALUE;
+    }
+}
+
+static unsigned context_flags[3];
+
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+    FAKE("cuDevicePrimaryCtxRetain");
+    retained[device]++;
+    *context = &contexts[device];
+    return 0;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    FAKE("cuDevicePrimaryCtxRelease_v2");
+    retained[device]--;
+    return 0;
+}
+
+int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+    FAKE("cuDevicePrimaryCtxSetFlags_v2");
+    context_flags[device] = flags;
+    return 0;
+}
+
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+    FAKE("cuDevicePrimaryCtxGetState");
+    *flags = context_flags[device];
+    *active = retained[device] > 0;
+    return 0;
+}
+
+unsigned fake_flags(int device) { return context_flags[device]; }
+
+int cuCtxPushCurrent_v2(void *context) {
+    FAKE("cuCtxPushCurrent_v2");
+    current[depth++] = context;
+    return 0;
+}
+
+int cuCtxPopCurrent_v2(void **context) {
+    int status = fake_call("cuCtxPopCurrent_v2");
+    if (depth == 0)
+        return INVALID_CONTEXT;
+    *context = current[--depth];
+    return status;
+}
+
+int cuStreamCreate(Stream **stream, unsigned flags) {
+    FAKE("cuStreamCreate");
+    NEEDS_CONTEXT;
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->flags = flags;
+    return 0;
+}
+
+int cuStreamDestroy_v2(Stream *stream) {
+    FAKE("cuStreamDestroy_v2");
+    NEEDS_CONTEXT;
+    free(stream);
+    return 0;
+}
+
+int cuStreamSynchronize(Stream *stream) {
+    FAKE("cuStreamSynchronize");
+    NEEDS_CONTEXT;
+    return stream->capturing != NULL ? INVALID_VALUE : 0;
+}
+
+int cuStreamWaitEvent(Stream *stream, void *event, unsigned flags) {
+    (void)stream, (void)event, (void)flags;
+    FAKE("cuStreamWaitEvent");
+    NEEDS_CONTEXT;
+    return 0;
+}
+
+int cuEventCreate(void **event, unsigned flags) {
+    (void)flags;
+    FAKE("cuEventCreate");
+    NEEDS_CONTEXT;
+    *event = malloc(8);
+    return 0;
+}
+
+int cuEventRecord(void *event, Stream *stream) {
+    (void)event, (void)stream;
+    FAKE("cuEventRecord");
+    NEEDS_CONTEXT;
+    return 0;
+}
+
+int cuEventSynchronize(void *event) {
+    (void)event;
+    FAKE("cuEventSynchronize");
+    NEEDS_CONTEXT;
+    return 0;
+}
+
+int cuEventDestroy_v2(void *event) {
+    FAKE("cuEventDestroy_v2");
+    free(event);
+    return 0;
+}

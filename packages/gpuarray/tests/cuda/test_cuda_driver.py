@@ -1,0 +1,146 @@
+"""The CUDA driver on stand-ins for the libraries of CUDA: every call, and every failure of one."""
+
+from __future__ import annotations
+
+import os
+import re
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ._fake import fake_library, run
+
+ASK = """
+import os, sys
+from theano_gpuarray import _runtime
+try:
+    driver = _runtime.open_driver("cuda", {found!r})
+except _runtime.DeviceError as error:
+    sys.exit(str(error))
+"""
+
+
+class TestCudaDriver(unittest.TestCase):
+    def test_cases(self) -> None:
+        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "cuda_cases"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count = re.search(r"Ran (\d+) tests", done.stderr)
+        assert count is not None
+        written = (Path(__file__).parent / "cuda_cases.py").read_text()
+        self.assertEqual(int(count[1]), written.count("    def test_"))
+
+
+class TestLibraries(unittest.TestCase):
+    def opened(self, found: dict[str, str], more: str = "") -> str:
+        done = run(["-c", ASK.format(found=found) + more])
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return done.stderr + done.stdout
+
+    def test_two_are_needed(self) -> None:
+        fake = fake_library()
+        for found in ({}, {"cuda": fake}, {"nvrtc": fake}):
+            self.assertIn('CUDA needs the libraries "cuda" and "nvrtc"', self.opened(found))
+
+    def test_products_are_an_extra(self) -> None:
+        fake = fake_library()
+        more = "context = driver.open(0); x = (context.allocate(4), 0, 1, 1)\n"
+        more += "print(context.product('float32', (False, False), (1, 1, 1, 1), 1.0, x, x, 0.0, x))"
+        self.assertEqual(self.opened({"cuda": fake, "nvrtc": fake}, more), "False\n")
+
+    def test_files_that_are_no_such_libraries(self) -> None:
+        fake, other = fake_library(), "libm.so.6"
+        self.assertIn("the library /none could not be opened", self.opened({"cuda": "/none", "nvrtc": fake}))
+        for role, function in (("cuda", "cuInit"), ("nvrtc", "nvrtcVersion"), ("cublas", "cublasCreate_v2")):
+            found = {"cuda": fake, "nvrtc": fake, "cublas": fake, role: other}
+            self.assertIn(f"the library {other} has no function {function}", self.opened(found))
+
+    def test_calls_at_the_start_may_fail(self) -> None:
+        fake = fake_library()
+        before = f"import ctypes; fake = ctypes.CDLL({fake!r}); fake.fake_fail(NAME, STATUS, 0)\n"
+        found = {"cuda": fake, "nvrtc": fake, "cublas": fake}
+        for name, text in (
+            ("cuInit", "cuInit failed: CUDA_ERROR_OF_THE_TEST (5)"),
+            ("cuDriverGetVersion", "cuDriverGetVersion failed"),
+            ("cuDeviceGetCount", "cuDeviceGetCount failed"),
+            ("nvrtcVersion", "does not tell its version and architectures: NVRTC_ERROR_OF_THE_TEST"),
+            ("nvrtcGetNumSupportedArchs", "does not tell its version"),
+            ("nvrtcGetSupportedArchs", "nvrtcGetSupportedArchs failed"),
+        ):
+            with self.subTest(name):
+                program = before.replace("NAME", repr(name.encode())).replace("STATUS", "5") + ASK.format(found=found)
+                self.assertIn(text, run(["-c", program]).stderr)
+        program = before.replace("NAME", "b'cuInit'").replace("STATUS", "100") + ASK.format(found=found)
+        self.assertEqual(run(["-c", program + "print(driver.count())"]).stdout, "0\n")
+
+    def test_drivers_without_graphs(self) -> None:
+        old = fake_library("-DWITHOUT_GRAPHS")
+        more = """
+from theano_gpuarray._runtime import LaunchList
+import numpy as np
+context = driver.open(0)
+x = context.allocate(8)
+kernel = context.load(context.compile("scale")).kernel("scale", "Pqf")
+steps = [("launch", kernel, [1], [1], [(0,), 2, 2.0])] * 4
+x.write(0, np.ones(2, "float32"))
+replay = LaunchList(context, steps, 1)
+for _ in range(5):
+    replay.run([x])
+found = np.empty(2, "float32")
+x.read(0, found)
+print(found.tolist())
+"""
+        self.assertEqual(self.opened({"cuda": old, "nvrtc": old}, more), "[1048576.0, 1048576.0]\n")
+
+
+class TestActivation(unittest.TestCase):
+    """What ``device=cuda`` brings about where the libraries are found by their names."""
+
+    def setUp(self) -> None:
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def activated(self, flags: str, *names: str) -> tuple[str, str]:
+        for name in ("libcuda.so.1", "libnvrtc.so.12", *names):
+            os.symlink(fake_library(), self.folder / name)
+        code = """
+import theano_linker_c
+from theano_gpuarray import contexts as c
+c.activate()
+print([(name, c.get_context(name).devname, c.get_context(name).properties.warp) for name in c.list_contexts()])
+print([(found.name, found.value) for found in c.device_report()])
+"""
+        flags = f"gpuarray.library_path={self.folder},gpuarray.preallocate=0.5,gpuarray.sched=multi,{flags}"
+        done = run(["-c", code], THEANO_FLAGS=flags)
+        return done.stdout, done.stderr
+
+    def test_the_first_device(self) -> None:
+        found, told = self.activated("device=cuda", "libcublas.so.12")
+        self.assertEqual(told, "Mapped name None to device cuda0: Fake GPU 0 (0000:01:00.0)\n")
+        contexts, report = found.splitlines()
+        self.assertEqual(contexts, "[(None, 'cuda0', 32)]")
+        self.assertIn("libcuda.so.1 for CUDA 12.4')", report)
+        self.assertIn("('cuda1', 'Fake GPU 1 (0000:02:00.0), 1.0 GiB')", report)
+        self.assertIn(f"'cuBLAS, matrix products', '{self.folder / 'libcublas.so.12'}'", report)
+        self.assertIn("('cuDNN, operations of neural networks', 'none')", report)
+
+    def test_several_devices(self) -> None:
+        found, told = self.activated("contexts=dev0->cuda0;dev1->cuda2,force_device=False")
+        self.assertEqual(found.splitlines()[0], "[('dev0', 'cuda0', 32), ('dev1', 'cuda2', 32)]")
+        self.assertIn("Mapped name dev1 to device cuda2: Fake GPU 2 (0000:03:00.0)\n", told)
+
+    def test_a_device_that_is_not_there(self) -> None:
+        _, told = self.activated("device=cuda7,force_device=True")
+        self.assertIn("there is no device cuda7\n  cuda0: Fake GPU 0\n  cuda1: Fake GPU 1\n", told)
+
+    def test_cudnn_is_required_where_a_flag_says_so(self) -> None:
+        _, told = self.activated("device=cuda1,dnn.enabled=True,force_device=True")
+        self.assertIn("cuDNN, operations of neural networks is not found or cannot be loaded", told)
+
+    def test_cudnn_is_there(self) -> None:
+        found, _ = self.activated("device=cuda1,dnn.enabled=True,force_device=True", "libcudnn.so.9")
+        self.assertEqual(found.splitlines()[0], "[(None, 'cuda1', 32)]")
+
+
+if __name__ == "__main__":
+    unittest.main()

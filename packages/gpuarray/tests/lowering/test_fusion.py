@@ -1,0 +1,301 @@
+"""Fusion for launches: the same values with fewer of them, and the errors of single steps."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_gpuarray.contexts import GpuContext
+from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, ManyFusion, RowFusion, fuse
+from theano_gpuarray.region import Download, Fusion, Region, Step, StepError, Upload
+from theano_linker_c.kernels import (
+    ElementwiseKernel,
+    IndexArray,
+    IndexReadKernel,
+    IndexWriteKernel,
+    Kernel,
+    MatrixProductKernel,
+    Reduction,
+    ReductionKernel,
+    TransposeKernel,
+)
+from theano_linker_c.scalar import ScalarOp, add, exp, identity, log, maximum, mul, neg, sub, tanh, true_div
+from theano_testing.device import card_context, null_context, opencl_context
+
+FULL, ROW, COLUMN = (False, False), (False, True), (True, False)
+SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
+
+
+class Steps:
+    """Collects steps: inputs first, then what is computed."""
+
+    def __init__(self, count: int) -> None:
+        self.count = 2 * count
+        self.inputs = list(range(count))
+        self.steps = [Step(Upload(), (i,), (count + i,)) for i in range(count)]
+        self.outputs: list[int] = []
+        self.given = [count + i for i in range(count)]
+
+    def add(self, task: Kernel, *inputs: int) -> int:
+        made = self.number()
+        self.steps.append(Step(task, inputs, (made,)))
+        return made
+
+    def number(self) -> int:
+        """Return a new number."""
+        self.count += 1
+        return self.count - 1
+
+    def elementwise(self, op: ScalarOp, *operands: tuple[int, tuple[bool, ...]], dtype: str = "float32") -> int:
+        patterns = tuple(pattern for _, pattern in operands)
+        kernel = ElementwiseKernel(op, (dtype,) * len(operands), (dtype,), patterns, len(patterns[0]))
+        return self.add(kernel, *(v for v, _ in operands))
+
+    def reduced(self, reduction: Reduction, x: int, axis: int = 1) -> int:
+        return self.add(ReductionKernel(identity, ("float32",), (), (reduction,), (FULL,), 2, (axis,)), x)
+
+    def kept(self, x: int) -> int:
+        return self.add(TransposeKernel((0, None), ()), x)
+
+    def download(self, *values: int) -> None:
+        for v in values:
+            made = self.number()
+            self.steps.append(Step(Download(), (v,), (made,)))
+            self.outputs.append(made)
+
+    def region(self, context: GpuContext, constants: Any = None, *, fused: bool = True) -> Region:
+        return Region(context, self.steps, self.inputs, self.outputs, constants, fuse if fused else None)
+
+
+def kinds(region: Region) -> list[type]:
+    return [type(step.task) for _, step in region.steps if isinstance(step.task, Fusion)]
+
+
+def launches(context: GpuContext) -> int:
+    return sum(entry[0] in ("launch", "copy", "fill") for entry in context.native.recorded())
+
+
+class FusionTestCase(unittest.TestCase):
+    def check(self, steps: Steps, values: Sequence[Any], most: int, constants: Any = None) -> list[Any]:
+        """Check that the values are those of single steps, and how many launches there are."""
+        for context in (card_context(), opencl_context()):
+            found = steps.region(context, constants)(values)
+            wanted = steps.region(context, constants, fused=False)(values)
+            for a, b in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
+        null = null_context()
+        region = steps.region(null, constants)
+        region(values)
+        null.native.recorded()
+        region(values)
+        self.assertLessEqual(launches(null), most)
+        return found
+
+
+def softmax_loss(constants: dict[int, Any], rows: int) -> Steps:
+    """Return the loss of each row and the gradient by the scores, of scores, a bias and classes."""
+    s = Steps(3)
+    x, bias, y = s.given
+    scores = s.elementwise(add, (x, FULL), (s.add(TransposeKernel((None, 0), ()), bias), COLUMN))
+    largest = s.kept(s.reduced(LARGEST, scores))
+    shifted = s.elementwise(sub, (scores, FULL), (largest, ROW))
+    powers = s.elementwise(exp, (shifted, FULL))
+    total = s.kept(s.reduced(SUM, powers))
+    log_p = s.elementwise(sub, (shifted, FULL), (s.elementwise(log, (total, ROW)), ROW))
+    counting = s.number()
+    constants[counting] = np.arange(rows)
+    entries = IndexArray(1, False, (False,)), IndexArray(2, False, (False,))
+    loss = s.add(IndexReadKernel(entries, ("float32", "int64", "int32"), (2, 1, 1)), log_p, counting, y)
+    p = s.elementwise(true_div, (powers, FULL), (total, ROW))
+    minus = s.number()
+    constants[minus] = np.full(1, -1, "float32")
+    write = IndexWriteKernel(
+        (IndexArray(2, False, (False,)), IndexArray(3, False, (False,))),
+        ("float32", "float32", "int64", "int32"),
+        (2, 1, 1, 1),
+        False,
+        (True,),
+    )
+    gradient = s.add(write, p, minus, counting, y)
+    s.download(loss, gradient)
+    return s
+
+
+class TestRows(FusionTestCase):
+    def test_softmax_with_its_loss_and_gradient(self) -> None:
+        constants: dict[int, Any] = {}
+        steps = softmax_loss(constants, 9)
+        rng = np.random.default_rng(0)
+        x, bias = rng.normal(size=(9, 7)).astype("float32"), rng.normal(size=7).astype("float32")
+        y = rng.integers(-7, 7, 9).astype("int32")
+        loss, gradient = self.check(steps, [x, bias, y], 1, constants)
+        p = np.exp(x + bias) / np.exp(x + bias).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(loss, np.log(p)[np.arange(9), y], rtol=1e-5)
+        p[np.arange(9), y] -= 1
+        np.testing.assert_allclose(gradient, p, rtol=1e-5, atol=1e-6)
+
+    def test_a_class_that_is_out_of_bounds(self) -> None:
+        constants: dict[int, Any] = {}
+        steps = softmax_loss(constants, 4)
+        region = steps.region(opencl_context(), constants)
+        x, bias = np.zeros((4, 3), "float32"), np.zeros(3, "float32")
+        for wrong in (3, -4):
+            with self.assertRaises(StepError) as caught:
+                region([x, bias, np.array([0, 1, wrong, 2], "int32")])
+            self.assertIsInstance(steps.steps[caught.exception.step].task, (IndexReadKernel, IndexWriteKernel))
+            self.assertRegex(str(caught.exception.error), f"index {wrong} is out of bounds for axis 1 with size 3")
+        self.assertEqual((4, 3), region([x, bias, np.zeros(4, "int32")])[1].shape)
+
+    def test_rows_that_do_not_fit_are_refused_by_the_step_itself(self) -> None:
+        constants: dict[int, Any] = {}
+        steps = softmax_loss(constants, 4)
+        region = steps.region(opencl_context(), constants)
+        with self.assertRaises(StepError) as caught:
+            region([np.zeros((4, 3), "float32"), np.zeros(2, "float32"), np.zeros(4, "int32")])
+        self.assertIsInstance(steps.steps[caught.exception.step].task, ElementwiseKernel)
+        self.assertRegex(str(caught.exception.error), "mis-match")
+
+    def test_other_numbers_of_rows_than_are_counted(self) -> None:
+        constants: dict[int, Any] = {}
+        steps = softmax_loss(constants, 4)
+        region = steps.region(opencl_context(), constants)
+        with self.assertRaises(StepError):
+            region([np.zeros((5, 3), "float32"), np.zeros(3, "float32"), np.zeros(5, "int32")])
+
+    def test_no_elements(self) -> None:
+        s = Steps(1)
+        total = s.kept(s.reduced(SUM, s.elementwise(exp, (s.given[0], FULL))))
+        s.download(s.elementwise(mul, (total, ROW), (total, ROW)))
+        for shape in ((0, 3), (3, 0), (1, 1), (300, 5), (3, 700)):
+            self.check(s, [np.full(shape, 0.1, "float32")], 3)
+
+    def test_views_of_arrays(self) -> None:
+        s = Steps(1)
+        turned = s.add(TransposeKernel((1, 0), ()), s.given[0])
+        total = s.kept(s.reduced(SUM, s.elementwise(exp, (turned, FULL))))
+        s.download(s.elementwise(true_div, (turned, FULL), (total, ROW)))
+        self.check(s, [np.random.default_rng(0).normal(size=(6, 11)).astype("float32")], 1)
+
+    def test_what_needs_others_in_between_is_cut(self) -> None:
+        s = Steps(1)
+        first = s.elementwise(exp, (s.given[0], FULL))
+        below = s.reduced(SUM, first, axis=0)  # along the rows: not row by row
+        row = s.add(TransposeKernel((None, 0), ()), below)
+        shifted = s.elementwise(true_div, (first, FULL), (row, COLUMN))
+        total = s.kept(s.reduced(SUM, shifted))
+        s.download(s.elementwise(true_div, (shifted, FULL), (total, ROW)), below)
+        found = self.check(s, [np.random.default_rng(0).normal(size=(6, 11)).astype("float32")], 3)
+        np.testing.assert_allclose(found[0].sum(axis=1), np.ones(6), rtol=1e-5)
+
+
+class TestEpilogues(FusionTestCase):
+    def test_what_follows_a_product(self) -> None:
+        for first in (True, False):
+            s = Steps(3)
+            a, b, c = s.given
+            product = s.add(MatrixProductKernel("gemm", "float32"), a, b)
+            operands = [(product, FULL), (s.add(TransposeKernel((None, 0), ()), c), COLUMN)]
+            s.download(s.elementwise(sub, *(operands if first else reversed(operands))))
+            region = s.region(null_context())
+            self.assertEqual([EpilogueFusion], kinds(region))
+            rng = np.random.default_rng(0)
+            values = [rng.normal(size=shape).astype("float32") for shape in ((5, 6), (6, 7), (7,))]
+            (found,) = self.check(s, values, 1)
+            wanted = values[0] @ values[1] - values[2]
+            np.testing.assert_allclose(found, wanted if first else -wanted, rtol=1e-5, atol=1e-5)
+
+    def test_products_that_others_read_stay(self) -> None:
+        s = Steps(2)
+        product = s.add(MatrixProductKernel("gemm", "float32"), *s.given)
+        s.download(product, s.elementwise(tanh, (product, FULL)))
+        self.assertEqual([EpilogueFusion], kinds(_alone(s)))
+        s = Steps(2)
+        product = s.add(MatrixProductKernel("gemm", "float32"), *s.given)
+        s.download(s.elementwise(mul, (product, FULL), (product, FULL)))
+        self.assertEqual([], kinds(s.region(null_context())))
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        s = Steps(3)
+        a, b, c = s.given
+        s.download(s.elementwise(add, (s.add(MatrixProductKernel("gemm", "float32"), a, b), FULL), (c, FULL)))
+        region = s.region(opencl_context())
+        x = np.ones((3, 4), "float32")
+        with self.assertRaises(StepError) as caught:
+            region([x, x, x])
+        self.assertIsInstance(s.steps[caught.exception.step].task, MatrixProductKernel)
+        with self.assertRaises(StepError) as caught:
+            region([x, x.T.copy(), x])
+        self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
+
+
+class TestBeside(FusionTestCase):
+    def test_a_reduction_of_what_others_read(self) -> None:
+        for axis in (0, 1):
+            s = Steps(2)
+            made = s.elementwise(mul, *((v, FULL) for v in s.given))
+            total = s.reduced(SUM, made, axis) if axis == 0 else s.reduced(LARGEST, made, axis)
+            s.download(total, s.elementwise(tanh, (made, FULL)))
+            rng = np.random.default_rng(0)
+            values = [rng.normal(size=(40, 30)).astype("float32") for _ in range(2)]
+            self.check(s, values, 2)
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        s = Steps(2)
+        made = s.elementwise(mul, *((v, FULL) for v in s.given))
+        s.download(s.reduced(SUM, made, 0), made)
+        region = s.region(opencl_context())
+        self.assertEqual([BesideFusion], kinds(region))
+        with self.assertRaises(StepError) as caught:
+            region([np.ones((2, 3), "float32"), np.ones((2, 4), "float32")])
+        self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
+
+
+class TestMany(FusionTestCase):
+    def test_updates(self) -> None:
+        s = Steps(6)
+        for k in range(3):
+            pattern = ((False, False), (False,), ())[k]
+            s.download(s.elementwise(sub, (s.given[2 * k], pattern), (s.given[2 * k + 1], pattern)))
+        rng = np.random.default_rng(0)
+        values = [rng.normal(size=shape).astype("float32") for shape in ((70, 80), (5,), ()) for _ in range(2)]
+        region = s.region(null_context())
+        self.assertEqual([ManyFusion], kinds(region))
+        for found, (a, b) in zip(self.check(s, values, 1), zip(values[::2], values[1::2], strict=True), strict=True):
+            np.testing.assert_array_equal(found, a - b)
+
+    def test_empty_ones_and_ones_that_do_not_fit(self) -> None:
+        s = Steps(2)
+        s.download(*(s.elementwise(neg, (v, (False,))) for v in s.given))
+        s.download(s.elementwise(add, *((v, (False,)) for v in s.given)))
+        empty = np.zeros(0, "float32")
+        self.assertEqual([(0,)] * 3, [found.shape for found in self.check(s, [empty, empty], 0)])
+        with self.assertRaises(StepError) as caught:
+            s.region(opencl_context())([empty, np.zeros(2, "float32")])
+        self.assertEqual(2, len(s.steps[caught.exception.step].inputs))
+
+    def test_many_operands_take_several_launches(self) -> None:
+        s = Steps(40)
+        s.download(*(s.elementwise(neg, (v, (False,))) for v in s.given))
+        self.check(s, [np.full(3, k, "float32") for k in range(40)], 2)
+
+
+class TestSeveral(unittest.TestCase):
+    def test_each_kind(self) -> None:
+        s = Steps(2)
+        product = s.add(MatrixProductKernel("gemm", "float32"), *s.given)
+        h = s.elementwise(tanh, (product, FULL))
+        total = s.kept(s.reduced(SUM, s.elementwise(exp, (h, FULL))))
+        s.download(s.elementwise(true_div, (h, FULL), (total, ROW)), s.elementwise(neg, (s.given[0], FULL)))
+        self.assertIn(RowFusion, kinds(s.region(null_context())))
+
+
+def _alone(s: Steps) -> Region:
+    """Return the region that gives the last output alone."""
+    return Region(null_context(), [*s.steps[:-2], s.steps[-1]], s.inputs, s.outputs[-1:], None, fuse)
+
+
+if __name__ == "__main__":
+    unittest.main()

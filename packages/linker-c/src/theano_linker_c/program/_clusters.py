@@ -1,0 +1,226 @@
+"""Nodes that run together: what a rule claims becomes one instruction of a program.
+
+A higher layer registers a :class:`ClusterRule` for the classes of its ops. When a graph is lowered, the nodes that a
+rule claims under one key are put together, as far as nothing between them needs a node outside: each cluster is an
+instruction whose results are those that others read. Graphs without such ops are lowered as if there were no rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
+
+from theano_graph import Apply, FunctionGraph, Op, RuleTable, Variable, record
+
+from .._instructions._needed import ALWAYS, when_needed
+from .._machines._run_errors import NodeError
+from .._perform import Runner, call_form
+
+
+@record
+class ClusterRule:
+    """How nodes of some ops run together.
+
+    Parameters
+    ----------
+    claims : callable
+        ``(node) -> key``: nodes with equal keys may run together; None for a node that runs by itself. A node whose op
+        overwrites an input is never asked for.
+    build : callable
+        ``(nodes, inputs, outputs) -> runner``: what computes the values of the outputs from those of the inputs. The
+        nodes come in an order in which they can run. A failure that belongs to one of them is raised as
+        :class:`NodeError`, so that messages name that node.
+    """
+
+    claims: Callable[[Apply], Hashable | None]
+    build: Callable[[Sequence[Apply], Sequence[Variable], Sequence[Variable]], Runner]
+
+
+#: Class of ops -> how their nodes run together.
+cluster_rule: RuleTable[ClusterRule] = RuleTable("cluster_rule")
+
+
+class Cluster(Op):
+    """The op of the instruction that some nodes have become.
+
+    Parameters
+    ----------
+    nodes : sequence of Apply
+    inputs, outputs : sequence of Variable
+        What comes from other nodes, and what other nodes or the caller read.
+    rule : ClusterRule
+    """
+
+    def __init__(
+        self, nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable], rule: ClusterRule
+    ) -> None:
+        self.nodes = tuple(nodes)
+        self.view_map = _views(nodes, inputs, outputs)
+        self.run = rule.build(self.nodes, tuple(inputs), tuple(outputs))
+
+    def __str__(self) -> str:
+        count = len(self.nodes)
+        return f"Cluster{{{count} node{'s' * (count != 1)}}}"
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Refuse: nodes of a cluster are made when a graph is lowered."""
+        raise TypeError(f"{self} is made of nodes of a graph, when that is lowered, and cannot be applied")
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Run all nodes."""
+        for cell, value in zip(output_storage, self.run(list(inputs)), strict=True):
+            cell[0] = value
+
+    def needs_no_native_form(self, node: Apply) -> bool:
+        """Tell that what runs here is native code, though not of the target's."""
+        return True
+
+
+@call_form.register(Cluster)
+def _cluster_form(node: Apply) -> Runner:
+    run: Runner = node.op.run
+    return run
+
+
+class Contraction(NamedTuple):
+    """The nodes of a graph in the order in which they run, where some have become one.
+
+    Attributes
+    ----------
+    order : list of Apply
+        Nodes of the graph, and nodes of clusters, whose outputs are variables of the nodes inside.
+    clusters : mapping of Apply to Apply
+        A node inside of a cluster -> the node of the cluster.
+    """
+
+    order: list[Apply]
+    clusters: Mapping[Apply, Apply]
+
+
+def contract(fgraph: FunctionGraph, order: Sequence[Apply], *, lazy: bool) -> Contraction:
+    """Put together the nodes that rules claim. Cost is linear in the number of nodes, but for one sort.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    order : sequence of Apply
+        The nodes in an order in which they can run.
+    lazy : bool
+        Whether nodes that no result needs are left out in a call: then only nodes that are needed in the same calls
+        run together.
+    """
+    ops = {type(node.op): node.op for node in order}
+    rules = {kind: cluster_rule.get(op) for kind, op in ops.items()}
+    if not any(rules.values()):
+        return Contraction(list(order), {})
+    groups = _groups(fgraph, order, rules, when_needed(order, fgraph.outputs) if lazy else {})
+    if not groups:
+        return Contraction(list(order), {})
+    clusters: dict[Apply, Apply] = {}
+    for nodes in groups:
+        rule = rules[type(nodes[0].op)]
+        assert rule is not None, "grouped nodes have been claimed"
+        made = _cluster_node(fgraph, nodes, rule)
+        clusters.update((node, made) for node in nodes)
+    return Contraction(_sorted(order, clusters, fgraph.orderings()), clusters)
+
+
+def _groups(
+    fgraph: FunctionGraph,
+    order: Sequence[Apply],
+    rules: Mapping[type, ClusterRule | None],
+    needed: Mapping[Apply, int],
+) -> list[list[Apply]]:
+    """Return the nodes of each cluster.
+
+    The phase of a node says how many times a path that leads to it has left a cluster. Nodes of one key and one phase
+    are a cluster: a path from one cluster to another has left the first one, so no two need each other.
+    """
+    before = fgraph.orderings()
+    keys: dict[Apply, Hashable | None] = {}
+    phases: dict[Apply, int] = {}
+    groups: dict[Hashable, list[Apply]] = {}
+    for node in order:
+        rule = rules[type(node.op)]
+        claim = None if rule is None or node.op.destroy_map else rule.claims(node)
+        key = keys[node] = None if claim is None else (id(rule), claim, needed.get(node, ALWAYS))
+        phase = 0
+        for other in _needs(node, before):
+            if other in phases:
+                left = keys[other] is not None and keys[other] != key
+                phase = max(phase, phases[other] + left)
+        phases[node] = phase
+        if key is not None:
+            groups.setdefault((key, phase), []).append(node)
+    return list(groups.values())
+
+
+def _needs(node: Apply, before: Mapping[Apply, Sequence[Apply]]) -> list[Apply]:
+    """Return the nodes that run before a node."""
+    owners = [v.owner for v in node.inputs if v.owner is not None]
+    return [*owners, *before.get(node, ())] if before else owners
+
+
+def _cluster_node(fgraph: FunctionGraph, nodes: Sequence[Apply], rule: ClusterRule) -> Apply:
+    inside = set(nodes)
+    inputs = dict.fromkeys(v for node in nodes for v in node.inputs if v.owner not in inside)
+    outputs = [
+        v
+        for node in nodes
+        for v in node.outputs
+        if any(client == "output" or client not in inside for client, _ in fgraph.clients(v))
+    ]
+    made = Apply(Cluster(nodes, list(inputs), outputs, rule), list(inputs), [])
+    # They are still those of the nodes inside, which other nodes read and messages name.
+    made.outputs = outputs
+    made.origin = nodes[-1].origin
+    return made
+
+
+def _views(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> dict[int, list[int]]:
+    """Return in the memory of which inputs each output may lie."""
+    memory: dict[Variable, frozenset[int]] = {v: frozenset([i]) for i, v in enumerate(inputs)}
+    nothing: frozenset[int] = frozenset()
+    for node in nodes:
+        for k, sources in node.op.view_map.items():
+            memory[node.outputs[k]] = nothing.union(*(memory.get(node.inputs[s], nothing) for s in sources))
+    return {k: sorted(found) for k, v in enumerate(outputs) if (found := memory.get(v))}
+
+
+def _sorted(
+    order: Sequence[Apply], clusters: Mapping[Apply, Apply], before: Mapping[Apply, Sequence[Apply]]
+) -> list[Apply]:
+    """Return the nodes and the clusters so that each comes after what it needs, and otherwise as they came before.
+
+    A cluster counts as late as the last of its nodes.
+    """
+    places: dict[Apply, int] = {}
+    needs: dict[Apply, set[Apply]] = {}
+    for i, node in enumerate(order):
+        item = clusters.get(node, node)
+        places[item] = i
+        found = needs.setdefault(item, set())
+        found.update(clusters.get(other, other) for other in _needs(node, before))
+    readers: dict[Apply, list[Apply]] = {item: [] for item in places}
+    for item, found in needs.items():
+        found.intersection_update(places)
+        found.discard(item)
+        for other in found:
+            readers[other].append(item)
+    ready = [(places[item], item) for item, found in needs.items() if not found]
+    heapify(ready)
+    done: list[Apply] = []
+    while ready:
+        _, item = heappop(ready)
+        done.append(item)
+        for reader in readers[item]:
+            needs[reader].discard(item)
+            if not needs[reader]:
+                heappush(ready, (places[reader], reader))
+    return done
+
+
+__all__ = ["Cluster", "ClusterRule", "Contraction", "NodeError", "cluster_rule", "contract"]

@@ -1,0 +1,243 @@
+"""Loops on devices: sequences, states and results stay there from step to step.
+
+What is imported here lets functions run loops on devices whose operands are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from theano_gpuarray.arrays import GpuArray, asarray, empty, zeros
+from theano_gpuarray.contexts import get_context
+from theano_gpuarray.types import (
+    DEVICE,
+    GpuArrayType,
+    GpuFromHost,
+    TransferOp,
+    has_device_form,
+    host_from_gpu,
+    is_host_array,
+)
+from theano_graph import Apply, Op, Variable, clone_replace, config
+from theano_linker_c import Function, function
+from theano_linker_c.kernels import native_kernel
+from theano_linker_c.profiling import device_kind
+from theano_linker_c.program import call_form
+from theano_tensor.device import as_gpuarray_variable, lifters
+from theano_tensor.shape import ShapeI, ShapeOf
+
+from ._loop._ops import Loop
+from ._loop._plan import STACK, SUM
+from ._loop._run import Run
+
+__all__ = ["GpuLoop"]
+
+
+class GpuLoop(Op):
+    """A loop whose steps run on a device.
+
+    Inputs and outputs are those of the loop of the host; arrays are on the device, but for whole numbers without
+    dimensions and sequences of such, which steps use as positions.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop of the host that says what is computed.
+    context_name : str or None
+    """
+
+    __props__ = ("loop", "context_name")
+
+    def __init__(self, loop: Loop, context_name: Hashable) -> None:
+        self.loop = loop
+        self.context_name = context_name
+        self._step: Function | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_step": None}
+
+    def __str__(self) -> str:
+        return f"GpuLoop<{self.context_name}>{{{self.loop}}}"
+
+    def make_node(self, *inputs: Any) -> Apply[Self]:
+        """Apply to the number of steps, sequences, initial states and constants; what is elsewhere is moved."""
+        host = self.loop.make_node(*(host_from_gpu(x) if _is_on_device(x) else x for x in inputs))
+        given = [host.inputs[0]]
+        for x, wanted in zip(host.inputs[1:], self.loop.fgraph.inputs, strict=True):
+            given.append(x if _stays(wanted) else as_gpuarray_variable(x, self.context_name))
+        outputs = [
+            v.type.make_variable() if _stays(inner) else self._type(v).make_variable()
+            for v, inner in zip(host.outputs, self.loop.values, strict=True)
+        ]
+        return Apply(self, given, outputs)
+
+    def _type(self, v: Any) -> GpuArrayType:
+        return GpuArrayType(v.type.dtype, v.type.shape, self.context_name)
+
+    def step(self) -> Function:
+        """Return the function of one step, compiled on first use.
+
+        Beside the inner inputs it takes the sums so far, and gives them with the values of this step added.
+        """
+        if self._step is None:
+            inner, replaced, given = self.loop.fgraph, dict[Variable, Variable](), list[Any]()
+            for v in inner.inputs:
+                x = v.clone() if _stays(v) else self._type(v).make_variable()
+                replaced[v] = x if _stays(v) else host_from_gpu(x)
+                given.append(x)
+            outputs: list[Any] = clone_replace(list(inner.outputs), replaced)
+            for k, kind in enumerate(self.loop.plan.kinds):
+                if kind == SUM:
+                    total = outputs[k].type.make_variable() if _stays(inner.outputs[k]) else self._type(outputs[k])()
+                    given.append(total)
+                    outputs[k] = outputs[k] + (total if _stays(inner.outputs[k]) else host_from_gpu(total))
+            moved = [
+                y if _stays(v) else GpuFromHost(self.context_name)(y)
+                for y, v in zip(outputs, inner.outputs, strict=True)
+            ]
+            with config.change_flags(compute_test_value="off", compute_test_value_opt="off"):
+                self._step = function(given, moved, **self.loop.options)
+        return self._step
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Run all steps."""
+        for cell, value in zip(output_storage, self.run(inputs), strict=True):
+            cell[0] = value
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the outputs for values of the inputs.
+
+        Raises
+        ------
+        ValueError
+            If a sequence is too short, or a state changes its shape.
+        """
+        n, given = int(inputs[0]), list(inputs[1:])
+        lengths = [np.broadcast_to(0, s.shape) for s in given[: self.loop.plan.sequences]]
+        self.loop.check_lengths(n, lengths)
+        return _Steps(self, n, given).run() if n else self._without_steps(given)
+
+    def _without_steps(self, given: Sequence[Any]) -> list[Any]:
+        """Return what the loop of the host gives where there is no step."""
+        found = Run(self.loop, 0, [np.asarray(x) for x in given]).results(0)
+        context = get_context(self.context_name)
+        return [
+            value if _stays(v) else asarray(np.asarray(value), context=context)
+            for value, v in zip(found, self.loop.values, strict=True)
+        ]
+
+    def free_buffers(self) -> None:
+        """Let go of memory that the function of the step keeps."""
+        if self._step is not None:
+            self._step.free()
+
+    def infer_shape(self, node: Apply[Self], input_shapes: Sequence[Any]) -> list[Any]:
+        """Return the shapes of the outputs, as for the loop of the host."""
+        host = self.loop.make_node(*(host_from_gpu(x) if _is_on_device(x) else x for x in node.inputs))
+        return [tuple(ShapeI(i)(v) for i in range(v.type.ndim)) for v in host.outputs]
+
+
+class _Steps:
+    """One run of a loop."""
+
+    def __init__(self, op: GpuLoop, n: int, given: Sequence[Any]) -> None:
+        plan = op.loop.plan
+        last = plan.sequences + plan.states
+        self.op, self.plan, self.n, self.given = op, plan, n, given
+        self.context = get_context(op.context_name)
+        self.sequences, self.constants = given[: plan.sequences], given[last:]
+        self.states = list(given[plan.sequences : last])
+        self.found: list[Any] = [None] * len(plan.kinds)
+
+    def run(self) -> list[Any]:
+        """Do the steps and return the outputs."""
+        plan, run = self.plan, self.op.step().machine.run
+        sums = [k for k, kind in enumerate(plan.kinds) if kind == SUM]
+        for k in sums:
+            self.found[k] = self._zeros(k)
+        for done, i in enumerate(range(self.n - 1, -1, -1) if plan.backwards else range(self.n)):
+            rows = [_row(s, i) for s in self.sequences]
+            try:
+                values = run([*rows, *self.states, *self.constants, *(self.found[k] for k in sums)])
+                self._take(i, values)
+            except Exception as error:
+                error.add_note(f"  in step {done} of a loop of {self.n}, counted from 0")
+                raise
+            self.states = list(values[: plan.states])
+        return self.found
+
+    def _take(self, i: int, values: Sequence[Any]) -> None:
+        for k, (kind, value) in enumerate(zip(self.plan.kinds, values, strict=True)):
+            wanted = self.states[k].shape if k < self.plan.states else None
+            if kind == STACK:
+                rows = self.found[k]
+                wanted = wanted if rows is None else rows.shape[1:]
+            if wanted is not None and tuple(value.shape) != tuple(wanted):
+                raise Run(self.op.loop, self.n, self.given)._shape_error(k, i, value.shape, wanted)
+            if kind != STACK:
+                self.found[k] = value
+                continue
+            if rows is None:
+                rows = self.found[k] = self._rows(value)
+            rows[i] = value
+
+    def _rows(self, value: Any) -> Any:
+        shape = (self.n, *value.shape)
+        if isinstance(value, GpuArray):
+            return empty(shape, dtype=value.dtype, context=self.context)
+        return np.empty(shape, value.dtype)
+
+    def _zeros(self, k: int) -> Any:
+        """Return the sum of no values: of the shape of the input that has it."""
+        like, kind = self.plan.likes[k], self.op.loop.values[k]
+        of: Any = kind.type
+        shape = self.given[like].shape[like < self.plan.sequences :]
+        if _stays(kind):
+            return np.zeros(shape, of.dtype)
+        return zeros(shape, of.dtype, context=self.context)
+
+
+def _row(sequence: Any, i: int) -> Any:
+    return sequence[i] if isinstance(sequence, GpuArray) else sequence[i, ...]
+
+
+def _is_on_device(x: Any) -> bool:
+    return isinstance(x, Variable) and isinstance(x.type, GpuArrayType)
+
+
+def _stays(v: Any) -> bool:
+    """Tell whether values of an inner variable stay on the host: whole numbers, of which positions are made."""
+    return bool(v.type.ndim == 0 and v.type.dtype.startswith(("int", "uint", "bool")))
+
+
+@lifters.register(Loop)
+def _lift(op: Loop, context_name: Hashable, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    """Let a loop run on a device if all arrays of its steps do, and no value ends it."""
+    inner = op.fgraph
+    arrays = (*inputs, *outputs, *inner.inputs, *inner.outputs)
+    if op.plan.until or not all(is_host_array(v) for v in arrays) or not _runs_there(op):
+        return None
+    made: Mapping[str, Any] = {"return_list": True}
+    return GpuLoop(op, context_name)(*inputs, **made)
+
+
+def _runs_there(op: Loop) -> bool:
+    nodes = [node for node in op.fgraph.toposort() if any(v.type.ndim for v in (*node.inputs, *node.outputs))]
+    nodes = [node for node in nodes if not isinstance(node.op, (ShapeI, ShapeOf, TransferOp))]
+    kernels = [native_kernel.describe(node, DEVICE) for node in nodes]
+    return bool(nodes) and all(kernel is not None and has_device_form(kernel) for kernel in kernels)
+
+
+@call_form.register(GpuLoop)
+def _call(node: Apply[GpuLoop]) -> Any:
+    return node.op.run
+
+
+@device_kind.register(GpuLoop)
+def _kind(node: Apply) -> Any:
+    return "gpu"

@@ -1,0 +1,244 @@
+"""Convolutions and their gradients on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from theano_graph import Apply, compose
+
+from ...nnet.convolution import (
+    AbstractConv2d,
+    AbstractConv2d_gradInputs,
+    AbstractConv2d_gradWeights,
+    AbstractConv3d,
+    AbstractConv3d_gradInputs,
+    AbstractConv3d_gradWeights,
+    BaseAbstractConv,
+)
+from ._table import NamedDeviceOp, stands_for
+
+
+class _Correlation(NamedDeviceOp):
+    """The base of correlations along two or three axes, and of their gradients."""
+
+    host_op: BaseAbstractConv
+    host_class: ClassVar[type[BaseAbstractConv] | None] = None
+
+    def _make_host(self, **arguments: Any) -> BaseAbstractConv:
+        if self.host_class is None:
+            raise TypeError(
+                compose(
+                    f"{type(self).__name__} is a base, and computes nothing",
+                    mend="use GpuCorrMM, GpuCorr3dMM, or one of their gradients",
+                )
+            )
+        return self.host_class(filter_flip=False, **arguments)
+
+    @property
+    def border_mode(self) -> Any:
+        """How many zeros are around the images."""
+        return self.host_op.border_mode
+
+    @property
+    def subsample(self) -> tuple[int, ...]:
+        """Steps of the filters."""
+        return self.host_op.subsample
+
+    @property
+    def filter_dilation(self) -> tuple[int, ...]:
+        """Distances of the elements that neighbouring elements of a filter meet."""
+        return self.host_op.filter_dilation
+
+    @property
+    def num_groups(self) -> int:
+        """Number of parts of the channels, each convolved for itself."""
+        return self.host_op.num_groups
+
+    @property
+    def unshared(self) -> bool:
+        """Whether each position has filters of its own."""
+        return self.host_op.unshared
+
+    def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
+        """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
+        return self.host_op.flops(inp, outp)
+
+    def __str__(self) -> str:
+        flipped = ", flipped" if self.host_op.filter_flip else ""
+        return (
+            f"{type(self).__name__}{{{self.border_mode}, {self.subsample}, {self.filter_dilation}, "
+            f"{self.num_groups} {self.unshared}{flipped}}}"
+        )
+
+
+class BaseGpuCorrMM(_Correlation):
+    """The base of correlations of images and their gradients; it cannot be used by itself.
+
+    Parameters
+    ----------
+    border_mode : {"valid", "full", "half"}, int, or pair of (int or pair of int)
+        Zeros around the images: numbers, for each axis, maybe for both of its sides.
+    subsample : pair of int
+        Steps of the filters.
+    filter_dilation : pair of int
+        Distances of the elements that neighbouring elements of a filter meet.
+    num_groups : int
+        Number of parts of the channels, each convolved for itself.
+    unshared : bool
+        Whether each position has filters of its own; such correlations run on the host.
+    """
+
+    def __init__(
+        self,
+        border_mode: Any = "valid",
+        subsample: Sequence[int] = (1, 1),
+        filter_dilation: Sequence[int] = (1, 1),
+        num_groups: int = 1,
+        unshared: bool = False,
+    ) -> None:
+        super().__init__(
+            self._make_host(
+                border_mode=border_mode,
+                subsample=subsample,
+                filter_dilation=filter_dilation,
+                num_groups=num_groups,
+                unshared=unshared,
+            )
+        )
+
+
+class BaseGpuCorr3dMM(_Correlation):
+    """The base of correlations of volumes and their gradients; it cannot be used by itself.
+
+    Parameters
+    ----------
+    border_mode : {"valid", "full", "half"}, int, or triple of int
+    subsample, filter_dilation : triple of int
+    num_groups : int
+        As for images, see :class:`BaseGpuCorrMM`.
+    """
+
+    def __init__(
+        self,
+        border_mode: Any = "valid",
+        subsample: Sequence[int] = (1, 1, 1),
+        filter_dilation: Sequence[int] = (1, 1, 1),
+        num_groups: int = 1,
+    ) -> None:
+        super().__init__(
+            self._make_host(
+                border_mode=border_mode, subsample=subsample, filter_dilation=filter_dilation, num_groups=num_groups
+            )
+        )
+
+
+@stands_for(AbstractConv2d)
+class GpuCorrMM(BaseGpuCorrMM):
+    """Correlation of images with filters, which are not flipped; inputs are images and filters."""
+
+    host_class = AbstractConv2d
+
+
+@stands_for(AbstractConv3d)
+class GpuCorr3dMM(BaseGpuCorr3dMM):
+    """Correlation of volumes with filters, which are not flipped; inputs are volumes and filters."""
+
+    host_class = AbstractConv3d
+
+
+class _WeightGradient(_Correlation):
+    """The gradient by the filters."""
+
+    def make_node(self, img: Any, topgrad: Any, shape: Any = None) -> Apply[Self]:
+        """Apply to images, the gradient of the result, and the lengths of the filters.
+
+        Raises
+        ------
+        ValueError
+            If the lengths are left out and do not follow from the others: for steps above 1, and for "half".
+        """
+        return super().make_node(img, topgrad, self._filter_lengths(img, topgrad) if shape is None else shape)
+
+    def _filter_lengths(self, img: Any, topgrad: Any) -> list[Any]:
+        _check_follows(self, self.border_mode != "half")
+        lengths = []
+        for axis, dilation in enumerate(self.filter_dilation):
+            a, b = img.shape[axis + 2], topgrad.shape[axis + 2]
+            dilated = b - a + 1 if self.border_mode == "full" else a + _padding(self, axis) - b + 1
+            lengths.append((dilated - 1) // dilation + 1)
+        return lengths
+
+
+class _InputGradient(_Correlation):
+    """The gradient by the images."""
+
+    def make_node(self, kern: Any, topgrad: Any, shape: Any = None) -> Apply[Self]:
+        """Apply to filters, the gradient of the result, and the lengths of the images.
+
+        Raises
+        ------
+        ValueError
+            If the lengths are left out and do not follow from the others: for steps above 1.
+        """
+        return super().make_node(kern, topgrad, self._image_lengths(kern, topgrad) if shape is None else shape)
+
+    def _image_lengths(self, kern: Any, topgrad: Any) -> list[Any]:
+        _check_follows(self, True)
+        count = len(self.subsample)
+        lengths = []
+        for axis, dilation in enumerate(self.filter_dilation):
+            dilated = (kern.shape[kern.type.ndim - count + axis] - 1) * dilation + 1
+            b = topgrad.shape[axis + 2]
+            if self.border_mode == "half":
+                lengths.append(b + dilated - 1 - 2 * (dilated // 2))
+            elif self.border_mode == "full":
+                lengths.append(b - dilated + 1)
+            else:
+                lengths.append(b + dilated - 1 - _padding(self, axis))
+        return lengths
+
+
+def _check_follows(op: _Correlation, follows: bool) -> None:
+    if not follows or any(step != 1 for step in op.subsample):
+        raise ValueError(
+            compose(
+                f"{op}: the lengths do not follow from those of the operands",
+                mend="pass them as the third operand",
+            )
+        )
+
+
+def _padding(op: _Correlation, axis: int) -> int:
+    """Return the zeros on both sides of an axis."""
+    if isinstance(op.border_mode, str):
+        return 0
+    return int(sum(op.border_mode[axis]))
+
+
+@stands_for(AbstractConv2d_gradWeights)
+class GpuCorrMM_gradWeights(_WeightGradient, BaseGpuCorrMM):  # the documented name
+    """Gradient of :class:`GpuCorrMM` by the filters."""
+
+    host_class = AbstractConv2d_gradWeights
+
+
+@stands_for(AbstractConv2d_gradInputs)
+class GpuCorrMM_gradInputs(_InputGradient, BaseGpuCorrMM):  # the documented name
+    """Gradient of :class:`GpuCorrMM` by the images."""
+
+    host_class = AbstractConv2d_gradInputs
+
+
+@stands_for(AbstractConv3d_gradWeights)
+class GpuCorr3dMM_gradWeights(_WeightGradient, BaseGpuCorr3dMM):  # the documented name
+    """Gradient of :class:`GpuCorr3dMM` by the filters."""
+
+    host_class = AbstractConv3d_gradWeights
+
+
+@stands_for(AbstractConv3d_gradInputs)
+class GpuCorr3dMM_gradInputs(_InputGradient, BaseGpuCorr3dMM):  # the documented name
+    """Gradient of :class:`GpuCorr3dMM` by the volumes."""
+
+    host_class = AbstractConv3d_gradInputs

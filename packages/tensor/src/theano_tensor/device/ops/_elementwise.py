@@ -1,0 +1,260 @@
+"""Elementwise ops, reductions and permuted dimensions on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theano_graph import Apply, TheanoError, compose
+from theano_linker_c.scalar import Composite, ScalarOp
+from theano_linker_c.scalar.special import Erfcinv, Erfinv
+
+from ..._core._typing import AxisLike
+from ...elemwise import DimShuffle, Elemwise
+from ...reduce import CAReduceDtype
+from ...reduce._reduce import Reduce
+from ...rewrites import FusedReduce
+from ._table import NamedDeviceOp, stands_for
+
+#: How many operands one launch of an elementwise kernel takes at most, by the bytes that they take as arguments.
+_ARGUMENT_BYTES = 4096
+_POINTER_BYTES = 8
+
+
+class SupportCodeError(TheanoError):
+    """An op whose code needs what the code of kernels on devices cannot have."""
+
+
+@stands_for(Elemwise)
+class GpuElemwise(NamedDeviceOp):
+    """Apply a scalar op to each element, on a device.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+    inplace_pattern : mapping of int to int, optional
+        For the number of an output, that of the input whose memory it may overwrite.
+    name : str, optional
+        Name for printing.
+    nfunc_spec : tuple, optional
+    openmp : bool, optional
+        See :class:`~theano_tensor.elemwise.Elemwise`.
+    """
+
+    host_op: Elemwise
+
+    def __init__(
+        self,
+        scalar_op: ScalarOp,
+        inplace_pattern: Mapping[int, int] | None = None,
+        name: str | None = None,
+        nfunc_spec: object = None,
+        openmp: bool | None = None,
+    ) -> None:
+        super().__init__(Elemwise(scalar_op, inplace_pattern, name, nfunc_spec, openmp))
+
+    @property
+    def scalar_op(self) -> ScalarOp:
+        """The scalar op."""
+        return self.host_op.scalar_op
+
+    @property
+    def inplace_pattern(self) -> Mapping[int, int]:
+        """Which outputs may overwrite which inputs."""
+        return self.host_op.inplace_pattern
+
+    @property
+    def nfunc_spec(self) -> Any:
+        """Name, number of inputs and number of outputs of a NumPy function that does the same; None without one."""
+        return self.host_op.nfunc_spec
+
+    def __str__(self) -> str:
+        if self.host_op.label is not None:
+            return f"Gpu{self.host_op.label}" if self.host_op.label.startswith("Elemwise") else self.host_op.label
+        pattern = sorted(self.inplace_pattern.items())
+        if pattern or isinstance(self.scalar_op, Composite):
+            return f"GpuElemwise{{{self.scalar_op}}}{pattern}<gpuarray>"
+        return f"GpuElemwise{{{self.scalar_op},no_inplace}}"
+
+
+def max_inputs_to_GpuElemwise(node_or_outputs: Any) -> int:  # the documented name
+    """Return how many inputs an elementwise kernel can take, so that its arguments fit in those of one launch.
+
+    Parameters
+    ----------
+    node_or_outputs : Apply or list of Variable
+        The node, or its outputs.
+    """
+    outputs = node_or_outputs.outputs if isinstance(node_or_outputs, Apply) else node_or_outputs
+    ndim: int = outputs[0].type.ndim
+    # Each operand is a pointer, an offset and a stride for each dimension; the lengths are there once.
+    operand = _POINTER_BYTES * (2 + ndim)
+    return (_ARGUMENT_BYTES - _POINTER_BYTES * (1 + ndim)) // operand - len(outputs)
+
+
+class _Reduction(NamedDeviceOp):
+    """The base of reductions of axes by a scalar op."""
+
+    host_op: Any
+
+    @property
+    def scalar_op(self) -> ScalarOp:
+        """The scalar op that joins two elements."""
+        found: ScalarOp = self.host_op.scalar_op
+        return found
+
+    @property
+    def axis(self) -> tuple[int, ...] | None:
+        """The axes that disappear; None for all."""
+        found: tuple[int, ...] | None = self.host_op.axis
+        return found
+
+    def _details(self) -> str:
+        return "" if self.axis is None else f"{{{', '.join(map(str, self.axis))}}}"
+
+
+@stands_for(Reduce)
+class GpuCAReduceCuda(_Reduction):
+    """Reduce axes by a scalar op, on a device.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        Joins two elements.
+    axis : None, int or sequence of int
+        Axes that disappear; None for all.
+    reduce_mask : sequence of int, optional
+        In place of `axis`: for each dimension 1 where it disappears.
+    dtype, acc_dtype : str, optional
+        Of the result, and in which elements are joined.
+    pre_scalar_op : ScalarOp, optional
+        With one input: applied to elements before they are joined.
+    """
+
+    __props__ = ("host_op", "pre_scalar_op")
+    pre_scalar_op: ScalarOp | None = None
+
+    def __init__(
+        self,
+        scalar_op: ScalarOp,
+        axis: AxisLike = None,
+        reduce_mask: Sequence[int] | None = None,
+        dtype: str | None = None,
+        acc_dtype: str | None = None,
+        pre_scalar_op: ScalarOp | None = None,
+    ) -> None:
+        if reduce_mask is not None:
+            masked = tuple(i for i, flag in enumerate(reduce_mask) if flag)
+            if axis is not None and _as_tuple(axis) != masked:
+                raise ValueError(
+                    compose(
+                        f"GpuCAReduceCuda: axis={axis} and reduce_mask={tuple(reduce_mask)} are different axes",
+                        mend="give one of them",
+                    )
+                )
+            axis = masked
+        if pre_scalar_op is not None and pre_scalar_op.nin not in (-1, 1):
+            raise TypeError(
+                compose(f"GpuCAReduceCuda: {pre_scalar_op} does not take one number", mend="pass a unary scalar op")
+            )
+        super().__init__(CAReduceDtype(scalar_op, axis, dtype, acc_dtype))
+        self.reduce_mask = None if reduce_mask is None else tuple(int(bool(flag)) for flag in reduce_mask)
+        self.pre_scalar_op = pre_scalar_op
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply to an array; the op before the reduction is a node of its own, which fusion may join with it."""
+        (x,) = inputs
+        if self.pre_scalar_op is None:
+            return super().make_node(x)
+        plain = GpuCAReduceCuda.of(self.host_op)
+        return plain.make_node(GpuElemwise(self.pre_scalar_op)(x))
+
+    def supports_c_code(self, inputs: Sequence[Any]) -> bool:
+        """Tell whether there is a kernel for this reduction of some inputs."""
+        try:
+            self.make_node(*inputs)
+        except (TypeError, ValueError, TheanoError):
+            return False
+        return True
+
+    def __str__(self) -> str:
+        pre = "" if self.pre_scalar_op is None else f"pre={self.pre_scalar_op},red="
+        return f"GpuCAReduceCuda{{{pre}{self.scalar_op}}}{self._details()}"
+
+
+class GpuCAReduceCPY(_Reduction):
+    """Reduce axes by a scalar op, on a device; see :class:`GpuCAReduceCuda`.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+    axis : None, int or sequence of int
+    dtype, acc_dtype : str, optional
+    """
+
+    def __init__(
+        self, scalar_op: ScalarOp, axis: AxisLike = None, dtype: str | None = None, acc_dtype: str | None = None
+    ) -> None:
+        super().__init__(CAReduceDtype(scalar_op, axis, dtype, acc_dtype))
+
+    def __str__(self) -> str:
+        return f"GpuReduce{{{self.scalar_op}}}{self._details()}"
+
+
+GpuCAReduce = GpuCAReduceCPY
+
+
+@stands_for(FusedReduce)
+class GpuFusedReduce(NamedDeviceOp):
+    """Reductions of elementwise results in one pass, on a device."""
+
+
+@stands_for(DimShuffle)
+class GpuDimShuffle(NamedDeviceOp):
+    """Permute the dimensions of an array on a device, insert and drop dimensions of length 1; a view.
+
+    Parameters
+    ----------
+    input_broadcastable : sequence of bool
+        For each dimension of the input, whether its length is known to be 1.
+    new_order : sequence of (int or "x")
+        For each dimension of the result that of the input, or ``"x"`` for a new one.
+    inplace : bool
+        Whether the result is a view; the op of a device makes one either way, which nobody can tell.
+    """
+
+    host_op: DimShuffle
+
+    def __init__(
+        self, input_broadcastable: Sequence[bool], new_order: Sequence[int | str], inplace: bool = True
+    ) -> None:
+        super().__init__(DimShuffle(input_broadcastable, new_order))
+        self.inplace = bool(inplace)
+
+    inplace: bool = True
+
+    @property
+    def new_order(self) -> tuple[int | str, ...]:
+        """For each dimension of the result that of the input, or "x"."""
+        return self.host_op.new_order
+
+    @property
+    def input_broadcastable(self) -> tuple[bool, ...]:
+        """For each dimension of the input, whether its length has to be known to be 1."""
+        return self.host_op.input_broadcastable
+
+    def __str__(self) -> str:
+        order = ",".join(map(str, self.new_order))
+        return f"{'Inplace' * self.inplace}GpuDimShuffle{{{order}}}"
+
+
+class GpuErfinv(Erfinv):
+    """The inverse of the error function, as a scalar op for devices."""
+
+
+class GpuErfcinv(Erfcinv):
+    """The inverse of the complementary error function, as a scalar op for devices."""
+
+
+def _as_tuple(axis: Any) -> tuple[int, ...]:
+    return (int(axis),) if isinstance(axis, int) else tuple(int(a) for a in axis)

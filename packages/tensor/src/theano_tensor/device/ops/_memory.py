@@ -1,0 +1,273 @@
+"""Arrays that are made on devices, and their shape and place in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
+
+from theano_gpuarray.arrays import GpuArray, empty
+from theano_gpuarray.contexts import get_context
+from theano_gpuarray.types import GpuArrayType, host_from_gpu, infer_context_name
+from theano_graph import Apply, Constant, Op, Variable, compose, pullback, pushforward, shape_rule
+from theano_linker_c.profiling import device_kind
+
+from ..._core._dtypes import canonical_dtype
+from ...creation import Alloc, AllocEmpty, Eye
+from ...joining import Join, Split
+from ...shape import Reshape
+from .._convert import as_gpuarray_variable
+from ._table import NamedDeviceOp, device_op, lifters, stands_for
+
+
+class _Maker(NamedDeviceOp):
+    """The base of ops that make an array in a context that they name."""
+
+    context_name: Hashable
+
+    def context_for(self, inputs: Sequence[Variable]) -> Hashable:
+        """Return the context of the op."""
+        return self.context_name
+
+
+class GpuAlloc(_Maker):
+    """An array of some lengths on a device, filled with a value, which is broadcast to it.
+
+    Parameters
+    ----------
+    context_name : str or None
+    memset_0 : bool
+        States that the value is 0.
+    """
+
+    __props__ = ("context_name", "memset_0")
+
+    def __init__(self, context_name: Hashable, memset_0: bool = False) -> None:
+        super().__init__(Alloc())
+        self.context_name = context_name
+        self.memset_0 = bool(memset_0)
+
+    def __str__(self) -> str:
+        return f"GpuAlloc<{self.context_name}>" + ("{memset_0=True}" if self.memset_0 else "")
+
+
+class GpuAllocEmpty(Op):
+    """An array of some lengths on a device whose elements are whatever was in memory; inputs are the lengths.
+
+    Parameters
+    ----------
+    dtype : str
+    context_name : str or None
+    """
+
+    __props__ = ("dtype", "context_name")
+
+    def __init__(self, dtype: str, context_name: Hashable) -> None:
+        self.dtype = canonical_dtype(dtype, "float64")
+        self.context_name = context_name
+
+    def make_node(self, *lengths: Any) -> Apply[Self]:
+        """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
+        host = AllocEmpty(self.dtype).make_node(*lengths)
+        output = GpuArrayType(self.dtype, host.outputs[0].type.shape, self.context_name).make_variable()
+        output.tag.nan_guard_mode_check = False
+        output.tag.values_eq_approx = _always_near
+        return Apply(self, host.inputs, [output])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Allocate; ValueError if a length is negative."""
+        shape = tuple(int(n) for n in inputs)
+        if any(n < 0 for n in shape):
+            raise ValueError(
+                compose(f"{self}: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
+            )
+        output_storage[0][0] = empty(shape, dtype=self.dtype, context=get_context(self.context_name))
+
+    def do_constant_folding(self, node: Apply[Self]) -> bool:
+        """Leave it: its elements mean nothing."""
+        return False
+
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
+        """The elements do not depend on the lengths."""
+        return [[False]] * len(node.inputs)
+
+
+def _always_near(a: GpuArray, b: GpuArray) -> bool:
+    return bool(tuple(a.shape) == tuple(b.shape) and a.dtype == b.dtype)
+
+
+class GpuEye(_Maker):
+    """A matrix of zeros on a device with ones on one diagonal; inputs are numbers of rows, columns and the diagonal.
+
+    Parameters
+    ----------
+    dtype : str, optional
+        The flag ``floatX`` by default.
+    context_name : str or None
+    """
+
+    __props__ = ("dtype", "context_name")
+
+    def __init__(self, dtype: str | None = None, context_name: Hashable = None) -> None:
+        host = Eye(dtype)
+        super().__init__(host)
+        self.dtype = host.dtype
+        self.context_name = context_name
+
+    def make_node(self, *inputs: Any) -> Apply[Self]:
+        """Apply to numbers of rows and columns, and maybe that of the diagonal."""
+        return super().make_node(*inputs, *([0] if len(inputs) == 2 else []))
+
+    def __str__(self) -> str:
+        return f"GpuEye{{dtype={self.dtype!r}, context_name={self.context_name!r}}}"
+
+
+class GpuContiguous(Op):
+    """The array itself where its elements lie one behind the other in C order, otherwise such a copy."""
+
+    __props__ = ()
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def make_node(self, x: Any) -> Apply[Self]:
+        """Apply to an array on a device; others are transferred."""
+        variable = as_gpuarray_variable(x, infer_context_name(x))
+        return Apply(self, [variable], [variable.type.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Copy where that is needed."""
+        (x,) = inputs
+        output_storage[0][0] = x if x.flags["C_CONTIGUOUS"] else x.copy()
+
+    def do_constant_folding(self, node: Apply[Self]) -> bool:
+        """Leave constants on the device."""
+        return False
+
+
+gpu_contiguous = GpuContiguous()
+
+
+@stands_for(Reshape)
+class GpuReshape(NamedDeviceOp):
+    """Give the elements of an array on a device, in C order, another shape.
+
+    Parameters
+    ----------
+    ndim : int
+        Number of dimensions of the result.
+    name : str, optional
+        Name for printing.
+    """
+
+    host_op: Reshape
+    name: str | None = None
+
+    def __init__(self, ndim: int, name: str | None = None) -> None:
+        super().__init__(Reshape(ndim))
+        if name is not None:
+            self.name = name
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions of the result."""
+        return self.host_op.ndim
+
+    def __str__(self) -> str:
+        return f"Gpu{self.host_op}" if self.name is None else self.name
+
+
+@stands_for(Join)
+class GpuJoin(NamedDeviceOp):
+    """Arrays on a device one after the other along an axis; inputs are the axis and the arrays.
+
+    Parameters
+    ----------
+    view : int
+        The number of the array of which the result may be a view because all others are empty; -1 for none.
+    """
+
+    host_op: Join
+
+    def __init__(self, view: int = -1) -> None:
+        super().__init__(Join(view))
+
+    @property
+    def view(self) -> int:
+        """The number of the array of which the result may be a view; -1 for none."""
+        return self.host_op.view
+
+
+@stands_for(Split)
+class GpuSplit(NamedDeviceOp):
+    """An array on a device taken apart along an axis; inputs are the array, the axis and the vector of lengths.
+
+    Parameters
+    ----------
+    len_splits : int
+        Number of parts.
+    """
+
+    host_op: Split
+
+    def __init__(self, len_splits: int) -> None:
+        super().__init__(Split(len_splits))
+
+    @property
+    def len_splits(self) -> int:
+        """Number of parts."""
+        return self.host_op.len_splits
+
+
+@device_op.register(Alloc)
+def _alloc(node: Apply, context_name: Hashable) -> GpuAlloc:
+    value = node.inputs[0]
+    return GpuAlloc(context_name, isinstance(value, Constant) and not value.data.any())
+
+
+@device_op.register(Eye)
+def _eye(node: Apply, context_name: Hashable) -> GpuEye:
+    return GpuEye(node.op.dtype, context_name)
+
+
+@lifters.register(AllocEmpty)
+def _empty(op: AllocEmpty, context_name: Hashable, inputs: Any, outputs: Any) -> GpuAllocEmpty:
+    return GpuAllocEmpty(op.dtype, context_name)
+
+
+@pullback.register(GpuContiguous)
+def _pullback(node: Apply[GpuContiguous], cotangents: list[Variable]) -> list[Variable | None]:
+    (g,) = cotangents
+    return [host_from_gpu(g) if isinstance(g.type, GpuArrayType) else g]
+
+
+@pushforward.register(GpuContiguous)
+def _pushforward(node: Apply[GpuContiguous], tangents: list[Variable | None]) -> list[Variable | None]:
+    (t,) = tangents
+    return [t]
+
+
+@pullback.register(GpuAllocEmpty)
+def _pullback_empty(node: Apply[GpuAllocEmpty], cotangents: list[Variable]) -> list[Variable | None]:
+    return [None] * len(node.inputs)
+
+
+@pushforward.register(GpuAllocEmpty)
+def _pushforward_empty(node: Apply[GpuAllocEmpty], tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None]
+
+
+@shape_rule.register(GpuContiguous)
+def _same_shape(node: Apply[GpuContiguous], input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+@shape_rule.register(GpuAllocEmpty)
+def _given_shape(node: Apply[GpuAllocEmpty], input_shapes: list[Any]) -> list[Any]:
+    return [tuple(node.inputs)]
+
+
+@device_kind.register(GpuContiguous, GpuAllocEmpty)
+def _kind(node: Apply) -> Any:
+    return "gpu"

@@ -1,0 +1,61 @@
+"""Sorted arrays on devices, and their largest and smallest elements."""
+
+from __future__ import annotations
+
+from ...sorting import ArgSort, Sort, TopK
+from ._table import NamedDeviceOp, stands_for
+
+
+@stands_for(Sort)
+class GpuSortOp(NamedDeviceOp):
+    """The elements of an array on a device in ascending order along an axis; NaN last.
+
+    Parameters
+    ----------
+    axis : int
+        From 0 up.
+    kind : str
+        The order of equal elements is kept, whatever is given.
+    """
+
+    def __init__(self, axis: int, kind: str = "quicksort") -> None:
+        super().__init__(Sort(axis, kind))
+
+
+@stands_for(ArgSort)
+class GpuArgSortOp(NamedDeviceOp):
+    """The numbers of the elements in ascending order along an axis; see :class:`GpuSortOp`.
+
+    Parameters
+    ----------
+    axis : int
+    kind : str
+    """
+
+    def __init__(self, axis: int, kind: str = "quicksort") -> None:
+        super().__init__(ArgSort(axis, kind))
+
+
+@stands_for(TopK)
+class GpuTopKOp(NamedDeviceOp):
+    """The k largest elements of an array on a device along an axis, or the -k smallest; inputs are the array and k.
+
+    Parameters
+    ----------
+    axis : int
+    sorted : bool
+        They come in order, whatever is given.
+    idx_dtype : str
+    return_values, return_indices : bool
+        See :class:`~theano_tensor.sorting.TopK`.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        sorted: bool = True,
+        idx_dtype: str = "int64",
+        return_values: bool = True,
+        return_indices: bool = True,
+    ) -> None:
+        super().__init__(TopK(axis, sorted, idx_dtype, return_values, return_indices))

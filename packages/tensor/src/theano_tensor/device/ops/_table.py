@@ -1,0 +1,47 @@
+"""Which class of device ops an op of the host becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Self, TypeVar
+
+from theano_gpuarray.types import DeviceOp
+from theano_graph import Apply, Op, RuleTable, Variable
+
+#: What makes the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other
+#: ops get a plain `DeviceOp`.
+device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_op")
+
+#: How nodes of other ops are lifted: ``(op, context_name, inputs, outputs)`` gives an op for the device, or its
+#: outputs, or None where this node stays on the host. Inputs are variables of the host.
+Lifter = Callable[[Any, Hashable, Sequence[Variable], Sequence[Variable]], Any]
+lifters: RuleTable[Lifter] = RuleTable("device_lifter")
+
+OpT = TypeVar("OpT", bound="NamedDeviceOp")
+
+
+class NamedDeviceOp(DeviceOp):
+    """The base of device ops with a documented name, whose constructors take the arguments of the op of the host."""
+
+    @classmethod
+    def of(cls, host_op: Op) -> Self:
+        """Return the device op of an op of the host."""
+        op = cls.__new__(cls)
+        DeviceOp.__init__(op, host_op)
+        return op
+
+
+def device_op_of(node: Apply, context_name: Hashable) -> DeviceOp:
+    """Return the device op that does in a context what a node of the host does."""
+    make = device_op.get(node.op)
+    return DeviceOp(node.op) if make is None else make(node, context_name)
+
+
+def stands_for(*host_classes: type[Op]) -> Callable[[type[OpT]], type[OpT]]:
+    """Return a decorator of a class of device ops: ops of some classes of the host become such."""
+
+    def register(device_class: type[OpT]) -> type[OpT]:
+        device_op.register(*host_classes)(lambda node, context_name: device_class.of(node.op))
+        return device_class
+
+    return register

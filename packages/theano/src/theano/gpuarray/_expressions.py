@@ -1,0 +1,38 @@
+"""Ops of Theano 1.0 on devices that are expressions of others: operands and results are on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_gpuarray.types import GpuArrayType, host_from_gpu, infer_context_name, is_host_array
+from theano_tensor.device import as_gpuarray_variable
+
+from ..tensor._expression_ops import ExpressionOp
+
+
+class OnDevice(ExpressionOp):
+    """A mix-in, before a class of expressions of the host: operands are moved to a device, and results are there.
+
+    What it computes is the expression of the host, which rewriting moves to the device.
+    """
+
+    #: How many of the first operands go to the device; lengths stay on the host.
+    moved: int | None = None
+
+    def operands(self, *inputs: Any, **options: Any) -> list[Any]:
+        """Return the operands of the op of the host, checked and moved."""
+        name = infer_context_name(*inputs)
+        checked = super().operands(*(_on_host(x) for x in inputs), **options)
+        return [
+            as_gpuarray_variable(v, name) if is_host_array(v) and (self.moved is None or i < self.moved) else v
+            for i, v in enumerate(checked)
+        ]
+
+    def expression(self, *inputs: Any) -> list[Any]:
+        """Return the outputs of the op of the host, moved to the device of the first operand."""
+        name = inputs[0].type.context_name
+        return [as_gpuarray_variable(v, name) for v in super().expression(*map(_on_host, inputs))]
+
+
+def _on_host(x: Any) -> Any:
+    return host_from_gpu(x) if isinstance(getattr(x, "type", None), GpuArrayType) else x

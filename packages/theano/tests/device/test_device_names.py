@@ -1,0 +1,195 @@
+"""The documented names of `theano.gpuarray`, used as the manual does."""
+
+from __future__ import annotations
+
+import unittest
+from functools import cache
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+from theano import config, gpuarray, tensor
+from theano.gof import Apply, Op
+from theano.gpuarray import neighbours, nnet, pygpu
+from theano.gpuarray.basic_ops import (
+    GpuEye,
+    GpuKernelBase,
+    Kernel,
+    as_gpuarray_variable,
+    host_from_gpu,
+    infer_context_name,
+)
+from theano.gpuarray.fp16_help import write_w
+from theano.gpuarray.type import GpuArrayType, get_context, list_contexts, reg_context
+from theano.gradient import grad_undefined
+from theano_gpuarray.contexts import DeviceUnavailable, open_context
+
+NAME = "names"
+
+
+@cache
+def computes() -> bool:
+    """Register a context, and tell whether it computes."""
+    try:
+        context = open_context("opencl")
+    except DeviceUnavailable:
+        context = open_context("null0")
+    reg_context(NAME, context)
+    return context.kind != "null"
+
+
+class Eye(GpuKernelBase, Op):
+    """The example of the manual, launched from Python."""
+
+    __props__ = ("dtype", "context_name")
+    _f16_ok = True
+
+    def __init__(self, dtype=None, context_name=None):
+        self.dtype = config.floatX if dtype is None else dtype
+        self.context_name = context_name
+
+    def get_params(self, node):
+        return get_context(self.context_name)
+
+    def make_node(self, n, m, k):
+        n, m, k = (tensor.as_tensor_variable(v) for v in (n, m, k))
+        otype = GpuArrayType(dtype=self.dtype, broadcastable=(False, False), context_name=self.context_name)
+        return Apply(self, [n, m, k], [otype()])
+
+    def infer_shape(self, node, in_shapes):
+        return [[node.inputs[0], node.inputs[1]]]
+
+    def grad(self, inp, grads):
+        return [grad_undefined(self, i, inp[i]) for i in range(3)]
+
+    def gpu_kernels(self, node, name):
+        code = """#include "cluda.h"
+
+KERNEL void eye(GLOBAL_MEM {ctype} *a, ga_size a_off, ga_size n, ga_size m, ga_ssize k) {{
+    a = (GLOBAL_MEM {ctype} *)(((GLOBAL_MEM char *)a) + a_off);
+    ga_ssize coff = max(k, (ga_ssize) 0);
+    ga_ssize roff = -min(k, (ga_ssize) 0);
+    ga_ssize nb = min((ga_ssize)n - roff, (ga_ssize)m - coff);
+    for (ga_ssize i = LID_0; i < nb; i += LDIM_0) {{
+        a[(i + roff)*m + i + coff] = {write}(1);
+    }}
+}}""".format(ctype=pygpu.gpuarray.dtype_to_ctype(self.dtype), write=write_w(self.dtype))
+        params = [pygpu.gpuarray.GpuArray, *[pygpu.gpuarray.SIZE] * 3, pygpu.gpuarray.SSIZE]
+        return [
+            Kernel(code=code, params=params, name="eye", flags=Kernel.get_flags(self.dtype), objvar="k_eye_" + name)
+        ]
+
+    def perform(self, node, inputs, output_storage):
+        n, m, k = (int(v) for v in inputs)
+        z = pygpu.zeros((n, m), dtype=self.dtype, context=get_context(self.context_name))
+        self.launchable(node)["eye"](z, z.offset, n, m, k, gs=1, ls=256)
+        output_storage[0][0] = z
+
+
+class TestOpsOfPrograms(unittest.TestCase):
+    def setUp(self):
+        computes()
+
+    def test_an_op_with_a_kernel(self):
+        for dtype in ("float32", "float64", "float16"):
+            f = theano.function([], [Eye(dtype, NAME)(4, 5, -1), GpuEye(dtype, NAME)(4, 5, -1).transfer("cpu")])
+            mine, theirs = f()
+            self.assertEqual((mine.shape, mine.dtype), ((4, 5), np.dtype(dtype)))
+            if computes():
+                np.testing.assert_array_equal(np.asarray(mine), np.eye(4, 5, -1))
+                np.testing.assert_array_equal(theirs, np.eye(4, 5, -1))
+        self.assertEqual(Eye("float32", NAME).gpu_kernels(None, "x")[0].objvar, "k_eye_x")
+        self.assertEqual(len(Eye("float32", NAME).kernel_version(Eye("float32", NAME).make_node(1, 1, 0))), 2)
+
+    def test_an_op_of_the_library_of_arrays(self):
+        class Product(Op):
+            __props__ = ()
+
+            def make_node(self, a, b):
+                name = infer_context_name(a, b)
+                a, b = as_gpuarray_variable(a, name), as_gpuarray_variable(b, name)
+                return Apply(self, [a, b], [a.type()])
+
+            def perform(self, node, inputs, output_storage):
+                a, b = inputs
+                c = pygpu.empty([a.shape[0], b.shape[1]], dtype=a.dtype, context=a.context)
+                output_storage[0][0] = pygpu.blas.gemm(1, a, b, 0, c, overwrite_c=True)
+
+        x, value = T.dmatrix("x"), np.arange(6.0).reshape(2, 3)
+        gx = x.transfer(NAME)
+        found = theano.function([x], Product()(gx, gx.T).transfer("cpu"))(value)
+        self.assertEqual(found.shape, (2, 2))
+        if computes():
+            np.testing.assert_allclose(found, value @ value.T)
+
+    def test_wrong_products(self):
+        a = pygpu.zeros((2, 3), "float32", context=get_context(NAME))
+        with self.assertRaisesRegex(TypeError, "gemm takes matrices of one dtype"):
+            pygpu.blas.gemm(1, a, a.astype("float64"))
+        with self.assertRaises(ValueError):
+            pygpu.blas.gemm(1, a, a)
+
+
+class TestExpressions(unittest.TestCase):
+    def setUp(self):
+        computes()
+        rng = np.random.default_rng(1)
+        self.x, self.b, self.y = rng.normal(size=(3, 4)), rng.normal(size=4), np.asarray([0, 3, 1])
+
+    def check(self, on_device, on_host, *values):
+        shared = [theano.shared(v, target=NAME) for v in values]
+        there, here = on_device(*shared), on_host(*(theano.shared(v) for v in values))
+        pairs = zip(*(v if isinstance(v, list) else [v] for v in (there, here)), strict=True)
+        for mine, theirs in pairs:
+            self.assertEqual(mine.type, GpuArrayType(theirs.dtype, theirs.broadcastable, NAME))
+            found, wanted = theano.function([], mine.transfer("cpu"))(), theano.function([], theirs)()
+            self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+            if computes():
+                np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+    def test_softmax_and_losses(self):
+        self.check(nnet.GpuSoftmax(), T.nnet.softmax, self.x)
+        self.check(nnet.GpuSoftmaxWithBias(), T.nnet.SoftmaxWithBias(), self.x, self.b)
+        loss = T.nnet.CrossentropySoftmaxArgmax1HotWithBias()
+        self.check(nnet.GpuCrossentropySoftmaxArgmax1HotWithBias(), loss, self.x, self.b, self.y)
+        gradient = T.nnet.CrossentropySoftmax1HotWithBiasDx()
+        self.check(nnet.GpuCrossentropySoftmax1HotWithBiasDx(), gradient, self.b[:3], self.x, self.y)
+
+    def test_neighbourhoods(self):
+        images = np.arange(32.0).reshape(1, 2, 4, 4)
+        op, host = neighbours.GpuImages2Neibs(), T.nnet.neighbours.Images2Neibs()
+        self.check(lambda x: op(x, [2, 2]), lambda x: host(x, [2, 2]), images)
+        self.assertEqual(str(op), "GpuImages2Neibs{valid}")
+
+    def test_gradient(self):
+        x = theano.shared(self.x, target=NAME)
+        g = T.grad(host_from_gpu(nnet.GpuSoftmax()(x))[0, 0], x)
+        found = theano.function([], g)()
+        p = np.exp(self.x[0]) / np.exp(self.x[0]).sum()
+        self.assertEqual(found.shape, (3, 4))
+        if computes():
+            np.testing.assert_allclose(found[0], p[0] * (np.eye(4)[0] - p), rtol=1e-6)
+
+
+class TestModules(unittest.TestCase):
+    def test_contexts(self):
+        computes()
+        self.assertIn(NAME, list_contexts())
+        self.assertTrue(gpuarray.pygpu_activated)
+        with self.assertRaisesRegex(ValueError, "there is a context of the name 'names' already"):
+            reg_context(NAME, get_context(NAME))
+        with self.assertRaises(gpuarray.ContextNotDefined):
+            get_context("nowhere")
+        with self.assertRaises(AttributeError):
+            _ = gpuarray.no_such_name
+
+    def test_classes(self):
+        self.assertIs(GpuArrayType.Variable, gpuarray.GpuArrayVariable)
+        self.assertIs(GpuArrayType.Constant, gpuarray.GpuArrayConstant)
+        self.assertIs(GpuArrayType.SharedVariable, gpuarray.GpuArraySharedVariable)
+        self.assertIs(gpuarray.elemwise.GpuCAReduce, gpuarray.elemwise.GpuCAReduceCPY)
+
+
+if __name__ == "__main__":
+    unittest.main()
