@@ -102,10 +102,14 @@ many MB; 0: memory is kept for later once it was used; below 0: it is not kept."
     ),
     (
         "gpuarray.sched",
-        "How the CPU waits for a device: 'multi' lets other threads run meanwhile, 'single' answers soonest.",
+        "How the CPU waits for a CUDA device: 'multi' lets other threads run meanwhile.",
         EnumFlag("default", "multi", "single"),
     ),
-    ("gpuarray.single_stream", "Whether all that a device does is in one queue.", BoolFlag(True)),
+    (
+        "gpuarray.single_stream",
+        "Whether all that a device does is in one queue: it is, whatever this flag says.",
+        BoolFlag(True),
+    ),
     (
         "gpuarray.library_path",
         "Folders in which libraries of devices are looked for first, separated as in PATH.",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -316,6 +317,27 @@ class TestCopies(unittest.TestCase):
         self.assertEqual(opencl().statistics()["buffers"], before + 1)
         del y
         self.assertEqual(opencl().statistics()["buffers"], before)
+
+
+class TestThreads(unittest.TestCase):
+    def test_threads_use_one_context(self) -> None:
+        found: dict[int, Any] = {}
+
+        def work(number: int) -> None:
+            for _ in range(20):
+                x = asarray(np.full((50, 40), number, "float32"), context=opencl())
+                x[::2] = number + 1
+                found[number] = np.asarray(x.T.copy().astype("int32"))
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for number in range(4):
+            wanted = np.full((50, 40), number)
+            wanted[::2] = number + 1
+            np.testing.assert_array_equal(found[number], wanted.T)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from ._function import (
 from ._function._cached._gate import refuse_function_cache_when as refuse_function_cache_when
 from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._machines._captures import capture_after as capture_after
+from ._storage._advances import note_advance as note_advance
 from ._storage._container import Container as Container
 from ._storage._shared import (
     SharedVariable as SharedVariable,
@@ -124,6 +125,7 @@ __all__ = [
     "generic_shared_constructor",
     "get_default_mode",
     "get_mode",
+    "note_advance",
     "optdb",
     "orig_function",
     "predefined_linkers",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import unittest
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -31,48 +32,48 @@ from theano_optimize import GraphRewriter
 class Elsewhere:
     """Stands for an array on a device."""
 
-    def __init__(self, values):
+    def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
 
 
 @as_host.register(Elsewhere)
-def _values(value):
+def _values(value: Any) -> Any:
     return value.values
 
 
 class ElsewhereType(Type):
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         return type(other) is ElsewhereType
 
-    def __hash__(self):
+    def __hash__(self) -> Any:
         return 7
 
 
 class Same(Op):
     __props__ = ()
 
-    def make_node(self, x):
+    def make_node(self, x: Any) -> Any:
         return Apply(self, [x], [x.type.make_variable()])
 
-    def perform(self, node, inputs, output_storage, params=None):
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         output_storage[0][0] = Elsewhere(inputs[0].values + 0)
 
 
 class TestValuesElsewhere(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.x = ElsewhereType()("x")
 
-    def test_other_values_are_returned_as_they_are(self):
+    def test_other_values_are_returned_as_they_are(self) -> None:
         value = object()
         self.assertIs(as_host(value), value)
 
-    def test_nan_guard(self):
+    def test_nan_guard(self) -> None:
         f = function([self.x], Same()(self.x), mode=NanGuardMode(True, True, True))
         self.assertEqual(f(Elsewhere([1.0])).values.tolist(), [1.0])
         with self.assertRaisesRegex(AssertionError, "NaN detected in the value of an input"):
             f(Elsewhere([np.nan]))
 
-    def test_monitor(self):
+    def test_monitor(self) -> None:
         f = function([self.x], Same()(self.x), mode=MonitorMode(post_func=detect_nan))
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             f(Elsewhere([1.0]))
@@ -80,7 +81,7 @@ class TestValuesElsewhere(unittest.TestCase):
             f(Elsewhere([np.nan]))
         self.assertIn("*** NaN detected ***", printed.getvalue())
 
-    def test_debugmode_s_words(self):
+    def test_debugmode_s_words(self) -> None:
         self.assertIn("float64 of shape (2,)", show(Elsewhere([1.0, 2.0])))
         self.assertFalse(is_finite(Elsewhere([np.inf])))
         self.assertTrue(is_finite(Elsewhere([1.0])))
@@ -89,16 +90,16 @@ class TestValuesElsewhere(unittest.TestCase):
 
 
 class Noted(GraphRewriter):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("noted")
         self.calls = 0
 
-    def apply(self, fgraph):
+    def apply(self, fgraph: Any) -> None:
         self.calls += 1
 
 
 class TestRewritesForDevices(unittest.TestCase):
-    def test_python_linkers_leave_them_out(self):
+    def test_python_linkers_leave_them_out(self) -> None:
         noted = Noted()
         optdb.register("noted", noted, "fast_run", "fast_compile", "gpuarray", position=49.2)
         try:
@@ -118,7 +119,7 @@ class TestRewritesForDevices(unittest.TestCase):
 
 
 class TestFunctionCache(unittest.TestCase):
-    def test_a_condition_keeps_functions_out(self):
+    def test_a_condition_keeps_functions_out(self) -> None:
         with mock.patch.object(_gate, "_refusals", []):
             before = _gate.is_cacheable(FAST_RUN, False)
             holds = [True]

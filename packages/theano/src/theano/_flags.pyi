@@ -83,8 +83,8 @@ class GpuarrayFlags:
     cache_path: str  # Folder in which compiled kernels of devices are kept.
     library_path: str  # Folders in which libraries of devices are looked for first, separated as in PATH.
     preallocate: float  # Memory that is taken from a device when it is opened: up to 1 a share of it (.95 at most), ...
-    sched: str  # How the CPU waits for a device: 'multi' lets other threads run meanwhile, 'single' answers soonest.
-    single_stream: bool  # Whether all that a device does is in one queue.
+    sched: str  # How the CPU waits for a CUDA device: 'multi' lets other threads run meanwhile.
+    single_stream: bool  # Whether all that a device does is in one queue: it is, whatever this flag says.
     sync: bool  # Whether each operation waits for the device. Has no effect: the code that runs on devices is of ...
 
 class GpuelemwiseFlags:

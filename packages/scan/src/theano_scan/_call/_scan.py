@@ -25,7 +25,7 @@ from theano_graph import (
     record,
     toposort,
 )
-from theano_linker_c import OrderedUpdates, SharedVariable
+from theano_linker_c import OrderedUpdates, SharedVariable, note_advance
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType
 
@@ -420,6 +420,9 @@ class _Builder:
         shared = [*(self._initial(k) for k in self.foreign), *others]
         counts = [request.n] * len(self.nit_sots)
         made: list[Any] = op(request.n, *self.slices, *buffers, *shared, *counts, *outer, return_list=True)
+        for s in changed:
+            if getattr(s, "default_update", None) is not None and s not in step.updates:
+                note_advance(s, made[0].owner)
         return self._outputs(made, op), _updates(made, op, arrays, others)
 
     def _initial(self, k: int) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from theano_graph import FunctionGraph, Variable, ancestors, compose, describe, record
+from theano_graph import FunctionGraph, Variable, ancestors, compose, describe, record, warn_user
 
 from ..._overwriting._results import Boundary
+from ..._storage._advances import left_behind
 from ..._storage._shared import SharedVariable
 from ._errors import FunctionInputError, UnusedInputError
 from ._io import In, Out
@@ -112,6 +113,8 @@ class Collection:
         self.is_plain = not substitutes and not _due(rebuilder.shared, self._wanted, self._without)
         if self.is_plain:
             self._complete(self._wanted)
+        elif not substitutes:
+            _warn_of_states(_due(rebuilder.shared, self._wanted, self._without), self.outputs, where)
 
     @property
     def inputs(self) -> list[Variable]:
@@ -203,6 +206,19 @@ def _add_default_updates(
         due = _due(fresh, new_values, without)
         expressions = [check_update(s, s.default_update, f"{where}: default update") for s in due]
         new_values.update(zip(due, rebuilder.copy(expressions), strict=True))
+
+
+def _warn_of_states(due: Sequence[SharedVariable], expressions: Sequence[Variable], where: str) -> None:
+    """Warn of random states that a loop moves on and the function does not: its default update is that of one draw."""
+    for state, node in left_behind(due, expressions):
+        warn_user(
+            compose(
+                f"{where}: a loop draws random numbers, and the updates that `scan` returned for it are not passed on: "
+                "the state moves on by one draw, so that the next call draws nearly the same numbers again",
+                where=[describe(state), f"the loop {node}" + (f" made at {node.origin}" if node.origin else "")],
+                mend="pass updates=updates, with what scan returned; or no_default_updates=True for equal numbers",
+            )
+        )
 
 
 def _due(
