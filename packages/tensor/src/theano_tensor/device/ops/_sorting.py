@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
+from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
+from theano_gpuarray.types import DEVICE
+from theano_graph import Apply
+from theano_linker_c.kernels import Kernel, native_kernel
+
+from ..._core._variable import Tensor
 from ...sorting import ArgSort, Sort, TopK
 from ._table import NamedDeviceOp, stands_for
+
+_rules = native_kernel.for_target(DEVICE)
+
+
+@_rules.register(Sort)
+def _sorted(node: Apply[Sort, Tensor]) -> Kernel | None:
+    return SortKernel(node.inputs[0].type.dtype, node.op.axis, False)
+
+
+@_rules.register(ArgSort)
+def _order(node: Apply[ArgSort, Tensor]) -> Kernel | None:
+    return SortKernel(node.inputs[0].type.dtype, node.op.axis, True)
+
+
+@_rules.register(TopK)
+def _largest(node: Apply[TopK, Tensor]) -> Kernel | None:
+    op = node.op
+    return TopKKernel(node.inputs[0].type.dtype, op.axis, op.idx_dtype, op.return_values, op.return_indices)
 
 
 @stands_for(Sort)
