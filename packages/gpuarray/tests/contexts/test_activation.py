@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unittest
 
+import theano_gpuarray  # noqa: F401  (declares its flags)
+import theano_linker_c  # noqa: F401  (declares `compiledir`)
 from theano_graph import config
 
 from ._run import run
