@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -45,25 +46,25 @@ class Eye(GpuKernelBase, Op):
     __props__ = ("dtype", "context_name")
     _f16_ok = True
 
-    def __init__(self, dtype=None, context_name=None):
+    def __init__(self, dtype: Any = None, context_name: Any = None) -> None:
         self.dtype = config.floatX if dtype is None else dtype
         self.context_name = context_name
 
-    def get_params(self, node):
+    def get_params(self, node: Any) -> Any:
         return get_context(self.context_name)
 
-    def make_node(self, n, m, k):
+    def make_node(self, n: Any, m: Any, k: Any) -> Any:
         n, m, k = (tensor.as_tensor_variable(v) for v in (n, m, k))
         otype = GpuArrayType(dtype=self.dtype, broadcastable=(False, False), context_name=self.context_name)
         return Apply(self, [n, m, k], [otype()])
 
-    def infer_shape(self, node, in_shapes):
+    def infer_shape(self, node: Any, in_shapes: Any) -> Any:
         return [[node.inputs[0], node.inputs[1]]]
 
-    def grad(self, inp, grads):
+    def grad(self, inp: Any, grads: Any) -> Any:
         return [grad_undefined(self, i, inp[i]) for i in range(3)]
 
-    def gpu_kernels(self, node, name):
+    def gpu_kernels(self, node: Any, name: Any) -> Any:
         code = """#include "cluda.h"
 
 KERNEL void eye(GLOBAL_MEM {ctype} *a, ga_size a_off, ga_size n, ga_size m, ga_ssize k) {{
@@ -80,7 +81,7 @@ KERNEL void eye(GLOBAL_MEM {ctype} *a, ga_size a_off, ga_size n, ga_size m, ga_s
             Kernel(code=code, params=params, name="eye", flags=Kernel.get_flags(self.dtype), objvar="k_eye_" + name)
         ]
 
-    def perform(self, node, inputs, output_storage):
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         n, m, k = (int(v) for v in inputs)
         z = pygpu.zeros((n, m), dtype=self.dtype, context=get_context(self.context_name))
         self.launchable(node)["eye"](z, z.offset, n, m, k, gs=1, ls=256)
@@ -88,10 +89,10 @@ KERNEL void eye(GLOBAL_MEM {ctype} *a, ga_size a_off, ga_size n, ga_size m, ga_s
 
 
 class TestOpsOfPrograms(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         computes()
 
-    def test_an_op_with_a_kernel(self):
+    def test_an_op_with_a_kernel(self) -> None:
         for dtype in ("float32", "float64", "float16"):
             f = theano.function([], [Eye(dtype, NAME)(4, 5, -1), GpuEye(dtype, NAME)(4, 5, -1).transfer("cpu")])
             mine, theirs = f()
@@ -102,16 +103,16 @@ class TestOpsOfPrograms(unittest.TestCase):
         self.assertEqual(Eye("float32", NAME).gpu_kernels(None, "x")[0].objvar, "k_eye_x")
         self.assertEqual(len(Eye("float32", NAME).kernel_version(Eye("float32", NAME).make_node(1, 1, 0))), 2)
 
-    def test_an_op_of_the_library_of_arrays(self):
+    def test_an_op_of_the_library_of_arrays(self) -> None:
         class Product(Op):
             __props__ = ()
 
-            def make_node(self, a, b):
+            def make_node(self, a: Any, b: Any) -> Any:
                 name = infer_context_name(a, b)
                 a, b = as_gpuarray_variable(a, name), as_gpuarray_variable(b, name)
                 return Apply(self, [a, b], [a.type()])
 
-            def perform(self, node, inputs, output_storage):
+            def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
                 a, b = inputs
                 c = pygpu.empty([a.shape[0], b.shape[1]], dtype=a.dtype, context=a.context)
                 output_storage[0][0] = pygpu.blas.gemm(1, a, b, 0, c, overwrite_c=True)
@@ -123,7 +124,7 @@ class TestOpsOfPrograms(unittest.TestCase):
         if computes():
             np.testing.assert_allclose(found, value @ value.T)
 
-    def test_wrong_products(self):
+    def test_wrong_products(self) -> None:
         a = pygpu.zeros((2, 3), "float32", context=get_context(NAME))
         with self.assertRaisesRegex(TypeError, "gemm takes matrices of one dtype"):
             pygpu.blas.gemm(1, a, a.astype("float64"))
@@ -132,12 +133,12 @@ class TestOpsOfPrograms(unittest.TestCase):
 
 
 class TestExpressions(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         computes()
         rng = np.random.default_rng(1)
         self.x, self.b, self.y = rng.normal(size=(3, 4)), rng.normal(size=4), np.asarray([0, 3, 1])
 
-    def check(self, on_device, on_host, *values):
+    def check(self, on_device: Any, on_host: Any, *values: Any) -> None:
         shared = [theano.shared(v, target=NAME) for v in values]
         there, here = on_device(*shared), on_host(*(theano.shared(v) for v in values))
         pairs = zip(*(v if isinstance(v, list) else [v] for v in (there, here)), strict=True)
@@ -148,7 +149,7 @@ class TestExpressions(unittest.TestCase):
             if computes():
                 np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
-    def test_softmax_and_losses(self):
+    def test_softmax_and_losses(self) -> None:
         self.check(nnet.GpuSoftmax(), T.nnet.softmax, self.x)
         self.check(nnet.GpuSoftmaxWithBias(), T.nnet.SoftmaxWithBias(), self.x, self.b)
         loss = T.nnet.CrossentropySoftmaxArgmax1HotWithBias()
@@ -156,13 +157,13 @@ class TestExpressions(unittest.TestCase):
         gradient = T.nnet.CrossentropySoftmax1HotWithBiasDx()
         self.check(nnet.GpuCrossentropySoftmax1HotWithBiasDx(), gradient, self.b[:3], self.x, self.y)
 
-    def test_neighbourhoods(self):
+    def test_neighbourhoods(self) -> None:
         images = np.arange(32.0).reshape(1, 2, 4, 4)
         op, host = neighbours.GpuImages2Neibs(), T.nnet.neighbours.Images2Neibs()
         self.check(lambda x: op(x, [2, 2]), lambda x: host(x, [2, 2]), images)
         self.assertEqual(str(op), "GpuImages2Neibs{valid}")
 
-    def test_gradient(self):
+    def test_gradient(self) -> None:
         x = theano.shared(self.x, target=NAME)
         g = T.grad(host_from_gpu(nnet.GpuSoftmax()(x))[0, 0], x)
         found = theano.function([], g)()
@@ -173,7 +174,7 @@ class TestExpressions(unittest.TestCase):
 
 
 class TestModules(unittest.TestCase):
-    def test_contexts(self):
+    def test_contexts(self) -> None:
         computes()
         self.assertIn(NAME, list_contexts())
         self.assertTrue(gpuarray.pygpu_activated)
@@ -184,7 +185,7 @@ class TestModules(unittest.TestCase):
         with self.assertRaises(AttributeError):
             _ = gpuarray.no_such_name
 
-    def test_classes(self):
+    def test_classes(self) -> None:
         self.assertIs(GpuArrayType.Variable, gpuarray.GpuArrayVariable)
         self.assertIs(GpuArrayType.Constant, gpuarray.GpuArrayConstant)
         self.assertIs(GpuArrayType.SharedVariable, gpuarray.GpuArraySharedVariable)
