@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from .._version import __version__
 from ._comparison._batch import compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, on_device
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, drawn_for, on_device
 from ._generate import generate
 from ._operations._grammar import Grammar
 from ._workers import Found, Report, describe_failure, fuzz
@@ -68,7 +68,8 @@ def replay(seed: int, *, nodes: int = 8, exported: bool = False, device: str | N
     modes = [EXPORTED] if exported else [NATIVE, CAPTURED, *VARIANTS]
     if device is not None:
         modes = [on_device(device)]
-    failures = compare_batch([generate(seed, Grammar().operations, nodes=nodes)], modes, Tally())
+    drawn = drawn_for(device, Grammar().operations)
+    failures = compare_batch([generate(seed, drawn, nodes=nodes)], modes, Tally())
     for failure in failures:
         _print(describe_failure(failure))
     print(f"graph {seed}: {len(failures) or 'no'} differences in {len(modes) + 1} modes")

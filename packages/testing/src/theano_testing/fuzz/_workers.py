@@ -24,7 +24,7 @@ from theano_graph import config
 
 from ._comparison._batch import Failure, compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, Configuration, on_device
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, Configuration, drawn_for, on_device
 from ._comparison._printing import as_source
 from ._comparison._shrink import shrink
 from ._generate import Refusals, generate
@@ -171,7 +171,8 @@ def _compared(
 ) -> list[Failure]:
     """Compare the graphs of a task: nearly all as one function, some alone, as they are used."""
     seeds = range(task.start, task.start + task.count)
-    programs = [generate(seed, operations, nodes=nodes, refusals=refusals) for seed in seeds]
+    drawn = drawn_for(task.device, operations)
+    programs = [generate(seed, drawn, nodes=nodes, refusals=refusals) for seed in seeds]
     alone = min(ALONE, len(programs) // 4)
     failures = compare_batch(programs[alone:], configurations_of(task), tally, reference=task.has_reference)
     for program in programs[:alone]:
@@ -334,7 +335,7 @@ def _after_death(pool: Pool, task: Task, status: int | None, report: Report) -> 
         return task.halves()
     report.counts["graphs"] += 1
     try:
-        program = generate(task.start, pool._source().operations, nodes=pool._nodes)
+        program = generate(task.start, drawn_for(task.device, pool._source().operations), nodes=pool._nodes)
     except Exception as error:  # noqa: BLE001  # whatever the records of ops raise
         what = f"no graph was made: {type(error).__name__}: {error}"
         report.findings.append(Found(task.start, "", "generator", what, (), "".join(traceback.format_exception(error))))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from theano_linker_c import Mode
 from theano_linker_c.modes import FAST_RUN
+from theano_linker_c.scalar import ScalarOp, special
 from theano_tensor import device as device  # moves what is computed with arrays of devices there
+
+from .._programs._program import Operation
+
+#: Functions that devices compute by formulas of their own, less exactly than SciPy: they have tests of their own.
+SPECIAL = frozenset(op.name for op in vars(special).values() if isinstance(op, ScalarOp))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +57,11 @@ EXPORTED = Configuration("exported", lambda: Mode("py", "fast_run"), 'Mode("py",
 def on_device(devname: str) -> Configuration:
     """Return the configuration of a device, as "opencl0:0"."""
     return Configuration(f"FAST_RUN on {devname}", NATIVE.make, NATIVE.text, device=devname)
+
+
+def drawn_for(devname: str | None, operations: Sequence[Operation]) -> list[Operation]:
+    """Return the operations of which graphs are made that run on a device, or not on one."""
+    return [operation for operation in operations if devname is None or operation.name not in SPECIAL]
 
 
 def _made(linker: str, optimizer: str | None) -> Configuration:
