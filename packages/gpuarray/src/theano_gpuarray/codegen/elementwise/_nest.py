@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from theano_graph import compose, record
@@ -76,10 +77,7 @@ class Nest:
     @property
     def size(self) -> int:
         """Number of elements."""
-        count = 1
-        for length in self.shape:
-            count *= length
-        return count
+        return math.prod(self.shape)
 
 
 def merge(shape: Sequence[int], strides: Sequence[Sequence[int]], kinds: Sequence[object] | None = None) -> Nest:
