@@ -117,6 +117,11 @@ class TestReductions(OpTestCase):
         self.assertEqual(str(device.GpuCAReduceCuda(scalar.add)), "GpuCAReduceCuda{add}")
         pre = device.GpuCAReduceCuda(scalar.maximum, reduce_mask=(1, 0, 1), pre_scalar_op=scalar.sqr)
         self.assertEqual(str(pre), "GpuCAReduceCuda{pre=sqr,red=maximum}{0, 2}")
+
+    def test_text_of_fused_ones(self) -> None:
+        f = function([], [T.tanh(self.x).sum(axis=1)], mode="FAST_RUN")
+        texts = [str(node.op) for node in f.maker.fgraph.toposort()]
+        self.assertIn("GpuCAReduceCuda{pre=Composite{tanh(i0)},red=add}{1}", texts)
         self.assertEqual(str(device.GpuCAReduceCPY(scalar.add, axis=1)), "GpuReduce{add}{1}")
 
     def test_arguments(self) -> None:

@@ -206,7 +206,19 @@ GpuCAReduce = GpuCAReduceCPY
 
 @stands_for(FusedReduce)
 class GpuFusedReduce(NamedDeviceOp):
-    """Reductions of elementwise results in one pass, on a device."""
+    """Reductions of elementwise results in one pass, on a device.
+
+    With one reduction it is shown as the :class:`GpuCAReduceCuda` with a `pre_scalar_op` that it stands for.
+    """
+
+    host_op: FusedReduce
+
+    def __str__(self) -> str:
+        if self.host_op.n_kept or len(self.host_op.reductions) != 1:
+            return super().__str__()
+        (reduction,) = self.host_op.reductions
+        axes = "" if reduction.axis is None else f"{{{', '.join(map(str, reduction.axis))}}}"
+        return f"GpuCAReduceCuda{{pre={self.host_op.scalar_op},red={reduction.scalar_op}}}{axes}"
 
 
 @stands_for(DimShuffle)
