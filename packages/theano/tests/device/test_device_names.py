@@ -11,7 +11,7 @@ import theano
 import theano.tensor as T
 from theano import config, gpuarray, tensor
 from theano.gof import Apply, Op
-from theano.gpuarray import neighbours, nnet, pygpu
+from theano.gpuarray import ctc, dnn, fft, neighbours, nnet, pygpu
 from theano.gpuarray.basic_ops import (
     GpuEye,
     GpuKernelBase,
@@ -161,6 +161,78 @@ class TestExpressions(unittest.TestCase):
         op, host = neighbours.GpuImages2Neibs(), T.nnet.neighbours.Images2Neibs()
         self.check(lambda x: op(x, [2, 2]), lambda x: host(x, [2, 2]), images)
         self.assertEqual(str(op), "GpuImages2Neibs{valid}")
+
+    def test_softmax_of_images(self):
+        x, g = np.random.default_rng(2).normal(size=(2, 2, 3, 2, 4))
+        for algo, host in (("fast", T.nnet.softmax), ("accurate", T.nnet.softmax), ("log", T.nnet.logsoftmax)):
+            for mode in ("channel", "instance"):
+
+                def wanted(v, host=host, mode=mode):
+                    if mode == "instance":
+                        return host(v.flatten(2)).reshape((2, 3, 2, 4))
+                    return host(v.dimshuffle(0, 2, 3, 1).reshape((16, 3))).reshape((2, 2, 4, 3)).dimshuffle(0, 3, 1, 2)
+
+                with self.subTest(algo=algo, mode=mode):
+                    op = dnn.GpuDnnSoftmax(algo, mode)
+                    self.check(op, wanted, x)
+                    by_hand = dnn.GpuDnnSoftmaxGrad(algo, mode)
+                    self.check(
+                        lambda v, d, op=op, by_hand=by_hand: by_hand(d, op(v)),
+                        lambda v, d, wanted=wanted: T.grad((wanted(v) * d).sum(), v),
+                        *(x, g),
+                    )
+        with self.assertRaisesRegex(ValueError, "unknown mode 'row'"):
+            dnn.GpuDnnSoftmax("fast", "row")
+        with self.assertRaisesRegex(TypeError, "takes tensors with 4 dimensions, 1 of them"):
+            dnn.GpuDnnSoftmax("fast", "channel")(theano.shared(self.x, target=NAME))
+
+    def test_batch_normalization(self):
+        bn, x = T.nnet.bn, np.random.default_rng(2).normal(size=(2, 3, 2, 4))
+        rest = np.random.default_rng(3).uniform(1, 2, size=(4, 1, 3, 1, 1))
+        self.check(
+            dnn.GpuDnnBatchNorm("spatial"), lambda *v: list(bn.batch_normalization_train(*v, "spatial")), x, *rest[:2]
+        )
+        self.check(
+            lambda x, a, b, m, v: dnn.GpuDnnBatchNorm("spatial", True)(x, a, b, 1e-3, 0.2, m, v),
+            lambda x, a, b, m, v: list(bn.batch_normalization_train(x, a, b, "spatial", 1e-3, 0.2, m, v)),
+            *(x, *rest),
+        )
+        self.check(
+            dnn.GpuDnnBatchNormInference("spatial"),
+            lambda *v: bn.batch_normalization_test(*v, "spatial"),
+            *(x, *rest),
+        )
+        with self.assertRaisesRegex(TypeError, "running_averages=True, which the operands do not fit"):
+            dnn.GpuDnnBatchNorm(running_averages=True)(theano.shared(x, target=NAME), rest[0], rest[1])
+        with self.assertRaisesRegex(ValueError, "unknown mode 'rows'"):
+            dnn.GpuDnnBatchNormInference("rows")
+
+    def test_fourier_transforms(self):
+        x = np.random.default_rng(2).normal(size=(2, 3, 5)).astype("float32")
+        for norm in (None, "ortho", "no_norm"):
+            self.check(lambda v, n=norm: fft.curfft(v, n), lambda v, n=norm: T.fft.rfft(v, n), x)
+            self.check(
+                lambda v, n=norm: fft.cuirfft(fft.curfft(v, n), n, is_odd=True),
+                lambda v, n=norm: T.fft.irfft(T.fft.rfft(v, n), n, is_odd=True),
+                x,
+            )
+        self.assertIs(fft.cuifft, fft.cuirfft)
+        with self.assertRaisesRegex(TypeError, "curfft takes float32, got float64"):
+            fft.curfft(theano.shared(self.x, target=NAME))
+
+    def test_losses_of_sequences(self):
+        x = np.random.default_rng(2).normal(size=(5, 2, 4))
+        labels, lengths = np.asarray([[1, 2], [3, -1]], "int32"), np.asarray([5, 3], "int32")
+        self.check(lambda v: ctc.gpu_ctc(v, labels, lengths), lambda v: T.nnet.ctc.ctc(v, labels, lengths), x)
+        self.check(
+            lambda v: T.grad(host_from_gpu(ctc.gpu_ctc(v, labels, lengths)).sum(), v).transfer(NAME),
+            lambda v: T.grad(T.nnet.ctc.ctc(v, labels, lengths).sum(), v),
+            x,
+        )
+        op = ctc.GpuConnectionistTemporalClassification(compute_grad=False)
+        self.assertEqual(len(op.make_node(theano.shared(x, target=NAME), labels, lengths).outputs), 1)
+        with self.assertRaisesRegex(ValueError, "activations has 2 dimensions"):
+            ctc.gpu_ctc(theano.shared(self.x, target=NAME), labels, lengths)
 
     def test_gradient(self):
         x = theano.shared(self.x, target=NAME)

@@ -16,6 +16,10 @@ from theano_tensor.device.dnn import (
     dnn_gradinput as dnn_gradinput, dnn_gradinput3d as dnn_gradinput3d, dnn_gradweight as dnn_gradweight,
     dnn_gradweight3d as dnn_gradweight3d, dnn_pool as dnn_pool,
 )
+from ._dnn_ops import (
+    GpuDnnBatchNorm as GpuDnnBatchNorm, GpuDnnBatchNormInference as GpuDnnBatchNormInference,
+    GpuDnnSoftmax as GpuDnnSoftmax, GpuDnnSoftmaxBase as GpuDnnSoftmaxBase, GpuDnnSoftmaxGrad as GpuDnnSoftmaxGrad,
+)
 # isort: on
 # fmt: on
 # End of the names of names.toml.
