@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unittest
+import warnings
 from functools import cache
 
 import numpy as np
+from scipy.ndimage import map_coordinates
 
 import theano
 import theano.tensor as T
@@ -206,6 +208,51 @@ class TestExpressions(unittest.TestCase):
             dnn.GpuDnnBatchNorm(running_averages=True)(theano.shared(x, target=NAME), rest[0], rest[1])
         with self.assertRaisesRegex(ValueError, "unknown mode 'rows'"):
             dnn.GpuDnnBatchNormInference("rows")
+
+    def compare(self, found, wanted):
+        """Compare a variable with numbers."""
+        value = np.asarray(theano.function([], found)())
+        self.assertEqual(value.shape, wanted.shape)
+        if computes():
+            np.testing.assert_allclose(value, wanted, rtol=1e-6, atol=1e-12)
+
+    def test_spatial_transformers(self):
+        rng = np.random.default_rng(2)
+        x, theta = rng.normal(size=(2, 3, 5, 4)), rng.normal(size=(2, 2, 3)) / 2
+        gx, gt = (theano.shared(v, target=NAME) for v in (x, theta))
+        same = theano.shared(np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (2, 1, 1)), target=NAME)
+        self.compare(dnn.dnn_spatialtf(gx, same), x)
+        y, z = np.meshgrid(np.linspace(-1, 1, 8), np.linspace(-1, 1, 4), indexing="ij")
+        points = np.einsum("nik,hwk->nhwi", theta, np.stack([z, y, np.ones_like(y)], axis=2))
+        grid = dnn.GpuDnnTransformerGrid()(gt, (2, 3, 8, 4))
+        self.compare(grid, points)
+        wanted = np.zeros((2, 3, 8, 4))
+        for n in range(2):
+            place = (points[n, :, :, 1] + 1) * 2, (points[n, :, :, 0] + 1) * 1.5
+            for c in range(3):
+                wanted[n, c] = map_coordinates(np.pad(x[n, c], 2), [p + 2 for p in place], order=1)
+        out = dnn.dnn_spatialtf(gx, gt, scale_height=1.5)
+        self.compare(out, wanted)
+        top = rng.normal(size=wanted.shape)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # nothing is said of lengths, by which nobody asked for a gradient
+            by_image, by_theta = T.grad((host_from_gpu(out) * top).sum(), [gx, gt])
+        found, by_grid = dnn.GpuDnnTransformerGradI()(gx, grid, theano.shared(top, target=NAME))
+        self.compare(found, np.asarray(theano.function([], by_image)()))
+        self.compare(dnn.GpuDnnTransformerGradT()(by_grid), np.asarray(theano.function([], by_theta)()))
+        step = np.zeros_like(theta)
+        step[1, 0, 2] = 1e-6
+        ends = [
+            theano.function([], host_from_gpu(dnn.dnn_spatialtf(gx, theano.shared(theta + s, target=NAME), 1, 1.5)))()
+            for s in (step, -step)
+        ]
+        if computes():
+            slope = ((ends[0] - ends[1]) * top).sum() / 2e-6
+            np.testing.assert_allclose(np.asarray(theano.function([], by_theta)())[1, 0, 2], slope, rtol=1e-4)
+        with self.assertRaisesRegex(TypeError, "theta has 2 dimensions, not 3"):
+            dnn.dnn_spatialtf(gx, theano.shared(self.x, target=NAME))
+        with self.assertRaisesRegex(TypeError, "img has 2 dimensions, not 4"):
+            dnn.dnn_spatialtf(theano.shared(self.x, target=NAME), gt)
 
     def test_fourier_transforms(self):
         x = np.random.default_rng(2).normal(size=(2, 3, 5)).astype("float32")
