@@ -246,7 +246,7 @@ class TestDevicesAndDialects(unittest.TestCase):
         self.assertIs(gpu, theano.gpuarray)
         self.assertFalse(gpu.pygpu_activated or gpu.dnn.dnn_available(None) or gpu.dnn.dnn_present())
         self.assertIn("cuDNN is not used", gpu.dnn.dnn_available.msg)
-        for attempt in (lambda: gpu.use("cuda"), gpu.dnn.version):
+        for attempt in (lambda: gpu.use("cuda99", force=True), gpu.dnn.version):
             with self.assertRaises(RuntimeError):
                 attempt()
         with self.assertRaises(gpu.ContextNotDefined):
