@@ -14,6 +14,7 @@ from theano_linker_c import function
 from theano_linker_c.kernels import ElementwiseKernel, Kernel
 from theano_linker_c.scalar import add
 from theano_testing.device import DEVICE_VARIABLE, null_context, on_device, placed_on
+from theano_testing.fuzz import Failure, as_source
 from theano_testing.fuzz._comparison._batch import compare_batch
 from theano_testing.fuzz._comparison._judge import Tally
 from theano_testing.fuzz._comparison._modes import on_device as configuration_of
@@ -78,6 +79,13 @@ class TestFuzzer(unittest.TestCase):
         tally = Tally()
         self.assertEqual([], compare_batch(programs, [configuration_of("opencl")], tally, reference=False))
         self.assertEqual(2, tally.counts["graphs, FAST_RUN on opencl"])
+
+    def test_the_source_of_a_finding_runs_on_the_device(self) -> None:
+        program = generate(8, Grammar().operations)
+        failure = Failure(program, configuration_of("opencl"), "values", "an example")
+        source = as_source(failure)
+        self.assertIn("with placed_on('opencl', [", source)
+        exec(source, {})
 
     def test_tasks_of_a_device_compare_nothing_else(self) -> None:
         task = Task(0, 4, variant=2, captured=True, device="opencl0:0")

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from theano_gpuarray.codegen import NoDeviceForm
-from theano_gpuarray.region import form_of
+from theano_gpuarray.codegen import DeviceOperand, NoDeviceForm
+from theano_gpuarray.codegen.elementwise import merge
+from theano_gpuarray.codegen.elementwise._nest import layout_of
+from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, add, mul, neg, sub
 from theano_testing.device import on_device
 
-from .device_cases import DeviceCase, contexts, elementwise, texts_of
+from .device_cases import DeviceCase, contexts, elementwise
 
 DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 #: Relative errors that results may have beside those of SciPy and NumPy.
@@ -96,11 +98,31 @@ class TestLayouts(DeviceCase):
             with self.assertRaises(NoDeviceForm):
                 form_of(elementwise(add, dtype, dtype))
 
-    def test_wide_indices_where_they_are_needed(self) -> None:
-        near, far = np.zeros((2, 3), "float32"), np.lib.stride_tricks.as_strided(np.zeros(1, "float32"), (4, 5), (0, 0))
-        text = texts_of(elementwise(neg, "float32", ndim=2), [near])[0]
-        self.assertIn("i", text.parameters)
-        self.assertEqual(far.shape, (4, 5))
+    def test_numbers_of_64_bits_where_they_are_needed(self) -> None:
+        for size, letter in ((1000, "i"), (2**31, "q")):
+            nest = merge((2, size), [(4, 8), (4 * size, 4)])
+            layout = layout_of(nest, [4, 4], contexts()["card"].properties)
+            self.assertEqual(layout.letter, letter)
+
+    def test_memory_of_the_first_input(self) -> None:
+        class Overwriting(AtOnce):
+            def may_overwrite(self, operand: DeviceOperand) -> bool:
+                return True
+
+        x, y = numbers("float32", 30, 40), numbers("float32", 30, 40)
+        kernel = elementwise(sub, "float32", "float32", ndim=2)
+        for context in self.each():
+            recorder = Overwriting(context)
+            a, b = (recorder.operand(upload(context, v)) for v in (x, y))
+            for first, second, result in ((a.view((30, 40), (4, 120)), b, None), (a, a, None), (a, b, a.slot)):
+                (found,) = form_of(kernel).run(kernel, recorder, [first, second])
+                self.assertEqual(found.slot == a.slot, result is not None)
+            np.testing.assert_array_equal(np.asarray(recorder.value(found)), x - y)
+
+    def test_more_operands_than_devices_have_parameters_for(self) -> None:
+        own = [ScalarType("float32")() for _ in range(300)]
+        with self.assertRaises(NoDeviceForm):
+            form_of(elementwise(Composite(own, [add(*own)]), *["float32"] * 300))
 
 
 class TestScalarOps(DeviceCase):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import unittest
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from theano_gpuarray.codegen import NoDeviceForm
+from theano_gpuarray.contexts import open_context
 from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c.kernels import Reduction, ReductionKernel
 from theano_linker_c.scalar import (
@@ -18,10 +20,12 @@ from theano_linker_c.scalar import (
     add,
     and_,
     identity,
+    logaddexp,
     maximum,
     minimum,
     mul,
     or_,
+    sub,
     xor,
 )
 from theano_testing.device import on_device
@@ -155,6 +159,25 @@ class TestReductions(DeviceCase):
         )
         with self.assertRaises(NoDeviceForm):
             form_of(kernel)
+
+    def test_operations_without_a_starting_value_have_no_form(self) -> None:
+        part = Reduction(sub, "float32", "float32", None)
+        with self.assertRaises(NoDeviceForm):
+            form_of(ReductionKernel(identity, ("float32",), (), (part,), ((False,),), 1, (0,)))
+
+    def test_other_operations_that_join(self) -> None:
+        part = Reduction(logaddexp, "float64", "float64", float("-inf"))
+        kernel = ReductionKernel(identity, ("float64",), (), (part,), ((False, False),), 2, (1,))
+        x = RNG.normal(size=(20, 300))
+        self.check(kernel, [x], [np.logaddexp.reduce(x, 1)], rtol=1e-12)
+
+    def test_groups_that_are_no_power_of_two(self) -> None:
+        x = RNG.random((7, 1000)).astype("float32")
+        kernel = reduction(add, dtype="float32", ndim=2, axes=(1,))
+        context = open_context("opencl")
+        context.properties = replace(context.properties, cpu=False, max_local=100)
+        (found,) = on_device(kernel, [x], context)
+        np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)
 
     def test_offsets(self) -> None:
         for name, context in contexts().items():

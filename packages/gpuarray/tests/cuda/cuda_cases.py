@@ -175,11 +175,13 @@ class TestMemory(Case):
 
     def test_staging_may_fail(self) -> None:
         values = np.ones(4, "float32")
-        for call in ("cuMemHostAlloc", "cuMemcpyHtoDAsync_v2"):
-            with self.subTest(call):
-                write = partial(self.context.allocate(16).write, 0, values, blocking=False)
-                text = self.refused(call, write)
-                self.assertIn(call.removesuffix("_v2"), text)
+        write = partial(self.context.allocate(16).write, 0, values, blocking=False)
+        self.assertIn("cuMemcpyHtoDAsync", self.refused("cuMemcpyHtoDAsync_v2", write))
+        context = driver.open(0)
+        fake.fake_fail(b"cuMemHostAlloc", 77, 0)
+        buffer = context.allocate(16)
+        buffer.write(0, values, blocking=False)
+        self.assertEqual(self.values(buffer), [1, 1, 1, 1], "it goes without pinned memory")
 
     def test_memory_that_is_not_there(self) -> None:
         self.assertIn("the device has 1.0 GiB", self.refused("none", lambda: self.context.allocate(2 << 30)))
@@ -281,6 +283,20 @@ class TestKernels(Case):
         text = self.refused("cuLaunchKernel", lambda: self.context.launch(kernel, [5], [7], [buffer, 2, 1.0]))
         self.assertIn("the kernel scale, groups 5 x 1 x 1 of 7 x 1 x 1", text)
         self.assertEqual(self.values(buffer), [1, 1])
+
+
+class TestPool(Case):
+    def test_a_program_that_goes_on_gets_its_addresses_again(self) -> None:
+        sizes = (64, 2000, 100, 64, 900, 3000, 20)
+        kept = [self.context.allocate(size) for size in sizes]
+        seen = []
+        for _ in range(8):
+            given, scratch = self.context.allocate(64), self.context.allocate(2000)
+            kept = [self.context.allocate(size) for size in sizes]  # only then the former ones go
+            seen.append((given.address, scratch.address, *(buffer.address for buffer in kept)))
+            del given, scratch
+        self.assertEqual(len(set(seen[2:])), 2)
+        self.assertEqual(seen[4], seen[6])
 
 
 class TestProducts(Case):
@@ -412,24 +428,25 @@ class TestLists(Case):
             self.run_list(replay, sets[i % 2])
         self.assertEqual(self.graphs(), (0, 6, 0, 0))
 
-    def test_other_buffers_update_the_older_graph(self) -> None:
-        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(3)]
-        for i in (0, 0, 0, 1):
+    def test_other_buffers_update_the_oldest_graph(self) -> None:
+        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(5)]
+        for i in (0, 0, 0, 1, 2, 3):
             self.run_list(replay, sets[i])
         self.graphs()
-        self.run_list(replay, sets[2])
+        self.run_list(replay, sets[4])
         self.assertEqual(self.graphs(), (2, 1, 0, 1))
-        self.run_list(replay, sets[1])
-        self.assertEqual(self.graphs(), (0, 1, 0, 0), "the newer one has been left alone")
+        for i in (1, 2, 3):
+            self.run_list(replay, sets[i])
+        self.assertEqual(self.graphs(), (0, 3, 0, 0), "the newer ones have been left alone")
 
     def test_where_buffers_always_differ_steps_are_cheaper(self) -> None:
-        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(5)]
+        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(6)]
         for i in range(40):
-            self.run_list(replay, sets[i % 5])
+            self.run_list(replay, sets[i % 6])
         self.graphs()
-        for i in range(5):
+        for i in range(6):
             self.run_list(replay, sets[i])
-        self.assertEqual(self.graphs(), (10, 0, 0, 0))
+        self.assertEqual(self.graphs(), (12, 0, 0, 0))
 
     def test_short_lists_are_no_graphs(self) -> None:
         replay, buffers = LaunchList(self.context, self.steps()[:2], 3), self.new()
@@ -464,12 +481,12 @@ class TestLists(Case):
                 fake.fake_reset()
 
     def test_a_graph_that_cannot_be_updated_is_made_anew(self) -> None:
-        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(3)]
-        for i in (0, 0, 0, 1):
+        replay, sets = LaunchList(self.context, self.steps(), 3), [self.new() for _ in range(5)]
+        for i in (0, 0, 0, 1, 2, 3):
             self.run_list(replay, sets[i])
         self.graphs()
         fake.fake_fail(b"cuGraphExecUpdate_v2", 910, 0)
-        self.run_list(replay, sets[2])
+        self.run_list(replay, sets[4])
         self.assertEqual(self.graphs(), (2, 1, 1, 1))
 
     def test_runs_may_fail(self) -> None:

@@ -53,7 +53,7 @@ class Host(Type):
         return f"Host({self.dtype}, {self.shape})"
 
 
-register_host_type(Host)
+register_host_type(lambda dtype, shape: Host(dtype, tuple(shape)))
 
 
 class Sum(Op):

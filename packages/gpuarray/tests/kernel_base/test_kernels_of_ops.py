@@ -6,6 +6,7 @@ import os
 import tempfile
 import unittest
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ DIAGONAL_PARAMS = [GpuArray, SIZE, SIZE, SIZE, SSIZE]
 
 
 @cache
-def context():
+def context() -> Any:
     try:
         return open_context("opencl")
     except DeviceUnavailable:
@@ -47,17 +48,17 @@ def context():
 
 
 def computes() -> bool:
-    return context().kind != "null"
+    return bool(context().kind != "null")
 
 
 class TestDescription(unittest.TestCase):
-    def test_names(self):
+    def test_names(self) -> None:
         k = Kernel(DIAGONAL, DIAGONAL_PARAMS, "eye", {})
         self.assertEqual((k.codevar, k.objvar, k.fname, k.sname), ("kcode_eye", "k_eye", "eye_call", "eye_scall"))
         named = Kernel(DIAGONAL, [], "eye", {}, codevar="a", objvar="b", fname="c", sname="d")
         self.assertEqual((named.codevar, named.objvar, named.fname, named.sname), ("a", "b", "c", "d"))
 
-    def test_flags(self):
+    def test_flags(self) -> None:
         self.assertEqual(
             Kernel.get_flags("float64", "int16"),
             {"have_double": True, "have_small": True, "have_complex": False, "have_half": False},
@@ -72,21 +73,21 @@ class TestDescription(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "there is no flag 'have_quad'"):
             Kernel("", [], "k", {"have_quad": True})
 
-    def test_parameters(self):
+    def test_parameters(self) -> None:
         k = Kernel("", [GpuArray, SIZE, SSIZE, "float32", np.int8], "k", {})
         self.assertEqual(k.parameters, ("*", "size", "ssize", "float32", "int8"))
         self.assertEqual([k.c_type(i) for i in range(4)], ["void *", "ga_size", "ga_ssize", "ga_float"])
         with self.assertRaisesRegex(TypeError, "known to its C code only"):
             _ = Kernel("", ["GA_SIZE"], "k", {"ctypes": True}).parameters
 
-    def test_limited_precision(self):
+    def test_limited_precision(self) -> None:
         self.assertEqual([work_dtype(d) for d in ("float16", "float32", "int8")], ["float32", "float32", "int8"])
         self.assertEqual([load_w(d) for d in ("float16", "float64")], ["ga_half2float", ""])
         self.assertEqual([write_w(d) for d in ("float16", "float64")], ["ga_float2half", ""])
 
 
 class TestLaunches(unittest.TestCase):
-    def test_the_program_of_the_manual(self):
+    def test_the_program_of_the_manual(self) -> None:
         k = GpuKernel(DIAGONAL, "eye", DIAGONAL_PARAMS, context())
         z = zeros((3, 4), "float64", context=context())
         k(z, z.offset, 3, 4, 1, gs=1, ls=16)
@@ -95,7 +96,7 @@ class TestLaunches(unittest.TestCase):
         if computes():
             np.testing.assert_array_equal(np.asarray(z), np.eye(3, 4, 1))
 
-    def test_a_number_of_elements(self):
+    def test_a_number_of_elements(self) -> None:
         text = """KERNEL void fill(GLOBAL_MEM ga_float *x, ga_size n, ga_float v) {
             ga_size i = GID_0 * LDIM_0 + LID_0;
             if (i < n) x[i] = v; }"""
@@ -106,7 +107,7 @@ class TestLaunches(unittest.TestCase):
             if computes():
                 np.testing.assert_array_equal(np.asarray(x), np.full(n, 2.5, "float32"))
 
-    def test_float16(self):
+    def test_float16(self) -> None:
         text = f"""KERNEL void k(const ga_size n, GLOBAL_MEM ga_half *x, GLOBAL_MEM ga_half *y) {{
             ga_size i = GID_0 * LDIM_0 + LID_0;
             if (i < n) {{ ga_float z = {load_w("float16")}(x[i]); z += 1; y[i] = {write_w("float16")}(z); }} }}"""
@@ -115,7 +116,7 @@ class TestLaunches(unittest.TestCase):
         if computes():
             np.testing.assert_array_equal(np.asarray(y), [1, 2, 3])
 
-    def test_wrong_calls(self):
+    def test_wrong_calls(self) -> None:
         k = GpuKernel(DIAGONAL, "eye", DIAGONAL_PARAMS, context())
         z = zeros((3, 4), "float64", context=context())
         with self.assertRaisesRegex(TypeError, "has 5 parameters, got 1 arguments"):
@@ -127,23 +128,25 @@ class TestLaunches(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "parameter 0 is a int8, which no device takes by value"):
             GpuKernel("", "k", ["int8"], context())
 
-    def test_a_text_that_cannot_be_compiled(self):
+    def test_a_text_that_cannot_be_compiled(self) -> None:
         if computes():
             with self.assertRaisesRegex(RuntimeError, "undeclared|error"):
                 GpuKernel("KERNEL void k(GLOBAL_MEM ga_float *x) { x[0] = nothing; }", "k", [GpuArray], context())
 
 
 class TestText(unittest.TestCase):
-    def test_kernel(self):
+    def test_kernel(self) -> None:
         text = nvcc_kernel("k", ["GLOBAL_MEM ga_float *x", "ga_size n"], ["int i", ["i = 1", ["x[0] = i"]]])
         self.assertEqual(text, "KERNEL void k(GLOBAL_MEM ga_float *x, ga_size n) {\nint i;\ni = 1;\nx[0] = i;\n}")
         self.assertTrue(nvcc_kernel("k", "ga_size n", ["n"]).startswith("KERNEL void k(ga_size n)"))
 
-    def test_versions(self):
-        self.assertEqual(code_version((3,))(lambda: None).code_version, (3,))
-        self.assertEqual(inline_reduce.code_version, (1,))
+    def test_versions(self) -> None:
+        made: Any = code_version((3,))(lambda: None)
+        self.assertEqual(made.code_version, (3,))
+        library: Any = inline_reduce
+        self.assertEqual(library.code_version, (1,))
 
-    def _run(self, body, x, ls):
+    def _run(self, body: Any, x: Any, ls: Any) -> Any:
         text = nvcc_kernel("k", ["GLOBAL_MEM ga_float *x", "ga_size n", "GLOBAL_MEM ga_float *y"], body)
         y = zeros(x.shape, "float32", context=context())
         GpuKernel(text, "k", [GpuArray, SIZE, GpuArray], context())(
@@ -151,11 +154,11 @@ class TestText(unittest.TestCase):
         )
         return np.asarray(y)
 
-    def _rows(self):
+    def _rows(self) -> Any:
         rng = np.random.default_rng(5)
         return [(rng.normal(size=n).astype("float32"), ls) for n in (1, 5, 33, 64) for ls in (1, 7, 32, 50, 64)]
 
-    def test_reductions(self):
+    def test_reductions(self) -> None:
         into = [
             "LOCAL_MEM ga_float buf[64]",
             "for (int i = LID_0; i < n; i += LDIM_0) buf[i] = x[i]",
@@ -173,7 +176,7 @@ class TestText(unittest.TestCase):
                 np.testing.assert_allclose(found[0], x.sum(), rtol=1e-4, atol=1e-5)
                 self.assertEqual(largest[0], x.max())
 
-    def test_softmax(self):
+    def test_softmax(self) -> None:
         into = [
             "LOCAL_MEM ga_float buf[64]",
             "LOCAL_MEM ga_float buf2[64]",
@@ -192,14 +195,14 @@ class TestText(unittest.TestCase):
 
 
 class TestOps(unittest.TestCase):
-    def test_an_op_without_kernels(self):
+    def test_an_op_without_kernels(self) -> None:
         class Empty(GpuKernelBase, Op):
             __props__ = ()
 
         with self.assertRaisesRegex(MissingRuleError, "Empty defines no gpu_kernels"):
             Empty().gpu_kernels(Apply(Empty(), [], []), "k")
 
-    def test_sections(self):
+    def test_sections(self) -> None:
         code = """#section kernels
 #kernel k : *, size, float32 : GA_USE_DOUBLE
 KERNEL void k(GLOBAL_MEM ga_double *x, ga_size n, ga_float v) {}
@@ -226,7 +229,7 @@ int nothing;
             with self.assertRaisesRegex(ValueError, "does not begin with a kernel"):
                 CGpuKernelBase(path)
 
-    def _write(self, path, code):
+    def _write(self, path: Any, code: Any) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(code)
 

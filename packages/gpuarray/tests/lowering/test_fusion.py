@@ -23,7 +23,7 @@ from theano_linker_c.kernels import (
     TransposeKernel,
 )
 from theano_linker_c.scalar import ScalarOp, add, exp, identity, log, maximum, mul, neg, sub, tanh, true_div
-from theano_testing.device import null_context, opencl_context
+from theano_testing.device import card_context, null_context, opencl_context
 
 FULL, ROW, COLUMN = (False, False), (False, True), (True, False)
 SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
@@ -81,11 +81,11 @@ def launches(context: GpuContext) -> int:
 class FusionTestCase(unittest.TestCase):
     def check(self, steps: Steps, values: Sequence[Any], most: int, constants: Any = None) -> list[Any]:
         """Check that the values are those of single steps, and how many launches there are."""
-        context = opencl_context()
-        found = steps.region(context, constants)(values)
-        wanted = steps.region(context, constants, fused=False)(values)
-        for a, b in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
+        for context in (card_context(), opencl_context()):
+            found = steps.region(context, constants)(values)
+            wanted = steps.region(context, constants, fused=False)(values)
+            for a, b in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
         null = null_context()
         region = steps.region(null, constants)
         region(values)

@@ -178,10 +178,12 @@ class TestWhatTheDriverIsAsked(unittest.TestCase):
         self.assertEqual((0, 0), (found["in_use"], found["buffers"]))
 
     def test_temporary_arrays_share_memory(self) -> None:
-        steps = [Step(elementwise(exp, 1), (k,), (k + 1,)) for k in range(40)]
-        region = Region(self.context, steps, [0], [40])
-        region([upload(self.context, np.zeros((16, 16), "float32"))])
-        self.assertEqual(2048, region.recordings[0].arena)
+        # Two arrays of 1024 bytes take turns; steps that may overwrite their operand work where the result lies.
+        for op, operands, arena in ((mul, 2, 2048), (exp, 1, 0)):
+            steps = [Step(elementwise(op, operands), (k,) * operands, (k + 1,)) for k in range(40)]
+            region = Region(self.context, steps, [0], [40])
+            region([upload(self.context, np.zeros((16, 16), "float32"))])
+            self.assertEqual(arena, region.recordings[0].arena)
 
 
 class TestFailures(unittest.TestCase):

@@ -17,13 +17,14 @@ assert theano_tensor.device  # it is what makes functions use devices
 @cache
 def context() -> GpuContext:
     """Return the context, registered as NAME; and register another one as OTHER."""
-    reg_context(OTHER, _open())
-    made = _open()
+    reg_context(OTHER, fresh_context())
+    made = fresh_context()
     reg_context(NAME, made)
     return made
 
 
-def _open() -> GpuContext:
+def fresh_context() -> GpuContext:
+    """Return a new context, which has no name."""
     try:
         return open_context("opencl")
     except DeviceUnavailable:

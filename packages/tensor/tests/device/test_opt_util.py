@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -33,26 +34,26 @@ MATRIX = ("float64", (False, False))
 
 
 @alpha_merge(GpuGemm, alpha_in=1, beta_in=4)
-def merge_alpha(node, *inputs):
+def merge_alpha(node: Any, *inputs: Any) -> Any:
     return node.op(*inputs)
 
 
 @output_merge(GpuGemm, alpha_in=1, beta_in=4, out_in=0)
-def merge_output(node, *inputs):
+def merge_output(node: Any, *inputs: Any) -> Any:
     return node.op(*inputs)
 
 
 @inplace_allocempty(GpuGemm, 0)
-def in_place(node, inputs):
+def in_place(node: Any, inputs: Any) -> Any:
     return [GpuGemm(inplace=True)(*inputs)]
 
 
 class UtilTestCase(DeviceTestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.a, self.b, self.z, self.w = (GpuArrayType(*MATRIX, NAME)(name) for name in "abzw")
 
-    def changed(self, rewriter, *outputs):
+    def changed(self, rewriter: Any, *outputs: Any) -> Any:
         """Return the outputs of a graph after a rewriter was asked about each of its nodes."""
         leaves = [self.a, self.b, self.z, self.w]
         graph = FunctionGraph(leaves, list(outputs), clone=False)
@@ -65,17 +66,17 @@ class UtilTestCase(DeviceTestCase):
                     graph.replace_all(list(zip(node.outputs, found, strict=True)))
         return graph.outputs
 
-    def values(self):
+    def values(self) -> Any:
         rng = np.random.default_rng(2)
         return [rng.normal(size=(2, 2)) for _ in range(4)]
 
-    def check(self, variable, wanted):
+    def check(self, variable: Any, wanted: Any) -> None:
         f = function([self.a, self.b, self.z, self.w], variable, on_unused_input="ignore")
         self.assertValues(np.asarray(f(*self.values())), wanted)
 
 
 class TestSearching(UtilTestCase):
-    def test_nodes_behind_transfers(self):
+    def test_nodes_behind_transfers(self) -> None:
         product = GpuGemm()(self.z, 1.0, self.a, self.b, 0.0)
         moved = GpuFromHost(NAME)(HostFromGpu()(product))
         FunctionGraph([self.z, self.a, self.b], [moved], clone=False)
@@ -84,14 +85,14 @@ class TestSearching(UtilTestCase):
         self.assertIsNone(find_node(self.a, GpuGemm))
         self.assertIsNone(find_node(GpuToGpu(OTHER)(product), GpuGemm, ignore_clients=True))
 
-    def test_results_that_others_use(self):
+    def test_results_that_others_use(self) -> None:
         product = GpuGemm()(self.z, 1.0, self.a, self.b, 0.0)
         graph = FunctionGraph([self.z, self.a, self.b], [product, GpuElemwise(scalar.exp)(product)], clone=False)
         self.assertIsNone(find_node(product, GpuGemm))
         self.assertIs(find_node(product, GpuGemm, ignore_clients=True), product.owner)
         self.assertEqual(len(graph.outputs), 2)
 
-    def test_numbers(self):
+    def test_numbers(self) -> None:
         x = T.dscalar("x")
         self.assertIs(grab_cpu_scalar(x.dimshuffle("x", "x"), 2), x)
         on_device = GpuDimShuffle((), ("x", "x"))(GpuFromHost(NAME)(x))
@@ -103,7 +104,7 @@ class TestSearching(UtilTestCase):
         for variable, ndim in ((x, 2), (self.a, 2), (T.constant([1.0, 2.0]), 1), (T.exp(x), 0), (T.dvector(), 1)):
             self.assertIsNone(grab_cpu_scalar(variable, ndim))
 
-    def test_equal_to_a_number(self):
+    def test_equal_to_a_number(self) -> None:
         self.assertTrue(is_equal(T.constant([1.0, 1.0]), 1))
         self.assertFalse(is_equal(T.constant([1.0, 2.0]), 1))
         self.assertFalse(is_equal(T.dscalar(), 1))
@@ -111,12 +112,12 @@ class TestSearching(UtilTestCase):
 
 
 class TestMerging(UtilTestCase):
-    def test_names(self):
+    def test_names(self) -> None:
         self.assertEqual(
             [r.name for r in (merge_alpha, merge_output, in_place)], ["merge_alpha", "merge_output", "in_place"]
         )
 
-    def test_factors(self):
+    def test_factors(self) -> None:
         a, b, z, _ = self.values()
         for beta, kept in ((0.0, 0.0), (1.0, 3.0), (2.0, 6.0)):
             product = GpuGemm()(self.z, 0.5, self.a, self.b, beta)
@@ -124,19 +125,19 @@ class TestMerging(UtilTestCase):
             self.assertIsInstance(found.owner.op, GpuGemm)
             self.check(found, 1.5 * a @ b + kept * z)
 
-    def test_arrays_are_no_factors(self):
+    def test_arrays_are_no_factors(self) -> None:
         product = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)
         (found,) = self.changed(merge_alpha, GpuElemwise(scalar.mul)(product, self.w))
         self.assertIsInstance(found.owner.op, GpuElemwise)
 
-    def test_sums(self):
+    def test_sums(self) -> None:
         a, b, _, w = self.values()
         product = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)
         (found,) = self.changed(merge_output, GpuElemwise(scalar.add)(product, self.w))
         self.assertIsInstance(found.owner.op, GpuGemm)
         self.check(found, 0.5 * a @ b + w)
 
-    def test_sums_that_stay(self):
+    def test_sums_that_stay(self) -> None:
         """What broadcasts, and products that are added to something already."""
         plain = GpuGemm()(self.z, 0.5, self.a, self.b, 0.0)
         (found,) = self.changed(merge_output, GpuElemwise(scalar.add)(plain, np.ones((1, 2))))
@@ -145,7 +146,7 @@ class TestMerging(UtilTestCase):
         (found,) = self.changed(merge_output, GpuElemwise(scalar.add)(adding, self.w))
         self.assertIsInstance(found.owner.op, GpuElemwise)
 
-    def test_memory(self):
+    def test_memory(self) -> None:
         empty = GpuAllocEmpty("float64", NAME)(2, 2)
         first, second = (GpuGemm()(empty, 1.0, x, self.b, 0.0) for x in (self.a, self.w))
         one, two = self.changed(in_place, first, second)
@@ -157,7 +158,7 @@ class TestMerging(UtilTestCase):
 
 
 class TestPadding(UtilTestCase):
-    def test_shapes(self):
+    def test_shapes(self) -> None:
         cases = [
             ((3, 5, 7), 2, 2, (1, 3, 5, 7)),
             ((3, 5, 7, 9), 2, 2, (3, 5, 7, 9)),

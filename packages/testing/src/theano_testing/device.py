@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,7 +18,7 @@ from theano_gpuarray.region import form_of, run_kernel, upload
 from theano_graph import Variable
 from theano_linker_c.kernels import Kernel
 
-__all__ = ["DEVICE_VARIABLE", "null_context", "on_device", "opencl_context", "placed_on"]
+__all__ = ["DEVICE_VARIABLE", "card_context", "null_context", "on_device", "opencl_context", "placed_on"]
 
 #: The variable of the environment that names the device on which tests of ops run, too.
 DEVICE_VARIABLE = "THEANO_TEST_DEVICE"
@@ -35,6 +36,17 @@ def opencl_context(devname: str = "opencl") -> GpuContext:
         If there is no OpenCL here, or no such device.
     """
     return open_context(devname)
+
+
+@cache
+def card_context(devname: str = "opencl") -> GpuContext:
+    """Return a context on a device of OpenCL that says it is a graphics card, the same each time.
+
+    So kernels for cards, with their work-groups and barriers, run on a processor.
+    """
+    context = open_context(devname)
+    context.properties = replace(context.properties, cpu=False, warp=32)
+    return context
 
 
 def null_context() -> GpuContext:

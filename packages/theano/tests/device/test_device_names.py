@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 import warnings
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import map_coordinates
@@ -47,25 +48,25 @@ class Eye(GpuKernelBase, Op):
     __props__ = ("dtype", "context_name")
     _f16_ok = True
 
-    def __init__(self, dtype=None, context_name=None):
+    def __init__(self, dtype: Any = None, context_name: Any = None) -> None:
         self.dtype = config.floatX if dtype is None else dtype
         self.context_name = context_name
 
-    def get_params(self, node):
+    def get_params(self, node: Any) -> Any:
         return get_context(self.context_name)
 
-    def make_node(self, n, m, k):
+    def make_node(self, n: Any, m: Any, k: Any) -> Any:
         n, m, k = (tensor.as_tensor_variable(v) for v in (n, m, k))
         otype = GpuArrayType(dtype=self.dtype, broadcastable=(False, False), context_name=self.context_name)
         return Apply(self, [n, m, k], [otype()])
 
-    def infer_shape(self, node, in_shapes):
+    def infer_shape(self, node: Any, in_shapes: Any) -> Any:
         return [[node.inputs[0], node.inputs[1]]]
 
-    def grad(self, inp, grads):
+    def grad(self, inp: Any, grads: Any) -> Any:
         return [grad_undefined(self, i, inp[i]) for i in range(3)]
 
-    def gpu_kernels(self, node, name):
+    def gpu_kernels(self, node: Any, name: Any) -> Any:
         code = """#include "cluda.h"
 
 KERNEL void eye(GLOBAL_MEM {ctype} *a, ga_size a_off, ga_size n, ga_size m, ga_ssize k) {{
@@ -82,7 +83,7 @@ KERNEL void eye(GLOBAL_MEM {ctype} *a, ga_size a_off, ga_size n, ga_size m, ga_s
             Kernel(code=code, params=params, name="eye", flags=Kernel.get_flags(self.dtype), objvar="k_eye_" + name)
         ]
 
-    def perform(self, node, inputs, output_storage):
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         n, m, k = (int(v) for v in inputs)
         z = pygpu.zeros((n, m), dtype=self.dtype, context=get_context(self.context_name))
         self.launchable(node)["eye"](z, z.offset, n, m, k, gs=1, ls=256)
@@ -90,10 +91,10 @@ KERNEL void eye(GLOBAL_MEM {ctype} *a, ga_size a_off, ga_size n, ga_size m, ga_s
 
 
 class TestOpsOfPrograms(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         computes()
 
-    def test_an_op_with_a_kernel(self):
+    def test_an_op_with_a_kernel(self) -> None:
         for dtype in ("float32", "float64", "float16"):
             f = theano.function([], [Eye(dtype, NAME)(4, 5, -1), GpuEye(dtype, NAME)(4, 5, -1).transfer("cpu")])
             mine, theirs = f()
@@ -104,16 +105,16 @@ class TestOpsOfPrograms(unittest.TestCase):
         self.assertEqual(Eye("float32", NAME).gpu_kernels(None, "x")[0].objvar, "k_eye_x")
         self.assertEqual(len(Eye("float32", NAME).kernel_version(Eye("float32", NAME).make_node(1, 1, 0))), 2)
 
-    def test_an_op_of_the_library_of_arrays(self):
+    def test_an_op_of_the_library_of_arrays(self) -> None:
         class Product(Op):
             __props__ = ()
 
-            def make_node(self, a, b):
+            def make_node(self, a: Any, b: Any) -> Any:
                 name = infer_context_name(a, b)
                 a, b = as_gpuarray_variable(a, name), as_gpuarray_variable(b, name)
                 return Apply(self, [a, b], [a.type()])
 
-            def perform(self, node, inputs, output_storage):
+            def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
                 a, b = inputs
                 c = pygpu.empty([a.shape[0], b.shape[1]], dtype=a.dtype, context=a.context)
                 output_storage[0][0] = pygpu.blas.gemm(1, a, b, 0, c, overwrite_c=True)
@@ -125,7 +126,7 @@ class TestOpsOfPrograms(unittest.TestCase):
         if computes():
             np.testing.assert_allclose(found, value @ value.T)
 
-    def test_wrong_products(self):
+    def test_wrong_products(self) -> None:
         a = pygpu.zeros((2, 3), "float32", context=get_context(NAME))
         with self.assertRaisesRegex(TypeError, "gemm takes matrices of one dtype"):
             pygpu.blas.gemm(1, a, a.astype("float64"))
@@ -134,12 +135,12 @@ class TestOpsOfPrograms(unittest.TestCase):
 
 
 class TestExpressions(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         computes()
         rng = np.random.default_rng(1)
         self.x, self.b, self.y = rng.normal(size=(3, 4)), rng.normal(size=4), np.asarray([0, 3, 1])
 
-    def check(self, on_device, on_host, *values):
+    def check(self, on_device: Any, on_host: Any, *values: Any) -> None:
         shared = [theano.shared(v, target=NAME) for v in values]
         there, here = on_device(*shared), on_host(*(theano.shared(v) for v in values))
         pairs = zip(*(v if isinstance(v, list) else [v] for v in (there, here)), strict=True)
@@ -150,7 +151,7 @@ class TestExpressions(unittest.TestCase):
             if computes():
                 np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
-    def test_softmax_and_losses(self):
+    def test_softmax_and_losses(self) -> None:
         self.check(nnet.GpuSoftmax(), T.nnet.softmax, self.x)
         self.check(nnet.GpuSoftmaxWithBias(), T.nnet.SoftmaxWithBias(), self.x, self.b)
         loss = T.nnet.CrossentropySoftmaxArgmax1HotWithBias()
@@ -158,18 +159,18 @@ class TestExpressions(unittest.TestCase):
         gradient = T.nnet.CrossentropySoftmax1HotWithBiasDx()
         self.check(nnet.GpuCrossentropySoftmax1HotWithBiasDx(), gradient, self.b[:3], self.x, self.y)
 
-    def test_neighbourhoods(self):
+    def test_neighbourhoods(self) -> None:
         images = np.arange(32.0).reshape(1, 2, 4, 4)
         op, host = neighbours.GpuImages2Neibs(), T.nnet.neighbours.Images2Neibs()
         self.check(lambda x: op(x, [2, 2]), lambda x: host(x, [2, 2]), images)
         self.assertEqual(str(op), "GpuImages2Neibs{valid}")
 
-    def test_softmax_of_images(self):
+    def test_softmax_of_images(self) -> None:
         x, g = np.random.default_rng(2).normal(size=(2, 2, 3, 2, 4))
         for algo, host in (("fast", T.nnet.softmax), ("accurate", T.nnet.softmax), ("log", T.nnet.logsoftmax)):
             for mode in ("channel", "instance"):
 
-                def wanted(v, host=host, mode=mode):
+                def wanted(v: Any, host: Any = host, mode: str = mode) -> Any:
                     if mode == "instance":
                         return host(v.flatten(2)).reshape((2, 3, 2, 4))
                     return host(v.dimshuffle(0, 2, 3, 1).reshape((16, 3))).reshape((2, 2, 4, 3)).dimshuffle(0, 3, 1, 2)
@@ -188,11 +189,14 @@ class TestExpressions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "takes tensors with 4 dimensions, 1 of them"):
             dnn.GpuDnnSoftmax("fast", "channel")(theano.shared(self.x, target=NAME))
 
-    def test_batch_normalization(self):
+    def test_batch_normalization(self) -> None:
         bn, x = T.nnet.bn, np.random.default_rng(2).normal(size=(2, 3, 2, 4))
         rest = np.random.default_rng(3).uniform(1, 2, size=(4, 1, 3, 1, 1))
         self.check(
-            dnn.GpuDnnBatchNorm("spatial"), lambda *v: list(bn.batch_normalization_train(*v, "spatial")), x, *rest[:2]
+            dnn.GpuDnnBatchNorm("spatial"),
+            lambda x, a, b: list(bn.batch_normalization_train(x, a, b, "spatial")),
+            x,
+            *rest[:2],
         )
         self.check(
             lambda x, a, b, m, v: dnn.GpuDnnBatchNorm("spatial", True)(x, a, b, 1e-3, 0.2, m, v),
@@ -201,7 +205,7 @@ class TestExpressions(unittest.TestCase):
         )
         self.check(
             dnn.GpuDnnBatchNormInference("spatial"),
-            lambda *v: bn.batch_normalization_test(*v, "spatial"),
+            lambda x, a, b, m, v: bn.batch_normalization_test(x, a, b, m, v, "spatial"),
             *(x, *rest),
         )
         with self.assertRaisesRegex(TypeError, "running_averages=True, which the operands do not fit"):
@@ -209,14 +213,14 @@ class TestExpressions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "unknown mode 'rows'"):
             dnn.GpuDnnBatchNormInference("rows")
 
-    def compare(self, found, wanted):
+    def compare(self, found: Any, wanted: Any) -> None:
         """Compare a variable with numbers."""
         value = np.asarray(theano.function([], found)())
         self.assertEqual(value.shape, wanted.shape)
         if computes():
             np.testing.assert_allclose(value, wanted, rtol=1e-6, atol=1e-12)
 
-    def test_spatial_transformers(self):
+    def test_spatial_transformers(self) -> None:
         rng = np.random.default_rng(2)
         x, theta = rng.normal(size=(2, 3, 5, 4)), rng.normal(size=(2, 2, 3)) / 2
         gx, gt = (theano.shared(v, target=NAME) for v in (x, theta))
@@ -254,7 +258,7 @@ class TestExpressions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "img has 2 dimensions, not 4"):
             dnn.dnn_spatialtf(theano.shared(self.x, target=NAME), gt)
 
-    def test_fourier_transforms(self):
+    def test_fourier_transforms(self) -> None:
         x = np.random.default_rng(2).normal(size=(2, 3, 5)).astype("float32")
         for norm in (None, "ortho", "no_norm"):
             self.check(lambda v, n=norm: fft.curfft(v, n), lambda v, n=norm: T.fft.rfft(v, n), x)
@@ -267,7 +271,7 @@ class TestExpressions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "curfft takes float32, got float64"):
             fft.curfft(theano.shared(self.x, target=NAME))
 
-    def test_losses_of_sequences(self):
+    def test_losses_of_sequences(self) -> None:
         x = np.random.default_rng(2).normal(size=(5, 2, 4))
         labels, lengths = np.asarray([[1, 2], [3, -1]], "int32"), np.asarray([5, 3], "int32")
         self.check(lambda v: ctc.gpu_ctc(v, labels, lengths), lambda v: T.nnet.ctc.ctc(v, labels, lengths), x)
@@ -281,7 +285,7 @@ class TestExpressions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "activations has 2 dimensions"):
             ctc.gpu_ctc(theano.shared(self.x, target=NAME), labels, lengths)
 
-    def test_gradient(self):
+    def test_gradient(self) -> None:
         x = theano.shared(self.x, target=NAME)
         g = T.grad(host_from_gpu(nnet.GpuSoftmax()(x))[0, 0], x)
         found = theano.function([], g)()
@@ -292,7 +296,7 @@ class TestExpressions(unittest.TestCase):
 
 
 class TestModules(unittest.TestCase):
-    def test_contexts(self):
+    def test_contexts(self) -> None:
         computes()
         self.assertIn(NAME, list_contexts())
         self.assertTrue(gpuarray.pygpu_activated)
@@ -303,7 +307,7 @@ class TestModules(unittest.TestCase):
         with self.assertRaises(AttributeError):
             _ = gpuarray.no_such_name
 
-    def test_classes(self):
+    def test_classes(self) -> None:
         self.assertIs(GpuArrayType.Variable, gpuarray.GpuArrayVariable)
         self.assertIs(GpuArrayType.Constant, gpuarray.GpuArrayConstant)
         self.assertIs(GpuArrayType.SharedVariable, gpuarray.GpuArraySharedVariable)

@@ -6,6 +6,8 @@
 
 #define SMALLEST 256
 #define SLICE_ALIGNMENT ((size_t)4096)
+/* How many free blocks are passed to find the place of one. */
+#define LONGEST_WALK 256
 /* How many classes larger a block may be than what is asked for. */
 #define LARGER_CLASSES 2
 
@@ -196,6 +198,16 @@ static void release(Pool *pool, Block *block) {
     free(block);
 }
 
+/* Free blocks lie in the order of their addresses, and the first one is taken. A program that does the same again and
+ * again then gets the same addresses every other time, however the sizes of what it needs are mixed, and what remembers
+ * addresses finds them again: graphs of CUDA, arguments of kernels of OpenCL. A long list is not walked to its end. */
+static void put_in_order(Block **list, Block *block) {
+    for (int k = 0; k < LONGEST_WALK && *list != NULL && (*list)->address < block->address; k++)
+        list = &(*list)->next;
+    block->next = *list;
+    *list = block;
+}
+
 void pool_give(Pool *pool, Block *block) {
     int keep = pool->caches || block->slab >= 0;
     pthread_mutex_lock(&pool->lock);
@@ -205,8 +217,7 @@ void pool_give(Pool *pool, Block *block) {
         pool->slabs[block->slab].live--;
     if (keep) {
         pool->pooled += bytes_of(block);
-        block->next = pool->free[block->class_];
-        pool->free[block->class_] = block;
+        put_in_order(&pool->free[block->class_], block);
     } else
         pool->releases++;
     pthread_mutex_unlock(&pool->lock);
@@ -220,8 +231,7 @@ static Block *take_unused(Pool *pool, int class_) {
     for (Block *block = pool->free[class_], *next; block != NULL; block = next) {
         next = block->next;
         Block **list = block->slab < 0 || pool->slabs[block->slab].live == 0 ? &unused : &kept;
-        block->next = *list;
-        *list = block;
+        put_in_order(list, block);
         if (list == &unused && block->slab < 0)
             pool->pooled -= (int64_t)block->bytes;
         pool->releases += list == &unused;

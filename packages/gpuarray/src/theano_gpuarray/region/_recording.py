@@ -195,28 +195,17 @@ class Recording:
         return slopes
 
     def _segments(self, events: Sequence[Event]) -> list[Segment]:
-        """Return lists of launches, and between them products by a library."""
-        segments: list[Segment] = []
-        steps: list[tuple[Any, ...]] = []
-        for event in events:
-            if event.kind == "product":
-                self._close(segments, steps)
-                segments.append(self._product(event))
-            else:
-                steps.append(self._step(event))
-        self._close(segments, steps)
-        return segments
-
-    def _close(self, segments: list[Segment], steps: list[tuple[Any, ...]]) -> None:
-        if steps:
-            segments.append(LaunchList(self._context.native, tuple(steps), len(self.slots)).run)
-            steps.clear()
+        """Return the list of all launches, products by a library among them."""
+        steps = tuple(map(self._step, events))
+        return [LaunchList(self._context.native, steps, len(self.slots)).run] if steps else []
 
     def _step(self, event: Event) -> tuple[Any, ...]:
         if event.kind == "launch" and event.text is not None:
             given = tuple((self._buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
             kernel = self._context.kernel(event.text)
             return "launch", kernel, event.groups, event.local, given, 0
+        if event.kind == "product":
+            return self._product(event)
         target = event.operands[0]
         nbytes = target.size * target.itemsize
         if event.kind == "copy":
@@ -227,22 +216,19 @@ class Recording:
     def _buffer(self, operand: DeviceOperand) -> int:
         return self._index[self.memory_of(operand.slot)]
 
-    def _product(self, event: Event) -> Segment:
+    def _product(self, event: Event) -> tuple[Any, ...]:
         z, a, b, *factors = event.arguments
         assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
-        found, native, index = library_product(z, a, b), self._context.native, self._buffer
+        found = library_product(z, a, b)
         assert found is not None, "it was one when it was recorded"
-
-        def run(buffers: Sequence[_device.Buffer]) -> None:
-            memory = [(buffers[index(x.operand)], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)]
-            alpha, beta = (
-                (buffers[index(f)], f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f)
-                for f in factors
-            )
-            transposes = found.a.transposed, found.b.transposed
-            native.product(found.dtype, transposes, found.sizes, alpha, memory[0], memory[1], beta, memory[2])
-
-        return run
+        first, second, result = (
+            ((self._buffer(x.operand),), x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)
+        )
+        alpha, beta = (
+            ((self._buffer(f),), f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f) for f in factors
+        )
+        transposes = found.a.transposed, found.b.transposed
+        return "product", found.dtype, transposes, found.sizes, alpha, first, second, beta, result
 
 
 def make_recording(

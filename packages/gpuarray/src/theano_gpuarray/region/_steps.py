@@ -217,6 +217,7 @@ def _fused(
     recorder: StepRecorder, fusion: Fusion, known: Mapping[int, Entry], outputs: Sequence[int]
 ) -> dict[int, Entry]:
     """Record a fusion at once, or part by part."""
+    recorder.dying = set()  # several parts may read an operand
     made = fusion.record(recorder, known)
     if made is None:
         # What the parts read may be read by others, too, of which nothing is known here.

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Type, Variable, compose, describe
+from theano_graph import Type, Variable, compose, config, describe
 from theano_linker_c.scalar import upcast
 
 from ..arrays import GpuArray, asarray, dtype_to_ctype, dtype_to_typecode, may_share_memory
-from ..contexts import GpuContext, get_context
+from ..contexts import GpuContext, get_context, list_contexts
 from ._host import host_type
 
 __all__ = ["GpuArrayType"]
@@ -44,10 +44,11 @@ class GpuArrayType(Type):
 
     Examples
     --------
-    >>> from theano_gpuarray.contexts import open_context, reg_context
-    >>> reg_context("example", open_context("null0"))
-    >>> GpuArrayType("float32", (False, True), "example")
-    GpuArrayType<example>(float32, (False, True))
+    >>> from theano.gpuarray.type import GpuArrayType, reg_context
+    >>> from theano.gpuarray.pygpu.gpuarray import init
+    >>> reg_context("columns", init("null0"))
+    >>> GpuArrayType("float32", (False, True), "columns")
+    GpuArrayType<columns>(float32, (False, True))
     """
 
     #: The classes of its variables; the layer with operators on variables sets them.
@@ -74,6 +75,9 @@ class GpuArrayType(Type):
     def _work_out(self) -> None:
         self._exact = (type(self), self.dtype, self.shape, self.context_name)
         self._hash = hash((type(self), self.dtype, self.broadcastable, self.context_name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_revived, (type(self), self.__getstate__()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in _WORKED_OUT}
@@ -320,6 +324,15 @@ _conversions: dict[str, Any] = {}
 def set_conversions(from_host: Any, to_host: Any, between: Any) -> None:
     """Say how variables are transferred: ``from_host(x, name)``, ``to_host(x)``, ``between(x, name)``."""
     _conversions.update(from_host=from_host, to_host=to_host, between=between)
+
+
+def _revived(cls: Any, state: dict[str, Any]) -> Any:
+    """Make the type of a pickle; that of the host where its context is not there and a flag permits that."""
+    if state["context_name"] not in list_contexts() and config.experimental.unpickle_gpu_on_cpu:
+        return host_type(state["dtype"], state["shape"])
+    kind = cls.__new__(cls)
+    kind.__setstate__(state)
+    return kind
 
 
 def context_of(variable: Variable) -> Hashable:

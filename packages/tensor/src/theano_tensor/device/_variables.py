@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.arrays import GpuArray, asarray
-from theano_gpuarray.contexts import get_context, moves_shared
+from theano_gpuarray.contexts import get_context, list_contexts, moves_shared
 from theano_gpuarray.types import GpuArrayType, GpuContextType, host_from_gpu, register_host_type
-from theano_graph import Constant, Variable, compose
+from theano_graph import Constant, Variable, compose, config
 from theano_linker_c import SharedVariable, register_shared_constructor
 
 from .._core._convert import CONVERTERS
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._shared import TensorSharedVariable
 from .._core._type import CONVERSIONS, TensorType, tensor_type
 from .._core._variable import Tensor
 from .._protocols._operators import TensorOperators
@@ -151,6 +152,9 @@ class GpuArraySharedVariable(DeviceTensor, SharedVariable):
         copied = borrow or not isinstance(new_value, GpuArray)
         super().set_value(new_value, borrow=copied)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_revived, (type(self), self.type.context_name), self.__getstate__())
+
     def zero(self, borrow: bool = False) -> None:
         """Set all elements to 0."""
         self.container.value = self.type.value_zeros(tuple(self.container.value.shape))
@@ -163,6 +167,13 @@ class GpuArraySharedVariable(DeviceTensor, SharedVariable):
         if self.has_tag():
             twin.tag = self.tag.copy()
         return twin
+
+
+def _revived(cls: Any, context_name: Hashable) -> Any:
+    """Make the variable of a pickle; on the host where its device is not there and a flag permits that."""
+    here = context_name in list_contexts() or not config.experimental.unpickle_gpu_on_cpu
+    kind: Any = cls if here else TensorSharedVariable
+    return kind.__new__(kind)
 
 
 GpuArrayType.variable_class = GpuArrayVariable

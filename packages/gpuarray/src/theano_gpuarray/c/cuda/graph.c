@@ -1,16 +1,17 @@
 /* CUDA: lists of launches as graphs.
  *
  * From its third run on a list is captured as a graph, which costs one call to put into the queue. A graph has the
- * addresses of its run in it. There are two, since a function with updates computes into what the call before last has
- * left: calls then take turns between two sets of addresses, and each finds its graph. Where addresses differ from
- * both, the older graph is updated; where that happens nearly always, a graph costs more than it saves, and the list
- * goes step by step.
+ * addresses of its run in it. A function with updates computes into what the call before last has left, and the pool
+ * gives memory out in the order of addresses: so calls take turns between two sets of addresses, and each finds its
+ * graph; two more are for functions that are called in between. Where addresses differ from all, the graph that was not
+ * used for longest is updated; where that happens nearly always, a graph costs more than it saves, and the list goes
+ * step by step.
  */
 #include "cuda.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAPHS = 2, FIRST_RUNS = 2, FEWEST_STEPS = 3, MOST_MISSES = 32 };
+enum { GRAPHS = 4, FIRST_RUNS = 2, FEWEST_STEPS = 3, MOST_MISSES = 32 };
 
 typedef struct {
     CUgraphExec exec; /* NULL: none yet */
@@ -75,7 +76,10 @@ static Kept *kept_of(List *list, Failure *failure) {
         kept->now = calloc((size_t)kept->count + 1, sizeof(Address));
         for (int g = 0; g < GRAPHS; g++)
             kept->graphs[g].told = calloc((size_t)kept->count + 1, sizeof(Address));
-        if (kept->now != NULL && kept->graphs[0].told != NULL && kept->graphs[1].told != NULL)
+        int complete = kept->now != NULL;
+        for (int g = 0; g < GRAPHS; g++)
+            complete &= kept->graphs[g].told != NULL;
+        if (complete)
             return kept;
         cuda_list_free(NULL, list);
     }

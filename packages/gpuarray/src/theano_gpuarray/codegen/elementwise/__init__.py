@@ -1,6 +1,6 @@
 """Elementwise kernels on devices."""
 
-from ._elementwise import arrays as arrays
+from ._elementwise import arrays as arrays, fits_parameters as fits_parameters
 from ._nest import (
     Layout as Layout,
     Nest as Nest,
@@ -18,6 +18,7 @@ __all__ = [
     "broadcast_shape",
     "broadcast_strides",
     "decode",
+    "fits_parameters",
     "fits_narrow",
     "merge",
     "program_for",

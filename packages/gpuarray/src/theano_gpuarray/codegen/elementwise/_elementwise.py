@@ -15,13 +15,15 @@ from .._form import Argument, DeviceOperand, DeviceProperties, NoDeviceForm, Ope
 from ._nest import Layout, Nest, broadcast_shape, layout_of, nest_of
 from ._texts import elementwise_text
 
-__all__ = ["arrays", "elementwise_layouts"]
+__all__ = ["arrays", "fits_parameters"]
 
 #: Work-items of a group on a graphics card.
 LOCAL = 256
 #: Elements of a piece of a row on a CPU, and groups for each of its cores.
 PIECE = 8192
 GROUPS = 4
+#: Bytes of the parameters of a kernel: CUDA has 4096.
+MOST_PARAMETERS = 4000
 
 
 def arrays(operands: Sequence[Operand], recorder: Recorder) -> list[DeviceOperand]:
@@ -33,20 +35,17 @@ def _array(value: object) -> NDArray[Any]:
     return np.asarray(value)
 
 
-def elementwise_layouts(ndim: int, count: int) -> list[Layout]:
-    """Return some layouts, which together have all statements that there are."""
-    ndim = max(ndim, 1)
-    modes = ("contiguous", "strided", "fixed")
-    return [
-        Layout(ndim, tuple(modes[0] if ndim == 1 else modes[k % 2] for k in range(count)), True, cpu, 1 if cpu else 4)
-        for cpu in (False, True)
-    ]
+def fits_parameters(operands: int, ndim: int) -> bool:
+    """Tell whether the parameters of a kernel are within the bytes that devices allow, however operands lie."""
+    return (operands + 1) * (16 + 8 * max(ndim, 1)) <= MOST_PARAMETERS
 
 
 def _supports(kernel: ElementwiseKernel) -> bool:
     """Try the text."""
     count = len(kernel.input_dtypes) + len(kernel.output_dtypes)
     layout = Layout(1, ("contiguous",) * count, True, False, 1)
+    if not fits_parameters(count, kernel.ndim):
+        return False
     try:
         elementwise_text(kernel, layout)
     except (NoDeviceForm, NoNativeForm):
@@ -65,11 +64,24 @@ def run(kernel: ElementwiseKernel, recorder: Recorder, operands: Sequence[Operan
     """
     inputs = arrays(operands, recorder)
     shape = broadcast_shape([x.shape for x in inputs], kernel.broadcast, kernel.ndim)
-    outputs = [recorder.empty(dtype, shape) for dtype in kernel.output_dtypes]
+    outputs = [recorder.empty(dtype, shape) for dtype in kernel.output_dtypes[1:]]
+    outputs.insert(0, _first_output(recorder, kernel.output_dtypes[0], shape, inputs))
     nest = nest_of(shape, inputs, kernel.broadcast, outputs)
     if nest.size:
         launch(kernel, recorder, nest, [*inputs, *outputs])
     return outputs
+
+
+def _first_output(
+    recorder: Recorder, dtype: str, shape: tuple[int, ...], inputs: Sequence[DeviceOperand]
+) -> DeviceOperand:
+    """Return the memory of the first input where that may be overwritten: each work-item reads what it writes first."""
+    if inputs:
+        x, others = inputs[0], inputs[1:]
+        fits = (x.dtype, x.shape) == (dtype, shape) and x.contiguous
+        if fits and all(y.slot != x.slot for y in others) and recorder.may_overwrite(x):
+            return x
+    return recorder.empty(dtype, shape)
 
 
 def launch(kernel: ElementwiseKernel, recorder: Recorder, nest: Nest, operands: Sequence[DeviceOperand]) -> None:

@@ -12,6 +12,8 @@ __all__ = ["Layout", "Nest", "broadcast_shape", "fits_narrow", "merge", "nest_of
 
 #: Byte offsets and numbers of elements below this are computed with 32 bits.
 _NARROW = 2**31 - 2**20
+#: Operands up to which a work-item takes several elements.
+_MOST_SIDE_BY_SIDE = 10
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]], broadcast: Sequence[Sequence[bool]], ndim: int) -> tuple[int, ...]:
@@ -186,8 +188,9 @@ def layout_of(nest: Nest, itemsizes: Sequence[int], properties: DeviceProperties
         seen, full = (strides[-1:], wanted[-1:]) if cpu else (strides, wanted)
         alone = nest.shape == (1,)  # its stride says nothing
         modes.append("contiguous" if seen == full or alone else "strided" if any(seen) else "fixed")
-    few = nest.size <= 1024 * properties.units
-    return Layout(len(nest.shape), tuple(modes), fits_narrow(nest), cpu, 1 if cpu or few else 4)
+    # Short arrays are spread over all units; many operands would not fit into the registers of a work-item.
+    alone = nest.size <= 1024 * properties.units or len(itemsizes) > _MOST_SIDE_BY_SIDE
+    return Layout(len(nest.shape), tuple(modes), fits_narrow(nest), cpu, 1 if cpu or alone else 4)
 
 
 def _contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ from .._form import DeviceOperand, Operand, Recorder, contiguous_strides
 from .._kernel_writer import KernelWriter, merged_dimensions
 from .._refusals import add_refusals, refusal
 from ._masks import check_mask, true_offsets
-from ._region import Region, Source, index_shape, out_of_bounds, resolve
+from ._region import Region, index_shape, out_of_bounds, resolve
 
-__all__ = ["Move", "checked_positions", "move_of"]
+__all__ = ["Move", "checked_positions", "flat_strides", "move_of"]
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,3 @@ def _may_refuse(recorder: Recorder, writer: KernelWriter, shape: Sequence[int]) 
 def flat_strides(move: Move) -> tuple[int, ...]:
     """Return strides, along the part, of the number of an element of the index arrays."""
     return move.spread_index(contiguous_strides(move.index, 1))
-
-
-def is_mask(source: Source) -> bool:
-    """Tell whether a source is a mask."""
-    return source.entry.mask

@@ -330,7 +330,7 @@ def _epilogue(
     positions: Sequence[str] = ("0", "0", "0"),
 ) -> list[str]:
     """Return the statements that apply the scalar op to ``result`` and the further arrays."""
-    lines = [f"const {c_type(kernel.input_dtypes[0])} x0 = {stored_value('result', wide, kernel.input_dtypes[0])};"]
+    lines = [f"const {c_type(kernel.input_dtypes[0])} x0 = {_as_element('result', wide, kernel.input_dtypes[0])};"]
     for k, dtype in enumerate(kernel.input_dtypes[1:]):
         element = f"*(GLOBAL_MEM const {memory_type(dtype)} *)({_place(f'm{k}', positions)})"
         lines.append(f"const {c_type(dtype)} x{k + 1} = {loaded(dtype, element).text};")
@@ -339,7 +339,7 @@ def _epilogue(
     return [*lines, *statements, f"{target} = {stored(results[0], kernel.output_dtype)};"]
 
 
-def stored_value(text: str, wide: str, dtype: str) -> str:
+def _as_element(text: str, wide: str, dtype: str) -> str:
     """Return the text of a sum as an element of `dtype` would have it."""
     if dtype != "float16":
         return text

@@ -70,7 +70,9 @@ def run(kernel: MRGKernel, recorder: Recorder, operands: Sequence[Operand]) -> S
     shape = tuple(int(length) for length in lengths.ravel())
     total, count = math.prod(shape), states.shape[0]
     _check(kernel, shape, states)
-    moved, draw = recorder.empty("int32", states.shape), recorder.empty(kernel.dtype, shape)
+    own = states.contiguous and recorder.may_overwrite(states)
+    moved = states if own else recorder.empty("int32", states.shape)
+    draw = recorder.empty(kernel.dtype, shape)
     if count:
         local = 1 if recorder.properties.cpu else min(LOCAL, recorder.properties.max_local)
         given: list[Argument] = [count, total, states, states.offset, *states.strides]

@@ -203,7 +203,7 @@ def layout_of_reduction(
         blocks = n_kept if split.inner else n_kept // last[0] * -(-last[0] // columns)
         wanted, fewest = 2 * properties.units, 32768
     else:
-        local = min(LOCAL, properties.max_local)
+        local = 1 << (min(LOCAL, properties.max_local).bit_length() - 1)  # trees halve it
         if split.inner:
             lanes = min(local, power_of_two(n_reduced))
             columns = local // lanes

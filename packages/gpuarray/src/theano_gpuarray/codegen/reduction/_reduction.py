@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theano_linker_c.kernels import Reduction, ReductionKernel
-from theano_linker_c.scalar import NoNativeForm, ProgramBuilder
+from theano_linker_c.scalar import NoNativeForm, ProgramBuilder, ScalarTypeError
 
 from .._form import (
     Argument,
@@ -15,7 +15,7 @@ from .._form import (
     Recorder,
     register_device_form,
 )
-from ..elementwise import arrays, broadcast_shape, broadcast_strides, program_for
+from ..elementwise import arrays, broadcast_shape, broadcast_strides, fits_parameters, program_for
 from ._layout import ReduceJob, ReduceLayout, arrange, layout_of_reduction
 from ._texts import reduction_text
 
@@ -27,11 +27,17 @@ def _supports(kernel: ReductionKernel) -> bool:
     layout = ReduceLayout(
         1, 1, True, 256, 1, True, False, (True,) * (len(kernel.input_dtypes) + len(kernel.kept_dtypes))
     )
+    if not fits_parameters(_count(kernel), kernel.ndim):
+        return False
     try:
         reduction_text(_job(kernel), layout, False)
-    except (NoDeviceForm, NoNativeForm):
+    except (NoDeviceForm, NoNativeForm, ScalarTypeError):
         return False
     return True
+
+
+def _count(kernel: ReductionKernel) -> int:
+    return len(kernel.input_dtypes) + len(kernel.kept_dtypes) + len(kernel.reductions)
 
 
 def _job(kernel: ReductionKernel) -> ReduceJob:

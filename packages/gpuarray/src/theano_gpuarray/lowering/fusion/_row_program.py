@@ -197,8 +197,8 @@ class RowProgram:
             writer.add(
                 f"shared{i}[LID_0] = sum{i};",
                 "local_barrier();",
-                f"for (int half = {self._local // 2}; half > 0; half /= 2) {{",
-                f"if ((int)LID_0 < half) {{ const {kind} a = shared{i}[LID_0], b = shared{i}[LID_0 + half];",
+                f"for (int width = {self._local // 2}; width > 0; width /= 2) {{",
+                f"if ((int)LID_0 < width) {{ const {kind} a = shared{i}[LID_0], b = shared{i}[LID_0 + width];",
                 f"shared{i}[LID_0] = {_joined(reduction, 'a', 'b')}; }}",
                 "local_barrier();",
                 "}",

@@ -52,7 +52,7 @@ def as_source(failure: Failure) -> str:
     lines.append(f"updates = [{', '.join(f'(v{a}, v{b})' for a, b in program.updates)}]")
     lines += _given(program)
     lines.append("values = given()")
-    lines += _captured(_comparison(failure), failure.configuration.capture)
+    lines += _placed(_captured(_comparison(failure), failure.configuration.capture), failure)
     return "\n".join(lines) + "\n"
 
 
@@ -169,6 +169,21 @@ def _captured(lines: list[str], capture: int | None) -> list[str]:
     if capture is None:
         return lines
     head = ["from theano_linker_c import capture_after", f"with capture_after({capture}):"]
+    return head + [f"    {line}" for line in lines]
+
+
+def _placed(lines: list[str], failure: Failure) -> list[str]:
+    """Let lines run while arguments and shared variables go to a device."""
+    device = failure.configuration.device
+    if device is None:
+        return lines
+    program = failure.program
+    moved = ", ".join(f"v{i}" for kind in ("input", "shared") for i in leaves_of(program, kind))
+    head = [
+        "import theano_tensor.device",
+        "from theano_testing.device import placed_on",
+        f"with placed_on({device!r}, [{moved}]):",
+    ]
     return head + [f"    {line}" for line in lines]
 
 

@@ -1,0 +1,133 @@
+"""Values that are not in the memory of the host: what looks at them asks `as_host`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import unittest
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from theano_graph import Apply, Op, Type
+from theano_linker_c import (
+    FAST_COMPILE,
+    FAST_RUN,
+    Mode,
+    MonitorMode,
+    NanGuardMode,
+    as_host,
+    function,
+    optdb,
+    refuse_function_cache_when,
+)
+from theano_linker_c._function._cached import _gate
+from theano_linker_c.debugmode._errors import show
+from theano_linker_c.debugmode._evaluate import is_finite, same
+from theano_linker_c.watch import detect_nan
+from theano_optimize import GraphRewriter
+
+
+class Elsewhere:
+    """Stands for an array on a device."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+
+@as_host.register(Elsewhere)
+def _values(value: Any) -> Any:
+    return value.values
+
+
+class ElsewhereType(Type):
+    def __eq__(self, other: Any) -> Any:
+        return type(other) is ElsewhereType
+
+    def __hash__(self) -> Any:
+        return 7
+
+
+class Same(Op):
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Any:
+        return Apply(self, [x], [x.type.make_variable()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        output_storage[0][0] = Elsewhere(inputs[0].values + 0)
+
+
+class TestValuesElsewhere(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x = ElsewhereType()("x")
+
+    def test_other_values_are_returned_as_they_are(self) -> None:
+        value = object()
+        self.assertIs(as_host(value), value)
+
+    def test_nan_guard(self) -> None:
+        f = function([self.x], Same()(self.x), mode=NanGuardMode(True, True, True))
+        self.assertEqual(f(Elsewhere([1.0])).values.tolist(), [1.0])
+        with self.assertRaisesRegex(AssertionError, "NaN detected in the value of an input"):
+            f(Elsewhere([np.nan]))
+
+    def test_monitor(self) -> None:
+        f = function([self.x], Same()(self.x), mode=MonitorMode(post_func=detect_nan))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            f(Elsewhere([1.0]))
+            self.assertEqual(printed.getvalue(), "")
+            f(Elsewhere([np.nan]))
+        self.assertIn("*** NaN detected ***", printed.getvalue())
+
+    def test_debugmode_s_words(self) -> None:
+        self.assertIn("float64 of shape (2,)", show(Elsewhere([1.0, 2.0])))
+        self.assertFalse(is_finite(Elsewhere([np.inf])))
+        self.assertTrue(is_finite(Elsewhere([1.0])))
+        self.assertTrue(same(ElsewhereType(), Elsewhere([1.0]), Elsewhere([1.0])))
+        self.assertFalse(same(ElsewhereType(), Elsewhere([1.0]), Elsewhere([2.0])))
+
+
+class Noted(GraphRewriter):
+    def __init__(self) -> None:
+        super().__init__("noted")
+        self.calls = 0
+
+    def apply(self, fgraph: Any) -> None:
+        self.calls += 1
+
+
+class TestRewritesForDevices(unittest.TestCase):
+    def test_python_linkers_leave_them_out(self) -> None:
+        noted = Noted()
+        optdb.register("noted", noted, "fast_run", "fast_compile", "gpuarray", position=49.2)
+        try:
+            x = ElsewhereType()("x")
+            for mode, runs in (
+                (FAST_RUN, True),
+                (Mode("cvm", "fast_compile"), True),
+                (FAST_COMPILE, False),
+                (Mode("vm"), False),
+            ):
+                with self.subTest(str(mode)):
+                    noted.calls = 0
+                    function([x], Same()(x), mode=mode)
+                    self.assertEqual(noted.calls > 0, runs)
+        finally:
+            optdb.remove("noted")
+
+
+class TestFunctionCache(unittest.TestCase):
+    def test_a_condition_keeps_functions_out(self) -> None:
+        with mock.patch.object(_gate, "_refusals", []):
+            before = _gate.is_cacheable(FAST_RUN, False)
+            holds = [True]
+            refuse_function_cache_when(lambda: holds[0])
+            self.assertFalse(_gate.is_cacheable(FAST_RUN, False))
+            holds[0] = False
+            self.assertEqual(_gate.is_cacheable(FAST_RUN, False), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
