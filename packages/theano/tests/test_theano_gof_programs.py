@@ -8,6 +8,7 @@ import os
 import pickle
 import tempfile
 import unittest
+import warnings
 from typing import Any
 
 import numpy as np
@@ -222,9 +223,13 @@ class TestFlags(unittest.TestCase):
         config = theano.config
         self.assertEqual((config.contexts, config.gpuarray.preallocate, config.assert_no_cpu_op), ("", 0.0, "ignore"))
         with self.assertWarns(UserWarning):
-            config.dnn.conv.algo_fwd = "time_once"
-        self.assertEqual(config.dnn.conv.algo_fwd, "time_once")
-        config.dnn.conv.algo_fwd = "small"
+            config.dnn.conv.workmem = "small"
+        self.assertEqual(config.dnn.conv.workmem, "small")
+        config.dnn.conv.workmem = ""
+        with warnings.catch_warnings(), config.change_flags({"dnn.conv.algo_fwd": "time_once"}):
+            warnings.simplefilter("error")
+            self.assertEqual(config.dnn.conv.algo_fwd, "time_once")
+        self.assertEqual(config.dnn.conv.algo_fwd, "small")
         self.assertFalse(config.warn.sum_sum_bug)
 
     def test_settings_of_the_environment_are_taken_once(self) -> None:
@@ -240,8 +245,8 @@ class TestDevicesAndDialects(unittest.TestCase):
         gpu = importlib.import_module("theano.gpuarray")
         self.assertIs(gpu, theano.gpuarray)
         self.assertFalse(gpu.pygpu_activated or gpu.dnn.dnn_available(None) or gpu.dnn.dnn_present())
-        self.assertIn("CPU", gpu.dnn.dnn_available.msg)
-        for attempt in (lambda: gpu.use("cuda"), gpu.dnn.version):
+        self.assertIn("cuDNN is not used", gpu.dnn.dnn_available.msg)
+        for attempt in (lambda: gpu.use("cuda99", force=True), gpu.dnn.version):
             with self.assertRaises(RuntimeError):
                 attempt()
         with self.assertRaises(gpu.ContextNotDefined):

@@ -6,9 +6,9 @@ their arrays.
 
 from theano_graph import register_library
 
-from . import _flags as _flags
+from . import _flags as _flags, dnn_flags as dnn_flags
 from ._version import __version__ as __version__
 
 register_library(__file__)
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "dnn_flags"]

@@ -7,21 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from theano_graph import BoolFlag, EnumFlag, FlagKind, FloatFlag, IntFlag, StrFlag
+from theano_gpuarray.dnn_flags import BACKWARD_DATA, BACKWARD_FILTER, FORWARD, PRECISIONS, RUNTIME
+from theano_graph import BoolFlag, FlagKind, FloatFlag, IntFlag, StrFlag
 
 Declare = Callable[[str, str, FlagKind[Any], str], None]
 
-_TIMED = ("guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change")
-_FORWARD = ("small", "none", "large", "fft", "fft_tiling", "winograd", "winograd_non_fused", *_TIMED)
-_BACKWARD_DATA = ("none", "deterministic", "fft", "fft_tiling", "winograd", "winograd_non_fused", *_TIMED)
-_BACKWARD_FILTER = ("none", "deterministic", "fft", "small", "winograd_non_fused", "fft_tiling", *_TIMED)
-_PRECISIONS = ("as_input_f32", "as_input", "float16", "float32", "float64")
 #: What the flags ``dnn.conv.*`` may say.
-SUPPORTED_DNN_CONV_ALGO_FWD = _FORWARD
-SUPPORTED_DNN_CONV_ALGO_BWD_DATA = _BACKWARD_DATA
-SUPPORTED_DNN_CONV_ALGO_BWD_FILTER = _BACKWARD_FILTER
-SUPPORTED_DNN_CONV_ALGO_RUNTIME = _TIMED
-SUPPORTED_DNN_CONV_PRECISION = _PRECISIONS
+SUPPORTED_DNN_CONV_ALGO_FWD = FORWARD
+SUPPORTED_DNN_CONV_ALGO_BWD_DATA = BACKWARD_DATA
+SUPPORTED_DNN_CONV_ALGO_BWD_FILTER = BACKWARD_FILTER
+SUPPORTED_DNN_CONV_ALGO_RUNTIME = RUNTIME
+SUPPORTED_DNN_CONV_PRECISION = PRECISIONS
 
 NO_DEVICE = "the code that runs on devices is of another kind, and has no such choice"
 _NO_BUG = "this version never made that mistake, so that there is nothing to warn of"
@@ -29,13 +25,9 @@ _DEVICES: tuple[tuple[str, str, FlagKind[Any]], ...] = (
     ("gpu.local_elemwise_fusion", "Whether elementwise operations on devices are fused.", BoolFlag(True)),
     ("gpuelemwise.sync", "Whether elementwise operations wait for the device.", BoolFlag(True)),
     ("gpuarray.sync", "Whether each operation waits for the device.", BoolFlag(False)),
-    ("dnn.conv.algo_fwd", "How cuDNN convolves.", EnumFlag(*_FORWARD)),
-    ("dnn.conv.algo_bwd_data", "How cuDNN computes gradients by images.", EnumFlag(*_BACKWARD_DATA)),
-    ("dnn.conv.algo_bwd_filter", "How cuDNN computes gradients by filters.", EnumFlag(*_BACKWARD_FILTER)),
     ("dnn.conv.algo_bwd", "Old name of two other flags.", StrFlag("")),
     ("dnn.conv.workmem", "Old name of ``dnn.conv.algo_fwd``.", StrFlag("")),
     ("dnn.conv.workmem_bwd", "Old name of two other flags.", StrFlag("")),
-    ("dnn.conv.precision", "Precision in which cuDNN convolves.", EnumFlag(*_PRECISIONS)),
     ("magma.enabled", "Whether MAGMA is used.", BoolFlag(False)),
     ("magma.include_path", "Folder of the headers of MAGMA.", StrFlag("")),
     ("magma.library_path", "Folder of the library of MAGMA.", StrFlag("")),

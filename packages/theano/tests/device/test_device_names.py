@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import unittest
+import warnings
 from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import map_coordinates
 
 import theano
 import theano.tensor as T
 from theano import config, gpuarray, tensor
 from theano.gof import Apply, Op
-from theano.gpuarray import neighbours, nnet, pygpu
+from theano.gpuarray import ctc, dnn, fft, neighbours, nnet, pygpu
 from theano.gpuarray.basic_ops import (
     GpuEye,
     GpuKernelBase,
@@ -162,6 +164,126 @@ class TestExpressions(unittest.TestCase):
         op, host = neighbours.GpuImages2Neibs(), T.nnet.neighbours.Images2Neibs()
         self.check(lambda x: op(x, [2, 2]), lambda x: host(x, [2, 2]), images)
         self.assertEqual(str(op), "GpuImages2Neibs{valid}")
+
+    def test_softmax_of_images(self) -> None:
+        x, g = np.random.default_rng(2).normal(size=(2, 2, 3, 2, 4))
+        for algo, host in (("fast", T.nnet.softmax), ("accurate", T.nnet.softmax), ("log", T.nnet.logsoftmax)):
+            for mode in ("channel", "instance"):
+
+                def wanted(v: Any, host: Any = host, mode: str = mode) -> Any:
+                    if mode == "instance":
+                        return host(v.flatten(2)).reshape((2, 3, 2, 4))
+                    return host(v.dimshuffle(0, 2, 3, 1).reshape((16, 3))).reshape((2, 2, 4, 3)).dimshuffle(0, 3, 1, 2)
+
+                with self.subTest(algo=algo, mode=mode):
+                    op = dnn.GpuDnnSoftmax(algo, mode)
+                    self.check(op, wanted, x)
+                    by_hand = dnn.GpuDnnSoftmaxGrad(algo, mode)
+                    self.check(
+                        lambda v, d, op=op, by_hand=by_hand: by_hand(d, op(v)),
+                        lambda v, d, wanted=wanted: T.grad((wanted(v) * d).sum(), v),
+                        *(x, g),
+                    )
+        with self.assertRaisesRegex(ValueError, "unknown mode 'row'"):
+            dnn.GpuDnnSoftmax("fast", "row")
+        with self.assertRaisesRegex(TypeError, "takes tensors with 4 dimensions, 1 of them"):
+            dnn.GpuDnnSoftmax("fast", "channel")(theano.shared(self.x, target=NAME))
+
+    def test_batch_normalization(self) -> None:
+        bn, x = T.nnet.bn, np.random.default_rng(2).normal(size=(2, 3, 2, 4))
+        rest = np.random.default_rng(3).uniform(1, 2, size=(4, 1, 3, 1, 1))
+        self.check(
+            dnn.GpuDnnBatchNorm("spatial"),
+            lambda x, a, b: list(bn.batch_normalization_train(x, a, b, "spatial")),
+            x,
+            *rest[:2],
+        )
+        self.check(
+            lambda x, a, b, m, v: dnn.GpuDnnBatchNorm("spatial", True)(x, a, b, 1e-3, 0.2, m, v),
+            lambda x, a, b, m, v: list(bn.batch_normalization_train(x, a, b, "spatial", 1e-3, 0.2, m, v)),
+            *(x, *rest),
+        )
+        self.check(
+            dnn.GpuDnnBatchNormInference("spatial"),
+            lambda x, a, b, m, v: bn.batch_normalization_test(x, a, b, m, v, "spatial"),
+            *(x, *rest),
+        )
+        with self.assertRaisesRegex(TypeError, "running_averages=True, which the operands do not fit"):
+            dnn.GpuDnnBatchNorm(running_averages=True)(theano.shared(x, target=NAME), rest[0], rest[1])
+        with self.assertRaisesRegex(ValueError, "unknown mode 'rows'"):
+            dnn.GpuDnnBatchNormInference("rows")
+
+    def compare(self, found: Any, wanted: Any) -> None:
+        """Compare a variable with numbers."""
+        value = np.asarray(theano.function([], found)())
+        self.assertEqual(value.shape, wanted.shape)
+        if computes():
+            np.testing.assert_allclose(value, wanted, rtol=1e-6, atol=1e-12)
+
+    def test_spatial_transformers(self) -> None:
+        rng = np.random.default_rng(2)
+        x, theta = rng.normal(size=(2, 3, 5, 4)), rng.normal(size=(2, 2, 3)) / 2
+        gx, gt = (theano.shared(v, target=NAME) for v in (x, theta))
+        same = theano.shared(np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (2, 1, 1)), target=NAME)
+        self.compare(dnn.dnn_spatialtf(gx, same), x)
+        y, z = np.meshgrid(np.linspace(-1, 1, 8), np.linspace(-1, 1, 4), indexing="ij")
+        points = np.einsum("nik,hwk->nhwi", theta, np.stack([z, y, np.ones_like(y)], axis=2))
+        grid = dnn.GpuDnnTransformerGrid()(gt, (2, 3, 8, 4))
+        self.compare(grid, points)
+        wanted = np.zeros((2, 3, 8, 4))
+        for n in range(2):
+            place = (points[n, :, :, 1] + 1) * 2, (points[n, :, :, 0] + 1) * 1.5
+            for c in range(3):
+                wanted[n, c] = map_coordinates(np.pad(x[n, c], 2), [p + 2 for p in place], order=1)
+        out = dnn.dnn_spatialtf(gx, gt, scale_height=1.5)
+        self.compare(out, wanted)
+        top = rng.normal(size=wanted.shape)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # nothing is said of lengths, by which nobody asked for a gradient
+            by_image, by_theta = T.grad((host_from_gpu(out) * top).sum(), [gx, gt])
+        found, by_grid = dnn.GpuDnnTransformerGradI()(gx, grid, theano.shared(top, target=NAME))
+        self.compare(found, np.asarray(theano.function([], by_image)()))
+        self.compare(dnn.GpuDnnTransformerGradT()(by_grid), np.asarray(theano.function([], by_theta)()))
+        step = np.zeros_like(theta)
+        step[1, 0, 2] = 1e-6
+        ends = [
+            theano.function([], host_from_gpu(dnn.dnn_spatialtf(gx, theano.shared(theta + s, target=NAME), 1, 1.5)))()
+            for s in (step, -step)
+        ]
+        if computes():
+            slope = ((ends[0] - ends[1]) * top).sum() / 2e-6
+            np.testing.assert_allclose(np.asarray(theano.function([], by_theta)())[1, 0, 2], slope, rtol=1e-4)
+        with self.assertRaisesRegex(TypeError, "theta has 2 dimensions, not 3"):
+            dnn.dnn_spatialtf(gx, theano.shared(self.x, target=NAME))
+        with self.assertRaisesRegex(TypeError, "img has 2 dimensions, not 4"):
+            dnn.dnn_spatialtf(theano.shared(self.x, target=NAME), gt)
+
+    def test_fourier_transforms(self) -> None:
+        x = np.random.default_rng(2).normal(size=(2, 3, 5)).astype("float32")
+        for norm in (None, "ortho", "no_norm"):
+            self.check(lambda v, n=norm: fft.curfft(v, n), lambda v, n=norm: T.fft.rfft(v, n), x)
+            self.check(
+                lambda v, n=norm: fft.cuirfft(fft.curfft(v, n), n, is_odd=True),
+                lambda v, n=norm: T.fft.irfft(T.fft.rfft(v, n), n, is_odd=True),
+                x,
+            )
+        self.assertIs(fft.cuifft, fft.cuirfft)
+        with self.assertRaisesRegex(TypeError, "curfft takes float32, got float64"):
+            fft.curfft(theano.shared(self.x, target=NAME))
+
+    def test_losses_of_sequences(self) -> None:
+        x = np.random.default_rng(2).normal(size=(5, 2, 4))
+        labels, lengths = np.asarray([[1, 2], [3, -1]], "int32"), np.asarray([5, 3], "int32")
+        self.check(lambda v: ctc.gpu_ctc(v, labels, lengths), lambda v: T.nnet.ctc.ctc(v, labels, lengths), x)
+        self.check(
+            lambda v: T.grad(host_from_gpu(ctc.gpu_ctc(v, labels, lengths)).sum(), v).transfer(NAME),
+            lambda v: T.grad(T.nnet.ctc.ctc(v, labels, lengths).sum(), v),
+            x,
+        )
+        op = ctc.GpuConnectionistTemporalClassification(compute_grad=False)
+        self.assertEqual(len(op.make_node(theano.shared(x, target=NAME), labels, lengths).outputs), 1)
+        with self.assertRaisesRegex(ValueError, "activations has 2 dimensions"):
+            ctc.gpu_ctc(theano.shared(self.x, target=NAME), labels, lengths)
 
     def test_gradient(self) -> None:
         x = theano.shared(self.x, target=NAME)

@@ -15,6 +15,7 @@ from theano_graph import (
     Type,
     Variable,
     clone_replace,
+    config,
     io_connection_pattern,
     pullback,
     pushforward,
@@ -105,14 +106,16 @@ def _is_there(cotangent: Variable) -> bool:
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     inputs, outputs = _stand_ins(node.op, [v.type for v in node.inputs])
     known = {output: g for output, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
-    found = grad(
-        None,
-        inputs,
-        known_grads=known,
-        disconnected_inputs="ignore",
-        return_disconnected="Disconnected",
-        null_gradients="return",
-    )
+    # Derivatives by all inputs are taken, those by integers too, for which nobody may have asked.
+    with config.change_flags(warn_integer_gradient=False):
+        found = grad(
+            None,
+            inputs,
+            known_grads=known,
+            disconnected_inputs="ignore",
+            return_disconnected="Disconnected",
+            null_gradients="return",
+        )
     return _placed(node, inputs, outputs, found)
 
 

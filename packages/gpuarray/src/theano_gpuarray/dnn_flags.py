@@ -1,0 +1,22 @@
+"""The flags about convolutions of neural networks on devices, and what they may say."""
+
+from __future__ import annotations
+
+from theano_graph import EnumFlag, add_flag
+
+#: Ways of choosing an algorithm at run time.
+RUNTIME = ("guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change")
+FORWARD = ("small", "none", "large", "fft", "fft_tiling", "winograd", "winograd_non_fused", *RUNTIME)
+BACKWARD_DATA = ("none", "deterministic", "fft", "fft_tiling", "winograd", "winograd_non_fused", *RUNTIME)
+BACKWARD_FILTER = ("none", "deterministic", "fft", "small", "winograd_non_fused", "fft_tiling", *RUNTIME)
+PRECISIONS = ("as_input_f32", "as_input", "float16", "float32", "float64")
+
+_SAME = "Ops are named by it, and are all computed in the same way."
+add_flag("dnn.conv.algo_fwd", f"The algorithm of convolutions. {_SAME}", EnumFlag(*FORWARD))
+add_flag("dnn.conv.algo_bwd_data", f"The algorithm of gradients by images. {_SAME}", EnumFlag(*BACKWARD_DATA))
+add_flag("dnn.conv.algo_bwd_filter", f"The algorithm of gradients by filters. {_SAME}", EnumFlag(*BACKWARD_FILTER))
+add_flag(
+    "dnn.conv.precision",
+    "The dtype in which `dnn_conv` and its gradients compute: of the operands, where float16 may be float32, or one.",
+    EnumFlag(*PRECISIONS),
+)

@@ -1,0 +1,287 @@
+"""Convolutions and their gradients on devices, by descriptors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from theano_gpuarray.dnn_flags import BACKWARD_DATA, BACKWARD_FILTER, FORWARD, PRECISIONS
+from theano_graph import Apply, Op, Variable, compose, config, describe, generic
+
+from ...nnet.convolution import (
+    AbstractConv2d,
+    AbstractConv2d_gradInputs,
+    AbstractConv2d_gradWeights,
+    AbstractConv3d,
+    AbstractConv3d_gradInputs,
+    AbstractConv3d_gradWeights,
+    BaseAbstractConv,
+    get_conv_output_shape,
+)
+from ...shape import as_lengths, make_vector
+from ._base import DnnBase
+from ._options import CONV_MODES, one_of
+
+
+class GpuDnnConvDesc(Op):
+    """A descriptor of convolutions; ops of convolutions take it, or what it gives for the shape of filters.
+
+    Parameters
+    ----------
+    border_mode : {'valid', 'full', 'half'}, int, or tuple of int
+        Zeros around the images.
+    subsample, dilation : tuple of two or three int
+        Steps of the filters, and distances of the elements that neighbouring elements of a filter meet.
+    conv_mode : {'conv', 'cross'}
+        Whether filters are flipped.
+    precision : {'as_input_f32', 'as_input', 'float16', 'float32', 'float64'}
+        Is kept for programs that read it: ops compute in the dtype of their operands. :func:`dnn_conv` converts these.
+    num_groups : int
+        Number of parts of the channels, each convolved for itself.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be.
+
+    Examples
+    --------
+    >>> from theano.gpuarray.dnn import GpuDnnConvDesc
+    >>> GpuDnnConvDesc("half", conv_mode="cross").conv_mode
+    'cross'
+    """
+
+    __props__ = ("border_mode", "subsample", "dilation", "conv_mode", "precision", "num_groups")
+
+    def __init__(
+        self,
+        border_mode: Any,
+        subsample: Sequence[int] = (1, 1),
+        dilation: Sequence[int] = (1, 1),
+        conv_mode: str = "conv",
+        precision: str = "float32",
+        num_groups: int = 1,
+    ) -> None:
+        where = type(self).__name__
+        one_of(where, "conv_mode", conv_mode, CONV_MODES)
+        one_of(where, "precision", precision, PRECISIONS)
+        if len(subsample) not in (2, 3) or len(dilation) != len(subsample):
+            raise ValueError(
+                compose(
+                    f"{where}: subsample has {len(subsample)} entries, dilation {len(dilation)}",
+                    mend="give two or three for each, as many as there are axes",
+                )
+            )
+        host = (AbstractConv2d if len(subsample) == 2 else AbstractConv3d)(
+            border_mode=border_mode, subsample=subsample, filter_dilation=dilation, num_groups=num_groups
+        )
+        self.border_mode, self.subsample, self.dilation = host.border_mode, host.subsample, host.filter_dilation
+        self.num_groups, self.conv_mode, self.precision = host.num_groups, conv_mode, precision
+
+    def make_node(self, kern_shape: Any) -> Apply[Self]:
+        """Apply to the shape of the filters."""
+        lengths = as_lengths(kern_shape, len(self.subsample) + 2)
+        return Apply(self, [make_vector(*lengths)], [generic.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Give the descriptor itself."""
+        output_storage[0][0] = self
+
+    def host_op(self, kinds: Sequence[type[BaseAbstractConv]]) -> BaseAbstractConv:
+        """Return the op of the host that is described, of the first of some classes for images or the second."""
+        make: Any = kinds[len(self.subsample) - 2]
+        made: BaseAbstractConv = make(
+            border_mode=self.border_mode,
+            subsample=self.subsample,
+            filter_flip=self.conv_mode == "conv",
+            filter_dilation=self.dilation,
+            num_groups=self.num_groups,
+        )
+        return made
+
+
+class _Convolution(DnnBase):
+    """The base of a convolution and its gradients.
+
+    Parameters
+    ----------
+    algo : str, optional
+        One of the documented names; what the flags ``dnn.conv.algo_*`` say by default. All give the same results, and
+        are computed in the same way.
+    inplace : bool
+        Whether memory of an operand may be overwritten: functions decide on that themselves.
+    num_groups : int
+        As the descriptor says it.
+    """
+
+    __props__ = ("host_op", "algo", "inplace")
+    host_op: BaseAbstractConv
+    _kinds: ClassVar[tuple[type[BaseAbstractConv], type[BaseAbstractConv]]]
+    _algorithms: ClassVar[tuple[str, ...]]
+
+    def _set(self, algo: str | None, default: str, inplace: bool, num_groups: int) -> None:
+        self.algo = default if algo is None else algo
+        one_of(type(self).__name__, "algo", self.algo, self._algorithms)
+        self.inplace = bool(inplace)
+        make: Any = self._kinds[0]
+        super().__init__(make(num_groups=num_groups))
+
+    @property
+    def num_groups(self) -> int:
+        """Number of parts of the channels, each convolved for itself."""
+        return self.host_op.num_groups
+
+    def _described(self, descriptor: Any) -> Self:
+        """Return the op for a descriptor."""
+        if isinstance(descriptor, Variable) and descriptor.owner is not None:
+            descriptor = descriptor.owner.op
+        if not isinstance(descriptor, GpuDnnConvDesc):
+            raise TypeError(
+                compose(
+                    f"{type(self).__name__}: {descriptor!r} is no descriptor of a convolution",
+                    mend="make one with GpuDnnConvDesc(border_mode)(kernel.shape)",
+                )
+            )
+        if descriptor.num_groups != self.num_groups:
+            raise ValueError(
+                compose(
+                    f"{type(self).__name__}: num_groups={self.num_groups}, the descriptor has {descriptor.num_groups}",
+                    mend="give the op and its descriptor the same number of groups",
+                )
+            )
+        return self.with_host_op(descriptor.host_op(self._kinds))
+
+    def _lengths(self, op: Self, value: Any) -> Any:
+        """Return the lengths along which filters slide, of a variable of the shape of the result or of its shape."""
+        count = op.host_op.convdim
+        kind: Any = value.type if isinstance(value, Variable) else None
+        if kind is not None and kind.ndim > 1:
+            if kind.ndim != count + 2:
+                raise ValueError(
+                    compose(
+                        f"{type(self).__name__}: the third operand must have {count + 2} dimensions",
+                        where=[describe(value)],
+                        mend="pass a variable of the shape of the result, or this shape",
+                    )
+                )
+            return as_lengths(value.shape, count + 2)[-count:]
+        known = None if kind is None else kind.shape[0]
+        return as_lengths(value, count + 2 if known is None else known)[-count:]
+
+
+class GpuDnnConv(_Convolution):
+    """Convolution of images or volumes with filters; operands are these, and the descriptor.
+
+    Parameters
+    ----------
+    algo : {'none', 'small', 'large', 'fft', 'fft_tiling', 'winograd', 'guess_once', 'guess_on_shape_change', \
+'time_once', 'time_on_shape_change'}, optional
+        All are computed in the same way.
+    inplace : bool
+        Whether memory may be overwritten; functions decide on that themselves.
+    num_groups : int
+        As in the descriptor.
+    """
+
+    _kinds = (AbstractConv2d, AbstractConv3d)
+    _algorithms = FORWARD
+
+    def __init__(self, algo: str | None = None, inplace: bool = False, num_groups: int = 1) -> None:
+        self._set(algo, config.dnn.conv.algo_fwd, inplace, num_groups)
+
+    def make_node(self, img: Any, kern: Any, desc: Any = None) -> Apply[Self]:
+        """Apply to images, filters and a descriptor; without one, as the op was applied before.
+
+        Raises
+        ------
+        TypeError
+            If the descriptor is none.
+        ValueError
+            If it has another number of groups.
+        ShapeError
+            If operands have a wrong number of dimensions.
+        """
+        op = self if desc is None else self._described(desc)
+        return DnnBase.make_node(op, img, kern)
+
+    @staticmethod
+    def get_out_shape(
+        ishape: Any, kshape: Any, border_mode: Any, subsample: Sequence[int], dilation: Sequence[int]
+    ) -> tuple[Any, ...]:
+        """Return the shape of the result for shapes of images and filters, which are numbers or symbolic.
+
+        Examples
+        --------
+        >>> from theano.gpuarray.dnn import GpuDnnConv
+        >>> GpuDnnConv.get_out_shape((2, 3, 8, 9), (5, 3, 3, 3), "valid", (2, 1), (1, 1))
+        (2, 5, 3, 7)
+        """
+        count = len(subsample) + 2
+        images, kernels = (as_lengths(v, count) if isinstance(v, Variable) else v for v in (ishape, kshape))
+        return get_conv_output_shape(images, kernels, border_mode, subsample, dilation)
+
+
+class _Gradient(_Convolution):
+    """The base of the gradients; operands are two arrays, one of the shape of the result, and the descriptor."""
+
+    def make_node(self, first: Any, topgrad: Any, like: Any, desc: Any = None) -> Apply[Self]:
+        """Apply to what else was convolved, the gradient of the result, the shape wanted, and a descriptor.
+
+        Parameters
+        ----------
+        first : variable
+            Images for the gradient by filters, filters for the gradient by images.
+        topgrad : variable
+            The gradient by the result of the convolution.
+        like : variable or sequence
+            A variable of the shape that the gradient shall have, or this shape.
+        desc : GpuDnnConvDesc or its result, optional
+            Without it, as the op was applied before.
+
+        Raises
+        ------
+        TypeError, ValueError, ShapeError
+            As for :class:`GpuDnnConv`; also if `like` has a wrong number of dimensions.
+        """
+        op = self if desc is None else self._described(desc)
+        return DnnBase.make_node(op, first, topgrad, self._lengths(op, like))
+
+
+class GpuDnnConvGradW(_Gradient):
+    """Gradient of a convolution by its filters; operands are images, gradient, something like filters, descriptor.
+
+    Parameters
+    ----------
+    inplace : bool
+    algo : {'none', 'deterministic', 'fft', 'small', 'guess_once', 'guess_on_shape_change', 'time_once', \
+'time_on_shape_change'}, optional
+    num_groups : int
+        As for :class:`GpuDnnConv`.
+    """
+
+    _kinds = (AbstractConv2d_gradWeights, AbstractConv3d_gradWeights)
+    _algorithms = BACKWARD_FILTER
+
+    def __init__(self, inplace: bool = False, algo: str | None = None, num_groups: int = 1) -> None:
+        self._set(algo, config.dnn.conv.algo_bwd_filter, inplace, num_groups)
+
+
+class GpuDnnConvGradI(_Gradient):
+    """Gradient of a convolution by its images; operands are filters, gradient, something like images, descriptor.
+
+    Parameters
+    ----------
+    inplace : bool
+    num_groups : int
+    algo : {'none', 'deterministic', 'fft', 'fft_tiling', 'winograd', 'guess_once', 'guess_on_shape_change', \
+'time_once', 'time_on_shape_change'}, optional
+        As for :class:`GpuDnnConv`.
+    """
+
+    _kinds = (AbstractConv2d_gradInputs, AbstractConv3d_gradInputs)
+    _algorithms = BACKWARD_DATA
+
+    def __init__(self, inplace: bool = False, num_groups: int = 1, algo: str | None = None) -> None:
+        self._set(algo, config.dnn.conv.algo_bwd_data, inplace, num_groups)

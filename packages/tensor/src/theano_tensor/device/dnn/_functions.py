@@ -1,0 +1,349 @@
+"""Convolutions, pooling and batch normalization of variables on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from theano_gpuarray.types import infer_context_name
+from theano_graph import Variable, compose
+
+from ..._core._convert import as_tensor_variable
+from ..._core._typing import ShapeLike, TensorLike
+from ...elemwise import cast
+from ...nnet.bn import batch_normalization_test, batch_normalization_train
+from .._convert import as_gpuarray_variable
+from ._convolution import GpuDnnConv, GpuDnnConvDesc, GpuDnnConvGradI, GpuDnnConvGradW
+from ._options import one_of, working_dtype
+from ._pooling import GpuDnnPool
+
+_HINTS = (None, "forward", "forward!", "bprop weights", "bprop inputs")
+
+
+def _operands(where: str, precision: str | None, *given: TensorLike) -> tuple[list[Any], str, Hashable]:
+    """Return operands on the device in the dtype in which is computed, the dtype of the result, and the context."""
+    name = infer_context_name(*given)
+    hosts = [as_tensor_variable(v) for v in given]
+    dtypes = [v.type.dtype for v in hosts]
+    dtype, own = working_dtype(where, precision, *dtypes), working_dtype(where, "as_input", *dtypes)
+    return [as_gpuarray_variable(v if v.type.dtype == dtype else cast(v, dtype), name) for v in hosts], own, name
+
+
+def _returned(result: Variable, dtype: str, name: Hashable) -> Any:
+    """Return a result in a dtype."""
+    return result if result.type.dtype == dtype else as_gpuarray_variable(cast(result, dtype), name)  # type: ignore[attr-defined]
+
+
+def _convolved(
+    where: str,
+    operands: Sequence[TensorLike],
+    options: tuple[Any, Sequence[int], Sequence[int], str, int],
+    direction_hint: str | None,
+    algo: str | None,
+    precision: str | None,
+) -> Any:
+    one_of(where, "direction_hint", direction_hint, _HINTS)
+    border_mode, subsample, dilation, conv_mode, num_groups = options
+    (img, kerns), dtype, name = _operands(where, precision, *operands)
+    desc = GpuDnnConvDesc(border_mode, subsample, dilation, conv_mode, img.type.dtype, num_groups)
+    return _returned(GpuDnnConv(algo, num_groups=num_groups)(img, kerns, desc), dtype, name)
+
+
+def dnn_conv(
+    img: TensorLike,
+    kerns: TensorLike,
+    border_mode: Any = "valid",
+    subsample: Sequence[int] = (1, 1),
+    dilation: Sequence[int] = (1, 1),
+    conv_mode: str = "conv",
+    direction_hint: str | None = None,
+    workmem: str | None = None,
+    algo: str | None = None,
+    precision: str | None = None,
+    num_groups: int = 1,
+) -> Any:
+    """Convolve images with filters on a device.
+
+    Parameters
+    ----------
+    img : tensor_like
+        Of shape (batch, channels, rows, columns).
+    kerns : tensor_like
+        Of shape (filters, channels of a group, rows, columns).
+    border_mode : {'valid', 'full', 'half'}, int, or pair of int
+        Zeros around the images.
+    subsample : pair of int
+        Steps of the filters.
+    dilation : pair of int
+        Distances of the elements that neighbouring elements of a filter meet.
+    conv_mode : {'conv', 'cross'}
+        Whether filters are flipped.
+    direction_hint : {'forward', 'forward!', 'bprop weights', 'bprop inputs'}, optional
+        What the convolution belongs to; it is computed in the same way.
+    workmem : str, optional
+        The former name of `algo`.
+    algo : str, optional
+        A documented way of computing; all give the same, and are computed in the same way. The flag
+        ``dnn.conv.algo_fwd`` by default.
+    precision : {'as_input_f32', 'as_input', 'float16', 'float32', 'float64'}, optional
+        In which dtype is computed; the result has that of the operands. The flag ``dnn.conv.precision`` by default.
+    num_groups : int
+        Number of parts of the channels, each convolved for itself.
+
+    Returns
+    -------
+    GpuArrayVariable
+        In the context of the operands.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be, or both `workmem` and `algo` are given.
+    ShapeError
+        If operands have other than four dimensions.
+    """
+    if workmem is not None and algo is not None:
+        raise ValueError(compose("dnn_conv: workmem and algo are one argument", mend="give algo alone"))
+    options = border_mode, subsample, dilation, conv_mode, num_groups
+    return _convolved("dnn_conv", (img, kerns), options, direction_hint, workmem if algo is None else algo, precision)
+
+
+def dnn_conv3d(
+    img: TensorLike,
+    kerns: TensorLike,
+    border_mode: Any = "valid",
+    subsample: Sequence[int] = (1, 1, 1),
+    dilation: Sequence[int] = (1, 1, 1),
+    conv_mode: str = "conv",
+    direction_hint: str | None = None,
+    algo: str | None = None,
+    precision: str | None = None,
+    num_groups: int = 1,
+) -> Any:
+    """Convolve volumes with filters on a device; as :func:`dnn_conv`, with one more dimension."""
+    options = border_mode, subsample, dilation, conv_mode, num_groups
+    return _convolved("dnn_conv3d", (img, kerns), options, direction_hint, algo, precision)
+
+
+def _gradient(
+    where: str,
+    op: Any,
+    operands: Sequence[TensorLike],
+    shape: ShapeLike,
+    options: tuple[Any, Sequence[int], Sequence[int], str, int],
+    precision: str | None,
+) -> Any:
+    border_mode, subsample, dilation, conv_mode, num_groups = options
+    (first, topgrad), dtype, name = _operands(where, precision, *operands)
+    desc = GpuDnnConvDesc(border_mode, subsample, dilation, conv_mode, first.type.dtype, num_groups)
+    return _returned(op(first, topgrad, shape, desc), dtype, name)
+
+
+def dnn_gradweight(
+    img: TensorLike,
+    topgrad: TensorLike,
+    kerns_shp: ShapeLike,
+    border_mode: Any = "valid",
+    subsample: Sequence[int] = (1, 1),
+    dilation: Sequence[int] = (1, 1),
+    conv_mode: str = "conv",
+    precision: str | None = None,
+    algo: str | None = None,
+    num_groups: int = 1,
+) -> Any:
+    """Return the gradient of :func:`dnn_conv` by its filters.
+
+    Parameters
+    ----------
+    img, topgrad : tensor_like
+        Images, and the gradient by the result of the convolution.
+    kerns_shp : sequence or vector of int
+        Shape of the filters.
+    border_mode, subsample, dilation, conv_mode, precision, algo, num_groups
+        As for the convolution; the flag ``dnn.conv.algo_bwd_filter`` says the algorithm by default.
+
+    Raises
+    ------
+    ValueError, ShapeError
+        As for the convolution.
+    """
+    op = GpuDnnConvGradW(algo=algo, num_groups=num_groups)
+    options = border_mode, subsample, dilation, conv_mode, num_groups
+    return _gradient("dnn_gradweight", op, (img, topgrad), kerns_shp, options, precision)
+
+
+def dnn_gradweight3d(
+    img: TensorLike,
+    topgrad: TensorLike,
+    kerns_shp: ShapeLike,
+    border_mode: Any = "valid",
+    subsample: Sequence[int] = (1, 1, 1),
+    dilation: Sequence[int] = (1, 1, 1),
+    conv_mode: str = "conv",
+    precision: str | None = None,
+    algo: str | None = None,
+    num_groups: int = 1,
+) -> Any:
+    """Return the gradient of :func:`dnn_conv3d` by its filters; as :func:`dnn_gradweight`."""
+    op = GpuDnnConvGradW(algo=algo, num_groups=num_groups)
+    options = border_mode, subsample, dilation, conv_mode, num_groups
+    return _gradient("dnn_gradweight3d", op, (img, topgrad), kerns_shp, options, precision)
+
+
+def dnn_gradinput(
+    kerns: TensorLike,
+    topgrad: TensorLike,
+    img_shp: ShapeLike,
+    border_mode: Any = "valid",
+    subsample: Sequence[int] = (1, 1),
+    dilation: Sequence[int] = (1, 1),
+    conv_mode: str = "conv",
+    precision: str | None = None,
+    algo: str | None = None,
+    num_groups: int = 1,
+) -> Any:
+    """Return the gradient of :func:`dnn_conv` by its images.
+
+    Parameters
+    ----------
+    kerns, topgrad : tensor_like
+        Filters, and the gradient by the result of the convolution.
+    img_shp : sequence or vector of int
+        Shape of the images.
+    border_mode, subsample, dilation, conv_mode, precision, algo, num_groups
+        As for the convolution; the flag ``dnn.conv.algo_bwd_data`` says the algorithm by default.
+
+    Raises
+    ------
+    ValueError, ShapeError
+        As for the convolution.
+    """
+    op = GpuDnnConvGradI(algo=algo, num_groups=num_groups)
+    options = border_mode, subsample, dilation, conv_mode, num_groups
+    return _gradient("dnn_gradinput", op, (kerns, topgrad), img_shp, options, precision)
+
+
+def dnn_gradinput3d(
+    kerns: TensorLike,
+    topgrad: TensorLike,
+    img_shp: ShapeLike,
+    border_mode: Any = "valid",
+    subsample: Sequence[int] = (1, 1, 1),
+    dilation: Sequence[int] = (1, 1, 1),
+    conv_mode: str = "conv",
+    precision: str | None = None,
+    algo: str | None = None,
+    num_groups: int = 1,
+) -> Any:
+    """Return the gradient of :func:`dnn_conv3d` by its volumes; as :func:`dnn_gradinput`."""
+    op = GpuDnnConvGradI(algo=algo, num_groups=num_groups)
+    options = border_mode, subsample, dilation, conv_mode, num_groups
+    return _gradient("dnn_gradinput3d", op, (kerns, topgrad), img_shp, options, precision)
+
+
+def dnn_pool(
+    img: TensorLike,
+    ws: TensorLike,
+    stride: TensorLike | None = None,
+    mode: str = "max",
+    pad: TensorLike | None = None,
+) -> Any:
+    """Pool images or volumes on a device; windows that reach over the border are left out.
+
+    Parameters
+    ----------
+    img : tensor_like
+        Of shape (batch, channels, ...), with two or three more dimensions.
+    ws : tuple of int, or vector of integers
+        Lengths of the windows.
+    stride : tuple of int, or vector of integers, optional
+        Steps of the windows; 1 by default.
+    mode : {'max', 'max_deterministic', 'sum', 'average_inc_pad', 'average_exc_pad'}
+    pad : tuple of int, or vector of integers, optional
+        Widths of borders of zeros; none by default.
+
+    Raises
+    ------
+    TypeError
+        If `img` has other than four or five dimensions.
+    ValueError, ShapeError
+        If the mode is unknown, or the layout of the windows cannot be.
+    """
+    image = as_gpuarray_variable(img, infer_context_name(img))
+    steps = (1,) * (image.type.ndim - 2) if stride is None else stride
+    return GpuDnnPool(mode)(image, ws, steps, pad)
+
+
+def dnn_batch_normalization_train(
+    inputs: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    mode: str = "per-activation",
+    epsilon: float = 1e-4,
+    running_average_factor: float = 0.1,
+    running_mean: TensorLike | None = None,
+    running_var: TensorLike | None = None,
+) -> tuple[Any, ...]:
+    """Normalize a batch on a device with its own mean and variance.
+
+    Parameters
+    ----------
+    inputs : tensor_like
+    gamma, beta : tensor_like
+        Scale and shift, of length 1 along the normalized axes.
+    mode : {'per-activation', 'spatial'}
+        Whether averages are over the first axis, or over all but the second.
+    epsilon : float
+        Is added to the variance; at least 1e-5.
+    running_average_factor : float
+        Weight of the batch in the new running averages.
+    running_mean, running_var : tensor_like, optional
+        Running averages so far; both or none.
+
+    Returns
+    -------
+    tuple of GpuArrayVariable
+        The normalized inputs, their mean, the inverse of their standard deviation, and the new running averages, if
+        there were any before.
+
+    Raises
+    ------
+    ValueError, ShapeError
+        As :func:`theano.tensor.nnet.bn.batch_normalization_train`; also if the mode is unknown.
+    """
+    one_of("dnn_batch_normalization_train", "mode", mode, ("per-activation", "spatial"))
+    given = [v for v in (inputs, gamma, beta, running_mean, running_var) if v is not None]
+    name = infer_context_name(*given)
+    results = batch_normalization_train(
+        inputs, gamma, beta, mode, epsilon, running_average_factor, running_mean, running_var
+    )
+    return tuple(as_gpuarray_variable(v, name) for v in results)
+
+
+def dnn_batch_normalization_test(
+    inputs: TensorLike,
+    gamma: TensorLike,
+    beta: TensorLike,
+    mean: TensorLike,
+    var: TensorLike,
+    mode: str = "per-activation",
+    epsilon: float = 1e-4,
+) -> Any:
+    """Normalize a batch on a device with a given mean and variance.
+
+    Parameters
+    ----------
+    inputs : tensor_like
+    gamma, beta, mean, var : tensor_like
+        Of length 1 along the normalized axes.
+    mode, epsilon
+        As for :func:`dnn_batch_normalization_train`.
+
+    Raises
+    ------
+    ValueError, ShapeError
+        As :func:`theano.tensor.nnet.bn.batch_normalization_test`; also if the mode is unknown.
+    """
+    one_of("dnn_batch_normalization_test", "mode", mode, ("per-activation", "spatial"))
+    name = infer_context_name(inputs, gamma, beta, mean, var)
+    return as_gpuarray_variable(batch_normalization_test(inputs, gamma, beta, mean, var, mode, epsilon), name)

@@ -1,0 +1,37 @@
+"""Arguments of convolutions that name ways of computing: which of them exist, and the dtypes that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theano_gpuarray.dnn_flags import PRECISIONS
+from theano_graph import compose, config
+from theano_linker_c.scalar import upcast
+
+CONV_MODES = ("conv", "cross")
+
+
+def one_of(where: str, name: str, value: object, known: Sequence[str | None]) -> None:
+    """Raise ValueError if an argument has a value that is not known."""
+    if value not in known:
+        raise ValueError(
+            compose(f"{where}: unknown {name} {value!r}", mend="use one of " + ", ".join(map(repr, known)))
+        )
+
+
+def working_dtype(where: str, precision: str | None, *dtypes: str) -> str:
+    """Return the dtype in which a convolution of operands of some dtypes is computed.
+
+    Raises
+    ------
+    ValueError
+        If `precision` is unknown.
+    """
+    chosen = config.dnn.conv.precision if precision is None else precision
+    one_of(where, "precision", chosen, PRECISIONS)
+    own: str = upcast(*dtypes)
+    if chosen == "as_input":
+        return own
+    if chosen == "as_input_f32":
+        return "float32" if own == "float16" else own
+    return str(chosen)
