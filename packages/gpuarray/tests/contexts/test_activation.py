@@ -113,6 +113,25 @@ except c.DeviceUnavailable as error:
         self.assertEqual(found.splitlines(), ["[] False", "[None] True False", "there is no device null6"])
         self.assertIn("device=null5 cannot be used", told)
 
+    def test_use_of_the_device_that_is_open(self) -> None:
+        code = """
+import theano_linker_c
+from theano_gpuarray import contexts as c
+c.activate()
+print(c.moves_computation())
+for name in ("null0", "null", "null0"):
+    c.use(name)
+print(c.list_contexts(), c.moves_computation(), c.moves_shared())
+try:
+    c.use("null1")
+except c.ContextError as error:
+    print(str(error).splitlines()[0])
+"""
+        found, told = self.told("init_gpu_device=null0", code)
+        wanted = ["False", "[None] True True", "there is a context of the name None already"]
+        self.assertEqual(found.splitlines(), wanted)
+        self.assertEqual(len(told.splitlines()), 1)
+
 
 class TestForks(unittest.TestCase):
     def test_a_forked_process_is_refused(self) -> None:

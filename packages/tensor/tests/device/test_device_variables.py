@@ -99,6 +99,19 @@ class TestShared(DeviceTestCase):
         x.zero()
         self.assertValues(x.get_value(), np.zeros(2, "float32"))
 
+    def test_a_refused_value_names_the_variable(self) -> None:
+        x = shared(np.zeros(3, "float32"), name="weights", target=NAME)
+        for value, what in (
+            (np.zeros(3), "float64"),
+            (np.zeros((3, 3), "f"), "number of dim"),
+            ("a", "numbers"),
+            (None, "None"),
+        ):
+            with self.assertRaisesRegex(
+                TypeError, rf"set_value of `weights`: .*{what}[^$]*`weights`: float32.*made at"
+            ):
+                x.set_value(value)
+
     def test_the_program_s_array_is_not_kept(self) -> None:
         value = np.zeros(3)
         x = shared(value, target=NAME, borrow=True)

@@ -11,7 +11,7 @@ from .._errors import DeviceUnavailable
 from .._flags import parse_contexts
 from .._libraries import find_library
 from ._context import GpuContext
-from ._names import note_failure, reg_context, registered
+from ._names import get_context, note_failure, reg_context, registered
 from ._opening import open_context
 
 __all__ = ["activate", "init_dev", "moves_computation", "moves_shared", "use"]
@@ -88,7 +88,7 @@ def use(
     Parameters
     ----------
     device : str
-        Empty or "cpu" for none.
+        Empty or "cpu" for none. The device of the default context is not opened again.
     force : bool, optional
         Whether a device that cannot be used is an error; otherwise there is a warning.
     default_to_move_computation_to_gpu, move_shared_to_gpu : bool, optional
@@ -100,11 +100,14 @@ def use(
     ------
     DeviceUnavailable
         If it cannot be opened, and `force` is set.
+    ContextError
+        If the default context is on another device.
     """
     if device in ("", "cpu"):
         return
     try:
-        init_dev(device, preallocate=preallocate)
+        if not _is_default(device):
+            init_dev(device, preallocate=preallocate)
     except DeviceUnavailable as error:
         if force:
             raise
@@ -113,6 +116,14 @@ def use(
         return
     _default.computation |= default_to_move_computation_to_gpu
     _default.shared |= move_shared_to_gpu
+
+
+def _is_default(device: str) -> bool:
+    """Tell whether the default context is on a device, which a back-end alone stands for as well."""
+    if not registered(None):
+        return False
+    context = get_context(None)
+    return device in (context.devname, context.kind)
 
 
 def activate() -> None:

@@ -43,7 +43,7 @@ class TensorSharedVariable(Tensor, SharedVariable):
         try:
             super().set_value(new_value, borrow)
         except (TypeError, ValueError) as error:
-            raise _refused(self, error) from None
+            raise value_refused(self, error) from None
 
     def zero(self, borrow: bool = False) -> None:
         """Set all elements to 0, in place where `borrow` is true."""
@@ -56,8 +56,16 @@ class TensorSharedVariable(Tensor, SharedVariable):
 ScalarSharedVariable = TensorSharedVariable
 
 
-def _refused(variable: TensorSharedVariable, error: TypeError | ValueError) -> TypeError | ValueError:
-    """Return the error about a new value, with the name of the variable and what can be done about it there."""
+def value_refused(variable: Any, error: TypeError | ValueError) -> TypeError | ValueError:
+    """Return the error about a new value, with the name of the variable and what can be done about it there.
+
+    Parameters
+    ----------
+    variable : SharedVariable
+        Of a type with `dtype` and `ndim`, here or on a device.
+    error : TypeError or ValueError
+        What its type said.
+    """
     if type(error) not in (TypeError, ValueError, NotNumericError):
         return error
     what, *rest = str(error).split("\n  ")

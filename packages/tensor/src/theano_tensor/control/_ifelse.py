@@ -77,8 +77,10 @@ class IfElse(Op):
                     mend="reduce it (.all(), .any()), or use switch, which chooses for each element",
                 )
             )
-        given = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in branches]
         n = self.n_outs
+        given = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in branches]
+        pairs = [_in_one_place(a, b) for a, b in zip(given[:n], given[n:], strict=True)]
+        given = [*(a for a, _ in pairs), *(b for _, b in pairs)]
         types = [_common(i, a, b) for i, (a, b) in enumerate(zip(given[:n], given[n:], strict=True))]
         converted = [kind.narrow_variable(v) for kind, v in zip((*types, *types), given, strict=True)]
         return Apply(self, [decides, *converted], [kind.make_variable() for kind in types])
@@ -94,6 +96,15 @@ class IfElse(Op):
     def __str__(self) -> str:
         notes = [self.name or "", "inplace" if self.as_view else "", "gpu" if self.gpu else ""]
         return f"if{{{','.join(filter(None, notes))}}}"
+
+
+def _in_one_place(a: Variable, b: Variable) -> tuple[Variable, Variable]:
+    """Move an array on a device to the host where the other branch is an array there."""
+    if isinstance(a.type, TensorType) and hasattr(b, "_as_TensorVariable"):
+        return a, as_tensor_variable(b)
+    if isinstance(b.type, TensorType) and hasattr(a, "_as_TensorVariable"):
+        return as_tensor_variable(a), b
+    return a, b
 
 
 def _common(index: int, a: Variable, b: Variable) -> Type:

@@ -17,7 +17,7 @@ from theano_linker_c import SharedVariable, register_shared_constructor
 
 from .._core._convert import CONVERTERS
 from .._core._dtypes import COMPLEX_DTYPES
-from .._core._shared import TensorSharedVariable
+from .._core._shared import TensorSharedVariable, value_refused
 from .._core._type import CONVERSIONS, TensorType, tensor_type
 from .._core._variable import Tensor
 from .._protocols._operators import TensorOperators
@@ -150,7 +150,10 @@ class GpuArraySharedVariable(DeviceTensor, SharedVariable):
         """
         # What comes from the host is copied by the transfer.
         copied = borrow or not isinstance(new_value, GpuArray)
-        super().set_value(new_value, borrow=copied)
+        try:
+            super().set_value(new_value, borrow=copied)
+        except (TypeError, ValueError) as error:
+            raise value_refused(self, error) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_revived, (type(self), self.type.context_name), self.__getstate__())

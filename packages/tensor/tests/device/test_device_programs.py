@@ -1,0 +1,58 @@
+"""Programs in which variables of the host and of a device meet."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as T
+from theano_linker_c import function, shared
+from theano_tensor.control import ifelse
+
+from .contexts import NAME, computes, context
+
+
+class TestBranches(unittest.TestCase):
+    def setUp(self) -> None:
+        context()
+
+    def assertValues(self, found: Any, wanted: Any) -> None:
+        self.assertIsInstance(found, np.ndarray)
+        self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
+        if computes():
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+    def test_one_on_the_device(self) -> None:
+        value, other = np.arange(3, dtype="float32"), np.full(4, 7, "float32")
+        x, v, c = shared(value, target=NAME), T.fvector("v"), T.bscalar("c")
+        for first, second, a, b in ((x, v, value, other), (v, x, other, value), (x * 2, x, value * 2, value)):
+            f = function([c, v], ifelse(c, first, second), on_unused_input="ignore")
+            self.assertValues(f(1, other), a)
+            self.assertValues(f(0, other), b)
+
+    def test_updates(self) -> None:
+        value = np.arange(3, dtype="float32")
+        x, c = shared(value, target=NAME), T.bscalar("c")
+        f = function([c], updates=[(x, ifelse(c, x * 3, x))])
+        for condition, wanted in ((0, value), (1, value * 3), (0, value * 3)):
+            f(condition)
+            self.assertValues(x.get_value(), wanted)
+
+    def test_gradients(self) -> None:
+        value, other = np.arange(3, dtype="float32"), np.full(3, 7, "float32")
+        x, v, c = shared(value, target=NAME), T.fvector("v"), T.bscalar("c")
+        f = function([c, v], T.grad((ifelse(c, x, v) ** 2).sum(), [x, v]))
+        for condition, wanted in ((1, (value * 2, other * 0)), (0, (value * 0, other * 2))):
+            for found, gradient in zip(f(condition, other), wanted, strict=True):
+                self.assertValues(found, gradient)
+
+    def test_other_dtypes_are_refused(self) -> None:
+        x = shared(np.zeros(3, "float32"), target=NAME)
+        with self.assertRaisesRegex(TypeError, r"different types for output 0: float32.*float64(?s:.*)To mend: "):
+            ifelse(T.bscalar(), x, T.dvector())
+
+
+if __name__ == "__main__":
+    unittest.main()
