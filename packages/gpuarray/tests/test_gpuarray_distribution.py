@@ -21,7 +21,8 @@ class TestGpuarrayDistribution(unittest.TestCase):
         self.assertTrue(importlib.resources.files(theano_gpuarray).joinpath("py.typed").is_file())
 
     def test_public_names_exist(self) -> None:
-        self.assertEqual(["__version__"], theano_gpuarray.__all__)
+        self.assertEqual(["__version__", "dnn_flags"], theano_gpuarray.__all__)
+        self.assertTrue(all(hasattr(theano_gpuarray, name) for name in theano_gpuarray.__all__))
 
     def test_import_loads_neither_the_runtime_nor_layers_above(self) -> None:
         program = "import sys, theano_gpuarray; print(*(name for name in sys.modules if name.startswith('theano')))"

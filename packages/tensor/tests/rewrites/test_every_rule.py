@@ -53,6 +53,8 @@ PHASES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 #: Rewriters of whole graphs, and the test modules that are about them.
 GRAPH_REWRITERS = {
     "merge": "of the layer below",
+    "gpuarray_graph_optimization": "device/test_lifting",
+    "assert_no_cpu_op": "device/test_lifting",
     "add_destroy_handler": "of the layer below",
     "order_messages": "messages/test_io_messages",
     "ShapeOpt": "test_shape_feature",

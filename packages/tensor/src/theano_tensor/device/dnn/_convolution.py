@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from theano_gpuarray.dnn_flags import BACKWARD_DATA, BACKWARD_FILTER, FORWARD, PRECISIONS
-from theano_graph import Apply, Op, Variable, compose, config, describe, generic
+from theano_graph import Apply, Op, Variable, compose, config, describe, generic, pullback, pushforward, shape_rule
 
 from ...nnet.convolution import (
     AbstractConv2d,
@@ -285,3 +285,7 @@ class GpuDnnConvGradI(_Gradient):
 
     def __init__(self, inplace: bool = False, num_groups: int = 1, algo: str | None = None) -> None:
         self._set(algo, config.dnn.conv.algo_bwd_data, inplace, num_groups)
+
+
+for _table in (pullback, pushforward, shape_rule):
+    _table.declare_absent(GpuDnnConvDesc, "descriptors have neither gradients nor shapes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Op, compose, generic
+from theano_graph import Apply, Op, compose, generic, pullback, pushforward, shape_rule
 
 from ...shape import lengths_of, make_vector
 from ...signal.pool import AveragePoolGrad, MaxPoolGrad, Pool
@@ -160,3 +160,7 @@ class GpuDnnPoolDesc(Op):
     ) -> None:
         """Give the descriptor itself."""
         output_storage[0][0] = self
+
+
+for _table in (pullback, pushforward, shape_rule):
+    _table.declare_absent(GpuDnnPoolDesc, "descriptors have neither gradients nor shapes")
