@@ -1,8 +1,8 @@
 /* cuBLAS: products of matrices.
  *
  * The library knows matrices in the order of Fortran, in which z, C-ordered, is its own transpose: the transpose of z
- * is that of b times that of a. Sums have the precision of float32 or float64; the short mantissas of TF32 are never
- * used.
+ * is that of b times that of a. Sums have the precision of float32 or float64. Factors of float32 are rounded to the
+ * short mantissas of TF32 only where a product asks for it, by the name "tf32" instead of "float32".
  */
 #include "cuda.h"
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 enum { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 };
 enum { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2 };
-enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70 };
+enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { CUBLAS_GEMM_DEFAULT = -1 };
 /* The usual mode, in which float32 is float32, with sums of float16 that are not rounded on the way. */
 enum { CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16 };
@@ -67,6 +67,8 @@ typedef struct {
 static int precision_of(const char *dtype, Precision *precision) {
     if (strcmp(dtype, "float32") == 0)
         *precision = (Precision){CUDA_R_32F, CUBLAS_COMPUTE_32F, 4};
+    else if (strcmp(dtype, "tf32") == 0)
+        *precision = (Precision){CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 4};
     else if (strcmp(dtype, "float64") == 0)
         *precision = (Precision){CUDA_R_64F, CUBLAS_COMPUTE_64F, 8};
     else if (strcmp(dtype, "float16") == 0)
