@@ -308,9 +308,11 @@ class TestProducts(Case):
         super().setUp()
         self.rng = np.random.default_rng(5)
 
-    def product(self, dtype: str, ta: bool, tb: bool, alpha: float, beta: float, device: str = "") -> None:
+    def product(
+        self, dtype: str, ta: bool, tb: bool, alpha: float, beta: float, device: str = "", batch: int = 2
+    ) -> None:
         """Compare a stack of products with NumPy's; `device` names the factors that are on the device."""
-        m, n, k, batch = 3, 4, 5, 2
+        m, n, k = 3, 4, 5
         a, b = self.rng.normal(size=(batch, m, k)).astype(dtype), self.rng.normal(size=(batch, k, n)).astype(dtype)
         z = self.rng.normal(size=(batch, m, n)).astype(dtype)
         wanted = alpha * (a @ b) + beta * z
@@ -334,6 +336,7 @@ class TestProducts(Case):
                     with self.subTest(dtype, ta=ta, tb=tb):
                         self.product(dtype, ta, tb, 1.5, 0.0)
                         self.product(dtype, ta, tb, 1.5, -2.0)
+                        self.product(dtype, ta, tb, 1.5, -2.0, batch=1)
 
     def test_factors_on_the_device(self) -> None:
         for dtype in ("float32", "float64"):
@@ -383,14 +386,15 @@ class TestProducts(Case):
     def test_a_product_may_fail(self) -> None:
         x = (self.buffer(np.ones(4)), 0, 2, 4)
 
-        def product() -> object:
-            return self.context.product("float64", (False, False), (2, 2, 2, 1), (x[0], 0), x, x, 0.0, x)
+        def product(batch: int = 1) -> object:
+            return self.context.product("float64", (False, False), (2, 2, 2, batch), (x[0], 0), x, x, 0.0, x)
 
         product()
-        for call in ("cublasSetStream", "cublasSetWorkspace", "cublasSetPointerMode", "cublasGemmStridedBatchedEx"):
+        for call in ("cublasSetStream", "cublasSetWorkspace", "cublasSetPointerMode", "cublasGemmEx"):
             name = call if hasattr(fake, call) else call + "_v2"
             with self.subTest(name):
                 self.assertIn("cuBLAS failed with status 13", self.refused(name, product, 13))
+        self.assertIn("failed with status 13", self.refused("cublasGemmStridedBatchedEx", partial(product, 2), 13))
         self.assertIn("cuMemsetD32Async failed", self.refused("cuMemsetD32Async", product))
 
 

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .._runtime import DeviceError
 from ..codegen import DeviceProperties, KernelText
 from ..codegen.text import compile_options, prelude
 from ._code import ContextCode
@@ -162,9 +161,9 @@ class GpuContext:
         missing = [text for text in dict.fromkeys(texts) if text not in self._kernels]
         if len(missing) < 2 or self.kind not in _COMPILE_TOGETHER:
             return
-        # At the end of the process there are no new threads.
+        # That there are no new threads at the end of the process is a RuntimeError, and so is a DeviceError.
         with (
-            contextlib.suppress(DeviceError, RuntimeError),
+            contextlib.suppress(RuntimeError),
             ThreadPoolExecutor(min(len(missing), os.cpu_count() or 1, _MOST_COMPILERS)) as threads,
         ):
             list(threads.map(self.kernel, missing))
