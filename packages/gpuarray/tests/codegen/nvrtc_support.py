@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -31,22 +32,44 @@ def nvrtc() -> ctypes.CDLL | None:
 
 def failures(texts: Sequence[KernelText], architecture: str) -> list[str]:
     """Return what NVRTC says against texts, compiled as one unit; nothing where there is no NVRTC."""
+    log, code = _compiled(texts, architecture)
+    return [] if code is not None or not log else [log]
+
+
+def most_loads(text: KernelText) -> int | None:
+    """Return how many loads from global memory stand side by side, with no branch between; None without NVRTC."""
+    log, code = _compiled([text], "compute_90")
+    if code is None:
+        assert not log, log
+        return None
+    blocks = re.split(r"^\s*(?:@%p\d+ )?bra.*$|^\$.*:$", code, flags=re.MULTILINE)
+    return max(block.count("ld.global") for block in blocks)
+
+
+def _compiled(texts: Sequence[KernelText], architecture: str) -> tuple[str, str | None]:
+    """Return what NVRTC says, and the PTX that it makes; nothing where there is no NVRTC or texts are wrong."""
     library = nvrtc()
     if library is None:
-        return []
+        return "", None
     given = compile_options("cuda")
     options = [f"-arch={architecture}", *(given.split() if isinstance(given, str) else given)]
     source = prelude("cuda") + "\n".join(_own_names(texts))
     program: Any = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)
     raw = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
-    status = library.nvrtcCompileProgram(program, len(options), raw)
-    size = ctypes.c_size_t()
-    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetProgramLog(program, log)
+    failed = library.nvrtcCompileProgram(program, len(options), raw)
+    log = _told(library, program, "ProgramLog")
+    code = None if failed else _told(library, program, "PTX")
     library.nvrtcDestroyProgram(ctypes.byref(program))
-    return [log.value.decode()] if status else []
+    return log, code
+
+
+def _told(library: ctypes.CDLL, program: Any, what: str) -> str:
+    size = ctypes.c_size_t()
+    getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    text = ctypes.create_string_buffer(size.value)
+    getattr(library, f"nvrtcGet{what}")(program, text)
+    return text.value.decode()
 
 
 def _own_names(texts: Sequence[KernelText]) -> list[str]:

@@ -24,11 +24,13 @@ from theano_linker_c.kernels import (
     MatrixProductKernel,
     PoolingKernel,
     PoolingMode,
+    Reduction,
+    ReductionKernel,
 )
-from theano_linker_c.scalar import add
+from theano_linker_c.scalar import add, identity
 
 from .form_support import Card, Recorder
-from .nvrtc_support import ARCHITECTURES, failures
+from .nvrtc_support import ARCHITECTURES, failures, most_loads
 
 FLOATS = ("float16", "float32", "float64")
 DTYPES = (*FLOATS, "bool", "int8", "uint16", "int32", "uint64")
@@ -135,6 +137,31 @@ class TestCuda(unittest.TestCase):
 
     def test_windows(self) -> None:
         self.check([case for dtype in FLOATS for case in windows(dtype)])
+
+
+class TestLoads(unittest.TestCase):
+    """Kernels that memory limits have several loads under way at once: one at a time leaves half of its rate."""
+
+    def check(self, kernel: Kernel, values: Sequence[Any], wanted: int) -> None:
+        card = Card()
+        card.run(kernel, values)
+        found = most_loads(card.launches[0][0])
+        if found is not None:
+            self.assertGreaterEqual(found, wanted)
+
+    def test_reductions(self) -> None:
+        for dtype, wanted in (("float64", 4), ("float32", 4), ("float16", 8)):
+            acc = "float64" if dtype == "float64" else "float32"
+            total = Reduction(add, acc, dtype, 0)
+            for axes in ((1,), (0,), (0, 1)):
+                with self.subTest(dtype=dtype, axes=axes):
+                    kernel = ReductionKernel(identity, (dtype,), (), (total,), ((False, False),), 2, axes)
+                    self.check(kernel, [operand(dtype, 4096, 4096)], wanted)
+
+    def test_products_of_a_matrix_and_a_vector(self) -> None:
+        for kind, shapes in (("gemv", ((4096, 4096), (4096,))), ("vecmat", ((4096,), (4096, 4096)))):
+            with self.subTest(kind=kind):
+                self.check(MatrixProductKernel(kind, "float32"), [operand("float32", *s) for s in shapes], 8)
 
 
 class TestManyElements(unittest.TestCase):

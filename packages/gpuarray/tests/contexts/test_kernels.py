@@ -6,6 +6,7 @@ import unittest
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -65,6 +66,32 @@ class TestKept(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(context.statistics()["compilations"], 1)
+
+    def test_texts_of_cuda_are_compiled_together(self) -> None:
+        context = open_context("opencl0:0")
+        texts = [text(6.0), text(7.0), text(6.0)]
+        context.prepare(texts)
+        self.assertEqual(context.statistics()["compilations"], 0, "OpenCL compiles a text where it is asked for")
+        meet, names = threading.Barrier(2, timeout=60), list[str]()
+        known: dict[KernelText, Any] = context._kernels
+
+        def kernel(given: KernelText) -> None:
+            meet.wait()  # passes where both are under way
+            names.append(threading.current_thread().name)
+            known[given] = "a kernel"
+
+        context.kind = "cuda"
+        with patch.object(context, "kernel", kernel):
+            context.prepare(texts)
+            context.prepare(texts)
+        self.assertEqual(len(set(names)), 2)
+
+    def test_a_wrong_text_is_told_where_it_is_asked_for(self) -> None:
+        context = open_context("opencl0:0")
+        context.kind = "cuda"  # its texts are none of OpenCL
+        context.prepare([text(8.0), text(9.0)])
+        with self.assertRaises(DeviceError):
+            context.kernel(text(8.0))
 
     def test_options_and_devices_are_part_of_the_key(self) -> None:
         context = open_context("opencl0:0")

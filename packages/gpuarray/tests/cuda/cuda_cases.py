@@ -22,7 +22,10 @@ from theano_gpuarray._libraries import FoundLibrary
 from theano_gpuarray._runtime import Buffer, Context, DeviceError, Kernel, LaunchList
 from theano_gpuarray.arrays import asarray, from_dlpack
 from theano_gpuarray.bridges import attach_pycuda, default_pycuda, from_cuda_array, to_pycuda
+from theano_gpuarray.codegen import DeviceOperand
 from theano_gpuarray.contexts import ContextError, GpuContext, open_context
+from theano_gpuarray.region._products import library_product
+from theano_graph import config
 
 FAKE = os.environ["THEANO_TEST_FAKE"]
 TEXT = "kernels scale and sum_into"
@@ -206,6 +209,7 @@ class TestMemory(Case):
         target.copy(0, source, 0, 16)
         self.assertEqual([name for name in calls() if name in ("cuStreamWaitEvent", "cuMemcpyPeerAsync")],
                          ["cuStreamWaitEvent", "cuMemcpyPeerAsync", "cuStreamWaitEvent"])  # fmt: skip
+        self.assertEqual(fake.fake_events(), 0, "events are destroyed while a context is current")
         self.assertEqual(self.values(target), [0, 1, 2, 3])
         for call in ("cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyPeerAsync"):
             with self.subTest(call):
@@ -304,9 +308,11 @@ class TestProducts(Case):
         super().setUp()
         self.rng = np.random.default_rng(5)
 
-    def product(self, dtype: str, ta: bool, tb: bool, alpha: float, beta: float, device: str = "") -> None:
+    def product(
+        self, dtype: str, ta: bool, tb: bool, alpha: float, beta: float, device: str = "", batch: int = 2
+    ) -> None:
         """Compare a stack of products with NumPy's; `device` names the factors that are on the device."""
-        m, n, k, batch = 3, 4, 5, 2
+        m, n, k = 3, 4, 5
         a, b = self.rng.normal(size=(batch, m, k)).astype(dtype), self.rng.normal(size=(batch, k, n)).astype(dtype)
         z = self.rng.normal(size=(batch, m, n)).astype(dtype)
         wanted = alpha * (a @ b) + beta * z
@@ -330,12 +336,30 @@ class TestProducts(Case):
                     with self.subTest(dtype, ta=ta, tb=tb):
                         self.product(dtype, ta, tb, 1.5, 0.0)
                         self.product(dtype, ta, tb, 1.5, -2.0)
+                        self.product(dtype, ta, tb, 1.5, -2.0, batch=1)
 
     def test_factors_on_the_device(self) -> None:
         for dtype in ("float32", "float64"):
             for device in ("alpha", "beta", "alpha beta"):
                 with self.subTest(dtype, device=device):
                     self.product(dtype, False, True, 0.75, 3.0, device)
+
+    def test_tf32_is_used_where_it_is_asked_for(self) -> None:
+        x = (self.buffer(np.ones(4, "float32")), 0, 2, 4)
+        for dtype, compute in (("float32", 68), ("tf32", 77), ("float32", 68)):
+            self.assertTrue(self.context.product(dtype, (False, False), (2, 2, 2, 1), 1.0, x, x, 0.0, x))
+            self.assertEqual(fake.fake_compute(), compute)
+        self.assertTrue(self.context.product("tf32", (False, False), (2, 2, 2, 1), (x[0], 0), x, x, 0.0, x))
+
+    def test_the_flag_asks_for_tf32(self) -> None:
+        matrix = DeviceOperand(0, "float32", (2, 2), (8, 4))
+        wide = DeviceOperand(0, "float64", (2, 2), (16, 8))
+        for flag, wanted in ((False, "float32"), (True, "tf32")):
+            with config.change_flags(gpuarray__tf32=flag):
+                for operand, dtype in ((matrix, wanted), (wide, "float64")):
+                    found = library_product(operand, operand, operand)
+                    assert found is not None, "rows lie one behind the other"
+                    self.assertEqual(found.dtype, dtype)
 
     def test_what_there_is_nothing_for(self) -> None:
         x = (self.buffer(np.ones(4)), 0, 2, 4)
@@ -362,14 +386,15 @@ class TestProducts(Case):
     def test_a_product_may_fail(self) -> None:
         x = (self.buffer(np.ones(4)), 0, 2, 4)
 
-        def product() -> object:
-            return self.context.product("float64", (False, False), (2, 2, 2, 1), (x[0], 0), x, x, 0.0, x)
+        def product(batch: int = 1) -> object:
+            return self.context.product("float64", (False, False), (2, 2, 2, batch), (x[0], 0), x, x, 0.0, x)
 
         product()
-        for call in ("cublasSetStream", "cublasSetWorkspace", "cublasSetPointerMode", "cublasGemmStridedBatchedEx"):
+        for call in ("cublasSetStream", "cublasSetWorkspace", "cublasSetPointerMode", "cublasGemmEx"):
             name = call if hasattr(fake, call) else call + "_v2"
             with self.subTest(name):
                 self.assertIn("cuBLAS failed with status 13", self.refused(name, product, 13))
+        self.assertIn("failed with status 13", self.refused("cublasGemmStridedBatchedEx", partial(product, 2), 13))
         self.assertIn("cuMemsetD32Async failed", self.refused("cuMemsetD32Async", product))
 
 

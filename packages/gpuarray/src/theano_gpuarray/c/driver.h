@@ -105,7 +105,7 @@ typedef struct {
     int64_t offset;
 } Factor;
 typedef struct {
-    char dtype[16]; /* "float32", ... */
+    char dtype[16]; /* "float32", ...; "tf32": of float32, whose factors may be rounded to 11 bits */
     int transpose_a, transpose_b;
     int64_t m, n, k, batch;
     Factor alpha, beta;

@@ -35,7 +35,8 @@ class ContextCode:
         self._kind = context.driver.name
         self._identity = device_identity(self._kind, context.driver.properties(context.index))
         self._modules: dict[tuple[str, str], Module] = {}
-        self._lock = threading.RLock()
+        # One for each text: other texts are compiled at the same time.
+        self._locks: dict[tuple[str, str], threading.Lock] = {}
 
     def module(self, text: str, options: str = "") -> Module:
         """Return the compiled module of a text.
@@ -55,7 +56,7 @@ class ContextCode:
         key = text, " ".join(filter(None, [*_options(self._kind), options]))
         found = self._modules.get(key)
         if found is None:
-            with self._lock:
+            with self._locks.setdefault(key, threading.Lock()):
                 found = self._modules.get(key) or self._loaded(*key)
                 self._modules[key] = found
         return found

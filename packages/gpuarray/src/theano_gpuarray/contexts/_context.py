@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     from .._device import Buffer, Context, Driver, Kernel, Module
 
 __all__ = ["GpuContext"]
+
+#: Drivers whose compiler works in several threads, and how many it gets: each takes some memory.
+_COMPILE_TOGETHER = frozenset({"cuda"})
+_MOST_COMPILERS = 8
 
 
 class GpuContext:
@@ -141,6 +148,25 @@ class GpuContext:
             module = self.load(f"{prelude(self.kind)}\n{text.text}\n", compile_options(self.kind))
             found = self._kernels.setdefault(text, module.kernel(text.name, text.parameters))
         return found
+
+    def prepare(self, texts: Iterable[KernelText]) -> None:
+        """Compile texts that are going to be asked for, on CUDA several of them at a time.
+
+        What is wrong with a text is told where it is asked for.
+
+        Parameters
+        ----------
+        texts : iterable of KernelText
+        """
+        missing = [text for text in dict.fromkeys(texts) if text not in self._kernels]
+        if len(missing) < 2 or self.kind not in _COMPILE_TOGETHER:
+            return
+        # That there are no new threads at the end of the process is a RuntimeError, and so is a DeviceError.
+        with (
+            contextlib.suppress(RuntimeError),
+            ThreadPoolExecutor(min(len(missing), os.cpu_count() or 1, _MOST_COMPILERS)) as threads,
+        ):
+            list(threads.map(self.kernel, missing))
 
     def launch(
         self,

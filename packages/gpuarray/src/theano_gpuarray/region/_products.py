@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from theano_graph import record
+from theano_graph import config, record
 
 from ..codegen import DeviceOperand
 from ..contexts import GpuContext
@@ -30,7 +30,10 @@ class Matrices:
 
 @record
 class LibraryProduct:
-    """A product of row-major matrices: ``z[m, n] = a[m, k] @ b[k, n]``, maybe of a stack of them."""
+    """A product of row-major matrices: ``z[m, n] = a[m, k] @ b[k, n]``, maybe of a stack of them.
+
+    Its dtype is "tf32" where matrices of float32 may be rounded before they are multiplied.
+    """
 
     dtype: str
     sizes: tuple[int, int, int, int]
@@ -59,7 +62,8 @@ def library_product(z: DeviceOperand, a: DeviceOperand, b: DeviceOperand) -> Lib
     first, second, result = found
     if first is None or second is None or result is None or result.transposed:
         return None
-    return LibraryProduct(z.dtype, (m, n, a.shape[-1], batch), first, second, result)
+    dtype = "tf32" if z.dtype == "float32" and config.gpuarray.tf32 else z.dtype
+    return LibraryProduct(dtype, (m, n, a.shape[-1], batch), first, second, result)
 
 
 def _matrices(operand: DeviceOperand) -> Matrices | None:

@@ -196,6 +196,7 @@ class Recording:
 
     def _segments(self, events: Sequence[Event]) -> list[Segment]:
         """Return the list of all launches, products by a library among them."""
+        self._context.prepare(event.text for event in events if event.text is not None)
         steps = tuple(map(self._step, events))
         return [LaunchList(self._context.native, steps, len(self.slots)).run] if steps else []
 

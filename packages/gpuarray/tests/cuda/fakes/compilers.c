@@ -170,6 +170,10 @@ static double number(const void *base, int type, long long i) {
     return type == 1 ? ((const double *)base)[i] : ((const float *)base)[i];
 }
 
+/* The precision of the last product. */
+static int last_compute;
+int fake_compute(void) { return last_compute; }
+
 /* Matrices are in the order of Fortran. */
 static void run_product(void *data) {
     const Product *p = data;
@@ -191,14 +195,13 @@ static void run_product(void *data) {
             }
 }
 
-int cublasGemmStridedBatchedEx(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
-                               int a_type, int lda, long long sa, const void *b, int b_type, int ldb, long long sb,
-                               const void *beta, void *c, int c_type, int ldc, long long sc, int batch, int compute,
-                               int algorithm) {
-    FAKE("cublasGemmStridedBatchedEx");
+static int multiply(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int a_type,
+                    int lda, long long sa, const void *b, int b_type, int ldb, long long sb, const void *beta,
+                    void *c, int c_type, int ldc, long long sc, int batch, int compute, int algorithm) {
     if (handle->workspace < (size_t)1 << 20 || handle->mode != 16 || algorithm != -1 || a_type != b_type ||
-        a_type != c_type || compute != (a_type == 1 ? 70 : 68))
+        a_type != c_type || (compute != (a_type == 1 ? 70 : 68) && !(a_type == 0 && compute == 77)))
         return 7;
+    last_compute = compute;
     Product p = {.ta = ta,
                  .tb = tb,
                  .m = m,
@@ -223,4 +226,21 @@ int cublasGemmStridedBatchedEx(Handle *handle, int ta, int tb, int m, int n, int
         p.beta = number(beta, compute == 70, 0);
     }
     return a_type == 2 ? 0 : fake_enqueue(handle->stream, run_product, &p, sizeof p);
+}
+
+int cublasGemmStridedBatchedEx(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
+                               int a_type, int lda, long long sa, const void *b, int b_type, int ldb, long long sb,
+                               const void *beta, void *c, int c_type, int ldc, long long sc, int batch, int compute,
+                               int algorithm) {
+    FAKE("cublasGemmStridedBatchedEx");
+    return multiply(handle, ta, tb, m, n, k, alpha, a, a_type, lda, sa, b, b_type, ldb, sb, beta, c, c_type, ldc, sc,
+                    batch, compute, algorithm);
+}
+
+int cublasGemmEx(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int a_type,
+                 int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
+                 int compute, int algorithm) {
+    FAKE("cublasGemmEx");
+    return multiply(handle, ta, tb, m, n, k, alpha, a, a_type, lda, 0, b, b_type, ldb, 0, beta, c, c_type, ldc, 0, 1,
+                    compute, algorithm);
 }

@@ -200,10 +200,15 @@ int cuStreamWaitEvent(Stream *stream, void *event, unsigned flags) {
     return 0;
 }
 
+/* Events that have not been destroyed. */
+static int events;
+int fake_events(void) { return events; }
+
 int cuEventCreate(void **event, unsigned flags) {
     (void)flags;
     FAKE("cuEventCreate");
     NEEDS_CONTEXT;
+    events++;
     *event = malloc(8);
     return 0;
 }
@@ -224,6 +229,8 @@ int cuEventSynchronize(void *event) {
 
 int cuEventDestroy_v2(void *event) {
     FAKE("cuEventDestroy_v2");
+    NEEDS_CONTEXT;
+    events--;
     free(event);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* cuBLAS: products of matrices.
  *
  * The library knows matrices in the order of Fortran, in which z, C-ordered, is its own transpose: the transpose of z
- * is that of b times that of a. Sums have the precision of float32 or float64; the short mantissas of TF32 are never
- * used.
+ * is that of b times that of a. Sums have the precision of float32 or float64. Factors of float32 are rounded to the
+ * short mantissas of TF32 only where a product asks for it, by the name "tf32" instead of "float32".
  */
 #include "cuda.h"
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 enum { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 };
 enum { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2 };
-enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70 };
+enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { CUBLAS_GEMM_DEFAULT = -1 };
 /* The usual mode, in which float32 is float32, with sums of float16 that are not rounded on the way. */
 enum { CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16 };
@@ -67,6 +67,8 @@ typedef struct {
 static int precision_of(const char *dtype, Precision *precision) {
     if (strcmp(dtype, "float32") == 0)
         *precision = (Precision){CUDA_R_32F, CUBLAS_COMPUTE_32F, 4};
+    else if (strcmp(dtype, "tf32") == 0)
+        *precision = (Precision){CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 4};
     else if (strcmp(dtype, "float64") == 0)
         *precision = (Precision){CUDA_R_64F, CUBLAS_COMPUTE_64F, 8};
     else if (strcmp(dtype, "float16") == 0)
@@ -136,6 +138,23 @@ static int set_up(const CudaContext *c, int mode, CUstream stream) {
     return status == 0 ? cublas->SetPointerMode(c->blas, mode) : status;
 }
 
+/* One matrix, or a stack of them: what chooses among the kernels of the library has more of them for one. */
+static int multiply(const CudaContext *c, const Product *p, const Precision *precision, const void *alpha,
+                    const void *beta) {
+    const CublasFunctions *cublas = &c->state->cublas;
+    const int ta = p->transpose_a != 0, tb = p->transpose_b != 0, m = (int)p->m, n = (int)p->n, k = (int)p->k;
+    const int lda = (int)p->a.leading, ldb = (int)p->b.leading, ldz = (int)p->z.leading;
+    const int type = precision->type, compute = precision->compute;
+    const void *a = place(p->a.address, p->a.offset, precision->size);
+    const void *b = place(p->b.address, p->b.offset, precision->size);
+    void *z = place(p->z.address, p->z.offset, precision->size);
+    if (p->batch == 1)
+        return cublas->Gemm(c->blas, tb, ta, n, m, k, alpha, b, type, ldb, a, type, lda, beta, z, type, ldz, compute,
+                            CUBLAS_GEMM_DEFAULT);
+    return cublas->GemmOfStack(c->blas, tb, ta, n, m, k, alpha, b, type, ldb, p->b.stride, a, type, lda, p->a.stride,
+                               beta, z, type, ldz, p->z.stride, (int)p->batch, compute, CUBLAS_GEMM_DEFAULT);
+}
+
 int cublas_product(CudaContext *c, const Product *p, CUstream stream, Failure *failure) {
     Precision precision;
     if (!c->state->has_cublas || !precision_of(p->dtype, &precision) || !start(c))
@@ -152,11 +171,6 @@ int cublas_product(CudaContext *c, const Product *p, CUstream stream, Failure *f
         return -1;
     int status = set_up(c, on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST, stream);
     if (status == 0)
-        status = c->state->cublas.Gemm(
-            c->blas, p->transpose_b != 0, p->transpose_a != 0, (int)p->n, (int)p->m, (int)p->k, alpha,
-            place(p->b.address, p->b.offset, precision.size), precision.type, (int)p->b.leading, p->b.stride,
-            place(p->a.address, p->a.offset, precision.size), precision.type, (int)p->a.leading, p->a.stride, beta,
-            place(p->z.address, p->z.offset, precision.size), precision.type, (int)p->z.leading, p->z.stride,
-            (int)p->batch, precision.compute, CUBLAS_GEMM_DEFAULT);
+        status = multiply(c, p, &precision, alpha, beta);
     return status == 0 ? 1 : failure_set(failure, "a product by cuBLAS failed with status %d", status);
 }

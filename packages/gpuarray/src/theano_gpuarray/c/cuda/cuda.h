@@ -139,7 +139,10 @@ typedef struct cublasContext *cublasHandle;
     F(SetWorkspace, "cublasSetWorkspace_v2", (cublasHandle, void *, size_t))                                           \
     F(SetPointerMode, "cublasSetPointerMode_v2", (cublasHandle, int))                                                  \
     F(SetMathMode, "cublasSetMathMode", (cublasHandle, int))                                                           \
-    F(Gemm, "cublasGemmStridedBatchedEx",                                                                              \
+    F(Gemm, "cublasGemmEx",                                                                                            \
+      (cublasHandle, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,            \
+       const void *, void *, int, int, int, int))                                                                      \
+    F(GemmOfStack, "cublasGemmStridedBatchedEx",                                                                       \
       (cublasHandle, int, int, int, int, int, const void *, const void *, int, int, long long, const void *, int, int, \
        long long, const void *, void *, int, int, long long, int, int, int))
 

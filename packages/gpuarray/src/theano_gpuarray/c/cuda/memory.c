@@ -126,14 +126,14 @@ static int order(CudaContext *first, CudaContext *waiting, Failure *failure) {
     cuda_leave();
     if (result < 0)
         return -1;
-    result = cuda_enter(waiting, failure);
-    if (result == 0) {
+    int entered = cuda_enter(waiting, failure) == 0;
+    if (entered)
         result = cuda_check(cu.StreamWaitEvent(waiting->queue, event, 0), "cuStreamWaitEvent", failure);
-        cuda_leave();
-    }
     /* The driver keeps an event until nobody waits for it any more. */
     cu.EventDestroy(event);
-    return result;
+    if (entered)
+        cuda_leave();
+    return entered ? result : -1;
 }
 
 int cuda_copy_from(void *context, void *other, const Copy *copy, Failure *failure) {

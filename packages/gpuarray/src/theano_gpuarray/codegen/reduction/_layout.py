@@ -20,6 +20,8 @@ COLUMNS = 32
 #: units, and elsewhere, where a second launch costs more than it gains.
 FEWEST, FEWEST_IF_BUSY = 16, 64
 MOST_SPLITS = 1024
+#: Groups that a unit runs at a time: with fewer, too few loads are under way.
+GROUPS_OF_UNIT = 8
 
 
 @record
@@ -212,7 +214,7 @@ def layout_of_reduction(
             lanes = min(local // columns, power_of_two(n_reduced))
         local = lanes * columns
         blocks = -(-n_kept // columns)
-        wanted = 4 * properties.units
+        wanted = GROUPS_OF_UNIT * properties.units
         fewest = lanes * (FEWEST if blocks < properties.units else FEWEST_IF_BUSY)
     splits = 1
     if 2 * blocks <= wanted:

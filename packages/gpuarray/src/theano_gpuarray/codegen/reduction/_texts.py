@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from theano_linker_c.kernels import Reduction, memory_type, reduction_seed
 from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_type, is_complex, is_discrete
 
@@ -22,6 +24,8 @@ __all__ = ["Total", "reduction_text"]
 
 #: Elements whose total is joined with that of those before.
 BLOCK = 128
+#: Inputs up to which a work-item loads several elements of each: more would not fit into its registers.
+MOST_SIDE_BY_SIDE = 4
 
 
 class Total:
@@ -70,6 +74,18 @@ class ReductionBody:
         self.dtypes = (*job.input_dtypes, *job.kept_dtypes)
         self.kept = [f"k{d}" for d in range(layout.n_kept)]
         self.reduced = [f"m{d}" for d in range(layout.n_reduced)]
+
+    @property
+    def unroll(self) -> int:
+        """Elements that a work-item of a graphics card loads before it joins them: 16 bytes, four at least.
+
+        With a load at a time memory would wait for the work-items. Where several results share a group, each work-item
+        has one element.
+        """
+        if self.layout.inner and self.layout.columns > 1:
+            return 1
+        sizes = [np.dtype(dtype).itemsize for dtype in self.job.input_dtypes]
+        return max(4, 16 // max(sizes, default=4)) if len(sizes) <= MOST_SIDE_BY_SIDE else 2
 
     def result_dtype(self, k: int) -> str:
         """The dtype in which a total is stored."""
@@ -154,7 +170,11 @@ class ReductionBody:
         yield f"for ({unsigned} r = begin + lane; r < end;) {{"
         for total in self.totals:
             yield f"  {total.type} part{total.number} = {total.seed};"
-        yield f"  for (int b = 0; b < {BLOCK} && r < end; b++, r += {lanes}) {{"
+        yield f"  const {unsigned} left = (end - r + {lanes - 1}) / {lanes};"
+        yield f"  const int turns = left < {BLOCK} ? (int)left : {BLOCK};"
+        if self.unroll > 1:
+            yield f"#pragma unroll {self.unroll}"
+        yield f"  for (int b = 0; b < turns; b++, r += {lanes}) {{"
         yield from (f"    {index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
         moves = [(f"a{k}", self.reduced_steps(k)) for k in range(count)]
         yield from self.moved("r", self.reduced, moves, "    ")

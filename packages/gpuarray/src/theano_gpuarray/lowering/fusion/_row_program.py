@@ -187,7 +187,10 @@ class RowProgram:
         reduction, writer, acc = node.reduction, self._writer, node.reduction.acc_dtype
         kind = c_type(acc)
         writer.add(
-            f"{kind} sum{i} = {c_literal(reduction.seed, acc)};", "for (int64_t c = LID_0; c < columns; c += LDIM_0) {"
+            f"{kind} sum{i} = {c_literal(reduction.seed, acc)};",
+            # Several loads are under way at once.
+            *(["#pragma unroll 4"] if self._local > 1 else []),
+            f"for (int64_t c = LID_0; c < columns; c += {self._local}) {{",
         )
         found = self._element(node.arg, {}, "c")
         writer.add(
@@ -215,7 +218,7 @@ class RowProgram:
         elements = [(k, s) for k, s in enumerate(self.stores) if self._per_element(s.result)]
         numbers = [(k, s) for k, s in enumerate(self.stores) if not self._per_element(s.result)]
         if elements:
-            writer.add("for (int64_t c = LID_0; c < columns; c += LDIM_0) {")
+            writer.add(f"for (int64_t c = LID_0; c < columns; c += {self._local}) {{")
             values: dict[Result, CValue] = {}
             for k, target in elements:
                 found = self._element(target.result, values, "c")
