@@ -27,7 +27,7 @@ from theano_linker_c.kernels import (
     Reduction,
     ReductionKernel,
 )
-from theano_linker_c.scalar import add, identity
+from theano_linker_c.scalar import Composite, ScalarType, add, identity, mul
 
 from .form_support import Card, Recorder
 from .nvrtc_support import ARCHITECTURES, failures, most_loads
@@ -157,6 +157,12 @@ class TestLoads(unittest.TestCase):
                 with self.subTest(dtype=dtype, axes=axes):
                     kernel = ReductionKernel(identity, (dtype,), (), (total,), ((False, False),), 2, axes)
                     self.check(kernel, [operand(dtype, 4096, 4096)], wanted)
+
+    def test_reductions_of_what_is_stored_beside(self) -> None:
+        total = Reduction(add, "float32", "float32", 0)
+        square = Composite([(x := ScalarType("float32")("x"))], [mul(x, x)] * 2)
+        kernel = ReductionKernel(square, ("float32",), ("float32",), (total,), ((False, False),), 2, (0,))
+        self.check(kernel, [operand("float32", 4096, 4096)], 4)
 
     def test_products_of_a_matrix_and_a_vector(self) -> None:
         for kind, shapes in (("gemv", ((4096, 4096), (4096,))), ("vecmat", ((4096,), (4096, 4096)))):

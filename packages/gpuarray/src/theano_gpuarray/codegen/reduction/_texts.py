@@ -93,7 +93,7 @@ class ReductionBody:
 
     def signature(self) -> Signature:
         """Declare the parameters; arguments are given in the same order by the device form."""
-        signature, letter = Signature(), self.layout.letter
+        signature, letter = Signature(apart=True), self.layout.letter
         signature.number(letter, *self.kept, *self.reduced)
         signature.number(letter, "n", "m", "chunk")
         for k in range(len(self.dtypes)):
@@ -121,8 +121,8 @@ class ReductionBody:
         """Names of the offsets of all operands."""
         return [f"{prefix}{k}" for k in range(len(self.dtypes))]
 
-    def element(self, places: Sequence[str], part: Sequence[str], guard: str = "") -> Iterator[str]:
-        """Give the statements that take the element at some offsets; `guard` says whether what is kept is stored."""
+    def element(self, places: Sequence[str], part: Sequence[str]) -> Iterator[str]:
+        """Give the statements that take the element at some offsets."""
         count = len(self.job.input_dtypes)
         for k, dtype in enumerate(self.job.input_dtypes):
             place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)({places[k]})"
@@ -132,7 +132,7 @@ class ReductionBody:
         yield from statements
         for k, dtype in enumerate(self.job.kept_dtypes):
             place = f"*(GLOBAL_MEM {memory_type(dtype)} *)({places[count + k]})"
-            yield guard + store(place, results[k], dtype)
+            yield store(place, results[k], dtype)
         for total, result, name in zip(self.totals, results[len(self.job.kept_dtypes) :], part, strict=True):
             yield declare(f"v{total.number}", total.dtype, c_cast(result, total.dtype))
             yield f"{name} = {total.joined(name, f'v{total.number}')};"
@@ -179,8 +179,9 @@ class ReductionBody:
         moves = [(f"a{k}", self.reduced_steps(k)) for k in range(count)]
         yield from self.moved("r", self.reduced, moves, "    ")
         names = [f"part{total.number}" for total in self.totals]
-        guard = f"if (at < ({unsigned})n) "
-        for line in self.element([f"p{k} + a{k}" for k in range(count)], names, guard):
+        # Work-items beyond the last result do what that of the last one does, and store the same: a branch for each
+        # element would keep loads from being under way together.
+        for line in self.element([f"p{k} + a{k}" for k in range(count)], names):
             yield "    " + line
         yield "  }"
         yield from self._join("  ", "")
