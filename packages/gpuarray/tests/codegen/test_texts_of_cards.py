@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 from collections.abc import Sequence
 from typing import Any
@@ -168,6 +169,21 @@ class TestLoads(unittest.TestCase):
         for kind, shapes in (("gemv", ((4096, 4096), (4096,))), ("vecmat", ((4096,), (4096, 4096)))):
             with self.subTest(kind=kind):
                 self.check(MatrixProductKernel(kind, "float32"), [operand("float32", *s) for s in shapes], 8)
+
+
+class TestLocalMemory(unittest.TestCase):
+    def test_many_reductions_fit(self) -> None:
+        count, x = 60, ScalarType("float64")("x")
+        op = Composite([x], [x] * count)
+        totals = (Reduction(add, "float64", "float64", 0),) * count
+        kernel = ReductionKernel(op, ("float64",), (), totals, ((False,),), 1, (0,))
+        card = Card()
+        card.run(kernel, [operand("float64", 5000)])
+        text = card.launches[0][0]
+        sizes = re.findall(r"LOCAL_MEM double \w+\[(\d+)\]", text.text)
+        self.assertTrue(sizes)
+        self.assertLessEqual(8 * sum(map(int, sizes)), card.properties.local_memory)
+        self.assertEqual(failures([text], "sm_90"), [])
 
 
 class TestManyElements(unittest.TestCase):

@@ -26,6 +26,8 @@ __all__ = ["Total", "reduction_text"]
 BLOCK = 128
 #: Inputs up to which a work-item loads several elements of each: more would not fit into its registers.
 MOST_SIDE_BY_SIDE = 4
+#: Totals that are joined at a time.
+MOST_TREES = 4
 
 
 class Total:
@@ -204,21 +206,27 @@ class ReductionBody:
             yield indent + t.join(f"total{t.number}{at}", f"lost{t.number}{at}", f"part{t.number}{at}")
 
     def _tree(self, lanes: int, step: int) -> Iterator[str]:
-        for t in self.totals:
-            yield f"LOCAL_MEM {t.type} shared{t.number}[{lanes * self.layout.columns}];"
-        for t in self.totals:
-            yield f"shared{t.number}[LID_0] = total{t.number};"
-        yield f"for (int h = {lanes // 2}; h > 0; h /= 2) {{"
-        yield "  local_barrier();"
-        yield "  if (lane < h) {"
-        for t in self.totals:
-            here, other = f"shared{t.number}[LID_0]", f"shared{t.number}[LID_0 + h * {step}]"
-            yield f"    const {t.type} u{t.number} = {here}, w{t.number} = {other};"
-            yield f"    {here} = {t.joined(f'u{t.number}', f'w{t.number}')};"
-        yield "  }"
-        yield "}"
-        for t in self.totals:
-            yield f"total{t.number} = shared{t.number}[LID_0];"
+        """Join the totals of work-items, some of them at a time: many would not fit into local memory together."""
+        names = {t.number: f"shared_{t.type}_{k % MOST_TREES}" for k, t in enumerate(self.totals)}
+        for name, kind in {names[t.number]: t.type for t in self.totals}.items():
+            yield f"LOCAL_MEM {kind} {name}[{lanes * self.layout.columns}];"
+        for first in range(0, len(self.totals), MOST_TREES):
+            totals = self.totals[first : first + MOST_TREES]
+            if first:
+                yield "local_barrier();"
+            for t in totals:
+                yield f"{names[t.number]}[LID_0] = total{t.number};"
+            yield f"for (int h = {lanes // 2}; h > 0; h /= 2) {{"
+            yield "  local_barrier();"
+            yield "  if (lane < h) {"
+            for t in totals:
+                here, other = f"{names[t.number]}[LID_0]", f"{names[t.number]}[LID_0 + h * {step}]"
+                yield f"    const {t.type} u{t.number} = {here}, w{t.number} = {other};"
+                yield f"    {here} = {t.joined(f'u{t.number}', f'w{t.number}')};"
+            yield "  }"
+            yield "}"
+            for t in totals:
+                yield f"total{t.number} = {names[t.number]}[LID_0];"
 
     def _positions(self, indent: str, flat: str) -> Iterator[str]:
         yield from (f"{indent}{self.layout.index} z{t.number} = 0;" for t in self.totals)
