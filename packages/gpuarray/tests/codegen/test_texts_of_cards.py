@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +28,7 @@ from theano_linker_c.kernels import (
     Reduction,
     ReductionKernel,
 )
-from theano_linker_c.scalar import add, identity
+from theano_linker_c.scalar import Composite, ScalarType, add, identity, mul
 
 from .form_support import Card, Recorder
 from .nvrtc_support import ARCHITECTURES, failures, most_loads
@@ -158,10 +159,31 @@ class TestLoads(unittest.TestCase):
                     kernel = ReductionKernel(identity, (dtype,), (), (total,), ((False, False),), 2, axes)
                     self.check(kernel, [operand(dtype, 4096, 4096)], wanted)
 
+    def test_reductions_of_what_is_stored_beside(self) -> None:
+        total = Reduction(add, "float32", "float32", 0)
+        square = Composite([(x := ScalarType("float32")("x"))], [mul(x, x)] * 2)
+        kernel = ReductionKernel(square, ("float32",), ("float32",), (total,), ((False, False),), 2, (0,))
+        self.check(kernel, [operand("float32", 4096, 4096)], 4)
+
     def test_products_of_a_matrix_and_a_vector(self) -> None:
         for kind, shapes in (("gemv", ((4096, 4096), (4096,))), ("vecmat", ((4096,), (4096, 4096)))):
             with self.subTest(kind=kind):
                 self.check(MatrixProductKernel(kind, "float32"), [operand("float32", *s) for s in shapes], 8)
+
+
+class TestLocalMemory(unittest.TestCase):
+    def test_many_reductions_fit(self) -> None:
+        count, x = 60, ScalarType("float64")("x")
+        op = Composite([x], [x] * count)
+        totals = (Reduction(add, "float64", "float64", 0),) * count
+        kernel = ReductionKernel(op, ("float64",), (), totals, ((False,),), 1, (0,))
+        card = Card()
+        card.run(kernel, [operand("float64", 5000)])
+        text = card.launches[0][0]
+        sizes = re.findall(r"LOCAL_MEM double \w+\[(\d+)\]", text.text)
+        self.assertTrue(sizes)
+        self.assertLessEqual(8 * sum(map(int, sizes)), card.properties.local_memory)
+        self.assertEqual(failures([text], "sm_90"), [])
 
 
 class TestManyElements(unittest.TestCase):

@@ -22,10 +22,7 @@ from theano_gpuarray._libraries import FoundLibrary
 from theano_gpuarray._runtime import Buffer, Context, DeviceError, Kernel, LaunchList
 from theano_gpuarray.arrays import asarray, from_dlpack
 from theano_gpuarray.bridges import attach_pycuda, default_pycuda, from_cuda_array, to_pycuda
-from theano_gpuarray.codegen import DeviceOperand
 from theano_gpuarray.contexts import ContextError, GpuContext, open_context
-from theano_gpuarray.region._products import library_product
-from theano_graph import config
 
 FAKE = os.environ["THEANO_TEST_FAKE"]
 TEXT = "kernels scale and sum_into"
@@ -350,16 +347,6 @@ class TestProducts(Case):
             self.assertTrue(self.context.product(dtype, (False, False), (2, 2, 2, 1), 1.0, x, x, 0.0, x))
             self.assertEqual(fake.fake_compute(), compute)
         self.assertTrue(self.context.product("tf32", (False, False), (2, 2, 2, 1), (x[0], 0), x, x, 0.0, x))
-
-    def test_the_flag_asks_for_tf32(self) -> None:
-        matrix = DeviceOperand(0, "float32", (2, 2), (8, 4))
-        wide = DeviceOperand(0, "float64", (2, 2), (16, 8))
-        for flag, wanted in ((False, "float32"), (True, "tf32")):
-            with config.change_flags(gpuarray__tf32=flag):
-                for operand, dtype in ((matrix, wanted), (wide, "float64")):
-                    found = library_product(operand, operand, operand)
-                    assert found is not None, "rows lie one behind the other"
-                    self.assertEqual(found.dtype, dtype)
 
     def test_what_there_is_nothing_for(self) -> None:
         x = (self.buffer(np.ones(4)), 0, 2, 4)

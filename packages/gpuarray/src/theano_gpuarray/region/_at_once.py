@@ -110,7 +110,7 @@ class AtOnce:
         beta: float | DeviceOperand,
     ) -> bool:
         """Compute ``z = alpha * a @ b + beta * z`` by a library; return False where there is none for it."""
-        found = library_product(z, a, b)
+        found = library_product(z, a, b, (alpha, beta))
         if found is None:
             return False
         memory = [(self._buffers[x.operand.slot], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)]

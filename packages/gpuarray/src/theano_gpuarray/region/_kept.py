@@ -203,7 +203,7 @@ class Kept:
         beta: float | DeviceOperand,
     ) -> bool:
         """Keep a product by a library; return False where there is none for it."""
-        found = library_product(z, a, b) if has_products(self._context, z.dtype) else None
+        found = library_product(z, a, b, (alpha, beta)) if has_products(self._context, z.dtype) else None
         if found is None:
             return False
         self.events.append(Event("product", None, (z, a, b, alpha, beta)))

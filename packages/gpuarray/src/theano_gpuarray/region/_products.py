@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..contexts import GpuContext
 
 __all__ = ["LibraryProduct", "has_products", "library_product"]
 
+#: Lengths are 32-bit numbers there.
+_MOST = 2**31 - 1
 #: For each context, the dtypes that have been asked for.
 _products: WeakKeyDictionary[GpuContext, dict[str, bool]] = WeakKeyDictionary()
 
@@ -54,16 +57,28 @@ def has_products(context: GpuContext, dtype: str) -> bool:
     return known[dtype]
 
 
-def library_product(z: DeviceOperand, a: DeviceOperand, b: DeviceOperand) -> LibraryProduct | None:
-    """Describe a product for a library; None where the strides of an operand are none that libraries know."""
-    found = [_matrices(operand) for operand in (a, b, z)]
+def library_product(
+    z: DeviceOperand, a: DeviceOperand, b: DeviceOperand, factors: Iterable[float | DeviceOperand] = ()
+) -> LibraryProduct | None:
+    """Describe a product for a library; None where the strides or lengths of an operand are none that libraries know.
+
+    Parameters
+    ----------
+    z, a, b : DeviceOperand
+    factors : iterable of float or DeviceOperand
+        What the product is scaled with. Libraries want those of float16 as float32, which they are on the host alone.
+    """
+    if z.dtype == "float16" and any(isinstance(factor, DeviceOperand) for factor in factors):
+        return None
+    first, second, result = (_matrices(operand) for operand in (a, b, z))
     m, n = z.shape[-2:]
-    batch = z.shape[0] if z.ndim == 3 else 1
-    first, second, result = found
+    sizes = m, n, a.shape[-1], z.shape[0] if z.ndim == 3 else 1
     if first is None or second is None or result is None or result.transposed:
         return None
+    if max(*sizes, first.leading, second.leading, result.leading) > _MOST:
+        return None
     dtype = "tf32" if z.dtype == "float32" and config.gpuarray.tf32 else z.dtype
-    return LibraryProduct(dtype, (m, n, a.shape[-1], batch), first, second, result)
+    return LibraryProduct(dtype, sizes, first, second, result)
 
 
 def _matrices(operand: DeviceOperand) -> Matrices | None:

@@ -26,6 +26,8 @@ __all__ = ["Total", "reduction_text"]
 BLOCK = 128
 #: Inputs up to which a work-item loads several elements of each: more would not fit into its registers.
 MOST_SIDE_BY_SIDE = 4
+#: Totals that are joined at a time.
+MOST_TREES = 4
 
 
 class Total:
@@ -93,7 +95,7 @@ class ReductionBody:
 
     def signature(self) -> Signature:
         """Declare the parameters; arguments are given in the same order by the device form."""
-        signature, letter = Signature(), self.layout.letter
+        signature, letter = Signature(apart=True), self.layout.letter
         signature.number(letter, *self.kept, *self.reduced)
         signature.number(letter, "n", "m", "chunk")
         for k in range(len(self.dtypes)):
@@ -121,8 +123,8 @@ class ReductionBody:
         """Names of the offsets of all operands."""
         return [f"{prefix}{k}" for k in range(len(self.dtypes))]
 
-    def element(self, places: Sequence[str], part: Sequence[str], guard: str = "") -> Iterator[str]:
-        """Give the statements that take the element at some offsets; `guard` says whether what is kept is stored."""
+    def element(self, places: Sequence[str], part: Sequence[str]) -> Iterator[str]:
+        """Give the statements that take the element at some offsets."""
         count = len(self.job.input_dtypes)
         for k, dtype in enumerate(self.job.input_dtypes):
             place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)({places[k]})"
@@ -132,7 +134,7 @@ class ReductionBody:
         yield from statements
         for k, dtype in enumerate(self.job.kept_dtypes):
             place = f"*(GLOBAL_MEM {memory_type(dtype)} *)({places[count + k]})"
-            yield guard + store(place, results[k], dtype)
+            yield store(place, results[k], dtype)
         for total, result, name in zip(self.totals, results[len(self.job.kept_dtypes) :], part, strict=True):
             yield declare(f"v{total.number}", total.dtype, c_cast(result, total.dtype))
             yield f"{name} = {total.joined(name, f'v{total.number}')};"
@@ -179,8 +181,9 @@ class ReductionBody:
         moves = [(f"a{k}", self.reduced_steps(k)) for k in range(count)]
         yield from self.moved("r", self.reduced, moves, "    ")
         names = [f"part{total.number}" for total in self.totals]
-        guard = f"if (at < ({unsigned})n) "
-        for line in self.element([f"p{k} + a{k}" for k in range(count)], names, guard):
+        # Work-items beyond the last result do what that of the last one does, and store the same: a branch for each
+        # element would keep loads from being under way together.
+        for line in self.element([f"p{k} + a{k}" for k in range(count)], names):
             yield "    " + line
         yield "  }"
         yield from self._join("  ", "")
@@ -203,21 +206,27 @@ class ReductionBody:
             yield indent + t.join(f"total{t.number}{at}", f"lost{t.number}{at}", f"part{t.number}{at}")
 
     def _tree(self, lanes: int, step: int) -> Iterator[str]:
-        for t in self.totals:
-            yield f"LOCAL_MEM {t.type} shared{t.number}[{lanes * self.layout.columns}];"
-        for t in self.totals:
-            yield f"shared{t.number}[LID_0] = total{t.number};"
-        yield f"for (int h = {lanes // 2}; h > 0; h /= 2) {{"
-        yield "  local_barrier();"
-        yield "  if (lane < h) {"
-        for t in self.totals:
-            here, other = f"shared{t.number}[LID_0]", f"shared{t.number}[LID_0 + h * {step}]"
-            yield f"    const {t.type} u{t.number} = {here}, w{t.number} = {other};"
-            yield f"    {here} = {t.joined(f'u{t.number}', f'w{t.number}')};"
-        yield "  }"
-        yield "}"
-        for t in self.totals:
-            yield f"total{t.number} = shared{t.number}[LID_0];"
+        """Join the totals of work-items, some of them at a time: many would not fit into local memory together."""
+        names = {t.number: f"shared_{t.type}_{k % MOST_TREES}" for k, t in enumerate(self.totals)}
+        for name, kind in {names[t.number]: t.type for t in self.totals}.items():
+            yield f"LOCAL_MEM {kind} {name}[{lanes * self.layout.columns}];"
+        for first in range(0, len(self.totals), MOST_TREES):
+            totals = self.totals[first : first + MOST_TREES]
+            if first:
+                yield "local_barrier();"
+            for t in totals:
+                yield f"{names[t.number]}[LID_0] = total{t.number};"
+            yield f"for (int h = {lanes // 2}; h > 0; h /= 2) {{"
+            yield "  local_barrier();"
+            yield "  if (lane < h) {"
+            for t in totals:
+                here, other = f"{names[t.number]}[LID_0]", f"{names[t.number]}[LID_0 + h * {step}]"
+                yield f"    const {t.type} u{t.number} = {here}, w{t.number} = {other};"
+                yield f"    {here} = {t.joined(f'u{t.number}', f'w{t.number}')};"
+            yield "  }"
+            yield "}"
+            for t in totals:
+                yield f"total{t.number} = {names[t.number]}[LID_0];"
 
     def _positions(self, indent: str, flat: str) -> Iterator[str]:
         yield from (f"{indent}{self.layout.index} z{t.number} = 0;" for t in self.totals)

@@ -25,26 +25,32 @@ _C_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t", "f": "float", "d": 
 
 @record
 class Parameter:
-    """A parameter of a kernel: a letter as in :class:`KernelText`, a name, and for a pointer what it points to."""
+    """A parameter of a kernel: a letter as in :class:`KernelText`, a name, and for a pointer what it points to.
+
+    What is `apart` is reached through no other parameter, if one of them is written to: loads need not wait for stores.
+    """
 
     letter: str
     name: str
     memory: str = "char"
     written: bool = False
+    apart: bool = False
 
     @property
     def declaration(self) -> str:
         """The C text in the head of the kernel."""
         if self.letter == "P":
-            return f"GLOBAL_MEM {'' if self.written else 'const '}{self.memory} *{self.name}"
+            qualifier = "restrict " if self.apart else ""
+            return f"GLOBAL_MEM {'' if self.written else 'const '}{self.memory} *{qualifier}{self.name}"
         return f"const {_C_TYPES[self.letter]} {self.name}"
 
 
 class Signature:
-    """Collects the parameters of a kernel, in order."""
+    """Collects the parameters of a kernel, in order; `apart` says that what is written has memory of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, apart: bool = False) -> None:
         self.parameters: list[Parameter] = []
+        self._apart = apart
 
     def number(self, letter: str, *names: str) -> None:
         """Add numbers."""
@@ -52,7 +58,10 @@ class Signature:
 
     def array(self, name: str, memory: str = "char", *, written: bool = False) -> None:
         """Add an array: a pointer to its memory, and how many bytes lie before its first element."""
-        self.parameters += [Parameter("P", f"{name}_memory", "char", written), Parameter("q", f"{name}_offset")]
+        self.parameters += [
+            Parameter("P", f"{name}_memory", "char", written, self._apart),
+            Parameter("q", f"{name}_offset"),
+        ]
         self._starts = [*getattr(self, "_starts", []), (name, memory, written)]
 
     @property

@@ -140,9 +140,10 @@ class RowProgram:
         for i, node in self._positions():
             recorder.step = node.step
             add_refusals(recorder, writer, node.explain, f"refusal{i}")
-        for i, node in enumerate(self.nodes):
-            if isinstance(node, Reduce) and self._local > 1:
-                writer.add(f"LOCAL_MEM {c_type(node.reduction.acc_dtype)} shared{i}[{self._local}];")
+        # One for all reductions of a type, each of which ends with a barrier: local memory is small.
+        types = dict.fromkeys(c_type(node.reduction.acc_dtype) for node in self.nodes if isinstance(node, Reduce))
+        if self._local > 1:
+            writer.add(*(f"LOCAL_MEM {kind} shared_{kind}[{self._local}];" for kind in types))
         writer.add("for (int64_t row = GID_0; row < rows; row += GDIM_0) {")
         for i, node in enumerate(self.nodes):
             self._row_node(i, node)
@@ -197,15 +198,16 @@ class RowProgram:
             f"const {kind} a = sum{i}, b = {c_cast(found, acc)};", f"sum{i} = {_joined(reduction, 'a', 'b')};", "}"
         )
         if self._local > 1:
+            shared = f"shared_{kind}"
             writer.add(
-                f"shared{i}[LID_0] = sum{i};",
+                f"{shared}[LID_0] = sum{i};",
                 "local_barrier();",
                 f"for (int width = {self._local // 2}; width > 0; width /= 2) {{",
-                f"if ((int)LID_0 < width) {{ const {kind} a = shared{i}[LID_0], b = shared{i}[LID_0 + width];",
-                f"shared{i}[LID_0] = {_joined(reduction, 'a', 'b')}; }}",
+                f"if ((int)LID_0 < width) {{ const {kind} a = {shared}[LID_0], b = {shared}[LID_0 + width];",
+                f"{shared}[LID_0] = {_joined(reduction, 'a', 'b')}; }}",
                 "local_barrier();",
                 "}",
-                f"sum{i} = shared{i}[0];",
+                f"sum{i} = {shared}[0];",
                 "local_barrier();",
             )
         whole = CValue(f"sum{i}", acc)
