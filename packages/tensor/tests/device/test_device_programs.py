@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
+from theano_graph import config
 from theano_linker_c import function, shared
 from theano_tensor.control import ifelse
 
@@ -52,6 +53,18 @@ class TestBranches(unittest.TestCase):
         x = shared(np.zeros(3, "float32"), target=NAME)
         with self.assertRaisesRegex(TypeError, r"different types for output 0: float32.*float64(?s:.*)To mend: "):
             ifelse(T.bscalar(), x, T.dvector())
+
+
+class TestErrors(unittest.TestCase):
+    def test_what_is_stored(self) -> None:
+        context()
+        w, x = shared(np.zeros((3, 2), "float32"), name="w", target=NAME), T.fmatrix("x")
+        f = function([x], T.dot(x, w))
+        with config.change_flags(exception_verbosity="high"), self.assertRaises(ValueError) as caught:
+            f(np.zeros((5, 4), "float32"))
+        told = str(caught.exception)
+        self.assertIn("Storage map (104 bytes in operands", told)
+        self.assertIn("`w` (operand): float32 of shape (3, 2), 24 bytes", told)
 
 
 if __name__ == "__main__":
