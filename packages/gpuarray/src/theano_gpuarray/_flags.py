@@ -130,7 +130,7 @@ many MB; 0: memory is kept for later once it was used; below 0: it is not kept."
 )
 
 for _name, _doc, _kind in _AT_START:
-    add_flag(_name, _doc, _kind, fixed=_name in ("device", "force_device", "init_gpu_device"))
+    add_flag(_name, _doc, _kind, fixed=_name in ("device", "force_device", "init_gpu_device", "contexts"))
 add_flag(
     "assert_no_cpu_op",
     "What happens where an op of a function for a device stays on the CPU.",
