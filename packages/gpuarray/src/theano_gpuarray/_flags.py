@@ -130,7 +130,7 @@ many MB; 0: memory is kept for later once it was used; below 0: it is not kept."
 )
 
 for _name, _doc, _kind in _AT_START:
-    add_flag(_name, _doc, _kind, fixed=_name in ("device", "force_device", "init_gpu_device"))
+    add_flag(_name, _doc, _kind, fixed=_name in ("device", "force_device", "init_gpu_device", "contexts"))
 add_flag(
     "gpuarray.tf32",
     """Whether cuBLAS may round float32 to 11 bits of precision before it multiplies matrices, which is several times \

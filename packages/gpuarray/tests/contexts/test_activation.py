@@ -6,7 +6,7 @@ import unittest
 
 import theano_gpuarray  # noqa: F401  (declares its flags)
 import theano_linker_c  # noqa: F401  (declares `compiledir`)
-from theano_graph import config
+from theano_graph import ConfigError, config
 
 from ._run import run
 
@@ -168,6 +168,13 @@ print("the parent goes on")
 
 
 class TestFlags(unittest.TestCase):
+    def test_what_is_read_at_the_start_cannot_be_changed(self) -> None:
+        for name, value in (("device", "null0"), ("contexts", "a->null0"), ("init_gpu_device", "null0")):
+            with self.assertRaisesRegex(
+                ConfigError, rf"flag `{name}` cannot be changed.*\n.*THEANO_FLAGS={name}={value}"
+            ):
+                setattr(config, name, value)
+
     def test_defaults(self) -> None:
         section = config.gpuarray
         self.assertEqual((config.device, config.contexts, config.init_gpu_device), ("cpu", "", ""))

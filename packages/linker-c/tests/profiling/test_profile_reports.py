@@ -173,6 +173,9 @@ class TestSections(unittest.TestCase):
         self.assertRegex(
             text_of(f.profile), r"Spent 0.000e\+00s\(0.000%\) in cpu op, .* and .*s\(100.000%\) in transfer op"
         )
+        self.assertEqual(list(f.profile.class_impl().values()), ["C"])
+        self.assertNotIn("run Python code", text_of(f.profile))
+        self.assertIn("moving data between the host and a device", text_of(f.profile))
 
     def test_tips(self) -> None:
         x = vector("x")

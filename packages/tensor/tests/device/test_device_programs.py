@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import unittest
 from typing import Any
 
 import numpy as np
 
 import theano_tensor as T
+from theano_graph import config
 from theano_linker_c import function, shared
+from theano_linker_c.archive import dump, load
 from theano_tensor.control import ifelse
 
-from .contexts import NAME, computes, context
+from .contexts import NAME, OTHER, computes, context
 
 
 class TestBranches(unittest.TestCase):
@@ -31,6 +34,13 @@ class TestBranches(unittest.TestCase):
             f = function([c, v], ifelse(c, first, second), on_unused_input="ignore")
             self.assertValues(f(1, other), a)
             self.assertValues(f(0, other), b)
+
+    def test_on_two_devices(self) -> None:
+        value, other = np.arange(3, dtype="float32"), np.full(4, 7, "float32")
+        x, y, c = shared(value, target=NAME), shared(other, target=OTHER), T.bscalar("c")
+        f = function([c], ifelse(c, x, y))
+        self.assertValues(f(1), value)
+        self.assertValues(f(0), other)
 
     def test_updates(self) -> None:
         value = np.arange(3, dtype="float32")
@@ -52,6 +62,38 @@ class TestBranches(unittest.TestCase):
         x = shared(np.zeros(3, "float32"), target=NAME)
         with self.assertRaisesRegex(TypeError, r"different types for output 0: float32.*float64(?s:.*)To mend: "):
             ifelse(T.bscalar(), x, T.dvector())
+
+
+class TestErrors(unittest.TestCase):
+    def test_what_is_stored(self) -> None:
+        context()
+        w, x = shared(np.zeros((3, 2), "float32"), name="w", target=NAME), T.fmatrix("x")
+        f = function([x], T.dot(x, w))
+        with config.change_flags(exception_verbosity="high"), self.assertRaises(ValueError) as caught:
+            f(np.zeros((5, 4), "float32"))
+        told = str(caught.exception)
+        self.assertIn("Storage map (104 bytes in operands", told)
+        self.assertIn("`w` (operand): float32 of shape (3, 2), 24 bytes", told)
+
+
+class TestArchives(unittest.TestCase):
+    def test_members_are_named_after_the_variables(self) -> None:
+        context()
+        w = shared(np.arange(3, dtype="float32"), name="w", target=NAME)
+        v = shared(np.arange(2, dtype="float32"), name="v", target=NAME)
+        unnamed = shared(np.zeros(1, "float32"), target=NAME)
+        file = io.BytesIO()
+        dump([w, w.container, np.zeros(4), v, unnamed, w], file)
+        with np.load(io.BytesIO(file.getvalue()), allow_pickle=False) as members:
+            self.assertEqual(set(members.files) - {"pkl"}, {"w", "v", "array_0", "array_1"})
+            self.assertEqual(
+                [members[name].shape for name in ("w", "v", "array_0", "array_1")], [(3,), (2,), (4,), (1,)]
+            )
+        found = load(file)
+        self.assertIs(found[0], found[-1])
+        self.assertEqual([x.get_value().shape for x in (found[0], found[3], found[4])], [(3,), (2,), (1,)])
+        if computes():
+            np.testing.assert_array_equal(found[0].get_value(), np.arange(3))
 
 
 if __name__ == "__main__":

@@ -85,6 +85,11 @@ class DeviceOperand:
         return math.prod(self.shape)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
     def contiguous(self) -> bool:
         """Whether the elements lie one behind the other in C order."""
         wanted = contiguous_strides(self.shape, self.itemsize)

@@ -78,11 +78,17 @@ class PersistentSharedVariableID(PersistentNdarrayID):
         self.allow_duplicates = allow_duplicates
         self.names: Counter[str] = Counter({PICKLE: 1})
         self.values: dict[int, str] = {}
+        # The name for the copy of an array on a device, which its pickle has on the host.
+        self._of_copy: str | None = None
+        self._copied: set[int] = set()
 
     def __call__(self, obj: Any) -> str | None:
         """Note the name of a shared variable for its value, which is stored when it is met."""
         if isinstance(obj, SharedVariable) and id(obj.container.storage[0]) not in self.values:
             self._note(obj)
+        elif id(obj) in self.values and id(obj) not in self._copied and _is_elsewhere(obj):
+            self._copied.add(id(obj))
+            self._of_copy = self.values[id(obj)]
         return super().__call__(obj)
 
     def _note(self, variable: SharedVariable) -> None:
@@ -102,13 +108,18 @@ class PersistentSharedVariableID(PersistentNdarrayID):
 
     def name_of(self, array: Any) -> str:
         """Return the name of the variable whose value this is, or a running number."""
-        name = self.values.get(id(array))
+        name, self._of_copy = self.values.get(id(array), self._of_copy), None
         if name is not None:
             return name
         while True:
             candidate = super().name_of(array)
             if not self.names[candidate]:
                 return candidate
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Tell whether a value is an array on a device: its pickle consists of a copy on the host."""
+    return hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic))
 
 
 class PersistentNdarrayLoad:

@@ -23,7 +23,7 @@ class NodeRecord:
         Time of all its calls.
     calls : int
     native : bool
-        Whether it runs native code.
+        Whether it runs native code, here or on a device.
     shapes : tuple or None
         Shapes of its inputs and of its outputs in the last call that was looked at.
     """

@@ -9,7 +9,7 @@ from theano_graph import Apply, config, debugprint
 from theano_optimize import profile_report
 
 from ._memory_report import memory_lines
-from ._outside import device_kind, outside
+from ._outside import kind_of, outside
 from ._records import Group, NodeRecord, by_time
 from ._tips import tip_lines
 
@@ -79,8 +79,7 @@ def _global_lines(stats: ProfileStats) -> Iterable[str]:
 def _device_line(records: Iterable[NodeRecord], total: float) -> str:
     spent = {"cpu": 0.0, "gpu": 0.0, "transfer": 0.0}
     for record in records:
-        rule = device_kind.get(record.node.op)
-        spent["cpu" if rule is None else rule(record.node)] += record.seconds
+        spent[kind_of(record.node)] += record.seconds
     parts = [f"{seconds:.3e}s({_share(seconds, total)}) in {name} op" for name, seconds in spent.items()]
     return f"Spent {parts[0]}, {parts[1]} and {parts[2]}"
 

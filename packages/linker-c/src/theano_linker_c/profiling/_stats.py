@@ -19,6 +19,7 @@ from .._stopwatch import loading
 from ..program import Machine, Program
 from . import _flags as _flags
 from ._memory import MemoryRecord
+from ._outside import kind_of
 from ._records import Group, NodeRecord, grouped
 from ._report import write_report
 
@@ -146,7 +147,7 @@ class ProfileStats:
             counts, seconds = reading[4], reading[5]
             shapes = {} if memory is None else memory.shapes
             found += [
-                NodeRecord(x.node, i, seconds[i], counts[i], x.native, shapes.get(i))
+                NodeRecord(x.node, i, seconds[i], counts[i], x.native or kind_of(x.node) != "cpu", shapes.get(i))
                 for i, x in enumerate(program.instructions)
             ]
         return found

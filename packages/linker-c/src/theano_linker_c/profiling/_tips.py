@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from theano_graph import config
 
+from ._outside import kind_of
+
 if TYPE_CHECKING:
     from ._stats import ProfileStats
 
@@ -16,7 +18,7 @@ WORTH = 0.1
 
 def tip_lines(stats: ProfileStats) -> Iterable[str]:
     """Return what could make the functions faster."""
-    tips = [tip for tip in (_python(stats), _double(stats), _overhead(stats), _memory(stats)) if tip]
+    tips = [tip for tip in (_python(stats), _transfers(stats), _double(stats), _overhead(stats), _memory(stats)) if tip]
     yield "Tips"
     yield "----"
     if not tips:
@@ -32,6 +34,16 @@ def _python(stats: ProfileStats) -> str | None:
         return None
     names = ", ".join(str(group.key) for group in slow[:3])
     return f"These ops run Python code and take more than {WORTH:.0%} of the time each: {names}. Give them native code."
+
+
+def _transfers(stats: ProfileStats) -> str | None:
+    moving = sum(record.seconds for record in stats.records() if kind_of(record.node) == "transfer")
+    if moving <= 0.5 * stats.thunk_time:
+        return None
+    return (
+        "Most of the time goes into moving data between the host and a device. Keep data in shared variables, choose "
+        "from them by `givens`, and return less."
+    )
 
 
 def _double(stats: ProfileStats) -> str | None:

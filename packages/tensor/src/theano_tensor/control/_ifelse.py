@@ -99,12 +99,11 @@ class IfElse(Op):
 
 
 def _in_one_place(a: Variable, b: Variable) -> tuple[Variable, Variable]:
-    """Move an array on a device to the host where the other branch is an array there."""
-    if isinstance(a.type, TensorType) and hasattr(b, "_as_TensorVariable"):
-        return a, as_tensor_variable(b)
-    if isinstance(b.type, TensorType) and hasattr(a, "_as_TensorVariable"):
-        return as_tensor_variable(a), b
-    return a, b
+    """Move arrays on devices to the host, unless both branches are of one type there."""
+    if a.type.is_super(b.type) or b.type.is_super(a.type):
+        return a, b
+    first, second = (as_tensor_variable(v) if hasattr(v, "_as_TensorVariable") else v for v in (a, b))
+    return first, second
 
 
 def _common(index: int, a: Variable, b: Variable) -> Type:
