@@ -217,11 +217,16 @@ def print_double(op: Any, x: Any) -> None:
     print(op, x * 2)
 
 
-#: What is not loaded: it has code of the program's own, reads files, talks to processes, stops, or is a base of others.
+#: What is not loaded: it has code of the program's own, reads files, talks to processes, stops, or is a base of others;
+#: and what runs on devices, which is made of the ops of the host when functions are compiled.
 _LEFT_OUT = (
+    "theano_gpuarray.",
     "theano_linker_c.cop.",
     "theano_linker_c.ops._breakpoint.",
     "theano_linker_c.ops._from_function.",
+    "theano_linker_c.program._clusters.",
+    "theano_scan.device",
+    "theano_tensor.device.",
     "theano_tensor.io.",
 )
 _BASES = (

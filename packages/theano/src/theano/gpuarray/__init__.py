@@ -3,8 +3,8 @@
 Programs need none of these: with the flag ``device``, functions and shared variables use a device by themselves.
 
 >>> import theano.gpuarray
->>> theano.gpuarray.type.list_contexts()
-[]
+>>> print(theano.gpuarray.elemwise.GpuElemwise(theano.scalar.exp))
+GpuElemwise{exp,no_inplace}
 """
 
 from __future__ import annotations
