@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from theano_gpuarray.arrays._copying import _text
 from theano_gpuarray.codegen import DeviceOperand, KernelText, contiguous_strides
 from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
@@ -203,6 +204,12 @@ class TestManyElements(unittest.TestCase):
             text, arguments = self.launched(kernel, [x, i])
             self.assertIn(f"for ({counter} i = ({counter})GID_0", text.text)
             self.assertIn(4 * length, arguments)
+
+    def test_copies_between_layouts(self) -> None:
+        for narrow, counter in ((True, "uint32_t"), (False, "uint64_t")):
+            text = _text(2, "float32", "int8", narrow)
+            self.assertIn(f"{counter} rest = i;", text.text)
+            self.assertEqual(failures([text], "sm_90"), [])
 
     def test_offsets_and_strides_are_passed_in_64_bits(self) -> None:
         x = DeviceOperand(0, "float32", (3, 4), (-FAR, 4), 2 * FAR)
