@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from theano_gpuarray.arrays._copying import _text
 from theano_gpuarray.codegen import DeviceOperand, KernelText, contiguous_strides
 from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
@@ -166,9 +167,9 @@ class TestLoads(unittest.TestCase):
         self.check(kernel, [operand("float32", 4096, 4096)], 4)
 
     def test_products_of_a_matrix_and_a_vector(self) -> None:
-        for kind, shapes in (("gemv", ((4096, 4096), (4096,))), ("vecmat", ((4096,), (4096, 4096)))):
-            with self.subTest(kind=kind):
-                self.check(MatrixProductKernel(kind, "float32"), [operand("float32", *s) for s in shapes], 8)
+        matrix, vector = operand("float32", 4096, 4096), operand("float32", 4096)
+        self.check(MatrixProductKernel("gemv", "float32"), [matrix, vector], 8)
+        self.check(MatrixProductKernel("vecmat", "float32"), [vector, matrix], 8)
 
 
 class TestLocalMemory(unittest.TestCase):
@@ -203,6 +204,12 @@ class TestManyElements(unittest.TestCase):
             text, arguments = self.launched(kernel, [x, i])
             self.assertIn(f"for ({counter} i = ({counter})GID_0", text.text)
             self.assertIn(4 * length, arguments)
+
+    def test_copies_between_layouts(self) -> None:
+        for narrow, counter in ((True, "uint32_t"), (False, "uint64_t")):
+            text = _text(2, "float32", "int8", narrow)
+            self.assertIn(f"{counter} rest = i;", text.text)
+            self.assertEqual(failures([text], "sm_90"), [])
 
     def test_offsets_and_strides_are_passed_in_64_bits(self) -> None:
         x = DeviceOperand(0, "float32", (3, 4), (-FAR, 4), 2 * FAR)

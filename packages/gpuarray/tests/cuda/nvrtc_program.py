@@ -21,7 +21,7 @@ def main(nvrtc: str, major: int) -> None:
     context = driver.open(0)
     print(driver.properties(0)["arch"])
     for target, source in (("float16", "float64"), ("uint64", "float32"), ("bool", "int8"), ("float32", "float16")):
-        text = _text(3, target, source)
+        text = _text(3, target, source, True)
         binary = context.compile(f"{prelude('cuda')}\n{text.text}", compile_options("cuda"))
         context.load(binary).kernel(text.name, text.parameters)
         print(binary[:4] == b"\x7fELF", text.name.encode() in binary)

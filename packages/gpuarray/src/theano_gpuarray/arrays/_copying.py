@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Strided", "copy_elements"]
 
 _LOCAL, _GROUPS = 256, 4096
+#: Numbers of elements below this are divided in 32 bits, which takes a fraction of the time.
+_NARROW = 2**31
 #: Bytes of an element -> an integer type of that size, and how many of them.
 _WORDS = {1: ("uint8", 1), 2: ("uint16", 1), 4: ("uint32", 1), 8: ("uint64", 1), 16: ("uint64", 2)}
 
@@ -68,7 +70,7 @@ def copy_elements(context: GpuContext, shape: Sequence[int], target: Strided, so
     if times > 1:
         lengths, to, of = [*lengths, times], [*to, size // times], [*of, size // times]
         count *= times
-    kernel = context.kernel(_text(len(lengths), word or target.dtype.name, word or source.dtype.name))
+    kernel = context.kernel(_text(len(lengths), word or target.dtype.name, word or source.dtype.name, count < _NARROW))
     local = min(_LOCAL, kernel.max_local)
     groups = min(-(-count // local), _GROUPS)
     arguments: list[Any] = [target.buffer, target.offset, source.buffer, source.offset, count, *lengths, *to, *of]
@@ -93,8 +95,9 @@ def _merged(
 
 
 @cache
-def _text(ndim: int, target: str, source: str) -> KernelText:
-    """Return the kernel that copies arrays of so many dimensions."""
+def _text(ndim: int, target: str, source: str, narrow: bool) -> KernelText:
+    """Return the kernel that copies arrays of so many dimensions; `narrow` says whether 32 bits count the elements."""
+    kind = "uint32_t" if narrow else "uint64_t"
     signature = Signature()
     signature.array("z", written=True)
     signature.array("x")
@@ -103,13 +106,13 @@ def _text(ndim: int, target: str, source: str) -> KernelText:
         signature.number("q", *(f"{stem}{d}" for d in range(ndim)))
     steps = []
     for d in reversed(range(1, ndim)):
-        steps += [f"  const int64_t i{d} = rest % n{d};", f"  rest /= n{d};"]
+        steps += [f"  const int64_t i{d} = rest % ({kind})n{d};", f"  rest /= ({kind})n{d};"]
     steps.append("  const int64_t i0 = rest;")
     place, value = (" + ".join(f"i{d} * {stem}{d}" for d in range(ndim)) for stem in ("zs", "xs"))
     element = load(f"*(GLOBAL_MEM const {memory_type(source)} *)(x + {value})", source)
     body = [
-        "for (int64_t i = (int64_t)GID_0 * LDIM_0 + LID_0; i < count; i += (int64_t)GDIM_0 * LDIM_0) {",
-        "  int64_t rest = i;",
+        f"for ({kind} i = ({kind})GID_0 * LDIM_0 + LID_0; i < ({kind})count; i += ({kind})GDIM_0 * LDIM_0) {{",
+        f"  {kind} rest = i;",
         *steps,
         f"  {store(f'*(GLOBAL_MEM {memory_type(target)} *)(z + {place})', CValue(f'({element})', source), target)}",
         "}",

@@ -150,11 +150,12 @@ def add_parts(recorder: Recorder, product: TiledProduct, sums: DeviceOperand) ->
     product.declare_lengths(writer)
     product.declare_result(writer)
     writer.walk(rows * columns * batch)
+    place = writer.positions(("batches", "rows", "columns"))
     writer.add(
         f"GLOBAL_MEM const {kind} *const from = (GLOBAL_MEM const {kind} *)(sums + sums_at) + i;",
         f"{kind} sum = from[0];",
         "for (int64_t part = 1; part < parts; part++) sum += from[part * rows * columns * batches];",
-        "const int64_t column = r % columns, row = r / columns % rows, batch = r / columns / rows;",
+        f"const int64_t batch = {place[0]}, row = {place[1]}, column = {place[2]};",
         *product.store,
     )
     writer.end()

@@ -169,8 +169,9 @@ def _merge(
     for name, value in (("length", length), ("run", run), ("runs", runs), ("each", each), ("wanted", wanted)):
         writer.number(name, value)
     writer.walk(rows * runs * each)
+    place = writer.positions(("rows", "runs", "each"))
     writer.add(
-        "const int64_t own = i % each, number = i / each % runs, row = i / each / runs, at = number * run + own;",
+        f"const int64_t row = {place[0]}, number = {place[1]}, own = {place[2]}, at = number * run + own;",
         "if (at >= length) continue;",
         f"GLOBAL_MEM const {memory} *const keys = (GLOBAL_MEM const {memory} *)(x + x_at) + row * length;",
         f"const {memory} key = keys[at];",
