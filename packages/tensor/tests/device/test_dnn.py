@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -20,16 +21,16 @@ from .test_device_variables import DeviceTestCase
 
 
 class DnnTestCase(DeviceTestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.rng = np.random.default_rng(5)
 
-    def pair(self, *shape, dtype="float64"):
+    def pair(self, *shape: int, dtype: str = "float64") -> tuple[Any, Any]:
         """Return numbers as a constant of the host and as a variable on the device."""
         value = self.rng.normal(size=shape).astype(dtype)
         return T.constant(value), shared(value, target=NAME)
 
-    def check(self, found, wanted, **options):
+    def check(self, found: Any, wanted: Any, **options: Any) -> None:
         self.assertIsInstance(found.type, GpuArrayType)
         self.assertEqual(found.type.context_name, NAME)
         for mode in ("FAST_RUN", "FAST_COMPILE"):
@@ -37,19 +38,19 @@ class DnnTestCase(DeviceTestCase):
 
 
 class TestConvolutions(DnnTestCase):
-    def test_images(self):
+    def test_images(self) -> None:
         (x, gx), (w, gw) = self.pair(2, 4, 7, 6), self.pair(6, 2, 3, 2)
         for border in ("valid", "full", "half", 1, (1, 2)):
             for mode in ("conv", "cross"):
                 with self.subTest(border=border, mode=mode):
-                    how = {"border_mode": border, "subsample": (2, 1), "num_groups": 2}
+                    how: dict[str, Any] = {"border_mode": border, "subsample": (2, 1), "num_groups": 2}
                     wanted = conv2d(x, w, filter_flip=mode == "conv", **how)
                     self.check(dnn.dnn_conv(gx, gw, conv_mode=mode, **how), wanted)
         self.check(
             dnn.dnn_conv(gx, gw, dilation=(2, 3), num_groups=2), conv2d(x, w, filter_dilation=(2, 3), num_groups=2)
         )
 
-    def test_volumes(self):
+    def test_volumes(self) -> None:
         (x, gx), (w, gw) = self.pair(2, 2, 4, 5, 3), self.pair(3, 2, 2, 3, 2)
         self.check(
             dnn.dnn_conv3d(gx, gw, "full", (1, 2, 1), conv_mode="cross"),
@@ -61,12 +62,12 @@ class TestConvolutions(DnnTestCase):
         self.check(dnn.dnn_gradinput3d(gw, gtop, gx.shape), by_x)
         self.check(dnn.dnn_gradweight3d(gx, gtop, (3, 2, 2, 3, 2)), by_w)
 
-    def test_gradients(self):
+    def test_gradients(self) -> None:
         (x, gx), (w, gw) = self.pair(2, 3, 7, 6), self.pair(4, 3, 3, 2)
         for border, flip in (("valid", True), ("half", False), ("full", True)):
             with self.subTest(border=border, flip=flip):
-                how = {"border_mode": border, "subsample": (2, 1)}
-                named = {**how, "conv_mode": "conv" if flip else "cross"}
+                how: dict[str, Any] = {"border_mode": border, "subsample": (2, 1)}
+                named: dict[str, Any] = {**how, "conv_mode": "conv" if flip else "cross"}
                 out = conv2d(x, w, filter_flip=flip, **how)
                 top, gtop = self.pair(*out.shape.eval())
                 by_x, by_w = T.grad((out * top).sum(), [x, w])
@@ -76,7 +77,7 @@ class TestConvolutions(DnnTestCase):
                 for found, wanted in zip(T.grad(cost, [gx, gw]), (by_x, by_w), strict=True):
                     self.assertValues(function([], found)(), function([], wanted)())
 
-    def test_precision(self):
+    def test_precision(self) -> None:
         (x, gx), (w, gw) = self.pair(1, 1, 4, 4, dtype="float32"), self.pair(1, 1, 2, 2, dtype="float32")
         for precision in ("as_input", "as_input_f32", "float32", "float64"):
             found = dnn.dnn_conv(gx, gw, precision=precision)
@@ -85,7 +86,7 @@ class TestConvolutions(DnnTestCase):
         (x, gx), (w, gw) = self.pair(1, 1, 4, 4, dtype="float16"), self.pair(1, 1, 2, 2, dtype="float16")
         self.check(dnn.dnn_conv(gx, gw), conv2d(x, w), rtol=1e-2, atol=1e-2)
 
-    def test_ops(self):
+    def test_ops(self) -> None:
         (x, gx), (w, gw) = self.pair(2, 3, 7, 6), self.pair(4, 3, 3, 2)
         op = dnn.GpuDnnConvDesc("valid", conv_mode="cross")
         desc = op(gw.shape)
@@ -102,7 +103,7 @@ class TestConvolutions(DnnTestCase):
         self.assertEqual(made.make_node(*by_images.owner.inputs).op, made)
         self.assertEqual(str(dnn.GpuDnnConv("none")), "GpuDnnConv{algo='none', inplace=False}")
 
-    def test_shapes(self):
+    def test_shapes(self) -> None:
         found = dnn.GpuDnnConv.get_out_shape((2, 3, 8, 9), (5, 3, 3, 3), "half", (2, 1), (1, 1))
         self.assertEqual(found, (2, 5, 4, 9))
         x, w = T.tensor4("x"), T.tensor4("w")
@@ -111,7 +112,7 @@ class TestConvolutions(DnnTestCase):
         f = function([x, w], list(lengths), allow_input_downcast=True)
         self.assertEqual([int(n) for n in f(*values)], [2, 5, 6, 4])
 
-    def test_wrong_arguments(self):
+    def test_wrong_arguments(self) -> None:
         (_, gx), (_, gw) = self.pair(1, 1, 4, 4), self.pair(1, 1, 2, 2)
         for options, message in (
             ({"conv_mode": "turned"}, "unknown conv_mode 'turned'"),
@@ -134,7 +135,7 @@ class TestConvolutions(DnnTestCase):
 
 
 class TestPooling(DnnTestCase):
-    def test_values(self):
+    def test_values(self) -> None:
         (x, gx), (y, gy) = self.pair(2, 3, 7, 6), self.pair(1, 2, 4, 5, 6)
         for mode in ("max", "max_deterministic", "sum", "average", "average_inc_pad", "average_exc_pad"):
             host = {"average": "average_inc_pad", "max_deterministic": "max"}.get(mode, mode)
@@ -147,7 +148,7 @@ class TestPooling(DnnTestCase):
                     dnn.dnn_pool(gy, (2, 3, 2), (1, 1, 2), mode), pool_3d(y, (2, 3, 2), True, (1, 1, 2), mode=host)
                 )
 
-    def test_gradients(self):
+    def test_gradients(self) -> None:
         x, gx = self.pair(2, 3, 7, 6)
         layout = (3, 2), (2, 1), (1, 1)
         for mode in ("max", "sum", "average_inc_pad", "average_exc_pad"):
@@ -162,14 +163,14 @@ class TestPooling(DnnTestCase):
                 cost = (host_from_gpu(dnn.GpuDnnPool(mode)(gx, *layout)) * top).sum()
                 self.assertValues(function([], T.grad(cost, gx))(), function([], wanted)())
 
-    def test_descriptor(self):
+    def test_descriptor(self) -> None:
         op = dnn.GpuDnnPoolDesc((2, 2), (1, 1), "average")
         self.assertEqual((op.ws, op.stride, op.mode, op.pad), ((2, 2), (1, 1), "average_inc_pad", (0, 0)))
         self.assertEqual(function([], op())(), op)
         with self.assertRaisesRegex(ValueError, "do not fit"):
             dnn.GpuDnnPoolDesc((2, 2, 2))
 
-    def test_wrong_arguments(self):
+    def test_wrong_arguments(self) -> None:
         _, gx = self.pair(2, 3, 7, 6)
         with self.assertRaisesRegex(ValueError, "unknown mode 'median'"):
             dnn.dnn_pool(gx, (2, 2), mode="median")
@@ -182,31 +183,30 @@ class TestPooling(DnnTestCase):
 
 
 class TestBatchNormalization(DnnTestCase):
-    def test_values(self):
+    def test_values(self) -> None:
         x, gx = self.pair(3, 2, 4, 5)
         for mode, shape in (("per-activation", (1, 2, 4, 5)), ("spatial", (1, 2, 1, 1))):
             with self.subTest(mode=mode):
-                scales = [self.pair(*shape) for _ in range(4)]
-                host, there = [a for a, _ in scales], [b for _, b in scales]
-                found = dnn.dnn_batch_normalization_train(gx, *there[:2], mode)
+                (g, gg), (b, gb), (m, gm), (v, gv) = (self.pair(*shape) for _ in range(4))
+                found = dnn.dnn_batch_normalization_train(gx, gg, gb, mode)
                 self.assertEqual(len(found), 3)
-                found = dnn.dnn_batch_normalization_train(gx, *there[:2], mode, 1e-3, 0.3, *there[2:])
-                wanted = batch_normalization_train(x, *host[:2], mode, 1e-3, 0.3, *host[2:])
-                for a, b in zip(found, wanted, strict=True):
-                    self.check(a, b)
+                found = dnn.dnn_batch_normalization_train(gx, gg, gb, mode, 1e-3, 0.3, gm, gv)
+                wanted = batch_normalization_train(x, g, b, mode, 1e-3, 0.3, m, v)
+                for one, other in zip(found, wanted, strict=True):
+                    self.check(one, other)
                 self.check(
-                    dnn.dnn_batch_normalization_test(gx, *there[:3], there[3] ** 2, mode),
-                    batch_normalization_test(x, *host[:3], host[3] ** 2, mode),
+                    dnn.dnn_batch_normalization_test(gx, gg, gb, gm, gv**2, mode),
+                    batch_normalization_test(x, g, b, m, v**2, mode),
                 )
 
-    def test_gradients(self):
+    def test_gradients(self) -> None:
         (x, gx), (g, gg), (b, gb) = self.pair(3, 2, 4, 5), self.pair(1, 2, 1, 1), self.pair(1, 2, 1, 1)
         cost = (host_from_gpu(dnn.dnn_batch_normalization_train(gx, gg, gb, "spatial")[0]) ** 3).sum()
         wanted = T.grad((batch_normalization_train(x, g, b, "spatial")[0] ** 3).sum(), [x, g, b])
         for a, c in zip(T.grad(cost, [gx, gg, gb]), wanted, strict=True):
             self.assertValues(function([], a)(), function([], c)(), atol=1e-9)
 
-    def test_wrong_arguments(self):
+    def test_wrong_arguments(self) -> None:
         _, gx = self.pair(3, 2)
         _, g = self.pair(1, 2)
         with self.assertRaisesRegex(ValueError, "unknown mode 'rows'"):

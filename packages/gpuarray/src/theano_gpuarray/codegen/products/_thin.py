@@ -56,7 +56,16 @@ def launch_thin(recorder: Recorder, product: TiledProduct) -> None:
     else:
         writer.array("sums", sums)
         store = [f"((GLOBAL_MEM {kind} *)(sums + sums_at))[(part * batches + batch) * rows + row] = sum;"]
-    writer.add(
+    writer.add(*_body(product, local, lanes, store))
+    writer.launch(recorder, (groups * parts,), (local,))
+    if sums is not None:
+        add_parts(recorder, product, sums)
+
+
+def _body(product: TiledProduct, local: int, lanes: int, store: Sequence[str]) -> list[str]:
+    """Return the statements of the kernel; its groups have `local` work-items, of which `lanes` share a row."""
+    kind, of_group = c_type(product.dtype), local // lanes
+    return [
         f"LOCAL_MEM {kind} shared[{local}];",
         "int64_t left = GID_0;",
         f"const int lane = (int)LID_0 / {of_group}, me = (int)LID_0 % {of_group};",
@@ -86,7 +95,4 @@ def launch_thin(recorder: Recorder, product: TiledProduct) -> None:
         f"const {kind} sum = shared[LID_0];",
         *store,
         "}",
-    )
-    writer.launch(recorder, (groups * parts,), (local,))
-    if sums is not None:
-        add_parts(recorder, product, sums)
+    ]
