@@ -187,12 +187,12 @@ print(type(pickle.loads(pickle.dumps(x))).__name__)
 
 
 class TestNames(unittest.TestCase):
-    def test_import_without_a_device_loads_nothing_of_it(self) -> None:
+    def test_import_without_a_device_loads_flags_alone(self) -> None:
         program = "import sys, theano; print(sorted(m for m in sys.modules if 'gpuarray' in m or 'tensor.device' in m))"
         done = run(program, "device=cpu")
         self.assertEqual(
             done.stdout.strip(),
-            "['theano_gpuarray', 'theano_gpuarray._flags', 'theano_gpuarray._version']",
+            "['theano_gpuarray', 'theano_gpuarray._flags', 'theano_gpuarray._version', 'theano_gpuarray.dnn_flags']",
             done.stderr,
         )
 
