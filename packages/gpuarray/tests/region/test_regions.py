@@ -100,6 +100,16 @@ class TestReplays(unittest.TestCase):
         for _ in range(2):
             np.testing.assert_array_equal(np.asarray(region([upload(self.context, X)])[0]), 3 * X)
 
+    def test_views_of_constants(self) -> None:
+        number = Step(IndexViewKernel((IndexInput(1),), ("float32", "int64"), (2, 0)), (0, 1), (3,))
+        steps = [number, Step(elementwise(mul, ndim=1), (3, 2), (4,))]
+        for constant in (X, upload(self.context, X)):
+            region = Region(self.context, steps, [1, 2], [4], {0: constant})
+            row = upload(self.context, X[0])
+            for i in (0, 2, 1, 0):
+                np.testing.assert_array_equal(np.asarray(region([np.array(i), row])[0]), X[i] * X[0])
+            self.assertEqual(1, len(region.recordings))
+
     def test_a_result_that_is_an_argument(self) -> None:
         x = upload(self.context, X)
         region = Region(self.context, [Step(Download(), (0,), (1,))], [0], [0, 1])

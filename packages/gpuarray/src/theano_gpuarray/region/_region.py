@@ -15,7 +15,7 @@ from theano_linker_c.kernels import IndexViewKernel
 from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..contexts import GpuContext
-from ._array import operand_of, uploaded
+from ._array import operand_of, upload, uploaded
 from ._at_once import STATUS_LENGTH
 from ._kept import Constants, Kept
 from ._recording import HELD, INPUT, OWN, Recording, Replay, make_recording
@@ -106,7 +106,9 @@ class Region:
         self._fixed = dict(constants or {})
         numbered = list(enumerate(steps))
         whole = numbered if fuse is None else fuse(numbered, set(outputs))
-        self._views, self._steps = _split(whole, {*inputs, *self._fixed})
+        self._move_viewed([step for _, step in whole])
+        on_host = {number for number, value in self._fixed.items() if not isinstance(value, GpuArray)}
+        self._views, self._steps = _split(whole, {*inputs, *self._fixed}, on_host)
         wanted = frozenset[int]().union(*(step.host_inputs for _, step in self._steps))
         #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
         self._keyed = wanted.intersection(self._inputs)
@@ -118,6 +120,18 @@ class Region:
         self._lock = threading.RLock()
         #: Memory for statuses that holds zeros.
         self._clean: list[_device.Buffer] = []
+
+    def _move_viewed(self, steps: Sequence[Step]) -> None:
+        """Move constants of which views are taken to the device, unless the host has to know them, too.
+
+        Each call takes views of what has memory before anything is recorded.
+        """
+        asked = {i for step in steps for i in step.host_inputs}
+        viewed = {i for step in steps if isinstance(step.task, IndexViewKernel) for i in step.inputs}
+        for number in (viewed - asked) & self._fixed.keys():
+            value = self._fixed[number]
+            if not isinstance(value, GpuArray):
+                self._fixed[number] = upload(self._context, np.asarray(value))
 
     @property
     def recordings(self) -> list[Recording]:
@@ -205,7 +219,10 @@ class Region:
                 slot += 1
             else:
                 entries[number] = np.asarray(value)
-        return record_steps(Kept(self._context, self._constants, slot), self._views, entries)
+        kept = Kept(self._context, self._constants, slot)
+        found = record_steps(kept, self._views, entries)
+        assert not kept.held, "memory that views need is there before"
+        return found
 
     def _replay(self, call: _Call) -> tuple[Recording, Replay]:
         """Return what runs for a call, recorded now if it is the first one of its kind."""
@@ -240,15 +257,16 @@ class Region:
 
 
 def _split(
-    steps: Sequence[tuple[int, Step]], given: Collection[int]
+    steps: Sequence[tuple[int, Step]], given: Collection[int], on_host: Collection[int]
 ) -> tuple[list[tuple[int, Step]], list[tuple[int, Step]]]:
     """Return the steps that only take views of what is given, which each call does for itself, and the others.
 
-    So numbers that say where a view begins are no part of a key.
+    So numbers that say where a view begins are no part of a key. Arrays that are `on_host` have no memory to view.
     """
     known, views, others = set(given), list[tuple[int, Step]](), list[tuple[int, Step]]()
     for number, step in steps:
-        if isinstance(step.task, IndexViewKernel) and known.issuperset(step.inputs):
+        arrays = {i for i in step.inputs if i not in step.host_inputs}
+        if isinstance(step.task, IndexViewKernel) and known.issuperset(step.inputs) and arrays.isdisjoint(on_host):
             views.append((number, step))
             known.update(step.outputs)
         else:
