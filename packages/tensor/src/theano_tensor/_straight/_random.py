@@ -8,6 +8,7 @@ increment with the higher halves first, whether half a word is left over, and th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -277,7 +278,15 @@ def _permutation(routine: str) -> _Draw:
     return write
 
 
-def _multinomial(real: str) -> _Draw:
+@cache
+def _draws_for_nothing() -> bool:
+    """Tell whether `numpy.random.RandomState.multinomial` draws where there are no trials: from NumPy 2.5 on it does."""
+    state = np.random.RandomState(0)
+    state.multinomial(0, [0.5, 0.5])
+    return bool(state.random_sample() != np.random.RandomState(0).random_sample())
+
+
+def _multinomial(real: str, always: Callable[[], bool]) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         block.routines.add(real)
         trials, chances = args
@@ -293,7 +302,7 @@ def _multinomial(real: str) -> _Draw:
             block.line(f"for (int64_t {j} = 0; {j} < {count}; {j}++)")
             at = f"{offsets[1]} + {j} * {chances.strides[-1].atom}"
             block.line(f"    {p.pointer}[{j}] = {chances.load(at).text};")
-            given = (real, state, n, count, p.pointer, x.pointer)
+            given = (real, state, n, count, p.pointer, x.pointer, int(always()))
             text = "multinomial: probabilities are negative, or add up to more than 1"
             block.check(f"{block.call('theano_multinomial', *given)} == 0", text)
             block.line(f"for (int64_t {j} = 0; {j} < {count}; {j}++)")
@@ -310,7 +319,7 @@ _TWISTER: dict[Any, _Draw] = {
     "poisson": _poisson("theano_twister_draw"),
     random_integers_helper: _integers("theano_twister_below"),
     permutation_helper: _permutation("theano_twister_below"),
-    multinomial_helper: _multinomial("theano_twister_draw"),
+    multinomial_helper: _multinomial("theano_twister_draw", _draws_for_nothing),
 }
 _PCG: dict[Any, _Draw] = {
     "uniform": _uniform("theano_pcg_real"),
@@ -319,7 +328,7 @@ _PCG: dict[Any, _Draw] = {
     "poisson": _poisson("theano_pcg_draw"),
     random_integers_helper: _integers("theano_pcg_below"),
     permutation_helper: _permutation("theano_pcg_masked"),
-    multinomial_helper: _multinomial("theano_pcg_draw"),
+    multinomial_helper: _multinomial("theano_pcg_draw", bool),
 }
 
 

@@ -120,8 +120,9 @@ static int64_t theano_binomial(double (*real)(void *), void *s, int64_t n, doubl
 }
 
 /* Counts of k categories in n trials: one binomial number after the other, of what is left. 1 if p are no
- * probabilities; a sum of little more than 1 comes from rounding. */
-static int theano_multinomial(double (*real)(void *), void *s, int64_t n, int64_t k, double *p, int64_t *found) {
+ * probabilities; a sum of little more than 1 comes from rounding. `always` draws for no trials and no chance, too. */
+static int theano_multinomial(double (*real)(void *), void *s, int64_t n, int64_t k, double *p, int64_t *found,
+                              int always) {
     double sum = 0, rest = 1;
     int64_t left = n;
     for (int64_t j = 0; j < k; j++) {
@@ -135,9 +136,9 @@ static int theano_multinomial(double (*real)(void *), void *s, int64_t n, int64_
             p[j] /= sum;
     else if (k > 0 && sum - p[k - 1] > 1 + 1e-12)
         return 1;
-    for (int64_t j = 0; j < k - 1 && left > 0; j++) {
+    for (int64_t j = 0; j < k - 1 && (left > 0 || (always && j == 0)); j++) {
         const double chance = p[j] / rest;
-        found[j] = chance > 0 ? theano_binomial(real, s, left, chance) : 0;
+        found[j] = chance > 0 || always ? theano_binomial(real, s, left, chance) : 0;
         left -= found[j];
         rest -= p[j];
     }
