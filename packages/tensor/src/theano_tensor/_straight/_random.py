@@ -280,7 +280,7 @@ def _permutation(routine: str) -> _Draw:
 
 @cache
 def _draws_for_nothing() -> bool:
-    """Tell whether `numpy.random.RandomState.multinomial` draws where there are no trials: from NumPy 2.5 on it does."""
+    """Tell whether `numpy.random.RandomState.multinomial` draws where there are no trials, as from NumPy 2.5 on."""
     state = np.random.RandomState(0)
     state.multinomial(0, [0.5, 0.5])
     return bool(state.random_sample() != np.random.RandomState(0).random_sample())
