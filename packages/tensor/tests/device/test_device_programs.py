@@ -10,9 +10,10 @@ import numpy as np
 
 import theano_tensor as T
 from theano_graph import config
-from theano_linker_c import function, shared
+from theano_linker_c import In, function, shared
 from theano_linker_c.archive import dump, load
 from theano_tensor.control import ifelse
+from theano_testing.fuzz import bump
 
 from .contexts import NAME, OTHER, computes, context
 
@@ -49,6 +50,12 @@ class TestBranches(unittest.TestCase):
         for condition, wanted in ((0, value), (1, value * 3), (0, value * 3)):
             f(condition)
             self.assertValues(x.get_value(), wanted)
+
+    def test_an_argument_that_an_op_overwrites(self) -> None:
+        x = T.fvector("x")
+        x.tag.target = NAME
+        f = function([In(x, mutable=True)], bump(x) - T.expm1(x), accept_inplace=True)
+        self.assertValues(f(np.ones(3, "float32")), np.full(3, 2 - np.expm1(1), "float32"))
 
     def test_gradients(self) -> None:
         value, other = np.arange(3, dtype="float32"), np.full(3, 7, "float32")

@@ -19,7 +19,7 @@ from theano_gpuarray.types import (
     host_inputs_of,
     is_host_array,
 )
-from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, record
+from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, record, toposort
 from theano_linker_c.kernels import Kernel, ReshapeKernel, SpecifyShapeKernel, TransposeKernel, native_kernel
 
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
@@ -66,7 +66,8 @@ class Placement:
         self.is_empty = not self._places
         if self.is_empty:
             return
-        self.order = fgraph.toposort()
+        # Not the graph's own order: what reads an input beside an op that overwrites it is only copied later.
+        self.order = toposort(fgraph.inputs, fgraph.outputs)
         for node in self.order:
             self._follow(node)
         for node in reversed(self.order):

@@ -18,6 +18,7 @@ from theano_graph import (
     config,
     debugprint,
     describe,
+    toposort,
     warn_user,
 )
 from theano_linker_c.modes import optdb
@@ -71,7 +72,7 @@ class AssertNoCpuOp(GraphRewriter):
         action = config.assert_no_cpu_op
         if action == "ignore" or not any(isinstance(v.type, GpuArrayType) for v in fgraph.variables):
             return profile
-        for node in fgraph.toposort():
+        for node in toposort(fgraph.inputs, fgraph.outputs):
             if _is_cpu_op(node):
                 _tell(node, action)
         return profile
