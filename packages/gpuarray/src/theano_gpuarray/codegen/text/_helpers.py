@@ -8,10 +8,17 @@ from collections.abc import Iterable, Sequence
 
 from theano_graph import compose, record
 from theano_linker_c.kernels import memory_type
-from theano_linker_c.scalar import CValue, c_cast, c_helper, c_type, helper_definitions
+from theano_linker_c.scalar import (
+    CValue,
+    c_cast,
+    c_helper,
+    c_type,
+    called_special_functions,
+    helper_definitions,
+    special_definitions,
+)
 
 from .._form import KernelText, NoDeviceForm
-from ..special import special_definitions
 from ._atomics import atomic_definitions
 
 __all__ = ["Parameter", "Signature", "kernel_text", "load", "store", "with_helpers"]
@@ -146,12 +153,23 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     own = [_plain(part) for part in preamble]
     if re.search(r"\b_Complex\b", "".join([text, *own])):
         raise NoDeviceForm(compose("complex numbers have no form on devices", mend="leave these nodes to the CPU"))
-    special = special_definitions([text, *own])
+    special = _special("\n".join([text, *own]))
     # Names of atomic operations are like those of helpers, which do not know them.
     others = [_ATOMIC.sub("", part) for part in (*own, text)]
     helpers = [part for part in helper_definitions(others) if not _IN_PRELUDE.search(part)]
     found = [*special, *helpers, *atomic_definitions([*own, text]), *own]
     return "\n".join([*found, "", text]) if found else text
+
+
+def _special(text: str) -> list[str]:
+    try:
+        return special_definitions(called_special_functions(text))
+    except KeyError as error:
+        raise NoDeviceForm(
+            compose(
+                f"the special function {error.args[0]} has no form on devices", mend="leave this operation to the CPU"
+            )
+        ) from None
 
 
 def _plain(part: str) -> str:
