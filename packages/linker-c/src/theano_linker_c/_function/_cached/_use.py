@@ -16,9 +16,9 @@ from ...modes import Mode, predefined_optimizers
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Collection, Signature
-from ._entry import Entry, restore_graph, restore_program, write_entry
+from ._entry import read_entry, restore_graph, restore_program, write_entry
 from ._key import FunctionKey
-from ._pickles import NotCachedError, load
+from ._pickles import NotCachedError
 
 
 class CachedFunction:
@@ -78,7 +78,7 @@ class CachedFunction:
         if data is None:
             return None
         try:
-            entry: Entry = load(data, key.given)
+            entry = read_entry(data, key.given)
         except Exception:  # noqa: BLE001  # a class of the user's that is elsewhere now, say: the function is built
             return None
         loaded = library.load(entry.linkages, self._options) if entry.linkages else {}
@@ -105,7 +105,7 @@ class CachedFunction:
             return
         try:
             cache = library.cache(self._options)
-            data = write_entry(function.maker, function.machine.program, self._key.given, cache.entry)
+            data = write_entry(function.maker, function.machine.program, self._key.given, cache.holder)
             cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return
