@@ -27,6 +27,21 @@ class Driver:
 # Open a driver: "null", "opencl" (library "opencl") or "cuda" (libraries "cuda", "nvrtc", maybe "cublas").
 def open_driver(name: str, libraries: Mapping[str, str]) -> Driver: ...
 
+# Return a DLPack capsule of an array: code and bits of its dtype, lengths and strides in elements, kind and number of
+# the device. `versioned`: of DLPack 1. `owner` lives until the consumer has freed the array.
+def export_array(
+    owner: object,
+    address: int,
+    offset: int,
+    dtype: tuple[int, int],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    device: tuple[int, int],
+    versioned: bool,
+    copied: bool,
+    /,
+) -> Any: ...
+
 class Context:
     # A device with its queue, its pool of memory and its modules.
     @property

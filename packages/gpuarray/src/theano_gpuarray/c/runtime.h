@@ -136,4 +136,7 @@ int launch_is_empty(const Launch *launch);
 PyObject *context_launch(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *context_product(PyObject *self, PyObject *args);
 
+/* exchange.c */
+PyObject *export_array(PyObject *module, PyObject *args);
+
 #endif
