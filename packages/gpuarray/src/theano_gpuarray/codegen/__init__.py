@@ -16,8 +16,11 @@ from ._form import (
 )
 
 # Device forms register themselves.
+from .ctc import _alignments as _alignments
 from .elementwise import _elementwise as _elementwise
+from .fourier import _real as _real
 from .indexing import _read as _read, _write as _write
+from .linear_algebra import _equations as _equations
 from .products import _matrix_product as _matrix_product
 from .random import _mrg as _mrg
 from .reduction import _argmax as _argmax, _reduction as _reduction

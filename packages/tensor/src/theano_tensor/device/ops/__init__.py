@@ -1,5 +1,6 @@
 """Ops on devices by their documented names, each for an op of the host."""
 
+from . import _linear_algebra as _linear_algebra, _transforms as _transforms
 from ._blas import (
     GpuBatchedDot as GpuBatchedDot,
     GpuDot as GpuDot,
