@@ -2,6 +2,8 @@
 
 from ._form import (
     Argument as Argument,
+    ConvolutionPlan as ConvolutionPlan,
+    ConvolutionRequest as ConvolutionRequest,
     DeviceForm as DeviceForm,
     DeviceOperand as DeviceOperand,
     DeviceProperties as DeviceProperties,
@@ -26,13 +28,22 @@ from .random import _mrg as _mrg
 from .reduction import _argmax as _argmax, _reduction as _reduction
 from .shapes import _joins as _joins, _routines as _routines, _views as _views
 from .sorting import _forms as _forms
-from .windows import _convolution as _convolution, _pooling as _pooling
+from .windows import (
+    ChosenOnce as ChosenOnce,
+    DnnConvolutionKernel as DnnConvolutionKernel,
+    _convolution as _convolution,
+    _pooling as _pooling,
+)
 
 __all__ = [
     "Argument",
+    "ChosenOnce",
+    "ConvolutionPlan",
+    "ConvolutionRequest",
     "DeviceForm",
     "DeviceOperand",
     "DeviceProperties",
+    "DnnConvolutionKernel",
     "HostValue",
     "KernelText",
     "NoDeviceForm",
