@@ -24,7 +24,11 @@ class Driver:
         self, index: int, *, single_stream: bool = True, preallocate: int = 0, blocking: bool = False
     ) -> Context: ...
 
-# Open a driver: "null", "opencl" (library "opencl") or "cuda" (libraries "cuda", "nvrtc", maybe "cublas").
+    # The version of a library, as 90100 for version 9.1.0 of "cudnn"; 0 where there is none, and then why it cannot be
+    # used though it was given.
+    def version(self, role: str, /) -> tuple[int, str | None]: ...
+
+# Open a driver: "null", "opencl" (library "opencl") or "cuda" (libraries "cuda", "nvrtc", maybe "cublas" and "cudnn").
 def open_driver(name: str, libraries: Mapping[str, str]) -> Driver: ...
 
 # Return a DLPack capsule of an array: code and bits of its dtype, lengths and strides in elements, kind and number of
@@ -87,6 +91,26 @@ class Context:
         z: tuple[Buffer, int, int, int],
         /,
     ) -> bool: ...
+    # Choose the algorithm of a convolution by a library. The description is the task ("forward", "input_grad",
+    # "weight_grad"), the dtype, the precision ("tf32": of float32, whose factors may be rounded), the lengths of images,
+    # filters and result, zeros, strides, dilations, the number of groups, and whether filters are flipped. `kind` is
+    # "fixed" (the number is given), "guess" or "time"; `most` bytes of workspace are allowed. Gives the number of the
+    # algorithm and the bytes of its workspace, or None where the library has none for this.
+    def plan_convolution(
+        self, description: tuple[Any, ...], kind: str, algorithm: int, deterministic: bool, most: int, /
+    ) -> tuple[int, int] | None: ...
+    # Compute a convolution as it was planned; places are buffer and offset in bytes, the last is the workspace.
+    def convolve(
+        self,
+        description: tuple[Any, ...],
+        algorithm: int,
+        image: tuple[Buffer, int],
+        filters: tuple[Buffer, int],
+        top: tuple[Buffer, int],
+        workspace: tuple[Buffer, int],
+        nbytes: int,
+        /,
+    ) -> None: ...
     # Wait until the queue is empty.
     def synchronize(self) -> None: ...
     # in_use, pooled and peak (bytes); buffers that there are; and how often there were allocations (by the driver),
@@ -136,10 +160,11 @@ class Kernel:
     def max_local(self) -> int: ...
 
 class LaunchList:
-    # Launches, copies, fills and products that are replayed with other buffers. Steps are
+    # Launches, copies, fills, products and convolutions that are replayed with other buffers. Steps are
     # ("launch", kernel, groups, local, arguments, shared), ("copy", target, offset, source, source_offset, nbytes),
-    # ("fill", target, offset, nbytes, value) and ("product", ...) with the arguments of `Context.product`. A buffer is
-    # told by its number; among the arguments of a launch, by (number,).
+    # ("fill", target, offset, nbytes, value), ("product", ...) with the arguments of `Context.product`, and
+    # ("convolution", ...) with those of `Context.convolve`. A buffer is told by its number; among the arguments of a
+    # launch, by (number,).
     def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
     # Put all steps into the queue, in order, without the GIL.
     def run(self, buffers: Sequence[Buffer], /) -> None: ...

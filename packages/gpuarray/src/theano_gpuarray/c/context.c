@@ -268,6 +268,8 @@ static PyMethodDef methods[] = {
     {"launch", (PyCFunction)(void (*)(void))context_launch, METH_VARARGS | METH_KEYWORDS,
      "Put a launch into the queue."},
     {"product", context_product, METH_VARARGS, "Compute products by a library; False where there is none."},
+    {"plan_convolution", context_plan, METH_VARARGS, "Choose the algorithm of a convolution by a library."},
+    {"convolve", context_convolve, METH_VARARGS, "Compute a convolution by a library."},
     {"synchronize", synchronize, METH_NOARGS, "Wait until the queue is empty."},
     {"statistics", statistics, METH_NOARGS, "Return what has been counted."},
     {"trim", trim, METH_NOARGS, "Give memory of the pool that nobody uses back to the driver."},

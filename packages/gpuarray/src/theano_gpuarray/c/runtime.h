@@ -129,6 +129,8 @@ int parse_launch(Launch *launch, Resolver *r, PyObject *kernel, PyObject *groups
 /* Read a buffer, or the number of one, of which at least so many bytes are used. */
 int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place);
 int parse_product(Product *product, Resolver *r, PyObject *args);
+/* Read a convolution with its algorithm and places; all lengths are checked, and that the memory is there. */
+int parse_convolution(Convolution *p, Resolver *r, PyObject *args);
 /* Whether there is anything to launch. */
 int launch_is_empty(const Launch *launch);
 
@@ -138,5 +140,9 @@ PyObject *context_product(PyObject *self, PyObject *args);
 
 /* exchange.c */
 PyObject *export_array(PyObject *module, PyObject *args);
+
+/* convolution.c */
+PyObject *context_plan(PyObject *self, PyObject *args);
+PyObject *context_convolve(PyObject *self, PyObject *args);
 
 #endif

@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 
-from theano_graph import compose
+from theano_graph import compose, config
 
 from .. import _runtime
 from .._errors import DeviceUnavailable, LibraryNotFound
@@ -48,6 +48,10 @@ def driver_libraries(name: str) -> dict[str, str]:
     # Without it products are computed by kernels.
     with contextlib.suppress(LibraryNotFound):
         found["cublas"] = find_library("cublas", at_most=version).path
+    # Without it convolutions are.
+    if config.dnn.enabled != "False":
+        with contextlib.suppress(LibraryNotFound):
+            found["cudnn"] = find_library("cudnn").path
     return found
 
 

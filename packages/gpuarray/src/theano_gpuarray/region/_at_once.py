@@ -14,6 +14,8 @@ from theano_linker_c.kernels import Kernel
 from ..arrays import GpuArray
 from ..codegen import (
     Argument,
+    ConvolutionPlan,
+    ConvolutionRequest,
     DeviceOperand,
     DeviceProperties,
     KernelText,
@@ -24,6 +26,7 @@ from ..codegen import (
 )
 from ..contexts import GpuContext
 from ._array import array_of, operand_of, upload
+from ._convolutions import planned
 from ._products import library_product
 
 if TYPE_CHECKING:
@@ -118,6 +121,24 @@ class AtOnce:
         factors = [self._factor(alpha), self._factor(beta)]
         return self._context.native.product(
             found.dtype, transposes, found.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
+        )
+
+    def plan_convolution(self, request: ConvolutionRequest) -> ConvolutionPlan | None:
+        """Choose how a library computes a convolution; None where there is none for it."""
+        return planned(self._context, request, self.deterministic)
+
+    def convolve(
+        self,
+        plan: ConvolutionPlan,
+        image: DeviceOperand,
+        filters: DeviceOperand,
+        top: DeviceOperand,
+        workspace: DeviceOperand,
+    ) -> None:
+        """Compute a convolution by a library."""
+        places = [(self._buffers[x.slot], x.offset) for x in (image, filters, top, workspace)]
+        self._context.native.convolve(
+            plan.description, plan.algorithm, places[0], places[1], places[2], places[3], plan.workspace
         )
 
     def status(self) -> DeviceOperand:

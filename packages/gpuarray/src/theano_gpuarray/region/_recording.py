@@ -207,6 +207,9 @@ class Recording:
             return "launch", kernel, event.groups, event.local, given, 0
         if event.kind == "product":
             return self._product(event)
+        if event.plan is not None:
+            places = [((self._buffer(x),), x.offset) for x in event.operands]
+            return "convolution", event.plan.description, event.plan.algorithm, *places, event.plan.workspace
         target = event.operands[0]
         nbytes = target.size * target.itemsize
         if event.kind == "copy":
