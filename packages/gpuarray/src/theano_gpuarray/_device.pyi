@@ -3,8 +3,8 @@
 # DeviceError; so does every use of a context after a fork, in the child. Arguments that do not fit raise TypeError,
 # ValueError or OverflowError before anything is put into the queue.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from ._device_error import DeviceError as DeviceError
 
@@ -128,3 +128,28 @@ class LaunchList:
     def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
     # Put all steps into the queue, in order, without the GIL.
     def run(self, buffers: Sequence[Buffer], /) -> None: ...
+
+ReplayEntry: TypeAlias = tuple[
+    LaunchList | None, tuple[tuple[int, Any], ...], tuple[Any, ...], int | None, Callable[[int, int, int, int], object]
+]
+
+class Replays:
+    # Calls of a region that have been made before. Of each value, `flags` says what matters where it is on the host: 1,
+    # it is transferred, so its shape does; 2, its elements do. Arrays on the device are objects of the class `array`.
+    def __init__(
+        self,
+        context: Context,
+        array: type,
+        array_context: object,
+        empty: Callable[[tuple[int, ...], Any], Any],
+        flags: bytes,
+    ) -> None: ...
+    # Make a call like one that is kept; None where there is none. `token` is a number that is part of what is alike.
+    def run(self, values: list[Any], token: int, /) -> list[Any] | None: ...
+    # Say what calls like this one do: a list of launches; where each of its buffers comes from (0, number of a value;
+    # 1, bytes; 2, buffer; 3, None: a status); the results (number of a buffer, whether it is read to the host, dtype,
+    # shape, strides, offset), or what makes them of all buffers; which buffer is the status; and what raises the
+    # exception for the four numbers in it. False where the values are of a kind of which nothing is kept.
+    def keep(self, values: list[Any], token: int, entry: ReplayEntry, /) -> bool: ...
+    # Make a call of which it is told what it does; arrays on the host are C-contiguous.
+    def make(self, values: list[Any], entry: ReplayEntry, /) -> list[Any]: ...

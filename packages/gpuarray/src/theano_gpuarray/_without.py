@@ -9,7 +9,7 @@ from theano_graph import compose
 
 from ._device_error import DeviceError
 
-__all__ = ["Buffer", "Context", "DeviceError", "Driver", "Kernel", "LaunchList", "Module", "open_driver"]
+__all__ = ["Buffer", "Context", "DeviceError", "Driver", "Kernel", "LaunchList", "Module", "Replays", "open_driver"]
 
 
 def _missing() -> DeviceError:
@@ -56,3 +56,7 @@ class Kernel(_Missing):
 
 class LaunchList(_Missing):
     """Launches that are replayed."""
+
+
+class Replays(_Missing):
+    """Calls that are made again."""

@@ -248,14 +248,11 @@ static int replay(LaunchList *l, Failure *failure) {
     return result;
 }
 
-static PyObject *list_run(PyObject *self, PyObject *given) {
+int list_replay(PyObject *self, PyObject *buffers) {
     LaunchList *l = (LaunchList *)self;
     ContextObject *c = l->context;
     Failure failure = {0};
     int result = 0;
-    PyObject *buffers = check_process(c->era) < 0 ? NULL : PySequence_Tuple(given);
-    if (buffers == NULL)
-        return NULL;
     Address fixed[64], *addresses = l->n_buffers <= 64 ? fixed : PyMem_Malloc((size_t)l->n_buffers * sizeof *addresses);
     int wrapped = addresses == NULL ? -1 : read_buffers(l, buffers, addresses);
     if (addresses == NULL)
@@ -275,10 +272,17 @@ static PyObject *list_run(PyObject *self, PyObject *given) {
     }
     if (addresses != fixed)
         PyMem_Free(addresses);
-    Py_DECREF(buffers);
-    if (wrapped < 0 || result < 0)
+    return wrapped < 0 || result < 0 ? -1 : 0;
+}
+
+static PyObject *list_run(PyObject *self, PyObject *given) {
+    LaunchList *l = (LaunchList *)self;
+    PyObject *buffers = check_process(l->context->era) < 0 ? NULL : PySequence_Tuple(given);
+    if (buffers == NULL)
         return NULL;
-    Py_RETURN_NONE;
+    int result = list_replay(self, buffers);
+    Py_DECREF(buffers);
+    return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef methods[] = {{"run", list_run, METH_O, "Put all steps into the queue, in order, without the GIL."},

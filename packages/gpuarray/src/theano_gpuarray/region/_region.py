@@ -5,24 +5,23 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from theano_graph import record
 from theano_linker_c.kernels import IndexViewKernel
 
+from .._runtime import Replays
 from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..contexts import GpuContext
-from ._array import operand_of, upload, uploaded
-from ._at_once import STATUS_LENGTH
-from ._kept import Constants, Kept
-from ._recording import HELD, INPUT, OWN, Recording, Replay, make_recording
+from ._array import operand_of, upload
+from ._at_once import flags_token
+from ._kept import Constants, Explain, Kept
+from ._recording import HELD, INPUT, Recording, Replay, make_recording
 from ._steps import Entry, OnHost, Step, StepError, record_steps
-
-if TYPE_CHECKING:
-    from .. import _device
 
 __all__ = ["RECORDINGS", "Region"]
 
@@ -30,6 +29,8 @@ __all__ = ["RECORDINGS", "Region"]
 RECORDINGS = 64
 #: Bytes to which the offsets of two calls with one recording are equal: what a kernel was chosen for may depend on it.
 _ALIGNED = 16
+#: What matters of an array on the host: that it is transferred, and its elements; the same numbers as in c/replays.c.
+_MOVED, _KEYED = 1, 2
 
 Value: TypeAlias = Any
 
@@ -47,15 +48,12 @@ class _Call:
         What a recording holds for.
     offsets : tuple of int
         Those of the arrays that are on the device.
-    arrays : list
-        For each slot of an input what has its elements: a buffer, or an array on the host.
     """
 
     values: Sequence[Value]
     entries: dict[int, Entry] | None
     key: tuple[Hashable, ...]
     offsets: tuple[int, ...]
-    arrays: list[Any]
 
 
 class Region:
@@ -118,8 +116,11 @@ class Region:
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
         self._exact: set[Hashable] = set()
         self._lock = threading.RLock()
-        #: Memory for statuses that holds zeros.
-        self._clean: list[_device.Buffer] = []
+        #: Memory that recordings find, one after the other.
+        self._slots = len(self._inputs) + len(self._held)
+        asked = self._keyed.union(*(step.host_inputs for _, step in self._views))
+        flags = bytes(_MOVED * (i in self._moved) + _KEYED * (i in asked) for i in self._inputs)
+        self._replays = Replays(context.native, GpuArray, context, np.empty, flags)
 
     def _move_viewed(self, steps: Sequence[Step]) -> None:
         """Move constants of which views are taken to the device, unless the host has to know them, too.
@@ -151,46 +152,42 @@ class Region:
         StepError
             If operands do not fit, or a kernel has found a wrong value; nothing that was given has been changed.
         """
-        call = self._call(values)
+        given = values if type(values) is list else list(values)
+        token = flags_token()
+        found = self._replays.run(given, token)
+        return self._first(given, token) if found is None else found
+
+    def _first(self, values: list[Value], token: int) -> list[Value]:
+        """Make a call that is not known yet."""
+        values = [v if isinstance(v, GpuArray) else np.asarray(v, order="C") for v in values]
+        call = self._call(values, token)
         with self._lock:
             recording, replay = self._replay(call)
-        allocate, arrays = self._context.native.allocate, call.arrays
-        memory: list[_device.Buffer] = []
-        for source, what in recording.sources:
-            if source == INPUT:
-                given = arrays[what]
-                memory.append(uploaded(self._context, given) if isinstance(given, np.ndarray) else given)
-            elif source == OWN:
-                memory.append(allocate(what))
-            else:
-                memory.append(what if source == HELD else self._status())
-        replay.run(memory)
-        if recording.status_index is not None:
-            status = memory[recording.status_index]
-            _check(recording, status)
-            self._clean.append(status)
-        return [make(memory) for make in replay.outputs]
+        sources = tuple(self._source(*source) for source in recording.sources)
+        explain = partial(_explain, recording.failures)
+        entry = replay.launches, sources, replay.outputs, recording.status_index, explain
+        self._replays.keep(values, token, entry)
+        return self._replays.make(values, entry)
 
-    def _call(self, values: Sequence[Value]) -> _Call:
-        """Return the key of a call. It is asked for each time, so that nothing else is worked out here."""
-        key: list[Hashable] = []
+    def _source(self, source: int, what: Any) -> tuple[int, Any]:
+        """Return where the memory of a slot comes from: of those of the inputs, the last ones are constants."""
+        beyond = what - len(self._inputs) if source == INPUT else -1
+        return (HELD, self._held[beyond].buffer) if beyond >= 0 else (source, what)
+
+    def _call(self, values: Sequence[Value], token: int) -> _Call:
+        """Return the key of a call."""
+        key: list[Hashable] = [token]
         offsets: list[int] = []
-        arrays: list[Any] = []
         for number, value in zip(self._inputs, values, strict=True):
             if isinstance(value, GpuArray):
                 key.append((value.shape, value.strides, value.offset % _ALIGNED))
                 offsets.append(value.offset)
-                arrays.append(value.buffer)
                 continue
-            array = np.asarray(value)
             if number in self._moved:
-                key.append(array.shape)
+                key.append(value.shape)
             if number in self._keyed:
-                key.append(array.tobytes())
-            arrays.append(array)
-        for value in self._held:
-            offsets.append(value.offset)
-            arrays.append(value.buffer)
+                key.append(value.tobytes())
+        offsets.extend(value.offset for value in self._held)
         entries = None
         if self._views:
             entries = self._entries(values)
@@ -199,7 +196,7 @@ class Region:
                 assert isinstance(view, DeviceOperand), "views of arrays on the device are there, too"
                 key.append((view.shape, view.strides, view.offset % _ALIGNED))
                 offsets.append(view.offset)
-        return _Call(values, entries, tuple(key), tuple(offsets), arrays)
+        return _Call(values, entries, tuple(key), tuple(offsets))
 
     def _entries(self, values: Sequence[Value]) -> dict[int, Entry]:
         """Return what recorders have to know of the values of a call, with views of them."""
@@ -240,20 +237,11 @@ class Region:
 
     def _record(self, key: Hashable, call: _Call) -> Recording:
         entries = self._entries(call.values) if call.entries is None else call.entries
-        made = make_recording(self._context, self._constants, self._steps, entries, self._outputs, len(call.arrays))
+        made = make_recording(self._context, self._constants, self._steps, entries, self._outputs, self._slots)
         self._recordings[key] = made
         if len(self._recordings) > RECORDINGS:
             self._recordings.popitem(last=False)
         return made
-
-    def _status(self) -> _device.Buffer:
-        """Return memory for a status, all zeros; that of calls without failures serves again."""
-        try:
-            return self._clean.pop()
-        except IndexError:
-            status = self._context.allocate(STATUS_LENGTH * 8)
-            status.fill(0, STATUS_LENGTH * 8, 0)
-            return status
 
 
 def _split(
@@ -274,11 +262,7 @@ def _split(
     return views, others
 
 
-def _check(recording: Recording, status: _device.Buffer) -> None:
-    """Wait, and raise what a kernel has found wrong."""
-    found = np.zeros(STATUS_LENGTH, np.int64)
-    status.read(0, found)
-    if found[0]:
-        number, *told = found.tolist()
-        step, explain = recording.failures[number - 1]
-        raise StepError(step, [], explain(*told))
+def _explain(failures: Sequence[tuple[int, Explain]], number: int, *told: int) -> None:
+    """Raise what a kernel has found wrong."""
+    step, explain = failures[number - 1]
+    raise StepError(step, [], explain(*told))
