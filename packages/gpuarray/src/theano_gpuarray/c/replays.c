@@ -1,8 +1,8 @@
 /* Calls of regions that have been made before: what they need is looked up, allocated, put into the queue and returned
  * without Python code in between.
  *
- * Two calls are the same where the arrays on the device have the same shapes, strides and offsets, and the arrays of the
- * host, as far as they matter, the same shapes or elements. What a call does is told once, by `keep`.
+ * Two calls are the same where the arrays on the device have the same shapes, strides and offsets, and the arrays of
+ * the host, as far as they matter, the same shapes or elements. What a call does is told once, by `keep`.
  */
 #include "runtime.h"
 #include <structmember.h>

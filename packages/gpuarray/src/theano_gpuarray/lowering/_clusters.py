@@ -35,6 +35,8 @@ class RegionRunner:
     Attributes
     ----------
     region : Region
+    given : list of int
+        Which of the inputs the region gets: those that are no constants.
     """
 
     def __init__(self, nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
@@ -47,14 +49,13 @@ class RegionRunner:
             Step(_task(node), tuple(numbers[v] for v in node.inputs), tuple(numbers[v] for v in node.outputs))
             for node in nodes
         ]
-        #: Which of the values that a call gives are no constants.
-        self._given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
+        self.given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
         constants = {numbers[v]: _constant(v) for v in inputs if isinstance(v, Constant)}
         counting = {numbers[v] for v in numbers if _counts(v)}
-        self._moves = len(self._given) < len(inputs)
+        self._moves = len(self.given) < len(inputs)
         #: The results that have to be on the device.
         self._there = [i for i, v in enumerate(outputs) if isinstance(v.type, GpuArrayType)]
-        given, wanted = [numbers[inputs[i]] for i in self._given], [numbers[v] for v in outputs]
+        given, wanted = [numbers[inputs[i]] for i in self.given], [numbers[v] for v in outputs]
         self.region = Region(self._context, steps, given, wanted, constants, partial(fuse, counting=counting))
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
@@ -66,7 +67,7 @@ class RegionRunner:
             If a node refuses its operands, or has found a wrong value.
         """
         try:
-            results = self.region([values[i] for i in self._given] if self._moves else values)
+            results = self.region([values[i] for i in self.given] if self._moves else values)
         except StepError as failure:
             raise NodeError(self._nodes[failure.step], failure.operands, failure.error) from failure
         for i in self._there:

@@ -23,7 +23,7 @@ from ._steps import Entry, OnHost, Step, record_steps
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["HELD", "INPUT", "OWN", "STATUS", "Recording", "Replay", "make_recording"]
+__all__ = ["HELD", "INPUT", "OWN", "STATUS", "Recording", "Replay", "launch_step", "make_recording"]
 
 #: Where the memory of a slot comes from in a call.
 INPUT, OWN, HELD, STATUS = range(4)
@@ -189,39 +189,47 @@ class Recording:
     def _launches(self, events: Sequence[Event]) -> LaunchList | None:
         """Return the list of all launches, products by a library among them."""
         self._context.prepare(event.text for event in events if event.text is not None)
-        steps = tuple(map(self._step, events))
+        steps = tuple(launch_step(self._context, event, self._buffer) for event in events)
         return LaunchList(self._context.native, steps, len(self.slots)) if steps else None
-
-    def _step(self, event: Event) -> tuple[Any, ...]:
-        if event.kind == "launch" and event.text is not None:
-            given = tuple((self._buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
-            kernel = self._context.kernel(event.text)
-            return "launch", kernel, event.groups, event.local, given, 0
-        if event.kind == "product":
-            return self._product(event)
-        target = event.operands[0]
-        nbytes = target.size * target.itemsize
-        if event.kind == "copy":
-            source = event.operands[1]
-            return "copy", self._buffer(target), target.offset, self._buffer(source), source.offset, nbytes
-        return "fill", self._buffer(target), target.offset, nbytes, event.arguments[1]
 
     def _buffer(self, operand: DeviceOperand) -> int:
         return self._index[self.memory_of(operand.slot)]
 
-    def _product(self, event: Event) -> tuple[Any, ...]:
-        z, a, b, *factors = event.arguments
-        assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
-        found = library_product(z, a, b)
-        assert found is not None, "it was one when it was recorded"
-        first, second, result = (
-            ((self._buffer(x.operand),), x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)
-        )
-        alpha, beta = (
-            ((self._buffer(f),), f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f) for f in factors
-        )
-        transposes = found.a.transposed, found.b.transposed
-        return "product", found.dtype, transposes, found.sizes, alpha, first, second, beta, result
+
+def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
+    """Return an event as a step of a list of launches.
+
+    Parameters
+    ----------
+    context : GpuContext
+    event : Event
+    buffer : callable
+        Gives the number of the buffer in which an operand lies.
+    """
+    if event.kind == "launch" and event.text is not None:
+        given = tuple((buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
+        return "launch", context.kernel(event.text), event.groups, event.local, given, 0
+    if event.kind == "product":
+        return _product_step(event, buffer)
+    target = event.operands[0]
+    nbytes = target.size * target.itemsize
+    if event.kind == "copy":
+        source = event.operands[1]
+        return "copy", buffer(target), target.offset, buffer(source), source.offset, nbytes
+    return "fill", buffer(target), target.offset, nbytes, event.arguments[1]
+
+
+def _product_step(event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
+    z, a, b, *factors = event.arguments
+    assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
+    found = library_product(z, a, b)
+    assert found is not None, "it was one when it was recorded"
+    first, second, result = (((buffer(x.operand),), x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z))
+    alpha, beta = (
+        ((buffer(f),), f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f) for f in factors
+    )
+    transposes = found.a.transposed, found.b.transposed
+    return "product", found.dtype, transposes, found.sizes, alpha, first, second, beta, result
 
 
 def make_recording(

@@ -23,14 +23,14 @@ from ._kept import Constants, Explain, Kept
 from ._recording import HELD, INPUT, Recording, Replay, make_recording
 from ._steps import Entry, OnHost, Step, StepError, record_steps
 
-__all__ = ["RECORDINGS", "Region"]
+__all__ = ["KEYED", "MOVED", "RECORDINGS", "Region", "explain_failure"]
 
 #: Recordings that a region keeps, for so many combinations of shapes and numbers; the one used longest ago goes first.
 RECORDINGS = 64
 #: Bytes to which the offsets of two calls with one recording are equal: what a kernel was chosen for may depend on it.
 _ALIGNED = 16
 #: What matters of an array on the host: that it is transferred, and its elements; the same numbers as in c/replays.c.
-_MOVED, _KEYED = 1, 2
+MOVED, KEYED = 1, 2
 
 Value: TypeAlias = Any
 
@@ -76,6 +76,15 @@ class Region:
     fuse : callable, optional
         ``(steps with their numbers, outputs) -> steps``: puts steps together that one launch can do.
 
+    Attributes
+    ----------
+    constants : Constants
+        Arrays that recordings hold.
+    held : list of GpuArray
+        Constants on the device.
+    flags : bytes
+        For each input what matters of an array on the host: that it is transferred, its elements, or both.
+
     Examples
     --------
     >>> import numpy as np
@@ -97,10 +106,10 @@ class Region:
         constants: Mapping[int, Value] | None = None,
         fuse: Callable[[Sequence[tuple[int, Step]], Collection[int]], Sequence[tuple[int, Step]]] | None = None,
     ) -> None:
-        self._context = context
-        self._inputs = tuple(inputs)
-        self._outputs = tuple(outputs)
-        self._constants = Constants(context)
+        self.context = context
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.constants = Constants(context)
         self._fixed = dict(constants or {})
         numbered = list(enumerate(steps))
         whole = numbered if fuse is None else fuse(numbered, set(outputs))
@@ -109,18 +118,19 @@ class Region:
         self._views, self._steps = _split(whole, {*inputs, *self._fixed}, on_host)
         wanted = frozenset[int]().union(*(step.host_inputs for _, step in self._steps))
         #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
-        self._keyed = wanted.intersection(self._inputs)
+        self._keyed = wanted.intersection(self.inputs)
         self._moved = {i for _, step in self._steps for i in step.inputs if i not in step.host_inputs}
-        self._held = [value for value in self._fixed.values() if isinstance(value, GpuArray)]
+        self.held = [value for value in self._fixed.values() if isinstance(value, GpuArray)]
         self._viewed = [v for _, step in self._views for v in step.outputs]
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
         self._exact: set[Hashable] = set()
         self._lock = threading.RLock()
         #: Memory that recordings find, one after the other.
-        self._slots = len(self._inputs) + len(self._held)
+        self._slots = len(self.inputs) + len(self.held)
         asked = self._keyed.union(*(step.host_inputs for _, step in self._views))
-        flags = bytes(_MOVED * (i in self._moved) + _KEYED * (i in asked) for i in self._inputs)
-        self._replays = Replays(context.native, GpuArray, context, np.empty, flags)
+        #: For each input what matters of an array on the host.
+        self.flags = bytes(MOVED * (i in self._moved) + KEYED * (i in asked) for i in self.inputs)
+        self._replays = Replays(context.native, GpuArray, context, np.empty, self.flags)
 
     def _move_viewed(self, steps: Sequence[Step]) -> None:
         """Move constants of which views are taken to the device, unless the host has to know them, too.
@@ -132,7 +142,7 @@ class Region:
         for number in (viewed - asked) & self._fixed.keys():
             value = self._fixed[number]
             if not isinstance(value, GpuArray):
-                self._fixed[number] = upload(self._context, np.asarray(value))
+                self._fixed[number] = upload(self.context, np.asarray(value))
 
     @property
     def recordings(self) -> list[Recording]:
@@ -164,21 +174,21 @@ class Region:
         with self._lock:
             recording, replay = self._replay(call)
         sources = tuple(self._source(*source) for source in recording.sources)
-        explain = partial(_explain, recording.failures)
+        explain = partial(explain_failure, recording.failures)
         entry = replay.launches, sources, replay.outputs, recording.status_index, explain
         self._replays.keep(values, token, entry)
         return self._replays.make(values, entry)
 
     def _source(self, source: int, what: Any) -> tuple[int, Any]:
         """Return where the memory of a slot comes from: of those of the inputs, the last ones are constants."""
-        beyond = what - len(self._inputs) if source == INPUT else -1
-        return (HELD, self._held[beyond].buffer) if beyond >= 0 else (source, what)
+        beyond = what - len(self.inputs) if source == INPUT else -1
+        return (HELD, self.held[beyond].buffer) if beyond >= 0 else (source, what)
 
     def _call(self, values: Sequence[Value], token: int) -> _Call:
         """Return the key of a call."""
         key: list[Hashable] = [token]
         offsets: list[int] = []
-        for number, value in zip(self._inputs, values, strict=True):
+        for number, value in zip(self.inputs, values, strict=True):
             if isinstance(value, GpuArray):
                 key.append((value.shape, value.strides, value.offset % _ALIGNED))
                 offsets.append(value.offset)
@@ -187,10 +197,10 @@ class Region:
                 key.append(value.shape)
             if number in self._keyed:
                 key.append(value.tobytes())
-        offsets.extend(value.offset for value in self._held)
+        offsets.extend(value.offset for value in self.held)
         entries = None
         if self._views:
-            entries = self._entries(values)
+            entries = self.entries(values)
             for number in self._viewed:
                 view = entries[number]
                 assert isinstance(view, DeviceOperand), "views of arrays on the device are there, too"
@@ -198,10 +208,10 @@ class Region:
                 offsets.append(view.offset)
         return _Call(values, entries, tuple(key), tuple(offsets))
 
-    def _entries(self, values: Sequence[Value]) -> dict[int, Entry]:
+    def entries(self, values: Sequence[Value]) -> dict[int, Entry]:
         """Return what recorders have to know of the values of a call, with views of them."""
         entries: dict[int, Entry] = {}
-        for slot, (number, value) in enumerate(zip(self._inputs, values, strict=True)):
+        for slot, (number, value) in enumerate(zip(self.inputs, values, strict=True)):
             if isinstance(value, GpuArray):
                 entries[number] = operand_of(slot, value)
                 continue
@@ -209,14 +219,14 @@ class Region:
             if number in self._moved:
                 strides = contiguous_strides(array.shape, array.itemsize)
                 entries[number] = OnHost(DeviceOperand(slot, array.dtype.name, array.shape, strides), array)
-        slot = len(self._inputs)
+        slot = len(self.inputs)
         for number, value in self._fixed.items():
             if isinstance(value, GpuArray):
                 entries[number] = operand_of(slot, value)
                 slot += 1
             else:
                 entries[number] = np.asarray(value)
-        kept = Kept(self._context, self._constants, slot)
+        kept = Kept(self.context, self.constants, slot)
         found = record_steps(kept, self._views, entries)
         assert not kept.held, "memory that views need is there before"
         return found
@@ -236,8 +246,8 @@ class Region:
         return recording, replay
 
     def _record(self, key: Hashable, call: _Call) -> Recording:
-        entries = self._entries(call.values) if call.entries is None else call.entries
-        made = make_recording(self._context, self._constants, self._steps, entries, self._outputs, self._slots)
+        entries = self.entries(call.values) if call.entries is None else call.entries
+        made = make_recording(self.context, self.constants, self._steps, entries, self.outputs, self._slots)
         self._recordings[key] = made
         if len(self._recordings) > RECORDINGS:
             self._recordings.popitem(last=False)
@@ -262,7 +272,7 @@ def _split(
     return views, others
 
 
-def _explain(failures: Sequence[tuple[int, Explain]], number: int, *told: int) -> None:
+def explain_failure(failures: Sequence[tuple[int, Explain]], number: int, *told: int) -> None:
     """Raise what a kernel has found wrong."""
     step, explain = failures[number - 1]
     raise StepError(step, [], explain(*told))
