@@ -3,8 +3,8 @@
 # DeviceError; so does every use of a context after a fork, in the child. Arguments that do not fit raise TypeError,
 # ValueError or OverflowError before anything is put into the queue.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from ._device_error import DeviceError as DeviceError
 
@@ -162,9 +162,43 @@ class Kernel:
 class LaunchList:
     # Launches, copies, fills, products and convolutions that are replayed with other buffers. Steps are
     # ("launch", kernel, groups, local, arguments, shared), ("copy", target, offset, source, source_offset, nbytes),
+<<<<<<< HEAD
     # ("fill", target, offset, nbytes, value), ("product", ...) with the arguments of `Context.product`, and
     # ("convolution", ...) with those of `Context.convolve`. A buffer is told by its number; among the arguments of a
     # launch, by (number,).
+=======
+    # ("fill", target, offset, nbytes, value) and ("product", ...) with the arguments of `Context.product`. A buffer is
+    # told by its number; among the arguments of a launch, by (number,). ("repeat", count, steps, moves) runs steps
+    # several times: for each step, `moves` has tuples (place, linear, alternating) of whole numbers; the number at that
+    # place of the step grows by `linear` from round to round, and is larger by `alternating` in every second one. The
+    # place is the position of an argument of a launch; of a copy, 0 is its offset and 1 that of its source; of a fill,
+    # 0; of a product, 0 to 4 are the offsets of a, b, z, alpha and beta.
+>>>>>>> regions
     def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
     # Put all steps into the queue, in order, without the GIL.
     def run(self, buffers: Sequence[Buffer], /) -> None: ...
+
+ReplayEntry: TypeAlias = tuple[
+    LaunchList | None, tuple[tuple[int, Any], ...], tuple[Any, ...], int | None, Callable[[int, int, int, int], object]
+]
+
+class Replays:
+    # Calls of a region that have been made before. Of each value, `flags` says what matters where it is on the host: 1,
+    # it is transferred, so its shape does; 2, its elements do. Arrays on the device are objects of the class `array`.
+    def __init__(
+        self,
+        context: Context,
+        array: type,
+        array_context: object,
+        empty: Callable[[tuple[int, ...], Any], Any],
+        flags: bytes,
+    ) -> None: ...
+    # Make a call like one that is kept; None where there is none. `token` is a number that is part of what is alike.
+    def run(self, values: list[Any], token: int, /) -> list[Any] | None: ...
+    # Say what calls like this one do: a list of launches; where each of its buffers comes from (0, number of a value;
+    # 1, bytes; 2, buffer; 3, None: a status); the results (number of a buffer, whether it is read to the host, dtype,
+    # shape, strides, offset), or what makes them of all buffers; which buffer is the status; and what raises the
+    # exception for the four numbers in it. False where the values are of a kind of which nothing is kept.
+    def keep(self, values: list[Any], token: int, entry: ReplayEntry, /) -> bool: ...
+    # Make a call of which it is told what it does; arrays on the host are C-contiguous.
+    def make(self, values: list[Any], entry: ReplayEntry, /) -> list[Any]: ...

@@ -14,21 +14,37 @@ __all__ = [
     "Kernel",
     "LaunchList",
     "Module",
+<<<<<<< HEAD
     "export_array",
+=======
+    "Replays",
+>>>>>>> regions
     "is_built",
     "open_driver",
 ]
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, export_array, open_driver
+=======
+    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
+>>>>>>> regions
 
     is_built = True
 else:
     try:
+<<<<<<< HEAD
         from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, export_array, open_driver
 
         is_built = True
     except ImportError:
         from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, export_array, open_driver
+=======
+        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
+
+        is_built = True
+    except ImportError:
+        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
+>>>>>>> regions
 
         is_built = False

@@ -9,6 +9,7 @@ from theano_graph import compose
 
 from ._device_error import DeviceError
 
+<<<<<<< HEAD
 __all__ = [
     "Buffer",
     "Context",
@@ -20,6 +21,9 @@ __all__ = [
     "export_array",
     "open_driver",
 ]
+=======
+__all__ = ["Buffer", "Context", "DeviceError", "Driver", "Kernel", "LaunchList", "Module", "Replays", "open_driver"]
+>>>>>>> regions
 
 
 def _missing() -> DeviceError:
@@ -71,3 +75,7 @@ class Kernel(_Missing):
 
 class LaunchList(_Missing):
     """Launches that are replayed."""
+
+
+class Replays(_Missing):
+    """Calls that are made again."""

@@ -6,7 +6,7 @@ What is imported here lets functions run loops on devices whose operands are the
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from theano_linker_c.program import call_form
 from theano_tensor.device import as_gpuarray_variable, lifters
 from theano_tensor.shape import ShapeI, ShapeOf
 
+from ._device_steps import StepsAtOnce, steps_at_once
 from ._loop._ops import Loop
 from ._loop._plan import STACK, SUM
 from ._loop._run import Run
@@ -55,9 +56,10 @@ class GpuLoop(Op):
         self.loop = loop
         self.context_name = context_name
         self._step: Function | None = None
+        self._at_once: StepsAtOnce | Literal[False] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_step": None}
+        return {**self.__dict__, "_step": None, "_at_once": None}
 
     def __str__(self) -> str:
         return f"GpuLoop<{self.context_name}>{{{self.loop}}}"
@@ -120,7 +122,18 @@ class GpuLoop(Op):
         n, given = int(inputs[0]), list(inputs[1:])
         lengths = [np.broadcast_to(0, s.shape) for s in given[: self.loop.plan.sequences]]
         self.loop.check_lengths(n, lengths)
-        return _Steps(self, n, given).run() if n else self._without_steps(given)
+        if not n:
+            return self._without_steps(given)
+        at_once = self._all_steps()
+        found = at_once.run(n, given) if at_once is not None else None
+        return _Steps(self, n, given).run() if found is None else found
+
+    def _all_steps(self) -> StepsAtOnce | None:
+        """Return what does all steps at once, found out on first use; None where they are done one by one."""
+        if self._at_once is None:
+            program = self.step().machine.program
+            self._at_once = steps_at_once(program, self.loop.plan, get_context(self.context_name)) or False
+        return self._at_once or None
 
     def _without_steps(self, given: Sequence[Any]) -> list[Any]:
         """Return what the loop of the host gives where there is no step."""
@@ -133,6 +146,7 @@ class GpuLoop(Op):
 
     def free_buffers(self) -> None:
         """Let go of memory that the function of the step keeps."""
+        self._at_once = None
         if self._step is not None:
             self._step.free()
 

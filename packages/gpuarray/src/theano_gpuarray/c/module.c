@@ -50,8 +50,8 @@ static PyObject *find_device_error(void) {
 }
 
 PyMODINIT_FUNC PyInit__device(void) {
-    static PyTypeObject *const types[] = {&DriverType, &ContextType, &BufferType,
-                                          &ModuleType, &KernelType,  &LaunchListType};
+    static PyTypeObject *const types[] = {&DriverType, &ContextType,    &BufferType, &ModuleType,
+                                          &KernelType, &LaunchListType, &ReplaysType};
     static int watches_forks;
     if (!watches_forks && pthread_atfork(NULL, NULL, count_fork) != 0)
         return PyErr_NoMemory();

@@ -1,7 +1,7 @@
 """Ops on devices by their documented names, each for an op of the host."""
 
 # Names that these define, written by tools/generate_names.py:
-#     _blas _convolution _elementwise _indexing _linear_algebra _memory _random _sorting _transforms
+#     _blas _convolution _elementwise _indexing _memory _random _sorting
 # fmt: off
 # isort: off
 from ._blas import (
@@ -29,17 +29,16 @@ from ._indexing import (
     GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20, GpuAdvancedSubtensor as GpuAdvancedSubtensor,
     GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuIncSubtensor as GpuIncSubtensor, GpuSubtensor as GpuSubtensor,
 )
-from ._linear_algebra import 
 from ._memory import (
     GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
     GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, gpu_contiguous as gpu_contiguous,
 )
 from ._random import GPUA_mrg_uniform as GPUA_mrg_uniform
 from ._sorting import GpuArgSortOp as GpuArgSortOp, GpuSortOp as GpuSortOp, GpuTopKOp as GpuTopKOp
-from ._transforms import 
 # isort: on
 # fmt: on
 # End of the names that these define.
+from . import _linear_algebra as _linear_algebra, _transforms as _transforms
 from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 
 __all__ = ["NamedDeviceOp", "lifters"]
