@@ -92,7 +92,7 @@ class Context:
         /,
     ) -> bool: ...
     # Choose the algorithm of a convolution by a library. The description is the task ("forward", "input_grad",
-    # "weight_grad"), the dtype, the precision ("tf32": of float32, whose factors may be rounded), the lengths of images,
+    # "weight_grad"), the dtype, the precision ("tf32": of float32, whose factors may be rounded), lengths of images,
     # filters and result, zeros, strides, dilations, the number of groups, and whether filters are flipped. `kind` is
     # "fixed" (the number is given), "guess" or "time"; `most` bytes of workspace are allowed. Gives the number of the
     # algorithm and the bytes of its workspace, or None where the library has none for this.
@@ -162,18 +162,13 @@ class Kernel:
 class LaunchList:
     # Launches, copies, fills, products and convolutions that are replayed with other buffers. Steps are
     # ("launch", kernel, groups, local, arguments, shared), ("copy", target, offset, source, source_offset, nbytes),
-<<<<<<< HEAD
     # ("fill", target, offset, nbytes, value), ("product", ...) with the arguments of `Context.product`, and
     # ("convolution", ...) with those of `Context.convolve`. A buffer is told by its number; among the arguments of a
-    # launch, by (number,).
-=======
-    # ("fill", target, offset, nbytes, value) and ("product", ...) with the arguments of `Context.product`. A buffer is
-    # told by its number; among the arguments of a launch, by (number,). ("repeat", count, steps, moves) runs steps
+    # launch, by (number,). ("repeat", count, steps, moves) runs steps
     # several times: for each step, `moves` has tuples (place, linear, alternating) of whole numbers; the number at that
     # place of the step grows by `linear` from round to round, and is larger by `alternating` in every second one. The
     # place is the position of an argument of a launch; of a copy, 0 is its offset and 1 that of its source; of a fill,
     # 0; of a product, 0 to 4 are the offsets of a, b, z, alpha and beta.
->>>>>>> regions
     def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
     # Put all steps into the queue, in order, without the GIL.
     def run(self, buffers: Sequence[Buffer], /) -> None: ...

@@ -14,37 +14,22 @@ __all__ = [
     "Kernel",
     "LaunchList",
     "Module",
-<<<<<<< HEAD
-    "export_array",
-=======
     "Replays",
->>>>>>> regions
+    "export_array",
     "is_built",
     "open_driver",
 ]
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, export_array, open_driver
-=======
-    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
->>>>>>> regions
+    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
     is_built = True
 else:
     try:
-<<<<<<< HEAD
-        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, export_array, open_driver
+        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
         is_built = True
     except ImportError:
-        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, export_array, open_driver
-=======
-        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
-
-        is_built = True
-    except ImportError:
-        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
->>>>>>> regions
+        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
         is_built = False

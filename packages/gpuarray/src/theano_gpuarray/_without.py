@@ -9,7 +9,6 @@ from theano_graph import compose
 
 from ._device_error import DeviceError
 
-<<<<<<< HEAD
 __all__ = [
     "Buffer",
     "Context",
@@ -18,12 +17,10 @@ __all__ = [
     "Kernel",
     "LaunchList",
     "Module",
+    "Replays",
     "export_array",
     "open_driver",
 ]
-=======
-__all__ = ["Buffer", "Context", "DeviceError", "Driver", "Kernel", "LaunchList", "Module", "Replays", "open_driver"]
->>>>>>> regions
 
 
 def _missing() -> DeviceError:

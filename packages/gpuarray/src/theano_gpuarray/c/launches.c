@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 /* Lists of launches, copies, fills, products and convolutions that are replayed with other buffers. */
-#include "runtime.h"
-=======
-/* Lists of launches, copies and fills that are replayed with other buffers. */
 #include "lists.h"
->>>>>>> regions
 
 int keep_apart(LaunchList *l, const int numbers[2], const Copy *copy) {
     const Copy same = {1, 1, copy->offset, copy->source_offset, copy->bytes};
