@@ -141,6 +141,7 @@ def _packed(entry: Entry, given: Given) -> bytes:
 
 def read_entry(data: bytes, given: Given) -> Entry:
     """Return what :func:`write_entry` has written, with the variables, ops and lines of another, equal graph."""
+    entry: Entry
     numbers, entry = load(data, given)
     columns, instructions, rest = marshal.loads(numbers)
     told: dict[str, Any] = dict(zip(_NUMBERS, columns, strict=True))
