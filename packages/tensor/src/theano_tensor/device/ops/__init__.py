@@ -26,6 +26,10 @@ from ._convolution import (
     GpuCorrMM_gradInputs as GpuCorrMM_gradInputs,
     GpuCorrMM_gradWeights as GpuCorrMM_gradWeights,
 )
+from ._diagonals import (
+    GpuAllocDiag as GpuAllocDiag,
+    GpuExtractDiag as GpuExtractDiag,
+)
 from ._elementwise import (
     GpuCAReduce as GpuCAReduce,
     GpuCAReduceCPY as GpuCAReduceCPY,
@@ -35,6 +39,9 @@ from ._elementwise import (
     GpuErfcinv as GpuErfcinv,
     GpuErfinv as GpuErfinv,
     SupportCodeError as SupportCodeError,
+    gpu_ca_reduce_cuda as gpu_ca_reduce_cuda,
+    gpu_erfcinv as gpu_erfcinv,
+    gpu_erfinv as gpu_erfinv,
     max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
 )
 from ._indexing import (
@@ -48,6 +55,10 @@ from ._indexing import (
     GpuIncSubtensor as GpuIncSubtensor,
     GpuSubtensor as GpuSubtensor,
 )
+from ._lifted import (
+    blocks_outer as blocks_outer,
+    blocks_product as blocks_product,
+)
 from ._memory import (
     GpuAlloc as GpuAlloc,
     GpuAllocEmpty as GpuAllocEmpty,
@@ -57,9 +68,19 @@ from ._memory import (
     GpuReshape as GpuReshape,
     GpuSplit as GpuSplit,
     gpu_contiguous as gpu_contiguous,
+    gpu_join as gpu_join,
+)
+from ._pooling import (
+    GpuAveragePoolGrad as GpuAveragePoolGrad,
+    GpuCumOp as GpuCumOp,
+    GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad,
+    GpuMaxPoolGrad as GpuMaxPoolGrad,
+    GpuPool as GpuPool,
 )
 from ._random import (
     GPUA_mrg_uniform as GPUA_mrg_uniform,
+    GPUAChoiceFromUniform as GPUAChoiceFromUniform,
+    GPUAMultinomialFromUniform as GPUAMultinomialFromUniform,
 )
 from ._sorting import (
     GpuArgSortOp as GpuArgSortOp,
@@ -74,6 +95,8 @@ from ._table import (
 __all__ = [
     "BaseGpuCorr3dMM",
     "BaseGpuCorrMM",
+    "GPUAChoiceFromUniform",
+    "GPUAMultinomialFromUniform",
     "GPUA_mrg_uniform",
     "GpuAdvancedBooleanIncSubtensor",
     "GpuAdvancedBooleanSubtensor",
@@ -83,8 +106,10 @@ __all__ = [
     "GpuAdvancedSubtensor",
     "GpuAdvancedSubtensor1",
     "GpuAlloc",
+    "GpuAllocDiag",
     "GpuAllocEmpty",
     "GpuArgSortOp",
+    "GpuAveragePoolGrad",
     "GpuBatchedDot",
     "GpuCAReduce",
     "GpuCAReduceCPY",
@@ -96,19 +121,24 @@ __all__ = [
     "GpuCorrMM",
     "GpuCorrMM_gradInputs",
     "GpuCorrMM_gradWeights",
+    "GpuCumOp",
     "GpuDimShuffle",
     "GpuDot",
     "GpuDot22",
     "GpuDot22Scalar",
+    "GpuDownsampleFactorMaxGradGrad",
     "GpuElemwise",
     "GpuErfcinv",
     "GpuErfinv",
+    "GpuExtractDiag",
     "GpuEye",
     "GpuGemm",
     "GpuGemv",
     "GpuGer",
     "GpuIncSubtensor",
     "GpuJoin",
+    "GpuMaxPoolGrad",
+    "GpuPool",
     "GpuReshape",
     "GpuSortOp",
     "GpuSplit",
@@ -116,8 +146,14 @@ __all__ = [
     "GpuTopKOp",
     "NamedDeviceOp",
     "SupportCodeError",
+    "blocks_outer",
+    "blocks_product",
+    "gpu_ca_reduce_cuda",
     "gpu_contiguous",
     "gpu_dot22",
+    "gpu_erfcinv",
+    "gpu_erfinv",
+    "gpu_join",
     "gpugemm_inplace",
     "gpugemm_no_inplace",
     "gpugemv_inplace",
