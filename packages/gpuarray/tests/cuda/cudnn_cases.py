@@ -1,4 +1,4 @@
-"""What is told to cuDNN: run by `test_cudnn` in a process of its own, which opens stand-ins for the libraries of CUDA."""
+"""What cuDNN is told: run by `test_cudnn` in a process of its own, which opens stand-ins for the libraries of CUDA."""
 
 from __future__ import annotations
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from theano_gpuarray.dnn_flags import BACKWARD_DATA, BACKWARD_FILTER, FORWARD, PRECISIONS
+from theano_gpuarray.codegen import ChosenOnce, DnnConvolutionKernel
+from theano_gpuarray.dnn_flags import (
+    BACKWARD_DATA,
+    BACKWARD_DATA_3D,
+    BACKWARD_FILTER,
+    BACKWARD_FILTER_3D,
+    FORWARD,
+    FORWARD_3D,
+    PRECISIONS,
+)
 from theano_graph import Apply, Op, Variable, compose, config, describe, generic, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import ConvolutionKernel, Kernel
 
 from ...nnet.convolution import (
     AbstractConv2d,
@@ -35,7 +45,8 @@ class GpuDnnConvDesc(Op):
     conv_mode : {'conv', 'cross'}
         Whether filters are flipped.
     precision : {'as_input_f32', 'as_input', 'float16', 'float32', 'float64'}
-        Is kept for programs that read it: ops compute in the dtype of their operands. :func:`dnn_conv` converts these.
+        Is kept for programs that read it: ops compute in the dtype of their operands, and add up float16 in float32.
+        :func:`dnn_conv` converts its operands.
     num_groups : int
         Number of parts of the channels, each convolved for itself.
 
@@ -108,8 +119,8 @@ class _Convolution(DnnBase):
     Parameters
     ----------
     algo : str, optional
-        One of the documented names; what the flags ``dnn.conv.algo_*`` say by default. All give the same results, and
-        are computed in the same way.
+        One of the documented names; what the flags ``dnn.conv.algo_*`` say by default. It says how cuDNN computes;
+        where that is not used, or has no such algorithm for some operands, the result is the same.
     inplace : bool
         Whether memory of an operand may be overwritten: functions decide on that themselves.
     num_groups : int
@@ -120,9 +131,11 @@ class _Convolution(DnnBase):
     host_op: BaseAbstractConv
     _kinds: ClassVar[tuple[type[BaseAbstractConv], type[BaseAbstractConv]]]
     _algorithms: ClassVar[tuple[str, ...]]
+    _algorithms_3d: ClassVar[tuple[str, ...]]
 
     def _set(self, algo: str | None, default: str, inplace: bool, num_groups: int) -> None:
         self.algo = default if algo is None else algo
+        self._is_default = algo is None
         one_of(type(self).__name__, "algo", self.algo, self._algorithms)
         self.inplace = bool(inplace)
         make: Any = self._kinds[0]
@@ -153,6 +166,41 @@ class _Convolution(DnnBase):
             )
         return self.with_host_op(descriptor.host_op(self._kinds))
 
+    def with_host_op(self, host_op: Op) -> Self:
+        """Return an op like this one that does what another op of the host says.
+
+        Raises
+        ------
+        ValueError
+            If it is along three axes, and there is no such algorithm for these. What a flag says is no error: volumes
+            are then computed by the algorithm that needs no memory.
+        """
+        if getattr(host_op, "convdim", 2) == 3 and not self._is_default:
+            one_of(f"{type(self).__name__} of volumes", "algo", self.algo, self._algorithms_3d)
+        return super().with_host_op(host_op)
+
+    def device_kernel(self, kernel: Kernel) -> Kernel:
+        """Return the kernel by which the library computes, with the algorithm."""
+        if not isinstance(kernel, ConvolutionKernel):
+            return kernel
+        known = len(kernel.strides) < 3 or self.algo in self._algorithms_3d
+        chosen = ChosenOnce() if self.algo.endswith("_once") else None
+        return DnnConvolutionKernel(kernel, self.algo if known else "none", chosen)
+
+    @classmethod
+    def of(cls, host_op: Op, algo: str | None = None) -> Self:
+        """Return the op of an op of the host.
+
+        Parameters
+        ----------
+        host_op : AbstractConv2d or AbstractConv3d, or the like
+        algo : str, optional
+            As for the constructor, but for volumes as where a flag says it.
+        """
+        op = cls(algo=algo, num_groups=getattr(host_op, "num_groups", 1))  # type: ignore[call-arg]  # of all subclasses
+        op._is_default = True
+        return op.with_host_op(host_op)
+
     def _lengths(self, op: Self, value: Any) -> Any:
         """Return the lengths along which filters slide, of a variable of the shape of the result or of its shape."""
         count = op.host_op.convdim
@@ -178,7 +226,8 @@ class GpuDnnConv(_Convolution):
     ----------
     algo : {'none', 'small', 'large', 'fft', 'fft_tiling', 'winograd', 'guess_once', 'guess_on_shape_change', \
 'time_once', 'time_on_shape_change'}, optional
-        All are computed in the same way.
+        How cuDNN computes where it is used: see ``dnn.conv.algo_fwd``. Of volumes there are 'none', 'small',
+        'fft_tiling' and the last four.
     inplace : bool
         Whether memory may be overwritten; functions decide on that themselves.
     num_groups : int
@@ -187,6 +236,7 @@ class GpuDnnConv(_Convolution):
 
     _kinds = (AbstractConv2d, AbstractConv3d)
     _algorithms = FORWARD
+    _algorithms_3d = FORWARD_3D
 
     def __init__(self, algo: str | None = None, inplace: bool = False, num_groups: int = 1) -> None:
         self._set(algo, config.dnn.conv.algo_fwd, inplace, num_groups)
@@ -263,6 +313,7 @@ class GpuDnnConvGradW(_Gradient):
 
     _kinds = (AbstractConv2d_gradWeights, AbstractConv3d_gradWeights)
     _algorithms = BACKWARD_FILTER
+    _algorithms_3d = BACKWARD_FILTER_3D
 
     def __init__(self, inplace: bool = False, algo: str | None = None, num_groups: int = 1) -> None:
         self._set(algo, config.dnn.conv.algo_bwd_filter, inplace, num_groups)
@@ -282,6 +333,7 @@ class GpuDnnConvGradI(_Gradient):
 
     _kinds = (AbstractConv2d_gradInputs, AbstractConv3d_gradInputs)
     _algorithms = BACKWARD_DATA
+    _algorithms_3d = BACKWARD_DATA_3D
 
     def __init__(self, inplace: bool = False, num_groups: int = 1, algo: str | None = None) -> None:
         self._set(algo, config.dnn.conv.algo_bwd_data, inplace, num_groups)
