@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import BoolFlag, EnumFlag, FlagKind, IntFlag, StrFlag, add_flag, compose, config, warn_user
+from theano_graph import BoolFlag, EnumFlag, FlagKind, StrFlag, add_flag, compose, config, warn_user
 
 from ._device_flags import NO_DEVICE, declare_all
 

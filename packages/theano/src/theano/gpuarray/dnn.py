@@ -20,6 +20,7 @@ from ._dnn_ops import (
     GpuDnnBatchNorm as GpuDnnBatchNorm, GpuDnnBatchNormInference as GpuDnnBatchNormInference,
     GpuDnnSoftmax as GpuDnnSoftmax, GpuDnnSoftmaxBase as GpuDnnSoftmaxBase, GpuDnnSoftmaxGrad as GpuDnnSoftmaxGrad,
 )
+from ._dnn_rnn import RNNBlock as RNNBlock
 from ._dnn_transformer import (
     GpuDnnTransformerGradI as GpuDnnTransformerGradI, GpuDnnTransformerGradT as GpuDnnTransformerGradT,
     GpuDnnTransformerGrid as GpuDnnTransformerGrid, GpuDnnTransformerSampler as GpuDnnTransformerSampler,

@@ -168,7 +168,7 @@ class RequireCudnn(GraphRewriter):
     """Raise where a device that has been opened cannot use cuDNN."""
 
     def __init__(self) -> None:
-        super().__init__("require_cudnn")
+        super().__init__("cudnn")
 
     def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
         """Look at the contexts.
@@ -192,24 +192,14 @@ class RequireCudnn(GraphRewriter):
         return RewriteProfile(self.name)
 
 
-#: Those without the usual levels run only where somebody includes their tags.
+#: By the tags that include and exclude them. Those without the usual levels run only where somebody includes them.
 _STEPS: tuple[tuple[str, GraphRewriter, tuple[str, ...], float], ...] = (
-    ("require_cudnn", RequireCudnn(), ("cudnn",), 0.5),
+    ("cudnn", RequireCudnn(), (), 0.5),
     ("conv_gemm_alone", ChooseConvolutions("conv_gemm_alone", by_products), ("conv_gemm",), 3.1),
-    ("conv_measured", ChooseConvolutions("conv_measured", by_measuring), ("conv_meta",), 3.2),
-    (
-        "conv_dnn_low_memory",
-        ChooseConvolutions("conv_dnn_low_memory", by_library),
-        (*LEVELS, "conv_dnn", "cudnn", "low_memory"),
-        3.3,
-    ),
-    (
-        "conv_dnn_with_memory",
-        ChooseConvolutions("conv_dnn_with_memory", by_library_with_memory),
-        (*LEVELS, "conv_dnn", "cudnn"),
-        3.4,
-    ),
-    ("conv_products", ChooseConvolutions("conv_products", by_products), (*LEVELS, "conv_gemm"), 3.5),
+    ("conv_meta", ChooseConvolutions("conv_meta", by_measuring), (), 3.2),
+    ("low_memory", ChooseConvolutions("low_memory", by_library), (*LEVELS, "conv_dnn", "cudnn"), 3.3),
+    ("conv_dnn", ChooseConvolutions("conv_dnn", by_library_with_memory), (*LEVELS, "cudnn"), 3.4),
+    ("conv_gemm", ChooseConvolutions("conv_gemm", by_products), LEVELS, 3.5),
     ("conv_check", CheckConvolutions(), LEVELS, 3.6),
 )
 for _name, _rewriter, _tags, _position in _STEPS:
