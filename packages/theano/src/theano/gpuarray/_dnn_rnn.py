@@ -113,9 +113,7 @@ class RNNBlock:
         self.rnn_mode, self.input_mode, self.direction_mode = rnn_mode, input_mode, direction_mode
         self.context_name = context_name
         directions = 2 if direction_mode == "bidirectional" else 1
-        self._layout = Layout(
-            self.hidden_size, self.num_layers, len(GATES[rnn_mode]), directions, input_mode == "skip"
-        )
+        self._layout = Layout(self.hidden_size, self.num_layers, len(GATES[rnn_mode]), directions, input_mode == "skip")
 
     def get_param_size(self, input_size: Sequence[int]) -> int:
         """Return the number of parameters of all layers.
