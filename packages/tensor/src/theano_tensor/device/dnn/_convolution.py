@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -15,9 +16,13 @@ from theano_gpuarray.dnn_flags import (
     FORWARD_3D,
     PRECISIONS,
 )
+from theano_gpuarray.types import GpuArrayType, host_from_gpu
 from theano_graph import Apply, Op, Variable, compose, config, describe, generic, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ConvolutionKernel, Kernel
 
+from ..._assert import CheckAndRaise
+from ..._core._convert import as_tensor_variable
+from ...elemwise import cast, eq
 from ...nnet.convolution import (
     AbstractConv2d,
     AbstractConv2d_gradInputs,
@@ -29,6 +34,7 @@ from ...nnet.convolution import (
     get_conv_output_shape,
 )
 from ...shape import as_lengths, make_vector
+from .._convert import as_gpuarray_variable
 from ._base import DnnBase
 from ._options import CONV_MODES, one_of
 
@@ -141,6 +147,47 @@ class _Convolution(DnnBase):
         make: Any = self._kinds[0]
         super().__init__(make(num_groups=num_groups))
 
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """Apply to operands; see `make_node`.
+
+        After the descriptor come `alpha` and `beta`, 1 and 0 by default: the result is ``alpha`` times what the op
+        computes, plus ``beta`` times the operand before the descriptor, which has the shape of the result.
+
+        Raises
+        ------
+        TypeError
+            If `beta` is given, and that operand is a shape.
+        """
+        factors = operands[4:]
+        made = super().__call__(*operands[:4], **options)
+        alpha, beta = (*factors, *(None,) * 2)[:2] if len(factors) <= 2 else self._too_many(len(operands))
+        if _is_number(alpha, 1) and _is_number(beta, 0):
+            return made
+        name = made.type.context_name
+        total = host_from_gpu(made) * cast(1 if alpha is None else alpha, made.type.dtype)
+        if not _is_number(beta, 0):
+            total = total + cast(beta, made.type.dtype) * self._output(operands[2], made.type.ndim)
+        return as_gpuarray_variable(total, name)
+
+    def _too_many(self, count: int) -> Any:
+        raise TypeError(
+            compose(
+                f"{type(self).__name__} takes at most 6 operands, got {count}",
+                mend="pass two arrays, the output, the descriptor, alpha and beta",
+            )
+        )
+
+    def _output(self, value: Any, ndim: int) -> Any:
+        """Return the operand to which a result is added, on the host."""
+        if not isinstance(value, Variable) or getattr(value.type, "ndim", None) != ndim:
+            raise TypeError(
+                compose(
+                    f"{type(self).__name__}: beta multiplies the third operand, which is no array of {ndim} dimensions",
+                    mend="pass an array of the shape of the result, or beta=0",
+                )
+            )
+        return host_from_gpu(value) if isinstance(value.type, GpuArrayType) else value
+
     @property
     def num_groups(self) -> int:
         """Number of parts of the channels, each convolved for itself."""
@@ -201,22 +248,10 @@ class _Convolution(DnnBase):
         op._is_default = True
         return op.with_host_op(host_op)
 
-    def _lengths(self, op: Self, value: Any) -> Any:
-        """Return the lengths along which filters slide, of a variable of the shape of the result or of its shape."""
-        count = op.host_op.convdim
-        kind: Any = value.type if isinstance(value, Variable) else None
-        if kind is not None and kind.ndim > 1:
-            if kind.ndim != count + 2:
-                raise ValueError(
-                    compose(
-                        f"{type(self).__name__}: the third operand must have {count + 2} dimensions",
-                        where=[describe(value)],
-                        mend="pass a variable of the shape of the result, or this shape",
-                    )
-                )
-            return as_lengths(value.shape, count + 2)[-count:]
-        known = None if kind is None else kind.shape[0]
-        return as_lengths(value, count + 2 if known is None else known)[-count:]
+
+def _is_number(value: Any, number: int) -> bool:
+    """Tell whether a factor was left out, or is a number that changes nothing."""
+    return value is None or (not isinstance(value, Variable) and float(value) == number)
 
 
 class GpuDnnConv(_Convolution):
@@ -241,8 +276,14 @@ class GpuDnnConv(_Convolution):
     def __init__(self, algo: str | None = None, inplace: bool = False, num_groups: int = 1) -> None:
         self._set(algo, config.dnn.conv.algo_fwd, inplace, num_groups)
 
-    def make_node(self, img: Any, kern: Any, desc: Any = None) -> Apply[Self]:
+    def make_node(self, img: Any, kern: Any, *output_and_desc: Any) -> Apply[Self]:
         """Apply to images, filters and a descriptor; without one, as the op was applied before.
+
+        Parameters
+        ----------
+        img, kern : variable
+        *output_and_desc : GpuDnnConvDesc or its result
+            An array of the shape of the result may come before it; functions decide themselves on memory.
 
         Raises
         ------
@@ -253,7 +294,9 @@ class GpuDnnConv(_Convolution):
         ShapeError
             If operands have a wrong number of dimensions.
         """
-        op = self if desc is None else self._described(desc)
+        if len(output_and_desc) > 2:
+            self._too_many(2 + len(output_and_desc))
+        op = self._described(output_and_desc[-1]) if output_and_desc else self
         return DnnBase.make_node(op, img, kern)
 
     @staticmethod
@@ -296,7 +339,38 @@ class _Gradient(_Convolution):
             As for :class:`GpuDnnConv`; also if `like` has a wrong number of dimensions.
         """
         op = self if desc is None else self._described(desc)
-        return DnnBase.make_node(op, first, topgrad, self._lengths(op, like))
+        return DnnBase.make_node(op, first, topgrad, self._lengths(op, first, topgrad, like))
+
+    def _lengths(self, op: Self, first: Any, topgrad: Any, like: Any) -> Any:
+        """Return the lengths along which filters slide, of a variable of the shape of the result or of its shape."""
+        count = op.host_op.convdim
+        kind: Any = like.type if isinstance(like, Variable) else None
+        if kind is not None and kind.ndim > 1:
+            if kind.ndim != count + 2:
+                raise ValueError(
+                    compose(
+                        f"{type(self).__name__}: the third operand must have {count + 2} dimensions",
+                        where=[describe(like)],
+                        mend="pass a variable of the shape of the result, or this shape",
+                    )
+                )
+            return as_lengths(like.shape, count + 2)[-count:]
+        known = None if kind is None else kind.shape[0]
+        lengths = as_lengths(like, count + 2 if known is None else known)
+        return lengths if len(lengths) == count else self._checked(op, first, topgrad, lengths)
+
+    def _checked(self, op: Self, first: Any, topgrad: Any, lengths: Sequence[Any]) -> Sequence[Any]:
+        """Return the lengths along which filters slide; a call is refused whose operands the other two do not fit."""
+        fits = [eq(a, b) for a, b in zip(lengths, self._outer(op, first, topgrad), strict=False)]
+        check = CheckAndRaise(
+            ValueError, f"{type(self).__name__}: the first two numbers of the wanted shape do not fit the operands"
+        )
+        outermost, *others = lengths[2:]
+        return [check(as_tensor_variable(outermost), *fits), *others]
+
+    @abstractmethod
+    def _outer(self, op: Self, first: Any, topgrad: Any) -> tuple[Any, Any]:
+        """Return the first two lengths of the gradient, which follow from its operands."""
 
 
 class GpuDnnConvGradW(_Gradient):
@@ -318,6 +392,10 @@ class GpuDnnConvGradW(_Gradient):
     def __init__(self, inplace: bool = False, algo: str | None = None, num_groups: int = 1) -> None:
         self._set(algo, config.dnn.conv.algo_bwd_filter, inplace, num_groups)
 
+    def _outer(self, op: Self, first: Any, topgrad: Any) -> tuple[Any, Any]:
+        """Return the number of filters, and of their channels."""
+        return topgrad.shape[1], first.shape[1] // op.num_groups
+
 
 class GpuDnnConvGradI(_Gradient):
     """Gradient of a convolution by its images; operands are filters, gradient, something like images, descriptor.
@@ -337,6 +415,10 @@ class GpuDnnConvGradI(_Gradient):
 
     def __init__(self, inplace: bool = False, num_groups: int = 1, algo: str | None = None) -> None:
         self._set(algo, config.dnn.conv.algo_bwd_data, inplace, num_groups)
+
+    def _outer(self, op: Self, first: Any, topgrad: Any) -> tuple[Any, Any]:
+        """Return the number of images, and of their channels."""
+        return topgrad.shape[0], first.shape[1] * op.num_groups
 
 
 for _table in (pullback, pushforward, shape_rule):
