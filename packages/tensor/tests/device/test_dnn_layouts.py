@@ -87,7 +87,7 @@ class TestLayouts(LayoutCase):
     def test_views(self) -> None:
         x, w = self.values((6, 5, 3, 4), (2, 3, 4, 4))
         gx, gw = shared(x, target=NAME), shared(w, target=NAME)
-        found = dnn.dnn_conv(gx.transpose(3, 2, 1, 0)[::2, :, ::-1], gw[:, :, ::-1, 1:3])
+        found = dnn.dnn_conv(gx.transpose(3, 2, 1, 0)[::2, :, ::-1].transfer(NAME), gw[:, :, ::-1, 1:3])
         wanted = conv2d(T.constant(x.transpose(3, 2, 1, 0)[::2, :, ::-1]), T.constant(w[:, :, ::-1, 1:3]))
         self.close([found], [wanted], 1e-10)
 
