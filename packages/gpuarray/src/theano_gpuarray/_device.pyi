@@ -92,10 +92,10 @@ class Context:
         /,
     ) -> bool: ...
     # Choose the algorithm of a convolution by a library. The description is the task ("forward", "input_grad",
-    # "weight_grad"), the dtype, the precision ("tf32": of float32, whose factors may be rounded), lengths of images,
-    # filters and result, zeros, strides, dilations, the number of groups, and whether filters are flipped. `kind` is
-    # "fixed" (the number is given), "guess" or "time"; `most` bytes of workspace are allowed. Gives the number of the
-    # algorithm and the bytes of its workspace, or None where the library has none for this.
+    # "weight_grad"), the dtype, the precision ("tf32": of float32, whose factors may be rounded), the lengths of
+    # images, filters and result, zeros, strides, dilations, the number of groups, and whether filters are flipped.
+    # `kind` is "fixed" (the number is given), "guess" or "time"; `most` bytes of workspace are allowed. Gives the
+    # number of the algorithm and the bytes of its workspace, or None where the library has none for this.
     def plan_convolution(
         self, description: tuple[Any, ...], kind: str, algorithm: int, deterministic: bool, most: int, /
     ) -> tuple[int, int] | None: ...

@@ -120,14 +120,14 @@ typedef struct {
     size_t offset, bytes;
 } Place;
 typedef struct {
-    ConvolutionTask task;   /* the result is `top`, `image` or `filter` */
-    char dtype[16];         /* "float16", "float32", "float64" */
-    char precision[16];     /* of sums: one of these, or "tf32" */
-    int axes;               /* along which filters slide, 2 or 3 */
+    ConvolutionTask task; /* the result is `top`, `image` or `filter` */
+    char dtype[16];       /* "float16", "float32", "float64" */
+    char precision[16];   /* of sums: one of these, or "tf32" */
+    int axes;             /* along which filters slide, 2 or 3 */
     int images[MOST_LENGTHS], filters[MOST_LENGTHS], top_lengths[MOST_LENGTHS];
     int zeros[MOST_AXES], strides[MOST_AXES], dilations[MOST_AXES];
-    int groups, flipped;    /* whether filters are flipped */
-    int algorithm;          /* by the number that the library has for it */
+    int groups, flipped; /* whether filters are flipped */
+    int algorithm;       /* by the number that the library has for it */
     Place image, filter, top, workspace;
 } Convolution;
 

@@ -5,7 +5,7 @@ What is imported here makes :func:`theano_tensor.shared` and functions use devic
 
 from theano_gpuarray import lowering as lowering  # nodes on a device run together
 
-from . import _half_precision as _half_precision
+from . import _half_precision as _half_precision, dnn as dnn
 from ._convert import as_gpuarray_variable as as_gpuarray_variable, transfer as transfer
 from ._opt_util import (
     alpha_merge as alpha_merge,

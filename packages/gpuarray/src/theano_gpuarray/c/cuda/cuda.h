@@ -219,8 +219,8 @@ typedef struct {
     CudnnFunctions cudnn;
     int64_t cudnn_version; /* as 90100 for 9.1.0; 0: there is none */
     Failure cudnn_problem; /* why it cannot be used, though it was given */
-    int count;        /* devices */
-    int cuda_version; /* of the driver, 1000 * major + 10 * minor */
+    int count;             /* devices */
+    int cuda_version;      /* of the driver, 1000 * major + 10 * minor */
     int nvrtc_major, nvrtc_minor;
     int *archs, arch_count; /* for which NVRTC makes code, as 90 for sm_90, ascending */
 } CudaState;
