@@ -1,5 +1,5 @@
 /* The extension module `_device`, and what all of its types need. */
-#include "runtime.h"
+#include "interface/interface.h"
 
 PyObject *DeviceError;
 unsigned fork_era;
@@ -64,5 +64,7 @@ PyMODINIT_FUNC PyInit__device(void) {
     for (size_t i = 0; module != NULL && i < sizeof types / sizeof *types; i++)
         if (PyModule_AddType(module, types[i]) < 0)
             Py_CLEAR(module);
+    if (module != NULL && interface_add(module) < 0)
+        Py_CLEAR(module);
     return module;
 }

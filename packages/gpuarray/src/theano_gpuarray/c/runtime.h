@@ -38,6 +38,7 @@ typedef struct {
     atomic_llong launches, writes, reads, copies, compilations;
     /* Numbers of the newest work that was put into the queue, and of the newest that is known to have ended. */
     atomic_llong submitted, finished;
+    struct _gpucontext *interface; /* what C code of ops knows of it, or NULL; see interface/ */
 } ContextObject;
 
 typedef struct {
@@ -86,6 +87,9 @@ void mark_finished(ContextObject *c, long long number);
 
 /* driver.c */
 PyObject *open_driver(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* interface/data.c: free what C code of ops knows of a context. */
+void interface_free(struct _gpucontext *ctx);
 
 /* context.c */
 PyObject *context_open(DriverObject *driver, int index, const Options *options, int64_t preallocate);

@@ -12,6 +12,7 @@ from theano_linker_c.scalar import upcast
 
 from ..arrays import GpuArray, asarray, dtype_to_ctype, dtype_to_typecode, may_share_memory
 from ..contexts import GpuContext, get_context, list_contexts
+from ._c_code import ArrayCode
 from ._host import host_type
 
 __all__ = ["GpuArrayType"]
@@ -19,7 +20,7 @@ __all__ = ["GpuArrayType"]
 _WORKED_OUT = frozenset({"_hash", "_exact"})
 
 
-class GpuArrayType(Type):
+class GpuArrayType(ArrayCode, Type):
     """Arrays of one dtype, number of dimensions and broadcast pattern, in the memory of one context.
 
     Parameters
@@ -89,7 +90,7 @@ class GpuArrayType(Type):
     # ---- what it is
 
     @property
-    def ndim(self) -> int:
+    def ndim(self) -> int:  # type: ignore[override]  # worked out here
         """Number of dimensions."""
         return len(self.shape)
 
@@ -109,7 +110,7 @@ class GpuArrayType(Type):
         return get_context(self.context_name)
 
     @property
-    def typecode(self) -> int:
+    def typecode(self) -> int:  # type: ignore[override]  # worked out here
         """The number of the dtype in C code."""
         return dtype_to_typecode(self.dtype)
 
