@@ -96,6 +96,11 @@ class Context:
         nbytes: int,
         /,
     ) -> None: ...
+    # The bytes that an operation of a library works in, by its name, dtype and numbers, see `c/cuda`; None where no
+    # library has it.
+    def workspace(self, name: str, dtype: str, numbers: tuple[int, ...], /) -> int | None: ...
+    # Compute it; places are buffer, offset and length in bytes.
+    def call(self, name: str, dtype: str, numbers: tuple[int, ...], /, *places: tuple[Buffer, int, int]) -> None: ...
     # Wait until the queue is empty.
     def synchronize(self) -> None: ...
     # in_use, pooled and peak (bytes); buffers that there are; and how often there were allocations (by the driver),
@@ -149,7 +154,7 @@ class LaunchList:
     # ("launch", kernel, groups, local, arguments, shared), ("copy", target, offset, source, source_offset, nbytes),
     # ("fill", target, offset, nbytes, value), ("product", ...) with the arguments of `Context.product`, and
     # ("convolution", ...) with those of `Context.convolve`. A buffer is told by its number; among the arguments of a
-    # launch, by (number,).
+    # launch, by (number,). ("call", ...) has the arguments of `Context.call`.
     def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
     # Put all steps into the queue, in order, without the GIL.
     def run(self, buffers: Sequence[Buffer], /) -> None: ...

@@ -2,8 +2,8 @@
  *
  * No function of a driver needs the GIL, and none touches Python. Functions that can fail return 0, or -1 with a text
  * in the Failure. All work of a context goes into one queue, in order: what is enqueued later sees what was enqueued
- * before. Several threads may call at once, except that `launch`, `product`, `plan`, `convolve`, `replay` and
- * `list_free` of one context are called by one thread at a time. No function is called after a fork in the child, except `open` of the null one.
+ * before. Several threads may call at once, except that `launch`, `product`, `plan`, `convolve`, `workspace`,
+ * `call`, `replay` and `list_free` of one context are called by one thread at a time. No function is called after a fork in the child, except `open` of the null one.
  */
 #ifndef THEANO_GPUARRAY_DRIVER_H
 #define THEANO_GPUARRAY_DRIVER_H
@@ -20,7 +20,8 @@ typedef struct {
 int failure_set(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void failure_clear(Failure *failure);
 
-/* Paths of libraries by what they are for: "cuda", "nvrtc", "cublas", "cudnn", "opencl". */
+/* Paths of libraries by what they are for: "cuda", "nvrtc", "cublas", "cublaslt", "cudnn", "cufft",
+ * "cusolver", "opencl". */
 typedef struct {
     const char *role, *path;
 } Library;
@@ -120,14 +121,14 @@ typedef struct {
     size_t offset, bytes;
 } Place;
 typedef struct {
-    ConvolutionTask task;   /* the result is `top`, `image` or `filter` */
-    char dtype[16];         /* "float16", "float32", "float64" */
-    char precision[16];     /* of sums: one of these, or "tf32" */
-    int axes;               /* along which filters slide, 2 or 3 */
+    ConvolutionTask task; /* the result is `top`, `image` or `filter` */
+    char dtype[16];       /* "float16", "float32", "float64" */
+    char precision[16];   /* of sums: one of these, or "tf32" */
+    int axes;             /* along which filters slide, 2 or 3 */
     int images[MOST_LENGTHS], filters[MOST_LENGTHS], top_lengths[MOST_LENGTHS];
     int zeros[MOST_AXES], strides[MOST_AXES], dilations[MOST_AXES];
-    int groups, flipped;    /* whether filters are flipped */
-    int algorithm;          /* by the number that the library has for it */
+    int groups, flipped; /* whether filters are flipped */
+    int algorithm;       /* by the number that the library has for it */
     Place image, filter, top, workspace;
 } Convolution;
 
@@ -139,7 +140,16 @@ typedef struct {
     size_t most_memory; /* bytes of the workspace */
 } Choice;
 
-typedef enum { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_PRODUCT, STEP_CONVOLUTION } StepKind;
+/* An operation of another library on arrays. What its numbers and places are is said where the driver computes it. */
+enum { MOST_NUMBERS = 12, MOST_PLACES = 6 };
+typedef struct {
+    char name[16], dtype[16];
+    int count, n_places;
+    int64_t numbers[MOST_NUMBERS];
+    Place places[MOST_PLACES];
+} Call;
+
+typedef enum { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_PRODUCT, STEP_CONVOLUTION, STEP_CALL } StepKind;
 typedef struct {
     StepKind kind;
     union {
@@ -148,6 +158,7 @@ typedef struct {
         Fill fill;
         Product product;
         Convolution *convolution; /* owned */
+        Call *call;               /* owned */
     };
 } Step;
 
@@ -233,6 +244,10 @@ typedef struct {
     int (*plan)(void *context, Convolution *convolution, const Choice *choice, Failure *failure);
     /* By the algorithm that was chosen. */
     int (*convolve)(void *context, const Convolution *convolution, Failure *failure);
+    /* Find out how many bytes an operation works in, beside its operands: 1 there is one, 0 the library has none, or is
+     * not there, -1 failed. Places are not looked at. NULL: there is never one. */
+    int (*workspace)(void *context, const Call *call, int64_t *bytes, Failure *failure);
+    int (*call)(void *context, const Call *call, Failure *failure);
     /* Enqueue all steps; NULL: they are enqueued one by one, by the functions above. */
     int (*replay)(void *context, List *list, Failure *failure);
     void (*list_free)(void *context, List *list);

@@ -4,6 +4,7 @@ from ._array import upload as upload
 from ._at_once import AtOnce as AtOnce, form_of as form_of, run_kernel as run_kernel
 from ._kept import ARENA as ARENA, Event as Event, Kept as Kept
 from ._layout import ALIGNMENT as ALIGNMENT, Layout as Layout, lay_out as lay_out
+from ._products import library_product as library_product
 from ._region import RECORDINGS as RECORDINGS, Region as Region
 from ._steps import (
     Download as Download,
@@ -39,6 +40,7 @@ __all__ = [
     "entry_on_host",
     "form_of",
     "lay_out",
+    "library_product",
     "run_kernel",
     "upload",
 ]
