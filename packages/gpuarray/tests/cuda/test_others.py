@@ -19,8 +19,7 @@ ROLES = ("cublaslt", "cufft", "cusolver")
 
 class TestOthers(unittest.TestCase):
     def test_cases(self) -> None:
-        path = str(Path(__file__).parent.parent)
-        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "others_cases"], PYTHONPATH=path)
+        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "others_cases"])
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None

@@ -27,8 +27,8 @@ from ._blocks import (
     solve_block,
     swapped,
 )
-from ._library import check_info, factor_by_library, solve_by_library
 from ._kernel import CholeskyGradKernel, CholeskyKernel, InverseKernel, SolveKernel
+from ._library import check_info, factor_by_library, solve_by_library
 
 __all__: list[str] = []
 
@@ -153,8 +153,8 @@ def _solve(kernel: SolveKernel, recorder: Recorder, operands: Sequence[Operand])
         lower = kernel.structure == "lower_triangular"
         _substitute(recorder, _as_stack(recorder, a), target, lower=lower, explain=_singular("solve"))
         return [result]
-    lower = kernel.lower if kernel.structure == "symmetric" else None
-    _solve_general(recorder, (a, columns), target, lower, _singular("solve"))
+    triangle = kernel.lower if kernel.structure == "symmetric" else None
+    _solve_general(recorder, (a, columns), target, triangle, _singular("solve"))
     return [result]
 
 

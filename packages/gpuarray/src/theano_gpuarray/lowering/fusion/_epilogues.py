@@ -10,8 +10,8 @@ from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarOp
 from ...codegen import DeviceOperand, device_form
 from ...codegen.products._matrix_product import ProductEpilogueKernel
 from ...region import Entry, Fusion, Step, StepRecorder, entry_on_device
-from ._library_epilogues import epilogue_by_library
 from ._groups import MakeFusion, Numbered, with_groups
+from ._library_epilogues import epilogue_by_library
 
 __all__ = ["EpilogueFusion", "fuse_epilogues"]
 

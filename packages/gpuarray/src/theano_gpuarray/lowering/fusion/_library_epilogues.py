@@ -26,14 +26,10 @@ _ALIGNMENT = 16
 _DTYPES = ("float16", "float32", "float64")
 
 #: Ops that are looked for; others have no name.
-_NAMES = {
-    op: name
-    for op, name in zip(
-        (add, ge, gt, le, lt, maximum, mul, relu, sqr, switch, tanh),
-        ("add", "ge", "gt", "le", "lt", "maximum", "mul", "relu", "sqr", "switch", "tanh"),
-        strict=True,
-    )
-}
+_OPS = (add, ge, gt, le, lt, maximum, mul, relu, sqr, switch, tanh)
+_NAMES = dict(
+    zip(_OPS, ["add", "ge", "gt", "le", "lt", "maximum", "mul", "relu", "sqr", "switch", "tanh"], strict=True)
+)
 #: The name of an op with its operands, "input" with a number, or "constant" with a value.
 _Expression: TypeAlias = tuple[Any, ...]
 #: Monomials, each a sorted tuple of factors, with their coefficients.
