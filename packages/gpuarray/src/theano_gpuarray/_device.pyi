@@ -111,6 +111,11 @@ class Context:
         nbytes: int,
         /,
     ) -> None: ...
+    # The bytes that an operation of a library works in, by its name, dtype and numbers, see `c/cuda`; None where no
+    # library has it.
+    def workspace(self, name: str, dtype: str, numbers: tuple[int, ...], /) -> int | None: ...
+    # Compute it; places are buffer, offset and length in bytes.
+    def call(self, name: str, dtype: str, numbers: tuple[int, ...], /, *places: tuple[Buffer, int, int]) -> None: ...
     # Wait until the queue is empty.
     def synchronize(self) -> None: ...
     # in_use, pooled and peak (bytes); buffers that there are; and how often there were allocations (by the driver),
@@ -164,8 +169,8 @@ class LaunchList:
     # ("launch", kernel, groups, local, arguments, shared), ("copy", target, offset, source, source_offset, nbytes),
     # ("fill", target, offset, nbytes, value), ("product", ...) with the arguments of `Context.product`, and
     # ("convolution", ...) with those of `Context.convolve`. A buffer is told by its number; among the arguments of a
-    # launch, by (number,). ("repeat", count, steps, moves) runs steps
-    # several times: for each step, `moves` has tuples (place, linear, alternating) of whole numbers; the number at that
+    # launch, by (number,). ("call", ...) has the arguments of `Context.call`. ("repeat", count, steps, moves) runs
+    # launches, copies, fills and products several times: for each step, `moves` has tuples (place, linear, alternating) of whole numbers; the number at that
     # place of the step grows by `linear` from round to round, and is larger by `alternating` in every second one. The
     # place is the position of an argument of a launch; of a copy, 0 is its offset and 1 that of its source; of a fill,
     # 0; of a product, 0 to 4 are the offsets of a, b, z, alpha and beta.

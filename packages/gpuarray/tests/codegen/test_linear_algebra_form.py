@@ -27,6 +27,14 @@ def definite(*shape: int, dtype: str = "float64") -> Any:
     return (x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1])).astype(dtype)
 
 
+def as_it_is(x: Any) -> Any:
+    return x
+
+
+def transposed(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
 class LinearAlgebraCase(unittest.TestCase):
     def check(self, kernel: Kernel, values: Sequence[Any], wanted: Any) -> None:
         for card in (False, True):
@@ -71,7 +79,7 @@ class TestCholesky(LinearAlgebraCase):
             inner = np.linalg.solve(factor, np.swapaxes(np.linalg.solve(factor, d), -1, -2)) if x.size else x
             change = factor @ (np.tril(inner, -1) + np.eye(shape[-1]) * inner / 2)
             for lower in (True, False):
-                turn = (lambda v: v) if lower else (lambda v: np.swapaxes(v, -1, -2))
+                turn = as_it_is if lower else transposed
                 for card in (False, True):
                     kernel = CholeskyGradKernel("float64", lower)
                     given = [on_card(np.ascontiguousarray(turn(v))) for v in (x, factor, g)]

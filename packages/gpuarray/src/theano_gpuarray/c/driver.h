@@ -2,8 +2,8 @@
  *
  * No function of a driver needs the GIL, and none touches Python. Functions that can fail return 0, or -1 with a text
  * in the Failure. All work of a context goes into one queue, in order: what is enqueued later sees what was enqueued
- * before. Several threads may call at once, except that `launch`, `product`, `plan`, `convolve`, `replay` and
- * `list_free` of one context are called by one thread at a time. No function is called after a fork in the child, except `open` of the null one.
+ * before. Several threads may call at once, except that `launch`, `product`, `plan`, `convolve`, `workspace`,
+ * `call`, `replay` and `list_free` of one context are called by one thread at a time. No function is called after a fork in the child, except `open` of the null one.
  */
 #ifndef THEANO_GPUARRAY_DRIVER_H
 #define THEANO_GPUARRAY_DRIVER_H
@@ -20,7 +20,8 @@ typedef struct {
 int failure_set(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void failure_clear(Failure *failure);
 
-/* Paths of libraries by what they are for: "cuda", "nvrtc", "cublas", "cudnn", "opencl". */
+/* Paths of libraries by what they are for: "cuda", "nvrtc", "cublas", "cublaslt", "cudnn", "cufft",
+ * "cusolver", "opencl". */
 typedef struct {
     const char *role, *path;
 } Library;
@@ -140,7 +141,16 @@ typedef struct {
     size_t most_memory; /* bytes of the workspace */
 } Choice;
 
-typedef enum { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_PRODUCT, STEP_CONVOLUTION } StepKind;
+/* An operation of another library on arrays. What its numbers and places are is said where the driver computes it. */
+enum { MOST_NUMBERS = 12, MOST_PLACES = 6 };
+typedef struct {
+    char name[16], dtype[16];
+    int count, n_places;
+    int64_t numbers[MOST_NUMBERS];
+    Place places[MOST_PLACES];
+} Call;
+
+typedef enum { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_PRODUCT, STEP_CONVOLUTION, STEP_CALL } StepKind;
 typedef struct {
     StepKind kind;
     union {
@@ -149,6 +159,7 @@ typedef struct {
         Fill fill;
         Product product;
         Convolution *convolution; /* owned */
+        Call *call;               /* owned */
     };
 } Step;
 
@@ -234,6 +245,10 @@ typedef struct {
     int (*plan)(void *context, Convolution *convolution, const Choice *choice, Failure *failure);
     /* By the algorithm that was chosen. */
     int (*convolve)(void *context, const Convolution *convolution, Failure *failure);
+    /* Find out how many bytes an operation works in, beside its operands: 1 there is one, 0 the library has none, or is
+     * not there, -1 failed. Places are not looked at. NULL: there is never one. */
+    int (*workspace)(void *context, const Call *call, int64_t *bytes, Failure *failure);
+    int (*call)(void *context, const Call *call, Failure *failure);
     /* Enqueue all steps; NULL: they are enqueued one by one, by the functions above. */
     int (*replay)(void *context, List *list, Failure *failure);
     void (*list_free)(void *context, List *list);

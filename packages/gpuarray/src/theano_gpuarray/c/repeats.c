@@ -235,7 +235,8 @@ static int parse_first(LaunchList *l, Resolver *r, Repeat *repeat, PyObject *ste
             return -1;
         if (l->list.count == step) /* a launch without work-groups */
             continue;
-        if (l->list.steps[step].kind == STEP_CONVOLUTION) {
+        StepKind kind = l->list.steps[step].kind;
+        if (kind == STEP_CONVOLUTION || kind == STEP_CALL) {
             PyErr_SetString(PyExc_ValueError, "repeat: its steps are launches, copies, fills and products");
             return -1;
         }

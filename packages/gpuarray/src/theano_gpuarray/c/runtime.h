@@ -143,6 +143,8 @@ int parse_number(Resolver *r, long number, Py_ssize_t least, Address *place);
 int parse_product(Product *product, Resolver *r, PyObject *args);
 /* Read a convolution with its algorithm and places; all lengths are checked, and that the memory is there. */
 int parse_convolution(Convolution *p, Resolver *r, PyObject *args);
+/* Read an operation of another library: its name, dtype, a tuple of numbers, and places as (buffer, offset, bytes). */
+int parse_call(Call *call, Resolver *r, PyObject *args);
 /* Whether there is anything to launch. */
 int launch_is_empty(const Launch *launch);
 
@@ -159,5 +161,9 @@ PyObject *export_array(PyObject *module, PyObject *args);
 /* convolution.c */
 PyObject *context_plan(PyObject *self, PyObject *args);
 PyObject *context_convolve(PyObject *self, PyObject *args);
+
+/* call.c */
+PyObject *context_workspace(PyObject *self, PyObject *args);
+PyObject *context_call(PyObject *self, PyObject *args);
 
 #endif

@@ -27,6 +27,7 @@ __all__ = [
     "DeviceProperties",
     "HostValue",
     "KernelText",
+    "LibraryCall",
     "NoDeviceForm",
     "Operand",
     "Recorder",
@@ -221,6 +222,24 @@ class ConvolutionPlan:
     workspace: int
 
 
+@record
+class LibraryCall:
+    """An operation of a library of CUDA, but for the arrays that it is given.
+
+    Parameters
+    ----------
+    name : str
+        As the runtime has it, see `c/cuda`: "epilogue", "rfft", "irfft", "potrf", "getrf" or "getrs".
+    dtype : str
+    numbers : tuple of int
+        Lengths and the like.
+    """
+
+    name: str
+    dtype: str
+    numbers: tuple[int, ...]
+
+
 class Recorder(Protocol):
     """What device forms tell about memory and launches."""
 
@@ -280,6 +299,12 @@ class Recorder(Protocol):
         workspace: DeviceOperand,
     ) -> None:
         """Compute a convolution by a library; one of the first three is the result, and all are contiguous."""
+
+    def workspace(self, call: LibraryCall) -> int | None:
+        """Return the bytes that an operation of a library works in; None where no library has it."""
+
+    def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
+        """Compute by a library; results are among the operands, of which no stride is negative."""
 
     def status(self) -> DeviceOperand:
         """Return an array of four int64, all 0 before a call: kernels that find a wrong value write what they found.

@@ -20,13 +20,14 @@ from ..codegen import (
     DeviceOperand,
     DeviceProperties,
     KernelText,
+    LibraryCall,
     NoDeviceForm,
     Operand,
     contiguous_strides,
     device_form,
 )
 from ..contexts import GpuContext
-from ._array import array_of, operand_of, upload
+from ._array import array_of, extent, operand_of, upload
 from ._convolutions import planned
 from ._products import library_product
 
@@ -143,6 +144,15 @@ class AtOnce:
         self._context.native.convolve(
             plan.description, plan.algorithm, places[0], places[1], places[2], places[3], plan.workspace
         )
+
+    def workspace(self, call: LibraryCall) -> int | None:
+        """Return the bytes that an operation of a library works in; None where no library has it."""
+        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+
+    def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
+        """Compute by a library."""
+        places = [(self._buffers[x.slot], x.offset, extent(x)) for x in operands]
+        self._context.native.call(call.name, call.dtype, call.numbers, *places)
 
     def status(self) -> DeviceOperand:
         """Return the array in which kernels say what they found wrong."""

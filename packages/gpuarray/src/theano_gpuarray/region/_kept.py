@@ -18,6 +18,7 @@ from ..codegen import (
     DeviceOperand,
     DeviceProperties,
     KernelText,
+    LibraryCall,
     NoDeviceForm,
     contiguous_strides,
 )
@@ -38,11 +39,11 @@ Explain: TypeAlias = Callable[[int, int, int], Exception]
 
 @record
 class Event:
-    """A launch, a copy, a fill, or a product or a convolution by a library.
+    """A launch, a copy, a fill, or what a library computes.
 
     Parameters
     ----------
-    kind : {"launch", "copy", "fill", "product", "convolution"}
+    kind : {"launch", "copy", "fill", "product", "convolution", "call"}
     text : KernelText or None
         Of a launch.
     arguments : tuple
@@ -51,14 +52,17 @@ class Event:
         Of a launch.
     plan : ConvolutionPlan or None
         Of a convolution.
+    call : LibraryCall or None
+        Of another operation of a library.
     """
 
-    kind: Literal["launch", "copy", "fill", "product", "convolution"]
+    kind: Literal["launch", "copy", "fill", "product", "convolution", "call"]
     text: KernelText | None
     arguments: tuple[Argument, ...]
     groups: tuple[int, ...] = ()
     local: tuple[int, ...] = ()
     plan: ConvolutionPlan | None = None
+    call: LibraryCall | None = None
 
     @property
     def operands(self) -> list[DeviceOperand]:
@@ -236,6 +240,14 @@ class Kept:
     ) -> None:
         """Keep a convolution by a library."""
         self.events.append(Event("convolution", None, (image, filters, top, workspace), plan=plan))
+
+    def workspace(self, call: LibraryCall) -> int | None:
+        """Return the bytes that an operation of a library works in; None where no library has it."""
+        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+
+    def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
+        """Keep an operation of a library."""
+        self.events.append(Event("call", None, tuple(operands), call=call))
 
     def status(self) -> DeviceOperand:
         """Return the array in which kernels say what they found wrong; each call begins with zeros there."""

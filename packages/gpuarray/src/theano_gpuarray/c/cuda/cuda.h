@@ -212,6 +212,9 @@ typedef struct {
     CudnnTask tasks[3]; /* by ConvolutionTask */
 } CudnnFunctions;
 
+/* Of cuBLASLt, cuFFT and cuSOLVER: see others.h. */
+typedef struct OtherLibraries OtherLibraries;
+
 typedef struct {
     NvrtcFunctions nvrtc;
     CublasFunctions cublas;
@@ -219,8 +222,9 @@ typedef struct {
     CudnnFunctions cudnn;
     int64_t cudnn_version; /* as 90100 for 9.1.0; 0: there is none */
     Failure cudnn_problem; /* why it cannot be used, though it was given */
-    int count;             /* devices */
-    int cuda_version;      /* of the driver, 1000 * major + 10 * minor */
+    OtherLibraries *others;
+    int count;        /* devices */
+    int cuda_version; /* of the driver, 1000 * major + 10 * minor */
     int nvrtc_major, nvrtc_minor;
     int *archs, arch_count; /* for which NVRTC makes code, as 90 for sm_90, ascending */
 } CudaState;
@@ -237,6 +241,7 @@ typedef struct {
     int blas_failed;
     cudnnHandle dnn;
     int dnn_failed;
+    struct OtherHandles *others; /* NULL before the first use of one of these libraries */
 } CudaContext;
 
 /* Say that a call failed, with what the driver tells of the error; -1, or 0 where it did not. */
@@ -265,6 +270,14 @@ int64_t cudnn_version(void *state, const char *role, const char **why);
 int cudnn_plan(CudaContext *context, Convolution *convolution, const Choice *choice, Failure *failure);
 int cudnn_convolve(CudaContext *context, const Convolution *convolution, CUstream stream, Failure *failure);
 void cudnn_close(CudaContext *context);
+
+/* calls.c */
+void calls_open(CudaState *state, const Libraries *libraries);
+int cuda_workspace(void *context, const Call *call, int64_t *bytes, Failure *failure);
+int cuda_call(void *context, const Call *call, Failure *failure);
+/* Put an operation into a stream, with the context current. */
+int cuda_run_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+void calls_close(CudaContext *context);
 
 /* memory.c */
 int cuda_allocate(void *context, size_t bytes, Address *address, Failure *failure);

@@ -50,6 +50,11 @@ static int step_addresses(const Step *step, Address *to) {
         found[count++] = &step->convolution->top.address;
         found[count++] = &step->convolution->workspace.address;
         break;
+    case STEP_CALL:
+        for (int k = 0; k < step->call->n_places; k++)
+            if (to != NULL)
+                to[k] = step->call->places[k].address;
+        return step->call->n_places;
     default:
         for (int k = 0; k < step->launch.count; k++) {
             if (step->launch.parameters[k] != 'P')

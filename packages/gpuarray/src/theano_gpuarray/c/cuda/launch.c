@@ -103,6 +103,7 @@ int cuda_step(CudaContext *context, const Step *step, CUstream stream, Failure *
     }
     case STEP_PRODUCT: return product_step(context, &step->product, stream, failure);
     case STEP_CONVOLUTION: return cudnn_convolve(context, step->convolution, stream, failure);
+    case STEP_CALL: return cuda_run_call(context, step->call, stream, failure);
     default: return enqueue(&step->launch, stream, failure);
     }
 }

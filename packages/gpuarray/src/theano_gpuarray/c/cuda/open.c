@@ -74,6 +74,7 @@ static int cuda_open(const Libraries *libraries, void **state, Failure *failure)
     }
     if (library_path(libraries, "cudnn") != NULL)
         cudnn_open(made, library_path(libraries, "cudnn"));
+    calls_open(made, libraries);
     *state = made;
     return 0;
 }
@@ -163,6 +164,7 @@ static void cuda_context_close(void *context) {
             cu.StreamSynchronize(c->queue);
         cublas_close(c);
         cudnn_close(c);
+        calls_close(c);
         if (c->capture != NULL)
             cu.StreamDestroy(c->capture);
         if (c->queue != NULL)
@@ -257,6 +259,8 @@ const DriverTable cuda_driver = {
     .product = cuda_product,
     .plan = cuda_plan,
     .convolve = cuda_convolve,
+    .workspace = cuda_workspace,
+    .call = cuda_call,
     .replay = cuda_replay,
     .list_free = cuda_list_free,
 };

@@ -9,6 +9,7 @@ from theano_graph import compose
 from .._copies import host_numbers, on_device
 from .._form import Operand, Recorder, register_device_form
 from ._kernel import InverseRealFourierKernel, RealFourierKernel
+from ._library import forward_by_library, inverse_by_library
 from ._lines import lines_of
 from ._passes import transform
 
@@ -24,6 +25,8 @@ def _forward(kernel: RealFourierKernel, recorder: Recorder, operands: Sequence[O
         raise ValueError(compose(f"rfft: there is nothing to transform in shape {x.shape}"))
     *front, n = x.shape
     result = recorder.empty(kernel.dtype, (*front, n // 2 + 1, 2))
+    if forward_by_library(recorder, x, result):
+        return [result]
     transform(recorder, lines_of(x, x.ndim - 1, "real", n), lines_of(result, x.ndim - 1, "half", n), n, -1)
     for axis in range(1, x.ndim - 1):
         lines = lines_of(result, axis, "pairs", x.shape[axis])
@@ -45,11 +48,13 @@ def _inverse(kernel: InverseRealFourierKernel, recorder: Recorder, operands: Seq
                 mend="the last two lengths are n//2 + 1 and 2; set is_odd for an odd n",
             )
         )
+    result = recorder.empty(kernel.dtype, (*y.shape[:-2], n))
+    if inverse_by_library(recorder, y, result):
+        return [result]
     for axis in range(1, y.ndim - 2):
         found = recorder.empty(kernel.dtype, y.shape)
         length = y.shape[axis]
         transform(recorder, lines_of(y, axis, "pairs", length), lines_of(found, axis, "pairs", length), length, 1)
         y = found
-    result = recorder.empty(kernel.dtype, (*y.shape[:-2], n))
     transform(recorder, lines_of(y, y.ndim - 2, "half", n), lines_of(result, y.ndim - 2, "real", n), n, 1)
     return [result]

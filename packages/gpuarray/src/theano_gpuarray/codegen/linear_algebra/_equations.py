@@ -28,6 +28,7 @@ from ._blocks import (
     swapped,
 )
 from ._kernel import CholeskyGradKernel, CholeskyKernel, InverseKernel, SolveKernel
+from ._library import check_info, factor_by_library, solve_by_library
 
 __all__: list[str] = []
 
@@ -75,19 +76,28 @@ def _cholesky(kernel: CholeskyKernel, recorder: Recorder, operands: Sequence[Ope
     # The upper factor is the transposed lower one of the transposed matrix.
     copy_into(recorder, work, x if kernel.lower else _transposed(x))
     a, target = _stack(work), _stack(result)
-    failed = recorder.empty("int32", (a.shape[0],)) if kernel.nan else None
+    explain = _explain("cholesky: Matrix is not positive definite", _NOT_DEFINITE)
+    failed = factor_by_library(recorder, a)
+    if failed is None:
+        failed = _factor(recorder, a, kernel.nan, explain)
+    elif not kernel.nan:
+        check_info(recorder, failed, explain)
+    copy_triangle(recorder, target if kernel.lower else swapped(target), a, failed if kernel.nan else None)
+    return [result]
+
+
+def _factor(recorder: Recorder, a: DeviceOperand, nan: bool, explain: Explain) -> DeviceOperand | None:
+    """Overwrite matrices by their lower factors; return which ones have none if that is no error."""
+    failed, n = recorder.empty("int32", (a.shape[0],)) if nan else None, a.shape[1]
     if failed is not None:
         recorder.fill(failed, 0)
-    explain = _explain("cholesky: Matrix is not positive definite", _NOT_DEFINITE)
-    n = a.shape[1]
     for begin in range(0, n, BLOCK):
         end = min(begin + BLOCK, n)
         corner, below = block(a, (begin, end), (begin, end)), block(a, (end, n), (begin, end))
         factor_block(recorder, corner, failed, explain)
         solve_block(recorder, corner, swapped(below), lower=True)
         add_product(recorder, block(a, (end, n), (end, n)), below, swapped(below), -1.0)
-    copy_triangle(recorder, target if kernel.lower else swapped(target), a, failed)
-    return [result]
+    return failed
 
 
 def _transposed(x: DeviceOperand) -> DeviceOperand:
@@ -143,13 +153,38 @@ def _solve(kernel: SolveKernel, recorder: Recorder, operands: Sequence[Operand])
         lower = kernel.structure == "lower_triangular"
         _substitute(recorder, _as_stack(recorder, a), target, lower=lower, explain=_singular("solve"))
         return [result]
-    whole = recorder.empty(a.dtype, (target.shape[0], a.shape[-1], a.shape[-1] + columns.shape[-1]))
-    _copy(recorder, block(whole, (0, a.shape[-1]), (0, a.shape[-1])), a)
-    _copy(recorder, block(whole, (0, a.shape[-1]), (a.shape[-1], whole.shape[2])), columns)
-    if kernel.structure == "symmetric":
-        mirror(recorder, block(whole, (0, a.shape[-1]), (0, a.shape[-1])), kernel.lower)
-    copy_into(recorder, target, _eliminate(recorder, whole, _singular("solve")))
+    triangle = kernel.lower if kernel.structure == "symmetric" else None
+    _solve_general(recorder, (a, columns), target, triangle, _singular("solve"))
     return [result]
+
+
+def _solve_general(
+    recorder: Recorder,
+    given: tuple[DeviceOperand, DeviceOperand | None],
+    target: DeviceOperand,
+    lower: bool | None,
+    explain: Explain,
+) -> None:
+    """Solve equations, for the identity where there are no right-hand sides.
+
+    Of symmetric matrices one triangle is read, the lower one or the other.
+    """
+    (a, b), (batch, n, count) = given, target.shape
+    matrices, sides = recorder.empty(a.dtype, (batch, n, n)), recorder.empty(a.dtype, (batch, count, n))
+    _copy(recorder, matrices, a)
+    if lower is not None:
+        mirror(recorder, matrices, lower)
+    if b is None:
+        set_unit(recorder, sides)
+    else:
+        _copy(recorder, swapped(sides), b)
+    if solve_by_library(recorder, matrices, sides, explain):
+        copy_into(recorder, target, swapped(sides))
+        return
+    whole = recorder.empty(a.dtype, (batch, n, n + count))
+    copy_into(recorder, block(whole, (0, n), (0, n)), matrices)
+    copy_into(recorder, block(whole, (0, n), (n, n + count)), swapped(sides))
+    copy_into(recorder, target, _eliminate(recorder, whole, explain))
 
 
 @register_device_form(InverseKernel, supports=lambda kernel: kernel.dtype in _FLOATS)
@@ -159,11 +194,7 @@ def _inverse(kernel: InverseKernel, recorder: Recorder, operands: Sequence[Opera
     result = recorder.empty(x.dtype, x.shape)
     if not x.size:
         return [result]
-    target, n = _stack(result), x.shape[-1]
-    whole = recorder.empty(x.dtype, (target.shape[0], n, 2 * n))
-    _copy(recorder, block(whole, (0, n), (0, n)), x)
-    set_unit(recorder, block(whole, (0, n), (n, 2 * n)))
-    copy_into(recorder, target, _eliminate(recorder, whole, _singular("matrix_inverse")))
+    _solve_general(recorder, (x, None), _stack(result), None, _singular("matrix_inverse"))
     return [result]
 
 
