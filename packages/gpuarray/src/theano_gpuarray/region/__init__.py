@@ -24,6 +24,7 @@ from ._steps import (
     entry_on_device as entry_on_device,
     entry_on_host as entry_on_host,
 )
+from ._until import record_until as record_until
 
 __all__ = [
     "ALIGNMENT",
@@ -54,6 +55,7 @@ __all__ = [
     "form_of",
     "lay_out",
     "record_loop",
+    "record_until",
     "run_kernel",
     "upload",
 ]
