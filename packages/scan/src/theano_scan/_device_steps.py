@@ -20,6 +20,7 @@ from theano_gpuarray.region import (
     StepError,
     flags_token,
     record_loop,
+    record_until,
 )
 from theano_gpuarray.types import GpuArrayType
 from theano_linker_c.ops import DeepCopyOp
@@ -74,8 +75,10 @@ class StepsAtOnce:
         self._uneven = 0
         self._replays = Replays(context.native, GpuArray, context, np.empty, bytes(flags))
 
-    def run(self, n: int, given: Sequence[Any]) -> list[Any] | None:
-        """Return the outputs; None where steps have to be done one by one, which also raises what is wrong.
+    def run(self, n: int, given: Sequence[Any]) -> tuple[int, list[Any]] | None:
+        """Return the number of steps and the outputs; None where steps have to be done one by one.
+
+        That also raises what is wrong.
 
         Parameters
         ----------
@@ -89,9 +92,15 @@ class StepsAtOnce:
         values, token = list(given), 4 * n + flags_token()
         try:
             found = self._replays.run(values, token)
-            return self._first(n, values, token) if found is None else found
+            if found is None:
+                found = self._first(n, values, token)
         except StepError:
             return None
+        if found is None or not self._plan.until:
+            return None if found is None else (n, found)
+        ((recording, memory),) = found
+        ended: tuple[int, list[Any]] | None = recording.finish(memory)
+        return ended
 
     def _first(self, n: int, values: list[Any], token: int) -> list[Any] | None:
         values = [x if isinstance(x, GpuArray) else np.asarray(x, order="C") for x in values]
@@ -99,7 +108,8 @@ class StepsAtOnce:
         if inputs is None:
             return None
         plan = LoopPlan(inputs, self._outputs(), self._plan.backwards)
-        entry = record_loop(self._runner.region, plan, n, values, self._shapes(values))
+        make = record_until if self._plan.until else record_loop
+        entry = make(self._runner.region, plan, n, values, self._shapes(values))
         if entry is None:
             self._uneven += 1
             return None
@@ -148,7 +158,8 @@ class StepsAtOnce:
     def _outputs(self) -> tuple[LoopOutput, ...]:
         plan, cluster = self._plan, self._cluster
         found = []
-        for k, (kind, register) in enumerate(zip(plan.kinds, self._results, strict=True)):
+        kinds = (*plan.kinds, STACK) if plan.until else plan.kinds  # the last one ends the loop
+        for k, (kind, register) in enumerate(zip(kinds, self._results, strict=True)):
             made = register in cluster.outputs
             result = cluster.outputs.index(register) if made else ~self._registers.index(register)
             initial = plan.sequences + k if k < plan.states else -1
@@ -180,7 +191,7 @@ def steps_at_once(program: Program, plan: Plan, context: GpuContext) -> StepsAtO
     context : GpuContext
     """
     clusters = [x for x in program.instructions if isinstance(x.node.op, Cluster)]
-    if len(clusters) != 1 or program.schedule is not None or program.cells or plan.until:
+    if len(clusters) != 1 or program.schedule is not None or program.cells:
         return None
     (cluster,) = clusters
     runner = cluster.node.op.run
@@ -211,7 +222,7 @@ def _computes_all(program: Program, cluster: Instruction, plan: Plan) -> bool:
         return False
     if not all(isinstance({**given, **made}[r].type, GpuArrayType) for r in results):
         return False
-    if not all(r in made for r, kind in zip(results, plan.kinds, strict=True) if kind == SUM):
+    if not all(r in made for r, kind in zip(results, plan.kinds, strict=False) if kind == SUM):
         return False
     return all(
         isinstance(x.node.op, (ShapeI, ShapeOf)) or not any(isinstance(v.type, GpuArrayType) for v in x.node.inputs)

@@ -11,7 +11,7 @@ import numpy as np
 import theano_tensor as T
 from theano_gpuarray.contexts import get_context
 from theano_linker_c import function, shared
-from theano_scan import scan
+from theano_scan import scan, until
 
 from .test_device_loops import context, loops
 
@@ -31,7 +31,7 @@ def tanh_loop(target: str | None) -> Any:
     return function([x, h], [states, states[-1]])
 
 
-class TestAllSteps(unittest.TestCase):
+class _Comparison(unittest.TestCase):
     def compare(self, make: Any, *calls: tuple[Any, ...]) -> Any:
         """Check values against those of the host, where no step of the device may be done by itself."""
         host, device = make(None), make(context("opencl"))
@@ -42,6 +42,8 @@ class TestAllSteps(unittest.TestCase):
                     np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-5, atol=1e-6)
         return device
 
+
+class TestAllSteps(_Comparison):
     def test_numbers_of_steps(self) -> None:
         self.compare(tanh_loop, *((X[:n], H) for n in (1, 2, 3, 9, 3, 4, 5)))
 
@@ -151,6 +153,85 @@ class TestAllSteps(unittest.TestCase):
         kept = f()
         f()
         np.testing.assert_array_equal(np.asarray(kept), first)
+
+
+class TestLoopsThatValuesEnd(_Comparison):
+    def test_where_they_end(self) -> None:
+        def make(target: str | None) -> Any:
+            w, x, h, most = on(target, np.eye(4, dtype="float32")), T.ftensor3("x"), T.fmatrix("h"), T.fscalar("most")
+            (a, b), _ = scan(lambda row, s: ((T.dot(s, w) + abs(row), s.sum()), until(s.sum() > most)), [x], [h, None])
+            return function([x, h, most], [a, b, a[-1], b[-1]])
+
+        many = np.random.default_rng(3).normal(size=(200, 3, 4)).astype("float32")
+        device = self.compare(make, *((many, H, np.float32(most)) for most in (-100, 0, 10, 30, 50, 100, 700, 1e6)))
+        for most in (-100.0, 40.0):
+            first = np.asarray(device(many, H, np.float32(most))[0])
+            for n in range(1, 12):
+                self.assertEqual(min(n, len(first)), len(device(many[:n], H, np.float32(most))[0]))
+
+    def test_the_last_state_alone(self) -> None:
+        def make(target: str | None) -> Any:
+            w, h, n = on(target, W), T.fmatrix("h"), T.lscalar("n")
+            found, _ = scan(lambda s: (s * 2 + w[0], until(s.max() > 50)), outputs_info=[h], n_steps=n)
+            return function([h, n], [found[-1], found.shape[0]])
+
+        self.compare(make, *((H, n) for n in (1, 2, 4, 5, 7, 100)))
+
+    def test_gradients(self) -> None:
+        def make(target: str | None) -> Any:
+            w, h = on(target, W), T.fmatrix("h")
+            found, _ = scan(lambda s: (T.dot(s, w) * 3, until((s**2).sum() > 1000)), outputs_info=[h], n_steps=50)
+            return function([h], [found[-1], T.grad(found[-1].sum(), w), T.grad(found.sum(), h)])
+
+        host, device = make(None), make(context("opencl"))
+        self.assertEqual(2, len(loops(device)))
+        for wanted, found in zip(host(H), device(H), strict=True):
+            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4)
+
+    def test_what_fails_beyond_the_end_is_not_seen(self) -> None:
+        w, h, order = on(context("opencl"), W), T.fvector("h"), T.lmatrix("order")
+        found, _ = scan(lambda rows, s: (s + abs(w[rows]).sum(axis=0), until(s.sum() > 3)), [order], [h])
+        f = function([h, order], found)
+        order_given = np.zeros((12, 2), "int64")
+        wanted = np.asarray(f(np.zeros(4, "float32"), order_given))
+        self.assertLess(len(wanted), 11)
+        order_given[11] = 99
+        for end in range(len(wanted), 12):
+            order_given[end:] = 99
+            np.testing.assert_array_equal(np.asarray(f(np.zeros(4, "float32"), order_given)), wanted)
+        order_given[len(wanted) - 1] = 99
+        with self.assertRaises(IndexError) as caught:
+            f(np.zeros(4, "float32"), order_given)
+        self.assertIn(f"in step {len(wanted) - 1}", " ".join(getattr(caught.exception, "__notes__", ())))
+
+    def test_conditions_of_the_host(self) -> None:
+        def make(target: str | None) -> Any:
+            w, h, last = on(target, W), T.fmatrix("h"), T.lscalar("last")
+            found, _ = scan(lambda i, s: (T.dot(s, w), until(T.eq(i, last))), [T.arange(10)], [h])
+            return function([h, last], [found])
+
+        host, device = make(None), make(context("opencl"))
+        for last in (0, 3, 9, 12):
+            np.testing.assert_allclose(np.asarray(device(H, last)[0]), host(H, last)[0], rtol=1e-5, atol=1e-6)
+
+    def test_no_steps(self) -> None:
+        def make(target: str | None) -> Any:
+            w, x, h = on(target, W), T.ftensor3("x"), T.fmatrix("h")
+            found, _ = scan(lambda row, s: (T.dot(s, w) + row, until(s.sum() > 9)), [x], [h])
+            return function([x, h], [found])
+
+        self.compare(make, (X[:0], H), (X, H))
+
+    def test_how_often_it_is_looked_at_the_condition(self) -> None:
+        name = context("null0")
+        native = get_context(name).native
+        w, h = on(name, W), on(name, H)
+        found, _ = scan(lambda s: (T.dot(s, w), until(s.sum() > 9)), outputs_info=[h], n_steps=1000)
+        f = function([], found[-1])
+        f()
+        before = native.statistics()["reads"]
+        f()
+        self.assertLess(native.statistics()["reads"] - before, 40)
 
 
 class TestFailures(unittest.TestCase):

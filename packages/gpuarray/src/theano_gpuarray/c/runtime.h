@@ -106,8 +106,8 @@ int check_range(const BufferObject *b, Py_ssize_t offset, Py_ssize_t bytes, cons
 /* Copies within one buffer must not overlap: neither CUDA nor OpenCL says what they would do. */
 int copy_overlaps(const Copy *copy);
 int refuse_overlap(void);
-/* Write what an object of the host has, by way of pinned memory; set bytes; wait and read into memory, or into an object,
- * which is checked to fit. Each raises where it fails. */
+/* Write what an object of the host has, by way of pinned memory; set bytes; wait and read into memory, or into an
+ * object, which is checked to fit. Each raises where it fails. */
 int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view);
 int buffer_set(BufferObject *b, size_t offset, size_t bytes, int value);
 int buffer_get(BufferObject *b, size_t offset, void *target, size_t bytes);

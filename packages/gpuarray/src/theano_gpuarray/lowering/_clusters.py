@@ -126,6 +126,13 @@ def _build(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
     return RegionRunner(nodes, inputs, outputs)
 
 
+def _late(nodes: Sequence[Apply]) -> list[Apply]:
+    """Return transfers to the host, where there are several devices: each waits until one of them has done its work."""
+    if len({id(_context(node)) for node in nodes}) < 2:
+        return []
+    return [node for node in nodes if isinstance(node.op, HostFromGpu)]
+
+
 #: How nodes on a device run together.
-DEVICE_CLUSTERS = ClusterRule(_claims, _build)
+DEVICE_CLUSTERS = ClusterRule(_claims, _build, _late)
 cluster_rule.register(DeviceOp, GpuFromHost, HostFromGpu)(DEVICE_CLUSTERS)

@@ -25,6 +25,7 @@ from ._steps import (
     entry_on_device as entry_on_device,
     entry_on_host as entry_on_host,
 )
+from ._until import record_until as record_until
 
 __all__ = [
     "ALIGNMENT",
@@ -56,6 +57,7 @@ __all__ = [
     "lay_out",
     "library_product",
     "record_loop",
+    "record_until",
     "run_kernel",
     "upload",
 ]

@@ -21,7 +21,7 @@ from ._recording import HELD, INPUT, OWN, STATUS, launch_step
 from ._region import Region, explain_failure
 from ._steps import Entry, record_steps
 
-__all__ = ["LoopInput", "LoopOutput", "LoopPlan", "record_loop"]
+__all__ = ["LoopInput", "LoopOutput", "LoopPlan", "LoopRecording", "record_loop"]
 
 #: Steps that are recorded, to see how numbers advance: by how much from one to the next, by how much more in every
 #: second one, and whether that is all.
@@ -136,7 +136,15 @@ def _rows_of(output: LoopOutput, dtype: str, shape: tuple[int, ...], n: int, bac
     return _Rows(dtype, shape, n + more, first, step, False)
 
 
-class _Loop:
+@record
+class Body:
+    """A step as it is recorded, and what moves in its launches from one to the next."""
+
+    kept: Kept
+    moves: tuple[tuple[tuple[int, int, int], ...], ...]
+
+
+class LoopRecording:
     """A loop with fixed shapes and a fixed number of steps, as it is recorded.
 
     Slots are numbered: inputs of the region, its constants, the rows of each output, the initial value of each, and
@@ -171,38 +179,57 @@ class _Loop:
         self._slots = self._more + len(plan.inputs) - len(region.inputs)
         self._claims: dict[int, int] = {}
         self._places: Mapping[int, tuple[int, int]] = {}
+        self._index: dict[int, int] = {}
+        self._before = Kept(self._context, region.constants, self._slots)
         self.arena = 0
 
     def entry(self) -> Any:
         """Return what calls do; None where the steps differ in more than numbers that advance evenly."""
-        if not self._lay_out():
+        body = self.begin(self._n)
+        if body is None:
             return None
-        rounds = [self._round(i) for i in range(min(_ROUNDS, self._n))]
+        kept, index = body.kept, self._index
+        outputs = tuple(self._told(k, index[self._first + k]) for k in range(self._count))
+        status = None if kept.status_slot is None else index.get(kept.status_slot)
+        sources = tuple(self._source(slot, kept) for slot in index)
+        return self.launches(body, self._n, first=True), sources, outputs, status, explain_by(kept)
+
+    def begin(self, count: int) -> Body | None:
+        """Lay out arrays, and record the first steps and what is done before; None where steps differ."""
+        body = self.body(0, count) if self._lay_out() else None
+        if body is not None:
+            self._before = self._begin()
+            self._index = {slot: i for i, slot in enumerate(self._memory(body.kept, self._before))}
+        return body
+
+    def body(self, begin: int, count: int) -> Body | None:
+        """Record steps from one on; None where they differ in more than numbers that advance evenly."""
+        rounds = [self._round(begin + i) for i in range(min(_ROUNDS, count))]
         kept = rounds[0]
         if any([_fixed(e) for e in other.events] != [_fixed(e) for e in kept.events] for other in rounds[1:]):
             return None
         if any(event.kind not in _REPEATED for event in kept.events):
             return None
         moves = [_moves(events) for events in zip(*(other.events for other in rounds), strict=True)]
-        if any(moved is None for moved in moves) or not self._last_fits(kept, moves):
+        even = tuple(moved for moved in moves if moved is not None)
+        if len(even) < len(moves) or not self._last_fits(kept, even, begin, count):
             return None
-        before = self._begin()
-        slots = self._memory(kept, before)
-        index = {slot: i for i, slot in enumerate(slots)}
+        return Body(kept, even)
+
+    def launches(self, body: Body, count: int, *, first: bool) -> LaunchList | None:
+        """Return the list that does so many steps, the first of them with what is done before."""
+        before = self._before.events if first else []
+        events = [*before, *body.kept.events]
+        self._context.prepare(event.text for event in events if event.text is not None)
 
         def buffer(operand: DeviceOperand) -> int:
-            return index[self._home(kept.memory_of(operand.slot))]
+            return self._index[self._home(body.kept.memory_of(operand.slot))]
 
-        events = [*before.events, *kept.events]
-        self._context.prepare(event.text for event in events if event.text is not None)
-        begin = [launch_step(self._context, event, buffer) for event in before.events]
-        body = tuple(launch_step(self._context, event, buffer) for event in kept.events)
-        steps = (*begin, ("repeat", self._n, body, tuple(moves))) if body else tuple(begin)
-        launches = LaunchList(self._context.native, steps, len(slots)) if steps else None
-        outputs = tuple(self._told(k, index[self._first + k]) for k in range(self._count))
-        status = None if kept.status_slot is None else index.get(kept.status_slot)
-        sources = tuple(self._source(slot, kept) for slot in slots)
-        return launches, sources, outputs, status, partial(explain_failure, kept.failures)
+        steps = [launch_step(self._context, event, buffer) for event in before]
+        repeated = tuple(launch_step(self._context, event, buffer) for event in body.kept.events)
+        if repeated:
+            steps.append(("repeat", count, repeated, body.moves))
+        return LaunchList(self._context.native, tuple(steps), len(self._index)) if steps else None
 
     def _given(self, i: int) -> list[Any]:
         """Return the inputs of the region in a step; of arrays on the device only the layout counts."""
@@ -292,15 +319,15 @@ class _Loop:
             copy_into(kept, target, DeviceOperand(slot, value.dtype.name, value.shape, value.strides, value.offset))
         return kept
 
-    def _last_fits(self, kept: Kept, moves: Sequence[Any]) -> bool:
+    def _last_fits(self, kept: Kept, moves: Sequence[Any], begin: int, count: int) -> bool:
         """Tell whether the last steps are those that the first ones lead to expect, where positions decide."""
         positions = [self._values[x.number][: self._n] for x in self._plan.inputs if x.kind == "position"]
         if not positions:
             return True
         if any(len(set(np.diff(x.astype(object)).tolist())) > 1 for x in positions):
             return False
-        for i in {max(self._n - 2, 0), self._n - 1}:
-            last = self._round(i)
+        for i in {max(count - 2, 0), count - 1}:
+            last = self._round(begin + i)
             if [_fixed(e) for e in last.events] != [_fixed(e) for e in kept.events]:
                 return False
             for event, first, moved in zip(last.events, kept.events, moves, strict=True):
@@ -382,7 +409,12 @@ def record_loop(
     StepError
         If a device form refuses its operands.
     """
-    return _Loop(region, plan, n, values, shapes).entry()
+    return LoopRecording(region, plan, n, values, shapes).entry()
+
+
+def explain_by(kept: Kept) -> Any:
+    """Return what raises the exception for a status."""
+    return partial(explain_failure, kept.failures)
 
 
 def _fixed(event: Event) -> Event:
