@@ -371,7 +371,7 @@ class TestEpilogues(Case):
         return [self.rng.normal(size=shape).astype("float32") for shape in shapes]
 
     def run_region(self, region: Region, values: Sequence[Any]) -> Any:
-        given = [asarray(v, context=region._context) for v in values]
+        given = [asarray(v, context=region.context) for v in values]
         return np.asarray(region(given)[0])
 
     def test_values_and_captured_lists(self) -> None:
@@ -396,7 +396,7 @@ class TestEpilogues(Case):
     def test_no_row_and_transposed_factors(self) -> None:
         m, k, n = self.sizes
         region = self.region(relu(X), X)
-        context = region._context
+        context = region.context
         for turned_a, turned_b in ((True, False), (False, True), (True, True)):
             a, b = self.values((m, k), (k, n))
             given = [
