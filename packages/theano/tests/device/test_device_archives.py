@@ -14,7 +14,6 @@ import theano.tensor as T
 from theano.gpuarray import basic_ops, elemwise, extra_ops, multinomial, pool, rng_mrg, sort, subtensor
 from theano.gpuarray.type import GpuArraySharedVariable, GpuArrayType, get_context
 from theano.misc.pkl_utils import UnsafeArchiveError, dump, load
-from theano_gpuarray import _words as gpuarray_words
 from theano_gpuarray.arrays import GpuArray
 from theano_gpuarray.contexts import DeviceUnavailable, open_context, reg_context
 from theano_graph.safe_loading import ClassWord, vocabulary
@@ -148,27 +147,6 @@ class TestElsewhere(unittest.TestCase):
         self.assertEqual(found["shared"].get_value().shape, VALUE.shape)
         if computes():
             np.testing.assert_array_equal(found["shared"].get_value(), VALUE)
-
-
-class TestRefusals(unittest.TestCase):
-    def test_what_is_no_array_and_no_type(self) -> None:
-        reader: Any = None
-        word = ClassWord("theano_tensor._core._type", "TensorType")
-        kind = ClassWord("theano_gpuarray.types._array_type", "GpuArrayType")
-        state = {"dtype": "float64", "shape": (None,), "context_name": NAME, "name": None}
-        cases: list[tuple[Any, tuple[Any, ...]]] = [
-            (gpuarray_words._array, ([1, 2], NAME)),
-            (gpuarray_words._array, (np.array([object()]), NAME)),
-            (gpuarray_words._array, (np.zeros(2), 7)),
-            (gpuarray_words._type, (word, state)),
-            (gpuarray_words._type, (kind, [])),
-            (gpuarray_words._type, (kind, {**state, "shape": (-1,)})),
-            (gpuarray_words._type, (kind, {**state, "shape": (None,) * 65})),
-            (gpuarray_words._type, (kind, {**state, "more": 1})),
-        ]
-        for called, arguments in cases:
-            with self.subTest(arguments=arguments), self.assertRaises(UnsafeArchiveError):
-                called(reader, *arguments)
 
 
 def _elsewhere(data: bytes) -> bytes:
