@@ -133,6 +133,7 @@ class GpuCAReduceCuda(_Reduction):
 
     __props__ = ("host_op", "pre_scalar_op")
     pre_scalar_op: ScalarOp | None = None
+    reduce_mask: tuple[int, ...] | None = None
 
     def __init__(
         self,
@@ -158,7 +159,8 @@ class GpuCAReduceCuda(_Reduction):
                 compose(f"GpuCAReduceCuda: {pre_scalar_op} does not take one number", mend="pass a unary scalar op")
             )
         super().__init__(CAReduceDtype(scalar_op, axis, dtype, acc_dtype))
-        self.reduce_mask = None if reduce_mask is None else tuple(int(bool(flag)) for flag in reduce_mask)
+        if reduce_mask is not None:
+            self.reduce_mask = tuple(int(bool(flag)) for flag in reduce_mask)
         self.pre_scalar_op = pre_scalar_op
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -191,6 +193,8 @@ class GpuCAReduceCPY(_Reduction):
     axis : None, int or sequence of int
     dtype, acc_dtype : str, optional
     """
+
+    host_classes = (CAReduceDtype,)
 
     def __init__(
         self, scalar_op: ScalarOp, axis: AxisLike = None, dtype: str | None = None, acc_dtype: str | None = None
