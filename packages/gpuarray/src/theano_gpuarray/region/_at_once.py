@@ -187,7 +187,7 @@ class AtOnce:
 
 def wants_deterministic() -> bool:
     """Tell whether the flag ``deterministic`` asks for sums in a fixed order."""
-    return str(getattr(config, "deterministic", "default")) == "more"
+    return bool(config.deterministic == "more")
 
 
 def form_of(kernel: Kernel) -> Any:
