@@ -331,11 +331,12 @@ class TestExpressions(unittest.TestCase):
 
     def test_gradients_of_linear_algebra(self) -> None:
         x = np.random.default_rng(4).normal(size=(4, 4)) + 4 * np.eye(4)
-        for on_device, on_host in (
+        cases: list[tuple[Any, Any]] = [
             (linalg.gpu_matrix_inverse, T.nlinalg.matrix_inverse),
             (lambda v: linalg.gpu_solve(v, v[0], trans="T"), lambda v: T.slinalg.solve(v.T, v[0])),
             (lambda v: linalg.gpu_cholesky(T.dot(v, v.T).transfer(NAME)), lambda v: T.slinalg.cholesky(T.dot(v, v.T))),
-        ):
+        ]
+        for on_device, on_host in cases:
             host = theano.shared(x)
             wanted = theano.function([], T.grad((on_host(host) ** 2).sum(), host))()
             given = theano.shared(x, target=NAME)
