@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import EnumFlag, add_flag
+from theano_graph import EnumFlag, IntFlag, StrFlag, add_flag
 
 #: Ways of choosing an algorithm at run time.
 RUNTIME = ("guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change")
@@ -24,4 +24,19 @@ add_flag(
     "dnn.conv.precision",
     "The dtype in which `dnn_conv` and its gradients compute: of the operands, where float16 may be float32, or one.",
     EnumFlag(*PRECISIONS),
+)
+add_flag(
+    "metaopt.verbose",
+    "How much is told where `conv_meta` measures convolutions: 0 nothing, 1 what it cannot treat, 2 times and choices.",
+    IntFlag(0),
+)
+add_flag(
+    "metaopt.optimizer_excluding",
+    "Ways of computing that `conv_meta` leaves out, separated by colons: 'conv_dnn', 'conv_gemm'.",
+    StrFlag(""),
+)
+add_flag(
+    "metaopt.optimizer_including",
+    "Ways of computing that `conv_meta` tries besides the usual ones, separated by colons: there are none now.",
+    StrFlag(""),
 )

@@ -1,4 +1,4 @@
-"""What is told to cuDNN: run by `test_cudnn` in a process of its own, which opens stand-ins for the libraries of CUDA."""
+"""What cuDNN is told: run by `test_cudnn` in a process of its own, which opens stand-ins for the libraries of CUDA."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ TASKS: tuple[ConvolutionTask, ...] = ("forward", "input_grad", "weight_grad")
 
 def calls(name: str) -> int:
     """Count the calls of a function since the last reset."""
-    return fake.fake_log().decode().split().count(name)
+    log: bytes = fake.fake_log()
+    return log.decode().split().count(name)
 
 
 def sliding(x: NDArray[Any], w: NDArray[Any], kernel: ConvolutionKernel, zeros: tuple[int, ...]) -> NDArray[Any]:
@@ -57,10 +58,11 @@ def sliding(x: NDArray[Any], w: NDArray[Any], kernel: ConvolutionKernel, zeros: 
                 (k - 1 - t if kernel.flip else t) * d
                 for t, k, d in zip(tap, w.shape[2:], kernel.dilations, strict=True)
             ]
-            where = tuple(
+            where: tuple[Any, ...] = tuple(
                 slice(b, b + (n - 1) * s + 1, s) for b, n, s in zip(begins, lengths, kernel.strides, strict=True)
             )
-            total += np.einsum("nc...,fc->nf...", part[(..., *where)], filters[(..., *tap)])
+            of_tap: tuple[Any, ...] = (..., *tap)
+            total += np.einsum("nc...,fc->nf...", part[(slice(None), slice(None), *where)], filters[of_tap])
         parts.append(total)
     return np.concatenate(parts, axis=1)
 

@@ -55,6 +55,7 @@ static void context_dealloc(PyObject *self) {
         Py_END_ALLOW_THREADS;
         failure_clear(&failure);
     }
+    interface_free(c->interface);
     Py_DECREF(c->driver);
     PyObject_Free(self);
 }
@@ -172,6 +173,10 @@ static PyObject *sizes_tuple(const size_t *sizes, int count) {
 static PyObject *value_object(char letter, const Value *value) {
     switch (letter) {
     case 'q': return PyLong_FromLongLong(value->q);
+    case 'b':
+    case 'B':
+    case 'h':
+    case 'H':
     case 'i': return PyLong_FromLong(value->i);
     case 'I': return PyLong_FromUnsignedLong(value->I);
     case 'f': return PyFloat_FromDouble((double)value->f);

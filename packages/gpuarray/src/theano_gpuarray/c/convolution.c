@@ -120,8 +120,8 @@ static int run(ContextObject *c, Convolution *p, const Choice *choice) {
     int result;
     Py_BEGIN_ALLOW_THREADS;
     pthread_mutex_lock(&c->lock);
-    result = choice != NULL ? c->table->plan(c->context, p, choice, &failure)
-                            : c->table->convolve(c->context, p, &failure);
+    result =
+        choice != NULL ? c->table->plan(c->context, p, choice, &failure) : c->table->convolve(c->context, p, &failure);
     pthread_mutex_unlock(&c->lock);
     Py_END_ALLOW_THREADS;
     if (result < 0)

@@ -59,7 +59,8 @@ typedef struct {
     int blocking;      /* whether threads that wait for the device sleep, rather than ask again and again */
 } Options;
 
-/* An argument of a launch. Its kind is the letter of the kernel's parameter. */
+/* An argument of a launch. Its kind is the letter of the kernel's parameter: numbers of 8 and 16 bits (b, B, h, H) are
+ * the low bytes of `i`, the first ones on all systems that there are drivers for. */
 typedef union {
     Address P;
     int64_t q;

@@ -126,7 +126,7 @@ class KernelText:
         The function, with all helper functions that it calls before it.
     parameters : str
         One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
-        ``f`` float32, ``d`` float64.
+        ``f`` float32, ``d`` float64; ``b``, ``B``, ``h`` and ``H`` int8, uint8, int16 and uint16.
     """
 
     name: str

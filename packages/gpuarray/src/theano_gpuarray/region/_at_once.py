@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import compose, config
+from theano_graph import Flag, compose, config
 from theano_linker_c.kernels import Kernel
 
 from ..arrays import GpuArray
@@ -33,10 +34,12 @@ from ._products import library_product
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["AtOnce", "form_of", "run_kernel"]
+__all__ = ["AtOnce", "flags_token", "form_of", "run_kernel"]
 
 #: What the status of a call has: the number of the failure, a position, a value, a length.
 STATUS_LENGTH = 4
+#: Flags that have been asked for.
+_flags: dict[str, Flag] = {}
 
 
 class AtOnce:
@@ -197,7 +200,22 @@ class AtOnce:
 
 def wants_deterministic() -> bool:
     """Tell whether the flag ``deterministic`` asks for sums in a fixed order."""
-    return str(getattr(config, "deterministic", "default")) == "more"
+    return str(_flag("deterministic", "default")) == "more"
+
+
+def flags_token() -> int:
+    """Return a number that differs where flags do that recordings depend on; it is asked for in each call."""
+    return 2 * bool(_flag("gpuarray.tf32", False)) + bool(_flag("deterministic", "default") == "more")
+
+
+def _flag(name: str, default: Any) -> Any:
+    flag = _flags.get(name)
+    if flag is not None and flag.current is not None:
+        return flag.current.value
+    if name not in config.flag_names():  # a higher layer declares it
+        return default
+    _flags[name] = config.flag(name)
+    return attrgetter(name)(config)
 
 
 def form_of(kernel: Kernel) -> Any:

@@ -150,8 +150,8 @@ static int list_algorithms(const char *name, const int *order, int most, int *co
         return BAD_PARAMETER;
     for (int i = 0; i < 4; i++) {
         const int a = order[i];
-        found[i] = (Performance){a, i == 0 ? NOT_SUPPORTED : 0, (float)i, a == 7 ? (size_t)1 << 40 : (size_t)a * 1024,
-                                 a != 5, 0, {0}};
+        found[i] = (Performance){
+            a, i == 0 ? NOT_SUPPORTED : 0, (float)i, a == 7 ? (size_t)1 << 40 : (size_t)a * 1024, a != 5, 0, {0}};
     }
     *count = 4;
     return 0;
@@ -239,8 +239,8 @@ static void run_convolution(void *data) {
 }
 
 static int convolve(Handle *handle, const Tensor *image, const Tensor *filter, const Tensor *top, const Description *d,
-                    int task, int algorithm, const void *first, const void *second, void *result,
-                    const void *workspace, size_t bytes, const void *alpha, const void *beta) {
+                    int task, int algorithm, const void *first, const void *second, void *result, const void *workspace,
+                    size_t bytes, const void *alpha, const void *beta) {
     size_t wanted = 0;
     if (needs(d, task, algorithm, &wanted) != 0 || bytes < wanted || (wanted > 0 && workspace == NULL))
         return BAD_PARAMETER;
@@ -267,7 +267,7 @@ static int convolve(Handle *handle, const Tensor *image, const Tensor *filter, c
                                                  int algorithm, size_t *bytes) {                                       \
         (void)h, (void)a, (void)b, (void)c;                                                                            \
         FAKE("cudnnGetConvolution" #name "WorkspaceSize");                                                             \
-        return needs(d, task, algorithm, bytes);                                                                           \
+        return needs(d, task, algorithm, bytes);                                                                       \
     }
 
 LISTS(0, Forward)

@@ -205,10 +205,10 @@ int cudnn_convolve(CudaContext *c, const Convolution *p, CUstream stream, Failur
     if (status == 0) {
         in_order(p->task, made.image, made.filter, made.top, d);
         in_order(p->task, memory_of(&p->image), memory_of(&p->filter), memory_of(&p->top), m);
-        status = dnn->tasks[p->task].compute(
-            c->dnn, full ? (const void *)&one : &single_one, d[0], m[0], d[1], m[1], made.convolution, p->algorithm,
-            p->workspace.bytes == 0 ? NULL : memory_of(&p->workspace), p->workspace.bytes,
-            full ? (const void *)&zero : &single_zero, d[2], m[2]);
+        status = dnn->tasks[p->task].compute(c->dnn, full ? (const void *)&one : &single_one, d[0], m[0], d[1], m[1],
+                                             made.convolution, p->algorithm,
+                                             p->workspace.bytes == 0 ? NULL : memory_of(&p->workspace),
+                                             p->workspace.bytes, full ? (const void *)&zero : &single_zero, d[2], m[2]);
     }
     destroy(dnn, &made);
     return check(c, status, "a convolution by cuDNN", failure);

@@ -57,6 +57,7 @@ typedef struct {{ uint16_t data; }} ga_half;
 """
 
 _CUDA = """#define KERNEL extern "C" __global__
+#define SINGLE_ITEM
 #define WITHIN_KERNEL __device__
 #define GLOBAL_MEM
 #define LOCAL_MEM __shared__
@@ -117,6 +118,14 @@ _OPENCL = """#pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
 #define KERNEL __kernel
+#ifdef __has_attribute
+#if __has_attribute(intel_vec_len_hint)
+#define SINGLE_ITEM __attribute__((intel_vec_len_hint(1)))
+#endif
+#endif
+#ifndef SINGLE_ITEM
+#define SINGLE_ITEM
+#endif
 #define WITHIN_KERNEL
 #define GLOBAL_MEM __global
 #define LOCAL_MEM __local

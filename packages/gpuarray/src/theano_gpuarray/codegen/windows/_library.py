@@ -84,7 +84,9 @@ def _request(kernel: DnnConvolutionKernel, found: Convolution) -> ConvolutionReq
     return ConvolutionRequest(
         convolution.task,
         convolution.dtype,
-        *(_lengthened(lengths, more) for lengths in (geometry.images, geometry.filters, geometry.output)),
+        _lengthened(geometry.images, more),
+        _lengthened(geometry.filters, more),
+        _lengthened(geometry.output, more),
         (*(0 for _ in more), *(before for before, _ in zeros)),
         (*more, *convolution.strides),
         (*more, *convolution.dilations),
