@@ -134,7 +134,7 @@ for _name, _doc, _kind in _AT_START:
 add_flag(
     "gpuarray.tf32",
     """Whether cuBLAS may round float32 to 11 bits of precision before it multiplies matrices, which is several times \
-as fast; read where a function meets shapes for the first time.""",
+as fast; read in each call.""",
     BoolFlag(False),
 )
 add_flag(

@@ -16,6 +16,13 @@ static int add_patch(Resolver *r, Address *place, int number, Py_ssize_t least) 
     return 0;
 }
 
+int parse_number(Resolver *r, long number, Py_ssize_t least, Address *place) {
+    if (number >= 0 && number < r->n_buffers)
+        return add_patch(r, place, (int)number, least);
+    PyErr_Format(PyExc_ValueError, "there is no buffer %ld: the list has %d", number, r->n_buffers);
+    return -1;
+}
+
 int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place) {
     if (r->in_list) {
         if (PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) == 1)
@@ -23,10 +30,7 @@ int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place)
         long number = PyLong_AsLong(given);
         if (number == -1 && PyErr_Occurred())
             return -1;
-        if (number >= 0 && number < r->n_buffers)
-            return add_patch(r, place, (int)number, least);
-        PyErr_Format(PyExc_ValueError, "there is no buffer %ld: the list has %d", number, r->n_buffers);
-        return -1;
+        return parse_number(r, number, least, place);
     }
     if (!Py_IS_TYPE(given, &BufferType)) {
         PyErr_Format(PyExc_TypeError, "a buffer is wanted, not %.80s", Py_TYPE(given)->tp_name);
