@@ -460,6 +460,36 @@ class TestLists(Case):
             self.run_list(replay, sets[i])
         self.assertEqual(self.graphs(), (12, 0, 0, 0))
 
+    def test_all_rounds_of_a_repeat_are_one_graph(self) -> None:
+        scale = self.steps()[1]
+        body = ("fill", 1, 0, 8, 0), ("copy", 2, 0, 1, 0, 8), scale
+        moves = ((0, 8, 0),), ((0, 8, 0), (1, 8, 0)), ()
+        buffers = [*self.new()[:1], *(self.context.allocate(8 * 5000 + 64) for _ in range(2))]
+        for count, launches, graphs in ((20, 0, 1), (5000, 5000, 0)):
+            replay = LaunchList(self.context, [("repeat", count, body, moves)], 3)
+            for _ in range(3):
+                replay.run(buffers)
+            self.graphs()
+            replay.run(buffers)
+            self.assertEqual(self.graphs(), (launches, graphs, 0, 0))
+
+    def test_products_advance_with_rounds(self) -> None:
+        matrix = np.arange(8, dtype="float64").reshape(2, 2, 2)
+        product = ("product", "float64", (False, False), (2, 2, 2, 1), ((1,), 0), ((0,), 0, 2, 4), ((0,), 0, 2, 4), 0.0,
+                   ((2,), 0, 2, 4))  # fmt: skip
+        moves = ((0, 4, 0), (2, 4, 0), (3, 1, 0))
+        replay = LaunchList(self.context, [("repeat", 2, (product,), (moves,))], 3)
+        x, factors = self.buffer(matrix), self.buffer(np.array([3.0, 5.0]))
+        z = self.context.allocate(64)
+        replay.run([x, factors, z])
+        wanted = np.stack([3 * matrix[0] @ matrix[0], 5 * matrix[1] @ matrix[0]])
+        np.testing.assert_array_equal(self.values(z, "float64"), wanted.ravel())
+        back = (*product[:5], ((0,), 4, 2, 4), *product[6:])
+        replay = LaunchList(self.context, [("repeat", 2, (back,), (((0, -4, 0), (2, 4, 0), (3, 1, 0)),))], 3)
+        replay.run([x, factors, z])
+        wanted = np.stack([3 * matrix[1] @ matrix[0], 5 * matrix[0] @ matrix[0]])
+        np.testing.assert_array_equal(self.values(z, "float64"), wanted.ravel())
+
     def test_short_lists_are_no_graphs(self) -> None:
         replay, buffers = LaunchList(self.context, self.steps()[:2], 3), self.new()
         for _ in range(5):
