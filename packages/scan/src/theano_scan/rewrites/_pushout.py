@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import theano_tensor as T
@@ -226,7 +226,7 @@ def _all_steps(stack: Any, order: list[Any] | None) -> Any:
 
 @rule(Loop, name="scan_pushout_sums", tags=MORE_MEMORY)
 def scan_pushout_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
-    """A sum over the steps of sums over axes of kept values, or of what is computed of them, is one sum of all steps."""
+    """A sum over the steps of sums over axes of kept values, or of what is computed of them, is one of all steps."""
     plan: Plan = node.op.plan
     if plan.until or not any(kind == SUM for kind in plan.kinds):
         return None
@@ -329,7 +329,7 @@ def _leaves_loop(builder: LoopBuilder, inner: Variable, sources: dict[Any, Any])
     return _computes(Wholes(builder, dict(builder.rows) | sources), inner)
 
 
-def _near(inner: Any, sources: dict[Any, Any]) -> list[Any]:
+def _near(inner: Any, sources: Collection[Any]) -> list[Any]:
     """Return all variables between a result and the kept values that it is computed of."""
     found: dict[Any, None] = {}
     pending = list(inner.owner.inputs)
