@@ -183,6 +183,23 @@ class TestMemory(Case):
         buffer.write(0, values, blocking=False)
         self.assertEqual(self.values(buffer), [1, 1, 1, 1], "it goes without pinned memory")
 
+    def test_small_reads_go_by_way_of_pinned_memory(self) -> None:
+        context = driver.open(0)
+        small, large = (np.arange(n, dtype="float32") for n in (1024, 1025))
+        buffers = [context.allocate(v.nbytes) for v in (small, large)]
+        for buffer, values in zip(buffers, (small, large), strict=True):
+            buffer.write(0, values)
+        for which, pinned in ((1, 0), (0, 1), (0, 0), (1, 0)):
+            fake.fake_reset()
+            self.assertEqual(self.values(buffers[which]), (small, large)[which].tolist())
+            self.assertEqual(calls().count("cuMemHostAlloc"), pinned)
+        del context, buffer, buffers
+        context = driver.open(0)
+        fake.fake_fail(b"cuMemHostAlloc", 77, 0)
+        buffer = context.allocate(small.nbytes)
+        buffer.write(0, small)
+        self.assertEqual(self.values(buffer), small.tolist(), "it goes without pinned memory")
+
     def test_memory_that_is_not_there(self) -> None:
         self.assertIn("the device has 1.0 GiB", self.refused("none", lambda: self.context.allocate(2 << 30)))
         text = self.refused("cuMemAlloc_v2", lambda: driver.open(0).allocate(4096))
