@@ -115,6 +115,14 @@ class WrongLoops(unittest.TestCase):
 class TheReference(unittest.TestCase):
     """NumPy's values mean what the language means."""
 
+    def test_numbers_out_of_bounds_beside_an_empty_mask(self) -> None:
+        x, mask, numbers = np.ones((2, 3)), np.zeros(2, bool), np.array([3])
+        for name, more in (("read_at", ()), ("set_at", (0.0,)), ("inc_at", (0.0,))):
+            with self.assertRaisesRegex(IndexError, "3 is out of bounds"):
+                OPERATIONS[name].reference(x, mask, numbers, *more, index=("mask", "array"))
+            result = OPERATIONS[name].reference(x, mask, numbers - 1, *more, index=("mask", "array"))
+            self.assertEqual(result.shape, (0,) if name == "read_at" else (2, 3))
+
     def test_halves_of_narrow_floats(self) -> None:
         # 0.5 is a constant of float32 beside float16, and NumPy's 0.5 has no dtype of its own.
         for dtype in ("float16", "float32", "float64", "complex64"):

@@ -15,20 +15,21 @@ __all__ = [
     "LaunchList",
     "Module",
     "Replays",
+    "export_array",
     "is_built",
     "open_driver",
 ]
 
 if TYPE_CHECKING:
-    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
+    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
     is_built = True
 else:
     try:
-        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
+        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
         is_built = True
     except ImportError:
-        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, open_driver
+        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
         is_built = False

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from theano_gpuarray.codegen import NoDeviceForm
-from theano_gpuarray.codegen.special import special_definitions
+from theano_gpuarray.codegen.text import with_helpers
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import Composite, ScalarType
 from theano_testing.device import on_device
@@ -126,7 +126,7 @@ class TestSpecialFunctions(DeviceCase):
 
     def test_what_is_not_there(self) -> None:
         with self.assertRaisesRegex(NoDeviceForm, "zeta has no form on devices"):
-            special_definitions(["y = theano_special_zeta(x, 0);"])
+            with_helpers("y = theano_special_zeta(x, 0);")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,21 @@ class TestIndexing(unittest.TestCase):
         values = RNG.normal(size=(3, 3, 3)), np.array([0, -1, 2, 2], "int32"), np.array([True, False, True])
         check(theano.function([x, i, m], out), values)
 
+    def test_a_single_true_element_broadcasts(self) -> None:
+        """Beside other arrays of indices, and beside other masks."""
+        x, i, y = T.dmatrix("x"), T.ivector("i"), T.dvector("y")
+        m, k = T.vector("m", dtype="bool"), T.vector("k", dtype="bool")
+        parts = [x[m, i], x.T[i, m], x[m, k]]
+        out = [*parts, T.set_subtensor(parts[0], y), T.inc_subtensor(parts[1], y), T.inc_subtensor(parts[2], y)]
+        f = theano.function([x, i, y, m, k], out)
+        one, three = np.array([False, True, False]), np.array([True, False, True, True])
+        i_, y_ = np.array([0, -1, 2], "int32"), RNG.normal(size=3)
+        check(f, (RNG.normal(size=(3, 4)), i_, y_, one, three))
+        check(f, (RNG.normal(size=(3, 3)), i_, y_, np.ones(3, bool), one))  # parts[2] has three elements, too
+        exported = Exported(theano.function([x, i, m], x[m, i]))
+        with self.assertRaisesRegex(ValueError, "arrays of indices differ in length"):
+            exported(RNG.normal(size=(3, 4)), i_, np.array([True, False, True]))
+
     def test_writes(self) -> None:
         """Elements that are named twice are incremented twice."""
         x, y, i = T.dmatrix("x"), T.dvector("y"), T.ivector("i")

@@ -158,3 +158,15 @@ class TestMoving(unittest.TestCase):
         ]
         value = RNG.normal(size=(3, 4))
         check(theano.function([x, k, r], out), (value, 2, np.array([2, 0, 1])), (value, -7, np.array([0, 0, 0])))
+
+
+class TestOneElement(unittest.TestCase):
+    """A vector of one element is a number in C, and compilers warn of numbers that are compared with themselves."""
+
+    def test_sorted(self) -> None:
+        """Distinct elements, and positions of a vector in itself."""
+        x, y = T.lvector("x"), T.dvector("y")
+        for v in (x.sum(keepdims=True), y.sum(keepdims=True)):
+            out = [*T.unique(v, True, True, True), T.searchsorted(v, v), T.sort(v), T.argsort(v), T.topk(v, 1)]
+            f = theano.function([x, y], out, on_unused_input="ignore")
+            check(f, (np.arange(3), RNG.normal(size=2)), (np.arange(0), np.array([np.nan])))

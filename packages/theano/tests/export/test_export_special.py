@@ -42,12 +42,13 @@ class TestSpecial(unittest.TestCase):
         check(theano.function([a, x], out), values, tolerance=1e-9)
 
     def test_bessel_orders(self) -> None:
-        """Whole orders that are known; others are refused."""
+        """Whole orders and any others, constant or not."""
         x, v = T.dvector("x"), T.dvector("v")
         f = theano.function([x], [T.jv(3.0, x), T.iv(2.0, x), *T.grad(T.j1(x).sum() + T.i1(x).sum(), [x])])
         check(f, (RNG.uniform(-60, 60, 200),), tolerance=1e-11)
-        with self.assertRaisesRegex(TypeError, r"jv has a form in C for whole orders only"):
-            Exported(theano.function([v, x], T.jv(v, x)))
+        g = theano.function([v, x], [T.jv(v, x), T.iv(v, x), T.jv(0.5, x), T.iv(-1.5, x)])
+        check(g, (RNG.uniform(-3, 20, 300), RNG.uniform(0.01, 60, 300)), tolerance=1e-10)
+        check(g, (np.arange(-4.0, 12.0), -np.linspace(0.5, 40, 16)), tolerance=1e-10)
 
     def test_single_precision(self) -> None:
         """Computed in double precision, and rounded."""

@@ -61,6 +61,13 @@ static int parse_integer(PyObject *given, long long low, long long high, long lo
     return -1;
 }
 
+/* Bounds of numbers of 8 and 16 bits; those without a sign have capital letters. */
+static long long least_of(char letter) { return letter == 'b' ? INT8_MIN : letter == 'h' ? INT16_MIN : 0; }
+
+static long long most_of(char letter) {
+    return letter == 'b' ? INT8_MAX : letter == 'B' ? UINT8_MAX : letter == 'h' ? INT16_MAX : UINT16_MAX;
+}
+
 static int parse_value(Resolver *r, char letter, PyObject *given, Value *value) {
     long long integer = 0;
     double real = 0;
@@ -77,6 +84,14 @@ static int parse_value(Resolver *r, char letter, PyObject *given, Value *value) 
         if (parse_integer(given, INT64_MIN, INT64_MAX, &integer) < 0)
             return -1;
         value->q = integer;
+        return 0;
+    case 'b':
+    case 'B':
+    case 'h':
+    case 'H':
+        if (parse_integer(given, least_of(letter), most_of(letter), &integer) < 0)
+            return -1;
+        value->i = (int32_t)integer;
         return 0;
     case 'i':
         if (parse_integer(given, INT32_MIN, INT32_MAX, &integer) < 0)

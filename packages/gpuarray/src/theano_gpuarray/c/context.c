@@ -57,6 +57,7 @@ static void context_dealloc(PyObject *self) {
         Py_END_ALLOW_THREADS;
         failure_clear(&failure);
     }
+    interface_free(c->interface);
     Py_DECREF(c->driver);
     PyObject_Free(self);
 }
@@ -174,6 +175,10 @@ static PyObject *sizes_tuple(const size_t *sizes, int count) {
 static PyObject *value_object(char letter, const Value *value) {
     switch (letter) {
     case 'q': return PyLong_FromLongLong(value->q);
+    case 'b':
+    case 'B':
+    case 'h':
+    case 'H':
     case 'i': return PyLong_FromLong(value->i);
     case 'I': return PyLong_FromUnsignedLong(value->I);
     case 'f': return PyFloat_FromDouble((double)value->f);
@@ -270,6 +275,11 @@ static PyMethodDef methods[] = {
     {"launch", (PyCFunction)(void (*)(void))context_launch, METH_VARARGS | METH_KEYWORDS,
      "Put a launch into the queue."},
     {"product", context_product, METH_VARARGS, "Compute products by a library; False where there is none."},
+    {"plan_convolution", context_plan, METH_VARARGS, "Choose the algorithm of a convolution by a library."},
+    {"convolve", context_convolve, METH_VARARGS, "Compute a convolution by a library."},
+    {"workspace", context_workspace, METH_VARARGS,
+     "Return the bytes that an operation of a library works in; None where there is no such operation."},
+    {"call", context_call, METH_VARARGS, "Put an operation of a library into the queue."},
     {"synchronize", synchronize, METH_NOARGS, "Wait until the queue is empty."},
     {"statistics", statistics, METH_NOARGS, "Return what has been counted."},
     {"trim", trim, METH_NOARGS, "Give memory of the pool that nobody uses back to the driver."},

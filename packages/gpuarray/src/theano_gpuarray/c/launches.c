@@ -1,4 +1,4 @@
-/* Lists of launches, copies and fills that are replayed with other buffers. */
+/* Lists of launches, copies, fills, products and convolutions that are replayed with other buffers. */
 #include "lists.h"
 
 int keep_apart(LaunchList *l, const int numbers[2], const Copy *copy) {
@@ -67,6 +67,38 @@ static int parse_product_step(Resolver *r, PyObject *step, Product *product) {
     return result;
 }
 
+static int parse_convolution_step(Resolver *r, PyObject *given, Step *step) {
+    step->convolution = PyMem_Calloc(1, sizeof *step->convolution);
+    if (step->convolution == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (r->context->table->convolve == NULL) {
+        PyErr_Format(PyExc_ValueError, "the driver %s has no convolutions by a library", r->context->table->name);
+        return -1;
+    }
+    PyObject *rest = PyTuple_GetSlice(given, 1, PyTuple_GET_SIZE(given));
+    int result = rest == NULL ? -1 : parse_convolution(step->convolution, r, rest);
+    Py_XDECREF(rest);
+    return result;
+}
+
+static int parse_call_step(Resolver *r, PyObject *given, Step *step) {
+    step->call = PyMem_Calloc(1, sizeof *step->call);
+    if (step->call == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (r->context->table->call == NULL) {
+        PyErr_Format(PyExc_ValueError, "the driver %s has no operations of libraries", r->context->table->name);
+        return -1;
+    }
+    PyObject *rest = PyTuple_GetSlice(given, 1, PyTuple_GET_SIZE(given));
+    int result = rest == NULL ? -1 : parse_call(step->call, r, rest);
+    Py_XDECREF(rest);
+    return result;
+}
+
 /* A launch without work-groups is left out. */
 int parse_step(LaunchList *l, Resolver *r, PyObject *given) {
     const char *kind =
@@ -98,8 +130,17 @@ int parse_step(LaunchList *l, Resolver *r, PyObject *given) {
     } else if (strcmp(kind, "product") == 0) {
         step->kind = STEP_PRODUCT;
         result = parse_product_step(r, given, &step->product);
+    } else if (strcmp(kind, "convolution") == 0) {
+        step->kind = STEP_CONVOLUTION;
+        l->list.count++; /* from here on it is freed with the list */
+        return parse_convolution_step(r, given, step);
+    } else if (strcmp(kind, "call") == 0) {
+        step->kind = STEP_CALL;
+        l->list.count++; /* from here on it is freed with the list */
+        return parse_call_step(r, given, step);
     } else
-        PyErr_Format(PyExc_ValueError, "%R is no step: there are launch, copy, fill and product", given);
+        PyErr_Format(PyExc_ValueError, "%R is no step: there are launch, copy, fill, product, convolution and call",
+                     given);
     l->list.count += result == 0;
     return result;
 }
@@ -179,6 +220,10 @@ static void list_dealloc(PyObject *self) {
     for (int i = 0; i < l->list.count; i++)
         if (l->list.steps[i].kind == STEP_LAUNCH)
             PyMem_Free(l->list.steps[i].launch.values);
+        else if (l->list.steps[i].kind == STEP_CONVOLUTION)
+            PyMem_Free(l->list.steps[i].convolution);
+        else if (l->list.steps[i].kind == STEP_CALL)
+            PyMem_Free(l->list.steps[i].call);
     PyMem_Free(l->list.steps);
     PyMem_Free(l->patches);
     PyMem_Free(l->least);
@@ -229,6 +274,8 @@ int run_step(const ContextObject *c, const Step *step, Failure *failure) {
     case STEP_LAUNCH: return c->table->launch(c->context, &step->launch, failure);
     case STEP_COPY: return step->copy.bytes == 0 ? 0 : c->table->copy(c->context, &step->copy, failure);
     case STEP_FILL: return step->fill.bytes == 0 ? 0 : c->table->fill(c->context, &step->fill, failure);
+    case STEP_CONVOLUTION: return c->table->convolve(c->context, step->convolution, failure);
+    case STEP_CALL: return c->table->call(c->context, step->call, failure);
     default: break;
     }
     int done = c->table->product(c->context, &step->product, failure);

@@ -219,6 +219,11 @@ static int parse_first(LaunchList *l, Resolver *r, Repeat *repeat, PyObject *ste
             return -1;
         if (l->list.count == step) /* a launch without work-groups */
             continue;
+        StepKind kind = l->list.steps[step].kind;
+        if (kind == STEP_CONVOLUTION || kind == STEP_CALL) {
+            PyErr_SetString(PyExc_ValueError, "repeat: its steps are launches, copies, fills and products");
+            return -1;
+        }
         ends[step - repeat->begin] = r->n_patches;
         if (parse_moves(repeat, l->list.steps, step, PyTuple_GET_ITEM(moves, i)) < 0)
             return -1;

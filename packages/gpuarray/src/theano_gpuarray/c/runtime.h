@@ -39,6 +39,7 @@ typedef struct {
     atomic_llong launches, writes, reads, copies, compilations;
     /* Numbers of the newest work that was put into the queue, and of the newest that is known to have ended. */
     atomic_llong submitted, finished;
+    struct _gpucontext *interface; /* what C code of ops knows of it, or NULL; see interface/ */
 } ContextObject;
 
 typedef struct {
@@ -87,6 +88,9 @@ void mark_finished(ContextObject *c, long long number);
 
 /* driver.c */
 PyObject *open_driver(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* interface/data.c: free what C code of ops knows of a context. */
+void interface_free(struct _gpucontext *ctx);
 
 /* context.c */
 PyObject *context_open(DriverObject *driver, int index, const Options *options, int64_t preallocate);
@@ -138,6 +142,10 @@ int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place)
 /* Note that the buffer of this number belongs to a place in a list. */
 int parse_number(Resolver *r, long number, Py_ssize_t least, Address *place);
 int parse_product(Product *product, Resolver *r, PyObject *args);
+/* Read a convolution with its algorithm and places; all lengths are checked, and that the memory is there. */
+int parse_convolution(Convolution *p, Resolver *r, PyObject *args);
+/* Read an operation of another library: its name, dtype, a tuple of numbers, and places as (buffer, offset, bytes). */
+int parse_call(Call *call, Resolver *r, PyObject *args);
 /* Whether there is anything to launch. */
 int launch_is_empty(const Launch *launch);
 
@@ -147,5 +155,16 @@ int list_replay(PyObject *list, PyObject *buffers);
 /* launch.c */
 PyObject *context_launch(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *context_product(PyObject *self, PyObject *args);
+
+/* exchange.c */
+PyObject *export_array(PyObject *module, PyObject *args);
+
+/* convolution.c */
+PyObject *context_plan(PyObject *self, PyObject *args);
+PyObject *context_convolve(PyObject *self, PyObject *args);
+
+/* call.c */
+PyObject *context_workspace(PyObject *self, PyObject *args);
+PyObject *context_call(PyObject *self, PyObject *args);
 
 #endif

@@ -11,6 +11,7 @@ from ._loops import (
     LoopPlan as LoopPlan,
     record_loop as record_loop,
 )
+from ._products import library_product as library_product
 from ._region import KEYED as KEYED, MOVED as MOVED, RECORDINGS as RECORDINGS, Region as Region
 from ._steps import (
     Download as Download,
@@ -54,6 +55,7 @@ __all__ = [
     "flags_token",
     "form_of",
     "lay_out",
+    "library_product",
     "record_loop",
     "record_until",
     "run_kernel",

@@ -15,16 +15,20 @@ from theano_linker_c.kernels import Kernel
 from ..arrays import GpuArray
 from ..codegen import (
     Argument,
+    ConvolutionPlan,
+    ConvolutionRequest,
     DeviceOperand,
     DeviceProperties,
     KernelText,
+    LibraryCall,
     NoDeviceForm,
     Operand,
     contiguous_strides,
     device_form,
 )
 from ..contexts import GpuContext
-from ._array import array_of, operand_of, upload
+from ._array import array_of, extent, operand_of, upload
+from ._convolutions import planned
 from ._products import library_product
 
 if TYPE_CHECKING:
@@ -122,6 +126,33 @@ class AtOnce:
         return self._context.native.product(
             found.dtype, transposes, found.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
         )
+
+    def plan_convolution(self, request: ConvolutionRequest) -> ConvolutionPlan | None:
+        """Choose how a library computes a convolution; None where there is none for it."""
+        return planned(self._context, request, self.deterministic)
+
+    def convolve(
+        self,
+        plan: ConvolutionPlan,
+        image: DeviceOperand,
+        filters: DeviceOperand,
+        top: DeviceOperand,
+        workspace: DeviceOperand,
+    ) -> None:
+        """Compute a convolution by a library."""
+        places = [(self._buffers[x.slot], x.offset) for x in (image, filters, top, workspace)]
+        self._context.native.convolve(
+            plan.description, plan.algorithm, places[0], places[1], places[2], places[3], plan.workspace
+        )
+
+    def workspace(self, call: LibraryCall) -> int | None:
+        """Return the bytes that an operation of a library works in; None where no library has it."""
+        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+
+    def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
+        """Compute by a library."""
+        places = [(self._buffers[x.slot], x.offset, extent(x)) for x in operands]
+        self._context.native.call(call.name, call.dtype, call.numbers, *places)
 
     def status(self) -> DeviceOperand:
         """Return the array in which kernels say what they found wrong."""

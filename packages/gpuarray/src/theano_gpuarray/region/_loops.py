@@ -26,6 +26,8 @@ __all__ = ["LoopInput", "LoopOutput", "LoopPlan", "LoopRecording", "record_loop"
 #: Steps that are recorded, to see how numbers advance: by how much from one to the next, by how much more in every
 #: second one, and whether that is all.
 _ROUNDS = 4
+#: What lists of launches repeat; loops with other calls of libraries are done step by step.
+_REPEATED = frozenset({"launch", "copy", "fill", "product"})
 
 
 @record
@@ -205,6 +207,8 @@ class LoopRecording:
         rounds = [self._round(begin + i) for i in range(min(_ROUNDS, count))]
         kept = rounds[0]
         if any([_fixed(e) for e in other.events] != [_fixed(e) for e in kept.events] for other in rounds[1:]):
+            return None
+        if any(event.kind not in _REPEATED for event in kept.events):
             return None
         moves = [_moves(events) for events in zip(*(other.events for other in rounds), strict=True)]
         even = tuple(moved for moved in moves if moved is not None)

@@ -15,6 +15,7 @@ from .._runtime import LaunchList
 from ..arrays import GpuArray
 from ..codegen import DeviceOperand
 from ..contexts import GpuContext
+from ._array import extent
 from ._kept import ARENA, Constants, Event, Kept
 from ._layout import Layout, lay_out
 from ._products import library_product
@@ -211,6 +212,12 @@ def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOpera
         return "launch", context.kernel(event.text), event.groups, event.local, given, 0
     if event.kind == "product":
         return _product_step(event, buffer)
+    if event.plan is not None:
+        places = [((buffer(x),), x.offset) for x in event.operands]
+        return "convolution", event.plan.description, event.plan.algorithm, *places, event.plan.workspace
+    if event.call is not None:
+        spans = [((buffer(x),), x.offset, extent(x)) for x in event.operands]
+        return "call", event.call.name, event.call.dtype, event.call.numbers, *spans
     target = event.operands[0]
     nbytes = target.size * target.itemsize
     if event.kind == "copy":

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
+
+from .._functions_in_c import function_name, functions_of, read_code, with_called
+from ..scalar import special_functions
 
 __all__ = ["INDEPENDENT", "definitions", "memory_types"]
 
-_FUNCTION = re.compile(r"^static [\w ]+[ *](?:NAME\()?(theano_\w+)\)?\(", re.MULTILINE)
-_CALL = re.compile(r"\btheano_\w+\b")
-#: Files of functions that there are for each of several types.
+#: Files of functions, and those of functions that there are for each of several types.
+_FILES = ("routines.h", "random.h", "draws.h")
 _TEMPLATES = ("products.h", "windows.h", "sorting.h", "lapack.h")
 _REALS = (("float", "s"), ("double", "d"))
 #: Types in memory, for functions that are there for each of them.
@@ -34,31 +35,25 @@ INDEPENDENT = """\
 """
 
 
-def _text(name: str) -> str:
-    folder = resources.files(__package__.rpartition(".")[0]) / "c" / "export"
-    return (folder / name).read_text(encoding="utf-8")
-
-
 @cache
 def memory_types() -> str:
     """Return the types that a state with memory of its own needs."""
-    return _text("memory.h")
+    return read_code("export", "memory.h")
 
 
 @cache
 def _functions() -> dict[str, str]:
     """Return the text of each function."""
-    found = {}
-    texts = [_text(name) for name in ("routines.h", "special.h", "random.h", "draws.h")]
-    for part in [part for text in texts for part in _parts(text)]:
-        found[_FUNCTION.search(part)[1]] = part  # type: ignore[index]
-    for part in [part for name in _TEMPLATES for part in _parts(_text(name))]:
-        name = _FUNCTION.search(part)[1]  # type: ignore[index]
+    found = dict(special_functions())
+    for part in [part for name in _FILES for part in functions_of(read_code("export", name))]:
+        found[function_name(part)] = part
+    for part in [part for name in _TEMPLATES for part in functions_of(read_code("export", name))]:
+        name = function_name(part)
         if "NAME(" not in part:
             found[name] = part
             continue
         for version in _versions(part):
-            own = _FUNCTION.search(version)[1]  # type: ignore[index]
+            own = function_name(version)
             for kind, letter in _KINDS if name.startswith(_OF_ALL) else _REALS:
                 text = re.sub(r"\bNAME\((\w+)\)", rf"\1_{kind}", version)
                 text = re.sub(r"\bBLAS\((\w+)\)", rf"cblas_{letter}\1", text)
@@ -87,24 +82,6 @@ def _version(part: str, width: int, rows: int, features: str) -> str:
     return f"{comment}#if defined(__GNUC__) && defined(__x86_64__) && !defined(THEANO_PORTABLE)\n{own}\n{rest}\n#endif"
 
 
-def _parts(text: str) -> list[str]:
-    """Return the functions of a file, each with the comment before it."""
-    parts = re.split(r"\n(?=\n(?:/\*|static ))", text)
-    return [part.strip() for part in parts if _FUNCTION.search(part)]
-
-
 def definitions(names: Iterable[str]) -> list[str]:
     """Return the definitions of functions, and before each those of the functions that it calls."""
-    known, found = _functions(), dict[str, str]()
-
-    def enter(name: str) -> None:
-        if name in found:
-            return
-        for other in _CALL.findall(known[name]):
-            if other != name and other in known:
-                enter(other)
-        found[name] = known[name]
-
-    for name in sorted(names):
-        enter(name)
-    return list(found.values())
+    return with_called(sorted(names), _functions())

@@ -11,7 +11,7 @@ from ..compiler import (
 )
 
 # Names that these define, written by tools/generate_names.py:
-#     * _description._accumulators _description._kernel _description._source _description._table
+#     * _description._accumulators _description._broadcast _description._kernel _description._source _description._table
 # fmt: off
 # isort: off
 from ._argmax import ArgmaxKernel as ArgmaxKernel
@@ -41,6 +41,7 @@ from ._windows import (
     PoolingMode as PoolingMode, PoolingTask as PoolingTask,
 )
 from ._description._accumulators import can_reduce as can_reduce, reduction_seed as reduction_seed
+from ._description._broadcast import broadcast_lengths as broadcast_lengths
 from ._description._kernel import (
     Donors as Donors, Encoded as Encoded, Kernel as Kernel, Linkage as Linkage, LoadedKernel as LoadedKernel,
     Overwriting as Overwriting, Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken,
@@ -90,9 +91,9 @@ __all__ += [
     "KernelLibrary", "KernelSource", "KernelTable", "LengthKernel", "Linkage", "LoadedKernel", "MatrixProductKernel",
     "Overwriting", "POOLING_MODES", "POOLING_TASKS", "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction",
     "ReductionKernel", "ReshapeKernel", "Site", "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS",
-    "TransposeKernel", "build", "c_text", "can_reduce", "file_text", "first_may_be_taken", "is_expensive",
-    "kernel_source", "library", "memory_type", "native_kernel", "overwrites", "reduction_seed", "stand_in",
-    "type_number", "wait_number", "with_room",
+    "TransposeKernel", "broadcast_lengths", "build", "c_text", "can_reduce", "file_text", "first_may_be_taken",
+    "is_expensive", "kernel_source", "library", "memory_type", "native_kernel", "overwrites", "reduction_seed",
+    "stand_in", "type_number", "wait_number", "with_room",
 ]
 # isort: on
 # fmt: on

@@ -107,8 +107,8 @@ from ._contract._type import (
 
 # Names that these define, written by tools/generate_names.py:
 #     _activations _arithmetic:abs=abs_ _cast _comparison _complex _composition._composite _compound
-#     _contract._chelpers _division _exponential _hyperbolic _logic _logistic _power:pow=pow_ _rounding
-#     _selection _trigonometric special
+#     _contract._chelpers _contract._cspecial _division _exponential _hyperbolic _logic _logistic
+#     _power:pow=pow_ _rounding _selection _trigonometric special
 # fmt: off
 # isort: off
 from ._activations import (
@@ -137,6 +137,10 @@ from ._compound import (
     cbrt as cbrt, deg2rad as deg2rad, hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
 )
 from ._contract._chelpers import helper_definitions as helper_definitions
+from ._contract._cspecial import (
+    called_special_functions as called_special_functions, special_definitions as special_definitions,
+    special_functions as special_functions,
+)
 from ._division import (
     IntDiv as IntDiv, Mod as Mod, Reciprocal as Reciprocal, TrueDiv as TrueDiv, int_div as int_div, mod as mod,
     reciprocal as reciprocal, true_div as true_div,
@@ -291,15 +295,16 @@ __all__ += [
     "Or", "PolyGamma", "Pow", "Psi", "Rad2Deg", "Real", "Reciprocal", "Relu", "RoundHalfAwayFromZero",
     "RoundHalfToEven", "Second", "Sgn", "Sigmoid", "Sin", "Sinh", "Softplus", "Softsign", "Sqr", "Sqrt", "Sub",
     "Switch", "Tan", "Tanh", "TriGamma", "TrueDiv", "Trunc", "UltraFastSigmoid", "Xor", "abs", "add", "and_", "angle",
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "betainc", "betaln", "cast", "cbrt",
-    "ceil", "chi2sf", "clip", "complex_from_polar", "conj", "cos", "cosh", "deg2rad", "eq", "erf", "erfc", "erfcinv",
-    "erfcx", "erfinv", "exp", "exp2", "expm1", "floor", "gamma", "gammainc", "gammainc_der", "gammaincc", "gammal",
-    "gammaln", "gammau", "ge", "gt", "helper_definitions", "hypot", "i0", "i1", "identity", "imag", "inclosedrange",
-    "inopenrange", "int_div", "invert", "isinf", "isnan", "iv", "j0", "j1", "jv", "le", "log", "log10", "log1mexp",
-    "log1p", "log2", "logaddexp", "lt", "make_complex", "maximum", "minimum", "mod", "mul", "mul_without_zeros", "neg",
-    "neq", "or_", "pow", "psi", "rad2deg", "real", "reciprocal", "relu", "round_half_away_from_zero",
-    "round_half_to_even", "second", "sgn", "sigmoid", "sin", "sinh", "softplus", "softsign", "sqr", "sqrt", "sub",
-    "switch", "tan", "tanh", "tri_gamma", "true_div", "trunc", "ultra_fast_sigmoid", "xor",
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "betainc", "betaln",
+    "called_special_functions", "cast", "cbrt", "ceil", "chi2sf", "clip", "complex_from_polar", "conj", "cos", "cosh",
+    "deg2rad", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expm1", "floor", "gamma", "gammainc",
+    "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "ge", "gt", "helper_definitions", "hypot", "i0", "i1",
+    "identity", "imag", "inclosedrange", "inopenrange", "int_div", "invert", "isinf", "isnan", "iv", "j0", "j1", "jv",
+    "le", "log", "log10", "log1mexp", "log1p", "log2", "logaddexp", "lt", "make_complex", "maximum", "minimum", "mod",
+    "mul", "mul_without_zeros", "neg", "neq", "or_", "pow", "psi", "rad2deg", "real", "reciprocal", "relu",
+    "round_half_away_from_zero", "round_half_to_even", "second", "sgn", "sigmoid", "sin", "sinh", "softplus",
+    "softsign", "special_definitions", "special_functions", "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma",
+    "true_div", "trunc", "ultra_fast_sigmoid", "xor",
 ]
 # isort: on
 # fmt: on

@@ -362,11 +362,12 @@ class Block:
             return CArray(dtype, shape, contiguous_strides(shape), wanted.pointer, wanted.root)
         for i in donors:
             given = self.step.inputs[i]
-            if shape and given.dtype == dtype and given.shape == shape and given.contiguous and self._dies(i):
+            fits = shape and given.dtype == dtype and given.shape == shape and given.contiguous
+            if fits and self._dies(i) and self._goes_along(given, shape, donors):
                 return CArray(dtype, shape, contiguous_strides(shape), given.pointer, given.root)
         return self.allocate(dtype, shape)
 
-    def _goes_along(self, wanted: Place, shape: tuple[Length, ...], donors: Sequence[int]) -> bool:
+    def _goes_along(self, wanted: Place | CArray, shape: tuple[Length, ...], donors: Sequence[int]) -> bool:
         """Tell whether the present instruction reads from memory for a result only elements that it then writes."""
         assert self.step is not None
         return all(

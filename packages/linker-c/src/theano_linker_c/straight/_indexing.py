@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from theano_graph import record
 
@@ -19,6 +20,7 @@ from ._rules import straight_kernel
 __all__: list[str] = []
 
 _OUT_OF_BOUNDS = "an index is out of bounds"
+_LENGTHS_DIFFER = "arrays of indices differ in length"
 
 
 @record
@@ -33,6 +35,8 @@ class _Source:
         Of the dimension that is indexed.
     checked : bool
         Whether all indices are known to be there, counted from the beginning.
+    mask : bool
+        Whether they are where a mask is true: if that is one element, it broadcasts.
     """
 
     array: CArray
@@ -40,6 +44,7 @@ class _Source:
     length: Length
     stride: Length
     checked: bool = False
+    mask: bool = False
 
 
 @record
@@ -198,26 +203,44 @@ class _Walk:
         block.line(f"int64_t {index} = 0;")
         with block.loops(block.nest(mask.shape, (), [mask.strides, strides]), independent=False) as (at, place):
             block.line(f"if ({mask.load(at).text}) {places.element(index + '++')} = {place};")
-        return _Source(places, (False,), ZERO, ONE, True)
+        return _Source(places, (False,), ZERO, ONE, True, True)
 
     def common_shape(self) -> tuple[Length, ...]:
         """Return the shape that the arrays of indices have together; those that broadcast are repeated."""
         ndim = max((len(source.broadcastable) for source in self.sources), default=0)
+        masks = [source for source in self.sources if source.mask]
         shape = []
         for axis in range(ndim):
             found: Length | None = None
             for source in self.sources:
                 own = axis - ndim + len(source.broadcastable)
-                if own < 0:
+                if own < 0 or source.mask:
                     continue
                 length = source.array.shape[own]
                 if source.broadcastable[own]:
                     self.block.same(length, ONE, "an array of indices that broadcasts has not length 1")
                 else:
-                    text = "arrays of indices differ in length"
-                    found = length if found is None else self.block.same(found, length, text)
+                    found = length if found is None else self.block.same(found, length, _LENGTHS_DIFFER)
+            if masks and axis == ndim - 1:
+                found = self.spread_masks(masks, found)
             shape.append(ONE if found is None else found)
         return tuple(shape)
+
+    def spread_masks(self, masks: Sequence[_Source], length: Length | None) -> Length:
+        """Return the length that masks and other arrays of indices have together; a single true element is repeated."""
+        block, counts = self.block, [source.array.shape[0] for source in masks]
+        if len(counts) == 1 and length is None:
+            return counts[0]
+        if length is None:
+            several = [f"{count} != 1 ? {count} : " for count in counts[:-1]]
+            length = block.length("".join(several) + str(counts[-1]))
+        for source, count in zip(masks, counts, strict=True):
+            block.check(f"{count} == {length} || {count} == 1", _LENGTHS_DIFFER)
+            array = source.array
+            stride = block.length(f"{count} != 1")
+            spread = CArray(array.dtype, (length,), (stride,), array.pointer, array.root)
+            self.sources[self.sources.index(source)] = replace(source, array=spread)
+        return length
 
     def region(self) -> _Region:
         """Return what the index means."""

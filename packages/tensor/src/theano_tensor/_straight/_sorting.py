@@ -125,6 +125,8 @@ def _search(node: Apply[SearchsortedOp, Tensor], block: Block, inputs: Sequence[
 
 def _before(a: str, a_dtype: str, b: str, b_dtype: str) -> str:
     """Return the C text for whether a stands before b; NaN stands last."""
+    if a == b:
+        return "0"
     mixed = {a_dtype.startswith("u"), b_dtype.startswith("u")} == {True, False}
     if mixed and not (a_dtype.startswith("f") or b_dtype.startswith("f")):
         a, b = f"(double){a}", f"(double){b}"
@@ -149,7 +151,9 @@ def _unique(node: Apply[Unique, Tensor], block: Block, inputs: Sequence[CArray])
     with loops(block, [size]) as (i,):
         now, before = key.element(f"{order}[{i}]"), key.element(f"{order}[{i} - 1]")
         both = f" && ({now} == {now} || {before} == {before})" if x.dtype.startswith("f") else ""
-        block.line(f"if ({i} == 0 || ({now} != {before}{both})) {first.pointer}[{count}++] = {i};")
+        # Compilers warn of a number that is compared with itself, as the only element would be.
+        other = "" if now == before else f" || ({now} != {before}{both})"
+        block.line(f"if ({i} == 0{other}) {first.pointer}[{count}++] = {i};")
         block.line(f"{numbers.pointer}[{order}[{i}]] = {count} - 1;")
     distinct = (Length(1, (count,)),)
     flags = (True, op.return_index, op.return_inverse, op.return_counts)

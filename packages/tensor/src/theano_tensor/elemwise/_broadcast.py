@@ -1,8 +1,7 @@
 """The broadcasting rule, on static shapes and on the shapes of values.
 
 A dimension broadcasts only if its static length is 1. A dimension of unknown length that turns out to be 1 does not:
-lengths that
-are known only at run time must be equal.
+lengths that are known only at run time must be equal.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theano_graph import Variable, compose, describe
+from theano_linker_c.kernels import broadcast_lengths
 
 from .._core._type import StaticShape
 from .._core._variable import Tensor
@@ -66,31 +66,6 @@ def check_broadcast(shapes: Sequence[Sequence[int]], broadcast: Sequence[Sequenc
     Raises
     ------
     ValueError
-        If two lengths that do not broadcast differ.
+        If two lengths that do not broadcast differ, or one that does is not 1.
     """
-    result: list[int] = []
-    for axis in range(len(shapes[0]) if shapes else 0):
-        first = -1
-        for i, shape in enumerate(shapes):
-            if broadcast[i][axis]:
-                continue
-            if first < 0:
-                first = i
-            elif shape[axis] != shapes[first][axis]:
-                raise ValueError(mismatch_text(first, i, axis, shapes))
-        result.append(shapes[first][axis] if first >= 0 else 1)
-    return tuple(result)
-
-
-def mismatch_text(i: int, j: int, axis: int, shapes: Sequence[Sequence[int]]) -> str:
-    """Return the error text for two lengths that differ at run time."""
-    n, m = shapes[i][axis], shapes[j][axis]
-    what = f"Input dimension mis-match. (input[{i}].shape[{axis}] = {n}, input[{j}].shape[{axis}] = {m})"
-    if 1 in (n, m):
-        mend = (
-            "a length of 1 broadcasts only where it is declared: make the variable with shape "
-            "1 there (row, col, broadcastable=...)"
-        )
-    else:
-        mend = "pass arrays whose lengths are equal in this dimension"
-    return compose(what, mend=mend)
+    return broadcast_lengths(shapes, broadcast, len(shapes[0]) if shapes else 0)

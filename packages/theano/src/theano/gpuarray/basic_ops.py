@@ -15,8 +15,9 @@ from theano_gpuarray.types import (
 from theano_tensor.device import (
     GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
     GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, as_gpuarray_variable as as_gpuarray_variable,
-    gpu_contiguous as gpu_contiguous,
+    gpu_contiguous as gpu_contiguous, gpu_join as gpu_join,
 )
+from ._makers import GpuTri as GpuTri, empty_like as empty_like
 from .type import (
     GpuArrayConstant as GpuArrayConstant, GpuArrayType as GpuArrayType, GpuArrayVariable as GpuArrayVariable,
     get_context as get_context, gpu_context_type as gpu_context_type,

@@ -2,9 +2,9 @@
 
 from ._elementwise import arrays as arrays, fits_parameters as fits_parameters
 from ._nest import (
+    IndexWidth as IndexWidth,
     Layout as Layout,
     Nest as Nest,
-    broadcast_shape as broadcast_shape,
     broadcast_strides as broadcast_strides,
     fits_narrow as fits_narrow,
     merge as merge,
@@ -12,10 +12,10 @@ from ._nest import (
 from ._texts import decode as decode, program_for as program_for
 
 __all__ = [
+    "IndexWidth",
     "Layout",
     "Nest",
     "arrays",
-    "broadcast_shape",
     "broadcast_strides",
     "decode",
     "fits_parameters",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_linker_c.kernels import ElementwiseKernel
+from theano_linker_c.kernels import ElementwiseKernel, broadcast_lengths
 from theano_linker_c.scalar import NoNativeForm
 
 from .._form import Argument, DeviceOperand, DeviceProperties, NoDeviceForm, Operand, Recorder, register_device_form
-from ._nest import Layout, Nest, broadcast_shape, layout_of, nest_of
+from ._nest import Layout, Nest, layout_of, nest_of
 from ._texts import elementwise_text
 
 __all__ = ["arrays", "fits_parameters"]
@@ -63,7 +63,7 @@ def run(kernel: ElementwiseKernel, recorder: Recorder, operands: Sequence[Operan
         If lengths differ that do not broadcast.
     """
     inputs = arrays(operands, recorder)
-    shape = broadcast_shape([x.shape for x in inputs], kernel.broadcast, kernel.ndim)
+    shape = broadcast_lengths([x.shape for x in inputs], kernel.broadcast, kernel.ndim)
     outputs = [recorder.empty(dtype, shape) for dtype in kernel.output_dtypes[1:]]
     outputs.insert(0, _first_output(recorder, kernel.output_dtypes[0], shape, inputs))
     nest = nest_of(shape, inputs, kernel.broadcast, outputs)

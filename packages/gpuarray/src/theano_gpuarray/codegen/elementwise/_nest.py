@@ -1,70 +1,20 @@
-"""Shapes and strides of elementwise kernels: how operands broadcast, and which dimensions are one in memory."""
+"""Shapes and strides of elementwise kernels: which dimensions are one in memory, and how operands lie."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from theano_graph import compose, record
+from theano_graph import record
 
 from .._form import DeviceOperand, DeviceProperties
 
-__all__ = ["Layout", "Nest", "broadcast_shape", "fits_narrow", "merge", "nest_of"]
+__all__ = ["IndexWidth", "Layout", "Nest", "fits_narrow", "merge", "nest_of"]
 
 #: Byte offsets and numbers of elements below this are computed with 32 bits.
 _NARROW = 2**31 - 2**20
 #: Operands up to which a work-item takes several elements.
 _MOST_SIDE_BY_SIDE = 10
-
-
-def broadcast_shape(shapes: Sequence[Sequence[int]], broadcast: Sequence[Sequence[bool]], ndim: int) -> tuple[int, ...]:
-    """Return the common shape of operands: a dimension broadcasts where its static length is 1, and only there.
-
-    Parameters
-    ----------
-    shapes : sequence of shapes
-    broadcast : sequence of patterns
-        For each operand and dimension, whether it broadcasts.
-    ndim : int
-
-    Raises
-    ------
-    ValueError
-        If lengths differ that do not broadcast, or one that does is not 1; the text is that of the CPU.
-    """
-    result: list[int] = []
-    for axis in range(ndim):
-        first = -1
-        for i, shape in enumerate(shapes):
-            if broadcast[i][axis]:
-                if shape[axis] != 1:
-                    raise ValueError(_no_one(i, axis, shape[axis]))
-            elif first < 0:
-                first = i
-            elif shape[axis] != shapes[first][axis]:
-                raise ValueError(_mismatch(first, i, axis, shapes))
-        result.append(shapes[first][axis] if first >= 0 else 1)
-    return tuple(result)
-
-
-def _mismatch(i: int, j: int, axis: int, shapes: Sequence[Sequence[int]]) -> str:
-    n, m = shapes[i][axis], shapes[j][axis]
-    what = f"Input dimension mis-match. (input[{i}].shape[{axis}] = {n}, input[{j}].shape[{axis}] = {m})"
-    if 1 in (n, m):
-        mend = (
-            "a length of 1 broadcasts only where it is declared: make the variable with shape "
-            "1 there (row, col, broadcastable=...)"
-        )
-    else:
-        mend = "pass arrays whose lengths are equal in this dimension"
-    return compose(what, mend=mend)
-
-
-def _no_one(i: int, axis: int, length: int) -> str:
-    return compose(
-        f"input {i} has length {length} in dimension {axis}, which was declared to broadcast",
-        mend="pass an array whose length is 1 there",
-    )
 
 
 @record
@@ -128,8 +78,36 @@ def nest_of(
     return nest if nest.shape else Nest((1,), tuple((0,) for _ in nest.strides))
 
 
+class IndexWidth:
+    """What the width of a layout's indices is in C text.
+
+    Attributes
+    ----------
+    narrow : bool
+        Whether 32 bits are enough for all numbers.
+    """
+
+    __slots__ = ()
+    narrow: bool
+
+    @property
+    def letter(self) -> str:
+        """Kind of the parameters that are lengths and strides."""
+        return "i" if self.narrow else "q"
+
+    @property
+    def index(self) -> str:
+        """C type of indices."""
+        return "int32_t" if self.narrow else "int64_t"
+
+    @property
+    def unsigned(self) -> str:
+        """C type of flat indices, which are divided."""
+        return "uint32_t" if self.narrow else "uint64_t"
+
+
 @record
-class Layout:
+class Layout(IndexWidth):
     """What the text of a nest depends on.
 
     Parameters
@@ -150,21 +128,6 @@ class Layout:
     narrow: bool
     cpu: bool
     unroll: int
-
-    @property
-    def letter(self) -> str:
-        """Kind of the parameters that are lengths and strides."""
-        return "i" if self.narrow else "q"
-
-    @property
-    def index(self) -> str:
-        """C type of indices."""
-        return "int32_t" if self.narrow else "int64_t"
-
-    @property
-    def unsigned(self) -> str:
-        """C type of flat indices, which are divided."""
-        return "uint32_t" if self.narrow else "uint64_t"
 
 
 def fits_narrow(nest: Nest) -> bool:

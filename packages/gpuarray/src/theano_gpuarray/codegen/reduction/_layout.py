@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from theano_graph import record
@@ -9,7 +10,7 @@ from theano_linker_c.kernels import Reduction
 from theano_linker_c.scalar import OneOp, ScalarProgram
 
 from .._form import DeviceProperties
-from ..elementwise import Nest, fits_narrow, merge
+from ..elementwise import IndexWidth, Nest, fits_narrow, merge
 
 __all__ = ["ReduceJob", "ReduceLayout", "Split", "arrange", "layout_of_reduction", "power_of_two"]
 
@@ -59,25 +60,18 @@ class Split:
     @property
     def n_kept(self) -> int:
         """Number of results."""
-        return _product(self.kept)
+        return math.prod(self.kept)
 
     @property
     def n_reduced(self) -> int:
         """Number of elements of each result."""
-        return _product(self.reduced)
+        return math.prod(self.reduced)
 
     @property
     def narrow(self) -> bool:
         """Whether 32 bits are enough."""
         full = Nest((*self.kept, *self.reduced), self.strides)
         return fits_narrow(full) and fits_narrow(Nest(self.kept, self.result_strides))
-
-
-def _product(lengths: Sequence[int]) -> int:
-    count = 1
-    for length in lengths:
-        count *= length
-    return count
 
 
 def arrange(
@@ -134,7 +128,7 @@ def _inner(nest: Nest, count: int) -> int:
 
 
 @record
-class ReduceLayout:
+class ReduceLayout(IndexWidth):
     """What the text of a reduction depends on.
 
     Parameters
@@ -160,21 +154,6 @@ class ReduceLayout:
     narrow: bool
     cpu: bool
     contiguous: tuple[bool, ...]
-
-    @property
-    def letter(self) -> str:
-        """Kind of the parameters that are lengths and strides."""
-        return "i" if self.narrow else "q"
-
-    @property
-    def index(self) -> str:
-        """C type of indices."""
-        return "int32_t" if self.narrow else "int64_t"
-
-    @property
-    def unsigned(self) -> str:
-        """C type of flat indices, which are divided."""
-        return "uint32_t" if self.narrow else "uint64_t"
 
 
 def power_of_two(number: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_linker_c.kernels import Reduction, ReductionKernel
+from theano_linker_c.kernels import Reduction, ReductionKernel, broadcast_lengths
 from theano_linker_c.scalar import NoNativeForm, ProgramBuilder, ScalarTypeError
 
 from .._form import (
@@ -15,7 +15,7 @@ from .._form import (
     Recorder,
     register_device_form,
 )
-from ..elementwise import arrays, broadcast_shape, broadcast_strides, fits_parameters, program_for
+from ..elementwise import arrays, broadcast_strides, fits_parameters, program_for
 from ._layout import ReduceJob, ReduceLayout, arrange, layout_of_reduction
 from ._texts import reduction_text
 
@@ -55,7 +55,7 @@ def run(kernel: ReductionKernel, recorder: Recorder, operands: Sequence[Operand]
         If lengths differ that do not broadcast, or there is no element and a reduction has no identity.
     """
     inputs = arrays(operands, recorder)
-    shape = broadcast_shape([x.shape for x in inputs], kernel.broadcast, kernel.ndim)
+    shape = broadcast_lengths([x.shape for x in inputs], kernel.broadcast, kernel.ndim)
     strides = [broadcast_strides(x, pattern) for x, pattern in zip(inputs, kernel.broadcast, strict=True)]
     return reduce_elements(recorder, _job(kernel), inputs, strides, shape, kernel.axes)
 

@@ -8,10 +8,17 @@ from collections.abc import Iterable, Sequence
 
 from theano_graph import compose, record
 from theano_linker_c.kernels import memory_type
-from theano_linker_c.scalar import CValue, c_cast, c_helper, c_type, helper_definitions
+from theano_linker_c.scalar import (
+    CValue,
+    c_cast,
+    c_helper,
+    c_type,
+    called_special_functions,
+    helper_definitions,
+    special_definitions,
+)
 
 from .._form import KernelText, NoDeviceForm
-from ..special import special_definitions
 from ._atomics import atomic_definitions
 
 __all__ = ["Parameter", "Signature", "kernel_text", "load", "store", "with_helpers"]
@@ -102,7 +109,9 @@ def declare(name: str, dtype: str, text: str) -> str:
     return f"const {c_type(dtype)} {name} = {text};"
 
 
-def kernel_text(stem: str, signature: Signature, body: Sequence[str], preamble: Iterable[str] = ()) -> KernelText:
+def kernel_text(
+    stem: str, signature: Signature, body: Sequence[str], preamble: Iterable[str] = (), single_item: bool = False
+) -> KernelText:
     """Return a kernel function, with the definitions of all that it calls.
 
     Parameters
@@ -114,6 +123,9 @@ def kernel_text(stem: str, signature: Signature, body: Sequence[str], preamble: 
         Lines of the function.
     preamble : iterable of str
         Functions that the operations of users bring along.
+    single_item : bool
+        Whether a group is one work-item: then compilers for CPUs need not look for vectors across work-items, in which
+        some fail.
 
     Raises
     ------
@@ -124,7 +136,9 @@ def kernel_text(stem: str, signature: Signature, body: Sequence[str], preamble: 
     given = with_helpers(f"({signature.declarations}) {{\n{inner}\n}}\n", preamble)
     name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
     before, _, function = given.rpartition("\n\n") if "\n\n" in given else ("", "", given)
-    return KernelText(name, f"{before}\n\nKERNEL void {name}{function}".lstrip("\n"), signature.letters)
+    return KernelText(
+        name, f"{before}\n\nKERNEL {'SINGLE_ITEM ' * single_item}void {name}{function}".lstrip("\n"), signature.letters
+    )
 
 
 def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
@@ -146,12 +160,23 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     own = [_plain(part) for part in preamble]
     if re.search(r"\b_Complex\b", "".join([text, *own])):
         raise NoDeviceForm(compose("complex numbers have no form on devices", mend="leave these nodes to the CPU"))
-    special = special_definitions([text, *own])
+    special = _special("\n".join([text, *own]))
     # Names of atomic operations are like those of helpers, which do not know them.
     others = [_ATOMIC.sub("", part) for part in (*own, text)]
     helpers = [part for part in helper_definitions(others) if not _IN_PRELUDE.search(part)]
     found = [*special, *helpers, *atomic_definitions([*own, text]), *own]
     return "\n".join([*found, "", text]) if found else text
+
+
+def _special(text: str) -> list[str]:
+    try:
+        return special_definitions(called_special_functions(text))
+    except KeyError as error:
+        raise NoDeviceForm(
+            compose(
+                f"the special function {error.args[0]} has no form on devices", mend="leave this operation to the CPU"
+            )
+        ) from None
 
 
 def _plain(part: str) -> str:

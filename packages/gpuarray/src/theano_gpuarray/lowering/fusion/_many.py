@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from theano_graph import record
-from theano_linker_c.kernels import ElementwiseKernel
+from theano_linker_c.kernels import ElementwiseKernel, broadcast_lengths
 
 from ...codegen import Argument, DeviceOperand, KernelText
 from ...codegen.elementwise._elementwise import GROUPS, LOCAL, PIECE, group_count, operand_arguments
-from ...codegen.elementwise._nest import Layout, Nest, broadcast_shape, layout_of, nest_of
+from ...codegen.elementwise._nest import Layout, Nest, layout_of, nest_of
 from ...codegen.elementwise._texts import ElementwiseBody, program_for
 from ...codegen.text import Signature, kernel_text
 from ...region import Download, Entry, Fusion, Step, StepRecorder, entry_on_device
@@ -72,7 +72,7 @@ class ManyFusion(Fusion):
             assert isinstance(task, ElementwiseKernel), "there are no others"
             inputs = [entry_on_device(recorder, known[v]) for v in step.inputs]
             try:
-                shape = broadcast_shape([x.shape for x in inputs], task.broadcast, task.ndim)
+                shape = broadcast_lengths([x.shape for x in inputs], task.broadcast, task.ndim)
             except ValueError:
                 return None
             results = [recorder.empty(dtype, shape) for dtype in task.output_dtypes]
@@ -130,4 +130,4 @@ def _text(parts: tuple[tuple[ElementwiseKernel, Layout], ...]) -> KernelText:
         else:
             test = f"(int64_t)GID_0 >= begin{tag} && (int64_t)GID_0 < end{tag}"
             lines += [f"if ({test}) {{", *body.lines(f"(GID_0 - begin{tag})"), "}"]
-    return kernel_text("many", signature, lines, preamble)
+    return kernel_text("many", signature, lines, preamble, all(layout.cpu for _, layout in parts))

@@ -121,6 +121,9 @@ class GpuBatchedDot(NamedDeviceOp):
 
 
 gpu_dot22 = GpuDot22()
-gpugemm_no_inplace, gpugemm_inplace = GpuGemm(), GpuGemm(inplace=True)
-gpugemv_no_inplace, gpugemv_inplace = GpuGemv(), GpuGemv(inplace=True)
-gpuger_no_inplace, gpuger_inplace = GpuGer(), GpuGer(inplace=True)
+gpugemm_no_inplace = GpuGemm()
+gpugemm_inplace = GpuGemm(inplace=True)
+gpugemv_no_inplace = GpuGemv()
+gpugemv_inplace = GpuGemv(inplace=True)
+gpuger_no_inplace = GpuGer()
+gpuger_inplace = GpuGer(inplace=True)

@@ -16,7 +16,7 @@ from ...nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
 )
-from ._table import NamedDeviceOp, stands_for
+from ._table import NamedDeviceOp
 
 
 class _Correlation(NamedDeviceOp):
@@ -133,14 +133,12 @@ class BaseGpuCorr3dMM(_Correlation):
         )
 
 
-@stands_for(AbstractConv2d)
 class GpuCorrMM(BaseGpuCorrMM):
     """Correlation of images with filters, which are not flipped; inputs are images and filters."""
 
     host_class = AbstractConv2d
 
 
-@stands_for(AbstractConv3d)
 class GpuCorr3dMM(BaseGpuCorr3dMM):
     """Correlation of volumes with filters, which are not flipped; inputs are volumes and filters."""
 
@@ -216,28 +214,24 @@ def _padding(op: _Correlation, axis: int) -> int:
     return int(sum(op.border_mode[axis]))
 
 
-@stands_for(AbstractConv2d_gradWeights)
 class GpuCorrMM_gradWeights(_WeightGradient, BaseGpuCorrMM):  # the documented name
     """Gradient of :class:`GpuCorrMM` by the filters."""
 
     host_class = AbstractConv2d_gradWeights
 
 
-@stands_for(AbstractConv2d_gradInputs)
 class GpuCorrMM_gradInputs(_InputGradient, BaseGpuCorrMM):  # the documented name
     """Gradient of :class:`GpuCorrMM` by the images."""
 
     host_class = AbstractConv2d_gradInputs
 
 
-@stands_for(AbstractConv3d_gradWeights)
 class GpuCorr3dMM_gradWeights(_WeightGradient, BaseGpuCorr3dMM):  # the documented name
     """Gradient of :class:`GpuCorr3dMM` by the filters."""
 
     host_class = AbstractConv3d_gradWeights
 
 
-@stands_for(AbstractConv3d_gradInputs)
 class GpuCorr3dMM_gradInputs(_InputGradient, BaseGpuCorr3dMM):  # the documented name
     """Gradient of :class:`GpuCorr3dMM` by the volumes."""
 

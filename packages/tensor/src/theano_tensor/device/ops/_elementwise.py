@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theano_graph import Apply, TheanoError, compose
-from theano_linker_c.scalar import Composite, ScalarOp
+from theano_linker_c.scalar import Composite, ScalarOp, upgrade_to_float_no_complex
 from theano_linker_c.scalar.special import Erfcinv, Erfinv
 
 from ..._core._typing import AxisLike
@@ -266,6 +266,11 @@ class GpuErfinv(Erfinv):
 
 class GpuErfcinv(Erfcinv):
     """The inverse of the complementary error function, as a scalar op for devices."""
+
+
+gpu_erfinv = GpuErfinv(upgrade_to_float_no_complex, name="gpu_erfinv")
+gpu_erfcinv = GpuErfcinv(upgrade_to_float_no_complex, name="gpu_erfcinv")
+gpu_ca_reduce_cuda = GpuCAReduceCuda
 
 
 def _as_tuple(axis: Any) -> tuple[int, ...]:

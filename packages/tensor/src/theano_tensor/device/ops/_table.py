@@ -8,6 +8,8 @@ from typing import Any, Self, TypeVar
 from theano_gpuarray.types import DeviceOp
 from theano_graph import Apply, Op, RuleTable, Variable
 
+from ...device_expressions import device_expression
+
 #: What makes the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other
 #: ops get a plain `DeviceOp`.
 device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_op")
@@ -16,6 +18,16 @@ device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_
 #: outputs, or None where this node stays on the host. Inputs are variables of the host.
 Lifter = Callable[[Any, Hashable, Sequence[Variable], Sequence[Variable]], Any]
 lifters: RuleTable[Lifter] = RuleTable("device_lifter")
+
+
+def lifter_of(op: Op) -> Lifter | None:
+    """Return how nodes of an op are lifted, where it has no device op of its own; None for other ops."""
+    found = lifters.get(op)
+    if found is not None:
+        return found
+    expression = device_expression.get(op)
+    return None if expression is None else lambda op, context_name, inputs, outputs: expression(op, inputs)
+
 
 OpT = TypeVar("OpT", bound="NamedDeviceOp")
 

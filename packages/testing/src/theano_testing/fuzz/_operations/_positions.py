@@ -21,7 +21,7 @@ def place_operations() -> list[Operation]:
     """Return the operations of this module."""
     imports = "from theano_testing.fuzz import"
     return [
-        Operation("read_at", read_at, read_at, _read, called("read_at"), 1.5, imports=f"{imports} read_at"),
+        Operation("read_at", read_at, _got, _read, called("read_at"), 1.5, imports=f"{imports} read_at"),
         Operation("set_at", set_at, _set, _written(True), called("set_at"), 1.0, imports=f"{imports} set_at"),
         Operation("inc_at", inc_at, _inc, _written(False), called("inc_at"), 1.0, imports=f"{imports} inc_at"),
     ]
@@ -66,16 +66,32 @@ def _filled(index: tuple[Any, ...], operands: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def _got(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
+    return x[_within(x, _filled(index, rest))]
+
+
 def _set(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
     result = x.copy()
-    result[_filled(index, rest[:-1])] = rest[-1]
+    result[_within(x, _filled(index, rest[:-1]))] = rest[-1]
     return result
 
 
 def _inc(x: Any, *rest: Any, index: tuple[Any, ...]) -> Any:
     result = x.copy()
-    np.add.at(result, _filled(index, rest[:-1]), rest[-1])
+    np.add.at(result, _within(x, _filled(index, rest[:-1])), rest[-1])
     return result
+
+
+def _within(x: Any, index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse numbers out of bounds even where NumPy does not look at them: beside a mask that selects nothing."""
+    axis = 0
+    for entry in index:
+        if isinstance(entry, np.ndarray) and entry.dtype != bool:
+            np.take(np.arange(x.shape[axis]), entry)  # raises an IndexError
+        if entry is Ellipsis:
+            return index  # only the last entry is one
+        axis += 0 if entry is None else entry.ndim if isinstance(entry, np.ndarray) and entry.dtype == bool else 1
+    return index
 
 
 def _slice(d: Draw, length: int) -> Any:
