@@ -180,7 +180,7 @@ int buffer_get(BufferObject *b, size_t offset, void *target, size_t bytes) {
     long long number = atomic_load(&c->submitted);
     Py_BEGIN_ALLOW_THREADS;
     if (bytes > 0)
-        result = c->table->read(c->context, target, b->address, offset, bytes, &failure);
+        result = reply_read(&c->reply, c->table, c->context, target, b->address, offset, bytes, &failure);
     else
         result = c->table->synchronize(c->context, &failure);
     Py_END_ALLOW_THREADS;

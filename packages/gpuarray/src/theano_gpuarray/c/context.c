@@ -25,6 +25,7 @@ PyObject *context_open(DriverObject *driver, int index, const Options *options, 
     c->era = fork_era;
     pthread_mutex_init(&c->lock, NULL);
     staging_open(&c->staging);
+    reply_open(&c->reply);
     Py_BEGIN_ALLOW_THREADS;
     result = c->table->properties(driver->state, index, &c->properties, &failure);
     if (result == 0)
@@ -49,6 +50,7 @@ static void context_dealloc(PyObject *self) {
         Py_BEGIN_ALLOW_THREADS;
         c->table->synchronize(c->context, &failure);
         staging_close(&c->staging, c->table, c->context);
+        reply_close(&c->reply, c->table, c->context);
         pool_close(&c->pool);
         c->table->context_close(c->context);
         pthread_mutex_destroy(&c->lock);

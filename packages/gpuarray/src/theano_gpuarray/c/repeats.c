@@ -132,27 +132,11 @@ static int moved(const Move *move, long long round, int64_t *delta) {
                : 0;
 }
 
-static size_t itemsize_of(const Product *product) {
-    return strcmp(product->dtype, "float64") == 0   ? sizeof(double)
-           : strcmp(product->dtype, "float16") == 0 ? sizeof(uint16_t)
-                                                    : sizeof(float);
-}
-
-/* Bytes that the buffer at a place of a step must have, where they have been `least` in the first round. */
-static size_t least_of(const Step *step, const Step *first, const Address *place, Py_ssize_t least) {
+/* Bytes that the buffer at a place of a step must have; of launches and products it is not known. */
+static size_t least_of(const Step *step, const Address *place) {
     if (step->kind == STEP_COPY)
         return step->copy.bytes + (place == &step->copy.target ? step->copy.offset : step->copy.source_offset);
-    if (step->kind == STEP_FILL)
-        return step->fill.offset + step->fill.bytes;
-    if (step->kind != STEP_PRODUCT)
-        return (size_t)least;
-    const Product *p = &step->product, *q = &first->product;
-    int64_t by = place == &p->a.address       ? p->a.offset - q->a.offset
-                 : place == &p->b.address     ? p->b.offset - q->b.offset
-                 : place == &p->z.address     ? p->z.offset - q->z.offset
-                 : place == &p->alpha.address ? p->alpha.offset - q->alpha.offset
-                                              : p->beta.offset - q->beta.offset;
-    return (size_t)((int64_t)least + by * (int64_t)itemsize_of(p));
+    return step->kind == STEP_FILL ? step->fill.offset + step->fill.bytes : 0;
 }
 
 /* The place in a copy of a step that belongs to one in the step. */
@@ -183,7 +167,7 @@ static int copy_patches(LaunchList *l, Resolver *r, int from, int to, Step *step
     for (int i = from; i < to; i++) {
         const Patch patch = r->patches[i];
         Address *place = same_place(step, first, patch.place);
-        size_t least = least_of(step, first, place, patch.least);
+        size_t least = least_of(step, place);
         numbers[i == from ? 0 : 1] = patch.number;
         if (parse_number(r, patch.number, (Py_ssize_t)least, place) < 0)
             return -1;

@@ -34,6 +34,7 @@ typedef struct {
     Properties properties;
     Pool pool;
     Staging staging;
+    Reply reply;
     pthread_mutex_t lock;
     atomic_llong launches, writes, reads, copies, compilations;
     /* Numbers of the newest work that was put into the queue, and of the newest that is known to have ended. */
