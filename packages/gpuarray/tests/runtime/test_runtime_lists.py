@@ -119,7 +119,7 @@ class TestWrongLists(unittest.TestCase):
         add = kernel(context, "add")
         other = kernel(null(), "add")
         wrong: list[tuple[Any, type[Exception], str]] = [
-            ((), ValueError, "is no step: there are launch, copy, fill and product"),
+            ((), ValueError, "is no step: there are launch, copy, fill, product, convolution and call"),
             (("jump", 1), ValueError, "is no step"),
             ("fill", ValueError, "is no step"),
             (("launch", add, (1,), (1,)), TypeError, "launch"),
