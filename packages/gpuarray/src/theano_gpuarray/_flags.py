@@ -138,6 +138,12 @@ as fast; read in each call.""",
     BoolFlag(False),
 )
 add_flag(
+    "deterministic",
+    """'more' prefers implementations that always give the same result: on devices sums by index in a fixed order, and \
+algorithms of cuDNN that do; read where a function meets shapes for the first time. What runs on a CPU always does.""",
+    EnumFlag("default", "more"),
+)
+add_flag(
     "assert_no_cpu_op",
     "What happens where an op of a function for a device stays on the CPU.",
     EnumFlag("ignore", "warn", "raise", "pdb"),

@@ -162,6 +162,19 @@ class TestCuda(unittest.TestCase):
     def test_transforms_and_factors(self) -> None:
         self.check([case for dtype in ("float32", "float64") for case in transforms_and_factors(dtype)])
 
+    def test_what_is_left_beside_libraries(self) -> None:
+        texts: dict[str, KernelText] = {}
+        for dtype in ("float32", "float64"):
+            for kernel, values in transforms_and_factors(dtype):
+                card = Card(library=True)
+                card.run(kernel, values)
+                self.assertNotEqual(card.products, [], kernel)
+                texts |= {text.name: text for text, *_ in card.launches}
+        for name in ("fourier_hermitian", "check_info"):
+            self.assertTrue(any(text.startswith(name) for text in texts), texts.keys())
+        for architecture in ARCHITECTURES:
+            self.assertEqual(failures(list(texts.values()), architecture), [])
+
     def test_alignments(self) -> None:
         self.check([case for dtype in FLOATS for case in alignments(dtype)])
 

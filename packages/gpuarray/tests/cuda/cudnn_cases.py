@@ -7,7 +7,6 @@ import os
 import unittest
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +176,7 @@ class TestAlgorithms(Case):
                 self.assertEqual(calls(call), 1)
 
     def test_deterministic_ones(self) -> None:
-        with patch("theano_gpuarray.region._at_once.wants_deterministic", return_value=True):
+        with config.change_flags(deterministic="more"):
             self.assertEqual(self.run_named("forward", "guess_on_shape_change")[0], 1)
             self.assertEqual(self.run_named("forward", "time_on_shape_change")[0], 2)
             for task, name, number in (

@@ -6,8 +6,8 @@ import unittest
 
 import numpy as np
 
-from theano_linker_c import Mode, function
-from theano_tensor import add, exp, matrix, sub, vector
+from theano_linker_c import Mode, function, shared
+from theano_tensor import add, exp, inc_subtensor, lvector, matrix, sub, vector
 
 
 class TestOrder(unittest.TestCase):
@@ -41,6 +41,23 @@ class TestOrder(unittest.TestCase):
             self.assertEqual(f.fn.thunks[position].inputs[1][0].tolist(), [1, 2, 3])
             self.assertIn(f"Toposort index: {position}, of {len(order)} nodes", str(caught.exception))
             self.assertNotEqual([i.node for i in f.fn.program.instructions], order)
+
+    def test_writes_that_wait_and_read_each_others_variables_have_an_order(self) -> None:
+        values, i = np.arange(12.0).reshape(4, 3), lvector("i")
+        for across in (False, True):
+            found = []
+            for mode in ("FAST_RUN", "FAST_COMPILE"):
+                w, v = shared(values.copy(), "w"), shared(values[::-1].copy(), "v")
+                first = inc_subtensor(w[i], v[0] if across else 1.0)
+                new = first if across else inc_subtensor(first[0], w[1])
+                f = function([i], [], updates=[(w, new), (v, inc_subtensor(v[i], w[0]))], mode=mode)
+                for _ in range(3):
+                    for rows in ([0, 0], [3, 1], [1, 1, 0]):
+                        f(rows)
+                # Ops that overwrite come after all who read, which is an error where it cannot be.
+                self.assertEqual(f.fn.nodes, f.maker.fgraph.toposort())
+                found.append((w.get_value(), v.get_value()))
+            np.testing.assert_allclose(found[0], found[1])
 
 
 if __name__ == "__main__":

@@ -159,12 +159,6 @@ _declare(
     "one method, whose cost grows with what changes only, allows the most and is fast",
 )
 _declare(
-    "deterministic",
-    "'more' prefers implementations that always give the same result.",
-    EnumFlag("default", "more"),
-    "what runs on a CPU gives the same result for the same number of threads, and what runs on a device at all times",
-)
-_declare(
     "lib.amdlibm",
     "Whether compiled code takes mathematical functions from AMD's library.",
     BoolFlag(False),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 import unittest
 from functools import cache
 from typing import Any
@@ -178,6 +181,16 @@ class TestModules(ModulesCase):
         theano.compile.shared_constructor(refuses, remove=True)
         with self.assertRaises(ValueError):
             theano.compile.shared_constructor(refuses, remove=True)
+
+    def test_programs_of_the_host_import_nothing_of_devices(self) -> None:
+        script = (
+            "import sys, theano, theano.tensor as T; x = T.vector('x'); theano.function([x], T.exp(x).sum()); "
+            "print([m for m in sys.modules if m.startswith(('theano_gpuarray.arrays', 'theano_gpuarray.contexts', "
+            "'theano_gpuarray.codegen', 'theano_gpuarray._device', 'theano_tensor.device.'))])"
+        )
+        environment = {**os.environ, "THEANO_FLAGS": "device=cpu"}
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+        self.assertEqual(done.stdout.strip(), "[]", done.stderr)
 
     def test_origins_of_chosen_nodes(self) -> None:
         f = theano.function([], T.exp(self.x))

@@ -225,7 +225,8 @@ class TestRefusals(Case):
 
     def test_sizes(self) -> None:
         block = RNNBlock("float32", 3, 1, "gru")
-        for wrong in ([4], [2, 0], [2, 1.5]):
+        sizes: list[Any] = [[4], [2, 0], [2, 1.5]]
+        for wrong in sizes:
             with self.assertRaisesRegex(ValueError, "input_size="):
                 block.get_param_size(wrong)
         with self.assertRaisesRegex(ValueError, "inputs of length 4 are added to states of length 3"):
@@ -239,15 +240,15 @@ class TestRefusals(Case):
     def test_operands(self) -> None:
         block, lstm = RNNBlock("float32", 3, 1, "gru"), RNNBlock("float32", 3, 1, "lstm")
         w, x, h, d = T.fvector(), T.ftensor3(), T.ftensor3(), T.dtensor3()
-        for call, text in (
-            (lambda: block.apply(w, d, h), "x is float64 with 3 dimensions"),
-            (lambda: block.apply(x, x, h), "w is float32 with 3 dimensions"),
-            (lambda: block.apply(w, x, w), "hx is float32 with 1 dimensions"),
-            (lambda: block.apply(w, x, h, h), "a first cell for 'gru'"),
-            (lambda: lstm.apply(w, x, h), "no first cell for 'lstm'"),
+        for network, operands, text in (
+            (block, (w, d, h), "x is float64 with 3 dimensions"),
+            (block, (x, x, h), "w is float32 with 3 dimensions"),
+            (block, (w, x, w), "hx is float32 with 1 dimensions"),
+            (block, (w, x, h, h), "a first cell for 'gru'"),
+            (lstm, (w, x, h), "no first cell for 'lstm'"),
         ):
             with self.subTest(text), self.assertRaisesRegex(TypeError, text):
-                call()
+                network.apply(*operands)
 
 
 if __name__ == "__main__":

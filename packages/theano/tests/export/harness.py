@@ -21,7 +21,7 @@ def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), t
     Parameters
     ----------
     fn : Function
-        Its shared variables begin with the same values in each comparison.
+        Exported code begins with the values that its shared variables have then.
     calls : sequences of arguments
         One after the other, so that new values of shared variables are seen; those of the first give the known shapes.
     arguments : sequence of str
@@ -31,14 +31,12 @@ def check(fn: Any, *calls: Sequence[Any], arguments: Sequence[str] = ("-O1",), t
     """
     inputs = [item.variable for item in fn.maker.inputs if not item.implicit]
     known = {v: np.shape(value) for v, value in zip(inputs, calls[0], strict=True)}
-    before = fn.copy(share_memory=False)
     for shapes in (None, known):
-        python = before.copy(share_memory=False)
-        exported = Exported(python, shapes, static=shapes is not None, arguments=arguments)
+        exported = Exported(fn, shapes, static=shapes is not None, arguments=arguments)
         for values in calls:
             if shapes is not None and any(np.shape(v) != known[x] for x, v in zip(inputs, values, strict=True)):
                 continue
-            wanted = python(*values)
+            wanted = fn(*values)
             wanted = wanted if isinstance(wanted, (list, tuple)) else [wanted]
             for got, want in zip(exported(*values), wanted, strict=True):
                 assert got.dtype == want.dtype, (got.dtype, want.dtype)

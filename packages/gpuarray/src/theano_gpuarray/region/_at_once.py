@@ -200,20 +200,18 @@ class AtOnce:
 
 def wants_deterministic() -> bool:
     """Tell whether the flag ``deterministic`` asks for sums in a fixed order."""
-    return str(_flag("deterministic", "default")) == "more"
+    return bool(_flag("deterministic") == "more")
 
 
 def flags_token() -> int:
     """Return a number that differs where flags do that recordings depend on; it is asked for in each call."""
-    return 2 * bool(_flag("gpuarray.tf32", False)) + bool(_flag("deterministic", "default") == "more")
+    return 2 * bool(_flag("gpuarray.tf32")) + wants_deterministic()
 
 
-def _flag(name: str, default: Any) -> Any:
+def _flag(name: str) -> Any:
     flag = _flags.get(name)
     if flag is not None and flag.current is not None:
         return flag.current.value
-    if name not in config.flag_names():  # a higher layer declares it
-        return default
     _flags[name] = config.flag(name)
     return attrgetter(name)(config)
 

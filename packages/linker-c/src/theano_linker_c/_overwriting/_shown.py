@@ -7,7 +7,7 @@ that is to be linked again or copied gets its plain ops back first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from theano_graph import Apply, Op, RuleTable
@@ -72,7 +72,7 @@ def overwritten(program: Program) -> Iterator[tuple[int, int]]:
     all that may lie in its memory, dies with the instruction, and where it is the result of one that made it anew.
     """
     waiting = [i for i, instruction in enumerate(program.instructions) if instruction.waits is not None]
-    yield from ((i, 0) for i in waiting)
+    yield from ((i, 0) for i in _before_others(program, waiting))
     if program.schedule is not None:
         return  # there is no order from which one could tell who reads last
     candidates = [
@@ -91,3 +91,24 @@ def overwritten(program: Program) -> Iterator[tuple[int, int]]:
             if inputs.count(register) == 1 and all(x.is_fresh(register) and x.ends(i, register) for x in orders):
                 yield i, position
                 break
+
+
+def _before_others(program: Program, waiting: Sequence[int]) -> Iterator[int]:
+    """Yield the writes that wait and change no memory that another of them reads.
+
+    In a graph, who overwrites an array comes after all who read it; writes that wait have no such order, since each
+    reads what was there before the call.
+    """
+    if len(waiting) < 2:
+        yield from waiting
+        return
+    lifetimes = Lifetimes(program)
+    readers: dict[int, set[int]] = {}
+    for i in waiting:
+        for register in program.instructions[i].inputs[1:]:
+            for root in lifetimes.roots(register):
+                readers.setdefault(root, set()).add(i)
+    for i in waiting:
+        roots = lifetimes.roots(program.instructions[i].inputs[0])
+        if all(readers.get(root, {i}) == {i} for root in roots):
+            yield i

@@ -14,7 +14,7 @@ from __future__ import annotations
 # isort: off
 from . import (
     basic_ops as basic_ops, blas as blas, blocksparse as blocksparse, ctc as ctc, dnn as dnn, elemwise as elemwise,
-    extra_ops as extra_ops, fft as fft, fp16_help as fp16_help, kernel_codegen as kernel_codegen,
+    extra_ops as extra_ops, fft as fft, fp16_help as fp16_help, kernel_codegen as kernel_codegen, linalg as linalg,
     multinomial as multinomial, neighbours as neighbours, nnet as nnet, opt as opt, opt_util as opt_util, pool as pool,
     pygpu as pygpu, reduction as reduction, rng_mrg as rng_mrg, sort as sort, subtensor as subtensor, type as type,
 )

@@ -162,7 +162,8 @@ class RNNBlock:
             )
         vector = _memory_of(w)
         size = self.get_param_size(input_size)
-        known = tuple((vector.type if isinstance(vector, Variable) else vector).shape)
+        typed: Any = vector.type if isinstance(vector, Variable) else vector
+        known = tuple(typed.shape)
         if len(known) != 1 or known[0] not in (None, size):
             raise ValueError(
                 compose(

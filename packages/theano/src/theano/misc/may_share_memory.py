@@ -1,10 +1,9 @@
 """Whether two values may lie in the same memory."""
 
+import sys
 from typing import Any
 
 import numpy as np
-
-from theano_gpuarray.arrays import GpuArray, may_share_memory as on_device
 
 
 def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
@@ -40,12 +39,17 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
 def _overlap(x: Any, y: Any) -> bool:
     if isinstance(x, np.ndarray) != isinstance(y, np.ndarray):
         return False
-    return bool(np.may_share_memory(x, y)) if isinstance(x, np.ndarray) else on_device(x, y)
+    return bool(np.may_share_memory(x, y) if isinstance(x, np.ndarray) else _devices().may_share_memory(x, y))
+
+
+def _devices() -> Any:
+    """Return the module of arrays on devices; None where nobody has imported it, so that there are none."""
+    return sys.modules.get("theano_gpuarray.arrays")
 
 
 def _arrays(value: Any) -> list[Any] | None:
     """Return the arrays that a value is made of: itself, or those of a sparse matrix; None for other values."""
-    if isinstance(value, (np.ndarray, GpuArray)):
+    if isinstance(value, np.ndarray) or (_devices() and isinstance(value, _devices().GpuArray)):
         return [value]
     if hasattr(value, "indptr") and type(value).__module__.startswith("scipy.sparse"):
         return [value.data, value.indices, value.indptr]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from theano_graph import Apply, compose
@@ -16,6 +16,7 @@ from ...nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
 )
+from ._c_correlation import correlation_code
 from ._table import NamedDeviceOp
 
 
@@ -107,6 +108,39 @@ class BaseGpuCorrMM(_Correlation):
             )
         )
 
+    def c_code_helper(
+        self,
+        bottom: str,
+        weights: str,
+        top: str,
+        direction: str,
+        sub: Mapping[str, str],
+        height: str | None = None,
+        width: str | None = None,
+    ) -> str:
+        """Return C code that computes one of images, filters and results from the two others.
+
+        Parameters
+        ----------
+        bottom, weights, top : str
+            The C variables of images, filters and results, or of the gradients by them.
+        direction : {"forward", "backprop weights", "backprop inputs"}
+            Whether `top`, `weights` or `bottom` is computed.
+        sub : mapping
+            With "fail", what leaves the code.
+        height, width : str, optional
+            For a gradient, the C variables of integer scalars with the lengths of its axes; needed where these do not
+            follow from those of the others: for steps above 1, and by the filters for "half".
+
+        Raises
+        ------
+        ValueError
+            If there is no such direction, or a length is missing.
+        TypeError
+            If each position has filters of its own.
+        """
+        return correlation_code(self, (bottom, weights, top), direction, sub, (height, width))
+
 
 class BaseGpuCorr3dMM(_Correlation):
     """The base of correlations of volumes and their gradients; it cannot be used by itself.
@@ -131,6 +165,28 @@ class BaseGpuCorr3dMM(_Correlation):
                 border_mode=border_mode, subsample=subsample, filter_dilation=filter_dilation, num_groups=num_groups
             )
         )
+
+    def c_code_helper(
+        self,
+        bottom: str,
+        weights: str,
+        top: str,
+        direction: str,
+        sub: Mapping[str, str],
+        height: str | None = None,
+        width: str | None = None,
+        depth: str | None = None,
+    ) -> str:
+        """Return C code that computes one of volumes, filters and results; see :meth:`BaseGpuCorrMM.c_code_helper`.
+
+        Parameters
+        ----------
+        bottom, weights, top : str
+        direction : {"forward", "backprop weights", "backprop inputs"}
+        sub : mapping
+        height, width, depth : str, optional
+        """
+        return correlation_code(self, (bottom, weights, top), direction, sub, (height, width, depth))
 
 
 class GpuCorrMM(BaseGpuCorrMM):

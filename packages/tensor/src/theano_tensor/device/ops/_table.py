@@ -35,6 +35,9 @@ OpT = TypeVar("OpT", bound="NamedDeviceOp")
 class NamedDeviceOp(DeviceOp):
     """The base of device ops with a documented name, whose constructors take the arguments of the op of the host."""
 
+    #: What it may stand for.
+    host_classes: tuple[type[Op], ...] = ()
+
     @classmethod
     def of(cls, host_op: Op) -> Self:
         """Return the device op of an op of the host."""
@@ -53,6 +56,7 @@ def stands_for(*host_classes: type[Op]) -> Callable[[type[OpT]], type[OpT]]:
     """Return a decorator of a class of device ops: ops of some classes of the host become such."""
 
     def register(device_class: type[OpT]) -> type[OpT]:
+        device_class.host_classes = host_classes
         device_op.register(*host_classes)(lambda node, context_name: device_class.of(node.op))
         return device_class
 
