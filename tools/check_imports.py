@@ -7,6 +7,8 @@ that there is one list of names; `MIRRORS` names these places, and no other.
 
 A module or name that begins with an underscore belongs to its distribution; the tests of a distribution may use its
 private modules. `__version__` and the like are public.
+
+All that tests of a layer make Python import belongs to the layers that are installed where they run.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from _house import LAYERS, ROOT, layer
+from _house import LAYERS, ROOT, Layer, closure, layer, split_requirements
+from _reach import reach
 
 OURS = frozenset(layer(name).module for name in LAYERS)
 SCRIPTS = ("tools", "examples", "benchmarks")
@@ -66,12 +69,29 @@ def files() -> Iterator[tuple[Path, str]]:
         yield from ((path, "") for path in sorted((ROOT / folder_name).rglob("*.py")))
 
 
+def unreachable(paths: list[Path], item: Layer) -> Iterator[tuple[Path, str]]:
+    """Yield what tests of a layer make Python import from layers that are not installed where they run."""
+    installed = {other.module for other in closure(item, *split_requirements(item.test_requires)[0])}
+    known: set[str] = set()
+    for path in paths:
+        reached = list(reach(path, known))
+        wrong = next((names for names in reached if names[-1].split(".")[0] not in installed), None)
+        if wrong is None:
+            known.update(names[-1] for names in reached)
+        else:
+            yield path, f"imports {' -> '.join(wrong)}, which is not installed where the tests of {item.name} run"
+
+
 def main() -> None:
     """Print what breaks a rule."""
     found = 0
     for path, owner in files():
         for line, text in problems(path, owner):
             print(f"{path.relative_to(ROOT)}:{line}: {text}")
+            found += 1
+    for item in map(layer, LAYERS):
+        for path, text in unreachable(sorted((item.folder / "tests").rglob("*.py")), item):
+            print(f"{path.relative_to(ROOT)}: {text}")
             found += 1
     print(f"{found} forbidden imports")
     sys.exit(int(found > 0))

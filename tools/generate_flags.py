@@ -73,7 +73,7 @@ def type_of(kind: FlagKind[Any]) -> str:
     for cls, name in ((BoolFlag, "bool"), (IntFlag, "int"), (FloatFlag, "float")):
         if isinstance(kind, cls):
             return name
-    return "str"
+    return str(getattr(kind, "value_type", "str"))
 
 
 def classes(name: str, flags: Tree, end: str = "") -> Iterator[str]:

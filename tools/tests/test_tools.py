@@ -186,6 +186,15 @@ class TestImportRules(FolderTestCase):
             ),
         )
 
+    def test_tests_reach_what_is_installed_with_them(self) -> None:
+        paths = [
+            self.write("test_a.py", "from theano_testing.fuzz import bump\n"),
+            self.write("test_b.py", "def f():\n    import theano_scan\n\nfrom theano_testing.gaps import find_gaps\n"),
+        ]
+        found = list(check_imports.unreachable(paths, layer("tensor")))
+        self.assertEqual([paths[0]], [path for path, _ in found])
+        self.assertIn("-> theano_scan, which is not installed where the tests of tensor run", found[0][1])
+
     def test_star_import(self) -> None:
         self.assertEqual(["star import from theano_graph"], self.problems("from theano_graph import *"))
 

@@ -10,6 +10,7 @@ from unittest import mock
 
 from theano_graph import Apply, Constant, Generic, Op, Type, Variable
 from theano_graph.hashing import NoStructuralHashError, StructuralHasher, structural_hash
+from theano_graph.hashing._canonical import canonical_pickle
 
 plain = Generic()
 
@@ -51,6 +52,30 @@ class Sized(Type):
 
 def _number(value: Any) -> Constant:
     return Constant(plain, value)
+
+
+class CanonicalPickleTests(unittest.TestCase):
+    def test_what_is_one_object_does_not_count(self) -> None:
+        part = ("some", "text")
+        twin = tuple("".join(letters) for letters in (["so", "me"], ["te", "xt"]))
+        first, second = (canonical_pickle((plain, x, y), {}) for x, y in ((part, part), (part, twin)))
+        self.assertIsNotNone(first)
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, canonical_pickle((plain, part, ("some", "Text")), {}))
+
+    def test_types_and_bits_count(self) -> None:
+        found = [canonical_pickle(x, {}) for x in (1, True, 1.0, 1j, "1", b"1", 0.0, -0.0, math.nan, -math.nan, None)]
+        self.assertNotIn(None, found)
+        self.assertEqual(len(set(found)), len(found))
+
+    def test_what_has_to_be_looked_at(self) -> None:
+        circle: list[Any] = []
+        circle.append(circle)
+        for value in (
+            *({1}, frozenset("ab"), Joined(), Joined, _number, cache(_number), plain("x"), Joined()(plain("x")).owner),
+            *([Sized(2)], {"a": lambda: 1}, {"a": self.test_types_and_bits_count}, circle),
+        ):
+            self.assertIsNone(canonical_pickle(value, {}), value)
 
 
 class GraphTests(unittest.TestCase):

@@ -217,6 +217,20 @@ class TestRewrites(unittest.TestCase):
             found.append(f(*values))
         np.testing.assert_allclose(found[0], found[1])
 
+    def test_sums_of_what_is_kept_leave_the_loop(self) -> None:
+        given = np.random.default_rng(0).normal(size=(5, 2, 3))
+        x, w, b, h = T.dtensor3("x"), T.dmatrix("w"), T.dvector("b"), T.dmatrix("h")
+        states, _ = scan(lambda r, s, w, b: T.tanh(T.dot(s + r, w) + b), x, h, [w, b])
+        gradients = grad(T.sqr(states).sum() + T.exp(states[-1]).sum(), [b, w])
+        found = []
+        for mode, sums in ((get_mode("FAST_RUN"), 0), (get_mode("FAST_RUN").excluding("scan_pushout_sums"), 1)):
+            f = function([x, w, b, h], gradients, mode=mode)
+            self.assertEqual(sum(op.plan.kinds.count("sum") for op in self.loops(f)), sums)
+            found.append([f(given[:n], W[:3, :3] / 2, W[0, :3], given[0]) for n in (1, 5)])
+        for a, b in zip(*found, strict=True):
+            for one, other in zip(a, b, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-9)
+
     def test_outputs_leave_the_loop(self) -> None:
         x, v = T.dmatrix("x"), T.dmatrix("v")
         (states, rows), _ = scan(

@@ -245,7 +245,8 @@ class TestDevicesAndDialects(unittest.TestCase):
         gpu = importlib.import_module("theano.gpuarray")
         self.assertIs(gpu, theano.gpuarray)
         self.assertFalse(gpu.pygpu_activated or gpu.dnn.dnn_available(None) or gpu.dnn.dnn_present())
-        self.assertIn("cuDNN is not used", gpu.dnn.dnn_available.msg)
+        self.assertIn("no device is in use by default", gpu.dnn.dnn_available.msg)
+        self.assertEqual(gpu.dnn.dnn_present.msg, "no device of CUDA is in use")
         for attempt in (lambda: gpu.use("cuda99", force=True), gpu.dnn.version):
             with self.assertRaises(RuntimeError):
                 attempt()

@@ -131,6 +131,9 @@ class TestHowTo(unittest.TestCase):
         # The device that it opens stays the default one.
         self.run_page("devices.md", alone=True)
 
+    def test_device_ops(self) -> None:
+        self.run_page("device_ops.md", alone=True)
+
     def test_distributed(self) -> None:
         self.run_page("distributed.md")
 

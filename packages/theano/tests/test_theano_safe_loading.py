@@ -218,7 +218,7 @@ def print_double(op: Any, x: Any) -> None:
 
 
 #: What is not loaded: it has code of the program's own, reads files, talks to processes, stops, or is a base of others;
-#: and what runs on devices, which is made of the ops of the host when functions are compiled.
+#: and what runs on devices, where `device/test_device_archives.py` looks at words.
 _LEFT_OUT = (
     "theano_gpuarray.",
     "theano_linker_c.cop.",

@@ -12,11 +12,7 @@ from theano.configdefaults import warn_default
 UNREAD = {
     "ctc.root": "folder",
     "cycle_detection": "fast",
-    "deterministic": "more",
     "lib.amdlibm": "True",
-    "metaopt.optimizer_excluding": "cudnn",
-    "metaopt.optimizer_including": "conv",
-    "metaopt.verbose": "2",
     "warn.subtensor_merge_bug": "True",
 }
 

@@ -3,8 +3,8 @@
 # DeviceError; so does every use of a context after a fork, in the child. Arguments that do not fit raise TypeError,
 # ValueError or OverflowError before anything is put into the queue.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from ._device_error import DeviceError as DeviceError
 
@@ -24,8 +24,27 @@ class Driver:
         self, index: int, *, single_stream: bool = True, preallocate: int = 0, blocking: bool = False
     ) -> Context: ...
 
-# Open a driver: "null", "opencl" (library "opencl") or "cuda" (libraries "cuda", "nvrtc", maybe "cublas").
+    # The version of a library, as 90100 for version 9.1.0 of "cudnn"; 0 where there is none, and then why it cannot be
+    # used though it was given.
+    def version(self, role: str, /) -> tuple[int, str | None]: ...
+
+# Open a driver: "null", "opencl" (library "opencl") or "cuda" (libraries "cuda", "nvrtc", maybe "cublas" and "cudnn").
 def open_driver(name: str, libraries: Mapping[str, str]) -> Driver: ...
+
+# Return a DLPack capsule of an array: code and bits of its dtype, lengths and strides in elements, kind and number of
+# the device. `versioned`: of DLPack 1. `owner` lives until the consumer has freed the array.
+def export_array(
+    owner: object,
+    address: int,
+    offset: int,
+    dtype: tuple[int, int],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    device: tuple[int, int],
+    versioned: bool,
+    copied: bool,
+    /,
+) -> Any: ...
 
 class Context:
     # A device with its queue, its pool of memory and its modules.
@@ -72,6 +91,31 @@ class Context:
         z: tuple[Buffer, int, int, int],
         /,
     ) -> bool: ...
+    # Choose the algorithm of a convolution by a library. The description is the task ("forward", "input_grad",
+    # "weight_grad"), the dtype, the precision ("tf32": of float32, whose factors may be rounded), the lengths of
+    # images, filters and result, zeros, strides, dilations, the number of groups, and whether filters are flipped.
+    # `kind` is "fixed" (the number is given), "guess" or "time"; `most` bytes of workspace are allowed. Gives the
+    # number of the algorithm and the bytes of its workspace, or None where the library has none for this.
+    def plan_convolution(
+        self, description: tuple[Any, ...], kind: str, algorithm: int, deterministic: bool, most: int, /
+    ) -> tuple[int, int] | None: ...
+    # Compute a convolution as it was planned; places are buffer and offset in bytes, the last is the workspace.
+    def convolve(
+        self,
+        description: tuple[Any, ...],
+        algorithm: int,
+        image: tuple[Buffer, int],
+        filters: tuple[Buffer, int],
+        top: tuple[Buffer, int],
+        workspace: tuple[Buffer, int],
+        nbytes: int,
+        /,
+    ) -> None: ...
+    # The bytes that an operation of a library works in, by its name, dtype and numbers, see `c/cuda`; None where no
+    # library has it.
+    def workspace(self, name: str, dtype: str, numbers: tuple[int, ...], /) -> int | None: ...
+    # Compute it; places are buffer, offset and length in bytes.
+    def call(self, name: str, dtype: str, numbers: tuple[int, ...], /, *places: tuple[Buffer, int, int]) -> None: ...
     # Wait until the queue is empty.
     def synchronize(self) -> None: ...
     # in_use, pooled and peak (bytes); buffers that there are; and how often there were allocations (by the driver),
@@ -121,10 +165,40 @@ class Kernel:
     def max_local(self) -> int: ...
 
 class LaunchList:
-    # Launches, copies, fills and products that are replayed with other buffers. Steps are
+    # Launches, copies, fills, products and convolutions that are replayed with other buffers. Steps are
     # ("launch", kernel, groups, local, arguments, shared), ("copy", target, offset, source, source_offset, nbytes),
-    # ("fill", target, offset, nbytes, value) and ("product", ...) with the arguments of `Context.product`. A buffer is
-    # told by its number; among the arguments of a launch, by (number,).
+    # ("fill", target, offset, nbytes, value), ("product", ...) with the arguments of `Context.product`, and
+    # ("convolution", ...) with those of `Context.convolve`. A buffer is told by its number; among the arguments of a
+    # launch, by (number,). ("call", ...) has the arguments of `Context.call`. ("repeat", count, steps, moves) runs
+    # launches, copies, fills and products several times: for each step, `moves` has tuples (place, linear, alternating)
+    # of whole numbers; the number at that place of the step grows by `linear` from round to round, and is larger by
+    # `alternating` in every second one. The place is the position of an argument of a launch; of a copy, 0 is its
+    # offset and 1 that of its source; of a fill, 0; of a product, 0 to 4 are the offsets of a, b, z, alpha and beta.
     def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
     # Put all steps into the queue, in order, without the GIL.
     def run(self, buffers: Sequence[Buffer], /) -> None: ...
+
+ReplayEntry: TypeAlias = tuple[
+    LaunchList | None, tuple[tuple[int, Any], ...], tuple[Any, ...], int | None, Callable[[int, int, int, int], object]
+]
+
+class Replays:
+    # Calls of a region that have been made before. Of each value, `flags` says what matters where it is on the host: 1,
+    # it is transferred, so its shape does; 2, its elements do. Arrays on the device are objects of the class `array`.
+    def __init__(
+        self,
+        context: Context,
+        array: type,
+        array_context: object,
+        empty: Callable[[tuple[int, ...], Any], Any],
+        flags: bytes,
+    ) -> None: ...
+    # Make a call like one that is kept; None where there is none. `token` is a number that is part of what is alike.
+    def run(self, values: list[Any], token: int, /) -> list[Any] | None: ...
+    # Say what calls like this one do: a list of launches; where each of its buffers comes from (0, number of a value;
+    # 1, bytes; 2, buffer; 3, None: a status); the results (number of a buffer, whether it is read to the host, dtype,
+    # shape, strides, offset), or what makes them of all buffers; which buffer is the status; and what raises the
+    # exception for the four numbers in it. False where the values are of a kind of which nothing is kept.
+    def keep(self, values: list[Any], token: int, entry: ReplayEntry, /) -> bool: ...
+    # Make a call of which it is told what it does; arrays on the host are C-contiguous.
+    def make(self, values: list[Any], entry: ReplayEntry, /) -> list[Any]: ...

@@ -134,8 +134,14 @@ for _name, _doc, _kind in _AT_START:
 add_flag(
     "gpuarray.tf32",
     """Whether cuBLAS may round float32 to 11 bits of precision before it multiplies matrices, which is several times \
-as fast; read where a function meets shapes for the first time.""",
+as fast; read in each call.""",
     BoolFlag(False),
+)
+add_flag(
+    "deterministic",
+    """'more' prefers implementations that always give the same result: on devices sums by index in a fixed order, and \
+algorithms of cuDNN that do; read where a function meets shapes for the first time. What runs on a CPU always does.""",
+    EnumFlag("default", "more"),
 )
 add_flag(
     "assert_no_cpu_op",

@@ -136,6 +136,13 @@ LIBRARIES: Mapping[str, Library] = {
             "cublas",
         ),
         _toolkit(
+            "cublaslt",
+            "cuBLASLt, matrix products and what follows them",
+            {"libcublasLt.so.13": 13, "libcublasLt.so.12": 12, "libcublasLt.so.11": 11},
+            {"cublasLt64_13.dll": 13, "cublasLt64_12.dll": 12, "cublasLt64_11.dll": 11},
+            "cublas",
+        ),
+        _toolkit(
             "cudnn",
             "cuDNN, operations of neural networks",
             {"libcudnn.so.9": 0, "libcudnn.so.8": 0},

@@ -6,18 +6,30 @@ from typing import TYPE_CHECKING
 
 from ._device_error import DeviceError
 
-__all__ = ["Buffer", "Context", "DeviceError", "Driver", "Kernel", "LaunchList", "Module", "is_built", "open_driver"]
+__all__ = [
+    "Buffer",
+    "Context",
+    "DeviceError",
+    "Driver",
+    "Kernel",
+    "LaunchList",
+    "Module",
+    "Replays",
+    "export_array",
+    "is_built",
+    "open_driver",
+]
 
 if TYPE_CHECKING:
-    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, open_driver
+    from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
     is_built = True
 else:
     try:
-        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, open_driver
+        from ._device import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
         is_built = True
     except ImportError:
-        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, open_driver
+        from ._without import Buffer, Context, Driver, Kernel, LaunchList, Module, Replays, export_array, open_driver
 
         is_built = False

@@ -9,7 +9,18 @@ from theano_graph import compose
 
 from ._device_error import DeviceError
 
-__all__ = ["Buffer", "Context", "DeviceError", "Driver", "Kernel", "LaunchList", "Module", "open_driver"]
+__all__ = [
+    "Buffer",
+    "Context",
+    "DeviceError",
+    "Driver",
+    "Kernel",
+    "LaunchList",
+    "Module",
+    "Replays",
+    "export_array",
+    "open_driver",
+]
 
 
 def _missing() -> DeviceError:
@@ -24,6 +35,11 @@ def _missing() -> DeviceError:
 
 def open_driver(name: str, libraries: Mapping[str, str]) -> NoReturn:
     """Say that no driver can be opened."""
+    raise _missing()
+
+
+def export_array(*arguments: object) -> NoReturn:
+    """Say that there is no array of a device."""
     raise _missing()
 
 
@@ -56,3 +72,7 @@ class Kernel(_Missing):
 
 class LaunchList(_Missing):
     """Launches that are replayed."""
+
+
+class Replays(_Missing):
+    """Calls that are made again."""

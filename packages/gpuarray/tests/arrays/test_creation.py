@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import unittest
 from typing import Any
 
 import numpy as np
 
+from theano_gpuarray._runtime import export_array
 from theano_gpuarray.arrays import (
     SIZE,
     SSIZE,
@@ -165,6 +167,31 @@ class TestDLPack(unittest.TestCase):
             self.assertEqual(opencl().statistics()["buffers"], before + (1 if taken else 0))
             del found
             self.assertEqual(opencl().statistics()["buffers"], before)
+
+    def test_consumers_that_refuse_a_capsule_say_so_themselves(self) -> None:
+        before = opencl().statistics()["buffers"]
+        with self.assertRaises((BufferError, RuntimeError)):
+            np.from_dlpack(zeros(3, context=opencl()))
+        self.assertEqual(opencl().statistics()["buffers"], before)
+
+    def test_capsules_are_freed_by_any_thread_and_while_an_error_is_raised(self) -> None:
+        before = opencl().statistics()["buffers"]
+        for newest in (None, (1, 0)):
+            capsules = [zeros(3, context=opencl()).__dlpack__(max_version=newest)]
+            thread = threading.Thread(target=capsules.clear)
+            thread.start()
+            thread.join()
+            held = [open_capsule(zeros(3, context=opencl()).__dlpack__(max_version=newest))]
+            thread = threading.Thread(target=held.clear)
+            thread.start()
+            thread.join()
+        self.assertEqual(opencl().statistics()["buffers"], before)
+
+    def test_lengths_and_strides_go_together(self) -> None:
+        with self.assertRaisesRegex(ValueError, "2 lengths and 1 strides"):
+            export_array(None, 0, 0, (2, 64), (2, 3), (1,), (1, 0), False, False)
+        with self.assertRaises(OverflowError):
+            export_array(None, 0, 0, (2, 64), (2**70,), (1,), (1, 0), False, False)
 
     def test_strides_that_have_no_number(self) -> None:
         with self.assertRaisesRegex(BufferError, "no multiples of the 8 bytes"):

@@ -11,6 +11,9 @@ import numpy as np
 
 from theano_gpuarray.arrays._copying import _text
 from theano_gpuarray.codegen import DeviceOperand, KernelText, contiguous_strides
+from theano_gpuarray.codegen.ctc import AlignmentsKernel
+from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
+from theano_gpuarray.codegen.linear_algebra import CholeskyKernel, InverseKernel, SolveKernel
 from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
 from theano_linker_c.kernels import (
@@ -76,6 +79,25 @@ def other_kernels(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
     ]
 
 
+def alignments(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
+    given = [operand(dtype, 7, 3, 9), operand("int32", 3, 4), operand("uint8", 3)]
+    return [(AlignmentsKernel(dtype, gradient), given) for gradient in (True, False)]
+
+
+def transforms_and_factors(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
+    a, b = operand(dtype, 2, 70, 70), operand(dtype, 2, 70, 3)
+    found: list[tuple[Kernel, Sequence[Any]]] = [
+        (RealFourierKernel(dtype), [operand(dtype, 3, 9000)]),
+        (RealFourierKernel(dtype), [operand(dtype, 3, 143, 34, 840)]),
+        (InverseRealFourierKernel(dtype), [operand(dtype, 3, 17, 421, 2), np.int64(840)]),
+        (CholeskyKernel(dtype, True, True), [a]),
+        (CholeskyKernel(dtype, False, False), [a]),
+        (InverseKernel(dtype), [a]),
+        (SolveKernel(dtype, "symmetric", True), [a, b]),
+    ]
+    return [*found, (SolveKernel(dtype, "upper_triangular", False), [a, b])]
+
+
 def products(dtype: str) -> list[tuple[Kernel, Sequence[Any]]]:
     a, b, z = operand(dtype, 70, 9000), operand(dtype, 9000, 80), operand(dtype, 70, 80)
     one, v = operand(dtype), operand(dtype, 9000)
@@ -136,6 +158,25 @@ class TestCuda(unittest.TestCase):
 
     def test_products(self) -> None:
         self.check([case for dtype in FLOATS for case in products(dtype)])
+
+    def test_transforms_and_factors(self) -> None:
+        self.check([case for dtype in ("float32", "float64") for case in transforms_and_factors(dtype)])
+
+    def test_what_is_left_beside_libraries(self) -> None:
+        texts: dict[str, KernelText] = {}
+        for dtype in ("float32", "float64"):
+            for kernel, values in transforms_and_factors(dtype):
+                card = Card(library=True)
+                card.run(kernel, values)
+                self.assertNotEqual(card.products, [], kernel)
+                texts |= {text.name: text for text, *_ in card.launches}
+        for name in ("fourier_hermitian", "check_info"):
+            self.assertTrue(any(text.startswith(name) for text in texts), texts.keys())
+        for architecture in ARCHITECTURES:
+            self.assertEqual(failures(list(texts.values()), architecture), [])
+
+    def test_alignments(self) -> None:
+        self.check([case for dtype in FLOATS for case in alignments(dtype)])
 
     def test_windows(self) -> None:
         self.check([case for dtype in FLOATS for case in windows(dtype)])

@@ -120,7 +120,10 @@ class TestKept(unittest.TestCase):
         ):
             first.write_bytes(planted)
             self.assertEqual(self.scaled(text(2.0)), ([2, 6], 1))
-            self.assertEqual(first.read_bytes().partition(b"\n")[0], whole.partition(b"\n")[0], "it is made again")
+            # Compilers need not write the same bytes again: the file is right if it is found under its key.
+            self.assertNotEqual(first.read_bytes(), planted, "it is made again")
+            kernels._cache.cache_clear()
+            self.assertEqual(self.scaled(text(2.0)), ([2, 6], 0))
 
     def test_a_folder_that_others_can_write_to_is_not_used(self) -> None:
         self.scaled(text())

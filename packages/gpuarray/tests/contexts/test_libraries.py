@@ -103,7 +103,7 @@ class TestPlaces(unittest.TestCase):
         self.assertIn("To mend: pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for CUDA 12)", lines[-1])
 
     def test_each_library_has_names_and_a_remedy(self) -> None:
-        self.assertEqual({*LIBRARIES}, {"opencl", "cuda", "nvrtc", "cublas", "cudnn", "cufft", "cusolver"})
+        self.assertEqual({*LIBRARIES}, {"opencl", "cuda", "nvrtc", "cublas", "cublaslt", "cudnn", "cufft", "cusolver"})
         for key, library in LIBRARIES.items():
             with self.subTest(key):
                 self.assertTrue(library.names and library.mend and library.title)

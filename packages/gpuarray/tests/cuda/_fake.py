@@ -20,7 +20,7 @@ def fake_library(*flags: str) -> str:
     _kept.append(TemporaryDirectory())
     path = Path(_kept[-1].name) / "libfake.so"
     sources = sorted(map(str, (FOLDER / "fakes").glob("*.c")))
-    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", *flags, *sources]
+    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", *flags, *sources, "-lm"]
     subprocess.run([*command, "-o", str(path)], check=True)
     return str(path)
 

@@ -183,6 +183,23 @@ class TestMemory(Case):
         buffer.write(0, values, blocking=False)
         self.assertEqual(self.values(buffer), [1, 1, 1, 1], "it goes without pinned memory")
 
+    def test_small_reads_go_by_way_of_pinned_memory(self) -> None:
+        context = driver.open(0)
+        small, large = (np.arange(n, dtype="float32") for n in (1024, 1025))
+        buffers = [context.allocate(v.nbytes) for v in (small, large)]
+        for buffer, values in zip(buffers, (small, large), strict=True):
+            buffer.write(0, values)
+        for which, pinned in ((1, 0), (0, 1), (0, 0), (1, 0)):
+            fake.fake_reset()
+            self.assertEqual(self.values(buffers[which]), (small, large)[which].tolist())
+            self.assertEqual(calls().count("cuMemHostAlloc"), pinned)
+        del context, buffer, buffers
+        context = driver.open(0)
+        fake.fake_fail(b"cuMemHostAlloc", 77, 0)
+        buffer = context.allocate(small.nbytes)
+        buffer.write(0, small)
+        self.assertEqual(self.values(buffer), small.tolist(), "it goes without pinned memory")
+
     def test_memory_that_is_not_there(self) -> None:
         self.assertIn("the device has 1.0 GiB", self.refused("none", lambda: self.context.allocate(2 << 30)))
         text = self.refused("cuMemAlloc_v2", lambda: driver.open(0).allocate(4096))
@@ -459,6 +476,36 @@ class TestLists(Case):
         for i in range(6):
             self.run_list(replay, sets[i])
         self.assertEqual(self.graphs(), (12, 0, 0, 0))
+
+    def test_all_rounds_of_a_repeat_are_one_graph(self) -> None:
+        scale = self.steps()[1]
+        body = ("fill", 1, 0, 8, 0), ("copy", 2, 0, 1, 0, 8), scale
+        moves = ((0, 8, 0),), ((0, 8, 0), (1, 8, 0)), ()
+        buffers = [*self.new()[:1], *(self.context.allocate(8 * 5000 + 64) for _ in range(2))]
+        for count, launches, graphs in ((20, 0, 1), (5000, 5000, 0)):
+            replay = LaunchList(self.context, [("repeat", count, body, moves)], 3)
+            for _ in range(3):
+                replay.run(buffers)
+            self.graphs()
+            replay.run(buffers)
+            self.assertEqual(self.graphs(), (launches, graphs, 0, 0))
+
+    def test_products_advance_with_rounds(self) -> None:
+        matrix = np.arange(8, dtype="float64").reshape(2, 2, 2)
+        product = ("product", "float64", (False, False), (2, 2, 2, 1), ((1,), 0), ((0,), 0, 2, 4), ((0,), 0, 2, 4), 0.0,
+                   ((2,), 0, 2, 4))  # fmt: skip
+        moves = ((0, 4, 0), (2, 4, 0), (3, 1, 0))
+        replay = LaunchList(self.context, [("repeat", 2, (product,), (moves,))], 3)
+        x, factors = self.buffer(matrix), self.buffer(np.array([3.0, 5.0]))
+        z = self.context.allocate(64)
+        replay.run([x, factors, z])
+        wanted = np.stack([3 * matrix[0] @ matrix[0], 5 * matrix[1] @ matrix[0]])
+        np.testing.assert_array_equal(self.values(z, "float64"), wanted.ravel())
+        back = (*product[:5], ((0,), 4, 2, 4), *product[6:])
+        replay = LaunchList(self.context, [("repeat", 2, (back,), (((0, -4, 0), (2, 4, 0), (3, 1, 0)),))], 3)
+        replay.run([x, factors, z])
+        wanted = np.stack([3 * matrix[1] @ matrix[0], 5 * matrix[0] @ matrix[0]])
+        np.testing.assert_array_equal(self.values(z, "float64"), wanted.ravel())
 
     def test_short_lists_are_no_graphs(self) -> None:
         replay, buffers = LaunchList(self.context, self.steps()[:2], 3), self.new()

@@ -20,6 +20,11 @@ from theano_gpuarray.kernel_base import (
     code_version,
     inline_reduce,
     inline_reduce_fixed_shared,
+    inline_reduce_fixed_shared_max,
+    inline_reduce_max,
+    inline_reduce_min,
+    inline_reduce_prod,
+    inline_reduce_sum,
     inline_softmax,
     inline_softmax_fixed_shared,
     load_w,
@@ -125,8 +130,8 @@ class TestLaunches(unittest.TestCase):
             k(np.zeros(3), 0, 1, 1, 0, n=1)
         with self.assertRaisesRegex(ValueError, "not said how many work-items"):
             k(z, 0, 3, 4, 0)
-        with self.assertRaisesRegex(TypeError, "parameter 0 is a int8, which no device takes by value"):
-            GpuKernel("", "k", ["int8"], context())
+        with self.assertRaisesRegex(TypeError, "parameter 0 is a complex64, which no device takes by value"):
+            GpuKernel("", "k", ["complex64"], context())
 
     def test_a_text_that_cannot_be_compiled(self) -> None:
         if computes():
@@ -175,6 +180,24 @@ class TestText(unittest.TestCase):
             if computes():
                 np.testing.assert_allclose(found[0], x.sum(), rtol=1e-4, atol=1e-5)
                 self.assertEqual(largest[0], x.max())
+
+    def test_reductions_by_name(self) -> None:
+        into = "for (int i = LID_0; i < n; i += LDIM_0) buf[i] = x[i]"
+        x = np.linspace(0.9, 1.1, 33, dtype="float32")
+        for text, wanted in (
+            (inline_reduce_sum, x.sum()),
+            (inline_reduce_prod, x.prod()),
+            (inline_reduce_max, x.max()),
+            (inline_reduce_min, x.min()),
+        ):
+            body = ["LOCAL_MEM ga_float buf[64]", into, "local_barrier()", text("n", "buf", "LID_0", "LDIM_0")]
+            found = self._run([*body, "if (LID_0 == 0) y[0] = buf[0]"], x, 8)
+            if computes():
+                np.testing.assert_allclose(found[0], wanted, rtol=1e-5)
+        fixed = inline_reduce_fixed_shared_max("n", "buf", "x", "1", "", "LID_0", "LDIM_0")
+        found = self._run(["LOCAL_MEM ga_float buf[32]", fixed, "if (LID_0 == 0) y[0] = buf[0]"], x, 8)
+        if computes():
+            self.assertEqual(found[0], x.max())
 
     def test_softmax(self) -> None:
         into = [

@@ -11,7 +11,7 @@ import numpy as np
 from theano_gpuarray.codegen import DeviceOperand, KernelText, NoDeviceForm, register_device_form
 from theano_gpuarray.contexts import GpuContext
 from theano_gpuarray.region import RECORDINGS, AtOnce, Download, Region, Step, StepError, Upload, run_kernel, upload
-from theano_graph import record
+from theano_graph import config, record
 from theano_linker_c.kernels import ElementwiseKernel, IndexInput, IndexSlice, IndexViewKernel, Kernel
 from theano_linker_c.scalar import add, exp, mul
 from theano_testing.device import null_context, opencl_context
@@ -75,6 +75,13 @@ class TestReplays(unittest.TestCase):
         first, second = region([X])[0], region([X / 2])[0]
         np.testing.assert_allclose(np.asarray(first), chain(X), rtol=1e-6)
         np.testing.assert_allclose(np.asarray(second), chain(X / 2), rtol=1e-6)
+
+    def test_flags_change(self) -> None:
+        region = Region(self.context, CHAIN, [0], [5])
+        for flags, count in (({}, 1), ({"gpuarray.tf32": True}, 2), ({}, 2), ({"gpuarray.tf32": True}, 2)):
+            with config.change_flags(flags):
+                region([X])
+            self.assertEqual(count, len(region.recordings))
 
     def test_shapes_change(self) -> None:
         region = Region(self.context, CHAIN, [0], [5])

@@ -119,7 +119,7 @@ class TestWrongLists(unittest.TestCase):
         add = kernel(context, "add")
         other = kernel(null(), "add")
         wrong: list[tuple[Any, type[Exception], str]] = [
-            ((), ValueError, "is no step: there are launch, copy, fill and product"),
+            ((), ValueError, "is no step: there are launch, copy, fill, product and conv"),
             (("jump", 1), ValueError, "is no step"),
             ("fill", ValueError, "is no step"),
             (("launch", add, (1,), (1,)), TypeError, "launch"),
@@ -133,6 +133,7 @@ class TestWrongLists(unittest.TestCase):
             (("fill", 0, -1, 1, 0), ValueError, "offsets and lengths are not negative"),
             (("fill", 0, 0, 1, 300), OverflowError, "unsigned byte"),
             (("product", "float32"), ValueError, "the driver null has no products by a library"),
+            (("convolution", ()), ValueError, "the driver null has no convolutions by a library"),
         ]
         for step, error, text in wrong:
             with self.subTest(step), self.assertRaisesRegex(error, text):

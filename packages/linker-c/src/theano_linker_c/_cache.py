@@ -71,13 +71,16 @@ class KernelCache:
         self.max_bytes = max_bytes
         self._stores = 0
         self._verified: dict[str, tuple[int, int, int]] = {}
+        #: Key of a kernel that has been found or stored here -> the name of its object.
+        self._holders: dict[str, str] = {}
 
     def find(self, key: str) -> str | None:
         """Give the path of a complete object that holds the kernel `key`; None if there is none."""
         for place in self.folder.places():
             name = _entry_in(place, key)
             path = None if name is None else self._checked(place, name)
-            if path is not None:
+            if name is not None and path is not None:
+                self._remember(name, (key,))
                 return path
         return None
 
@@ -146,6 +149,15 @@ class KernelCache:
         """Give the name of the object that holds the kernel `key`, which may be gone; None where there is no entry."""
         return next((name for place in self.folder.places() if (name := _entry_in(place, key)) is not None), None)
 
+    def holder(self, key: str) -> str | None:
+        """Give what :meth:`entry` gives, without a look at the disk for kernels that were found or stored before."""
+        return self._holders.get(key) or self.entry(key)
+
+    def _remember(self, name: str, keys: Sequence[str]) -> None:
+        if len(self._holders) >= _KEPT_VERIFIED:
+            self._holders.clear()
+        self._holders.update(dict.fromkeys(keys, name))
+
     def store(self, temporary: str, keys: Sequence[str]) -> str:
         """Take over the finished object at `temporary`, which holds the kernels `keys`; gives its final path.
 
@@ -160,6 +172,7 @@ class KernelCache:
         for key in keys:
             entry = {"object": name, "mark": self.folder.place.sign(key, name) or ""}
             self.folder.write(json.dumps(entry).encode(), "index", key + ".json")
+        self._remember(name, keys)
         self._stores += 1
         if self._due():
             self.clean()

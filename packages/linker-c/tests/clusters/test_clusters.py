@@ -66,7 +66,11 @@ def _build(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
     return run
 
 
-cluster_rule.register(Device)(ClusterRule(_claims, _build))
+def _late(nodes: Sequence[Apply]) -> list[Apply]:
+    return [node for node in nodes if getattr(node.op, "name", "") == "wait"]
+
+
+cluster_rule.register(Device)(ClusterRule(_claims, _build, _late))
 
 
 def instructions(f: Any) -> Sequence[Instruction]:
@@ -104,6 +108,21 @@ class TestClusters(unittest.TestCase):
         f = compiled([x], [Device("second")(outside, first), Device("third")(first)])
         self.assertEqual(["2", "Elementwise{add}", "1"], kinds(f))
         self.assertEqual([[3.0, 6.0], [1.0, 2.0]], [r.tolist() for r in f(V)])
+
+    def test_what_is_late_is_apart_and_comes_last(self) -> None:
+        x = vector("x")
+        a, b = Device("1", "a")(x), Device("1", "b")(x)
+        waits = [Device("wait", "a")(Device("2", "a")(a)), Device("wait", "b")(b), Device("wait", "a")(a)]
+        read = add(waits[0], waits[1])
+        f = compiled([x], [*waits[:1], read, waits[2], Device("3", "b")(b), mul(x, x)])
+        names = [getattr(node.op, "name", "") for node in f.maker.fgraph.toposort()]
+        self.assertEqual(3, names.count("wait"))
+        found = kinds(f)
+        self.assertEqual(["2", "2"], [kind for kind in found[:3] if kind.isdigit()])
+        self.assertEqual("Elementwise{add}", found[-1])
+        self.assertEqual(6, len(found))
+        wanted = [V, 2 * V, V, V, V * V]
+        self.assertEqual([w.tolist() for w in wanted], [r.tolist() for r in f(V)])
 
     def test_places_are_apart(self) -> None:
         x = vector("x")

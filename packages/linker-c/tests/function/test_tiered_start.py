@@ -6,7 +6,10 @@ import pickle
 import threading
 import unittest
 import warnings
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from cop.cop_support import COnly, div, double
@@ -16,6 +19,7 @@ from theano_graph import config
 from theano_linker_c import FAST_RUN, Function, Mode
 from theano_linker_c.compiler import CompilerWarning
 from theano_linker_c.debugmode import DebugMode
+from theano_linker_c.kernels import _build
 from theano_linker_c.linkers import VM_Linker
 
 from .tiers_support import BROKEN, REFUSING, TieredTestCase, is_native, job_of, native_forms
@@ -49,6 +53,21 @@ class TestReady(TieredTestCase):
         self.assertTrue(is_native(f))
         np.testing.assert_array_equal(fn(A, B), f(A, B))
         np.testing.assert_array_equal(held(A, B), f(A, B))
+
+    def test_the_background_leaves_the_interpreter_to_others_while_it_writes(self) -> None:
+        self.open()
+        threads: list[threading.Thread] = []
+        clock = SimpleNamespace(
+            sleep=lambda _: threads.append(threading.current_thread()), thread_time=count().__next__
+        )
+        with mock.patch.object(_build, "time", clock):
+            self.assertTrue(self.build().ready(wait=True))
+            written = len(threads)
+            self.assertGreater(written, 0)
+            self.assertNotIn(threading.main_thread(), threads)
+            # Nobody else would run while the function is waited for.
+            self.build(mul(self.x, sub(self.x, self.y)), mode=FAST_RUN)
+            self.assertEqual(len(threads), written)
 
     def test_functions_that_wait_are_ready(self) -> None:
         self.open()

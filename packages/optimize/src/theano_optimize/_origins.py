@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from theano_graph import Apply, Feature, FunctionGraph, Op, Origin, UserFrame, Variable, compose, describe
@@ -17,6 +17,9 @@ from ._records._profile import RewriteProfile
 #: What happens to a node without an origin: it is given one that names the rewrite, silently or with a warning; or it
 #: is an error.
 OriginPolicy: TypeAlias = Literal["log", "warn", "raise"]
+
+#: All nodes, those that make outputs, those with some ops or of some classes, or those for whose op a function is true.
+OpsToCheck: TypeAlias = Literal["all", "last"] | Op | type[Op] | Iterable[Op | type[Op]] | Callable[[Op], bool]
 
 _log = logging.getLogger(__name__)
 
@@ -52,23 +55,20 @@ def copy_origin(source: Variable | Sequence[Variable], target: Variable | Sequen
             variable.owner.origin = origin
 
 
-def without_origin(
-    fgraph: FunctionGraph, ops: Literal["all", "last"] | Op | type[Op] | Iterable[Op | type[Op]] = "all"
-) -> list[Apply]:
+def without_origin(fgraph: FunctionGraph, ops: OpsToCheck = "all") -> list[Apply]:
     """Return the nodes that do not know where they come from.
 
     Parameters
     ----------
     fgraph : FunctionGraph
-    ops : "all", "last", or ops and op classes
-        Which nodes are looked at: all, those that make outputs of the graph, or those with one of these ops.
+    ops : "all", "last", ops and op classes, or callable
+        Which nodes are looked at: all, those that make outputs of the graph, those with one of these ops, or those for
+        whose op the function returns True.
     """
     return [node for node in chosen_nodes(fgraph, ops) if any(v.origin is None for v in node.outputs)]
 
 
-def chosen_nodes(
-    fgraph: FunctionGraph, ops: Literal["all", "last"] | Op | type[Op] | Iterable[Op | type[Op]]
-) -> list[Apply]:
+def chosen_nodes(fgraph: FunctionGraph, ops: OpsToCheck) -> list[Apply]:
     """Return the nodes that :func:`without_origin` looks at."""
     if isinstance(ops, str):
         if ops == "last":
@@ -76,6 +76,8 @@ def chosen_nodes(
         if ops == "all":
             return fgraph.toposort()
         raise ValueError(compose(f"{ops!r} names no nodes", mend="pass 'all', 'last', ops or classes of ops"))
+    if callable(ops) and not isinstance(ops, (Op, type)):
+        return [n for n in fgraph.toposort() if ops(n.op)]
     wanted = [ops] if isinstance(ops, (Op, type)) else list(ops)
     return [
         n for n in fgraph.toposort() if any(isinstance(n.op, w) if isinstance(w, type) else n.op == w for w in wanted)

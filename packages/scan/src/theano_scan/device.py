@@ -6,7 +6,7 @@ What is imported here lets functions run loops on devices whose operands are the
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from theano_linker_c.program import call_form
 from theano_tensor.device import as_gpuarray_variable, lifters
 from theano_tensor.shape import ShapeI, ShapeOf
 
+from ._device_steps import StepsAtOnce, steps_at_once
 from ._loop._ops import Loop
 from ._loop._plan import STACK, SUM
 from ._loop._run import Run
@@ -55,9 +56,10 @@ class GpuLoop(Op):
         self.loop = loop
         self.context_name = context_name
         self._step: Function | None = None
+        self._at_once: StepsAtOnce | Literal[False] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_step": None}
+        return {**self.__dict__, "_step": None, "_at_once": None}
 
     def __str__(self) -> str:
         return f"GpuLoop<{self.context_name}>{{{self.loop}}}"
@@ -70,9 +72,10 @@ class GpuLoop(Op):
             given.append(x if _stays(wanted) else as_gpuarray_variable(x, self.context_name))
         outputs = [
             v.type.make_variable() if _stays(inner) else self._type(v).make_variable()
-            for v, inner in zip(host.outputs, self.loop.values, strict=True)
+            for v, inner in zip(host.outputs, self.loop.values, strict=False)
         ]
-        return Apply(self, given, outputs)
+        # The number of steps done, where a value ends the loop.
+        return Apply(self, given, outputs + [v.type.make_variable() for v in host.outputs[len(outputs) :]])
 
     def _type(self, v: Any) -> GpuArrayType:
         return GpuArrayType(v.type.dtype, v.type.shape, self.context_name)
@@ -94,8 +97,9 @@ class GpuLoop(Op):
                     total = outputs[k].type.make_variable() if _stays(inner.outputs[k]) else self._type(outputs[k])()
                     given.append(total)
                     outputs[k] = outputs[k] + (total if _stays(inner.outputs[k]) else host_from_gpu(total))
+            ends = inner.outputs[-1] if self.loop.plan.until else None
             moved = [
-                y if _stays(v) else GpuFromHost(self.context_name)(y)
+                y if _stays(v) and v is not ends else GpuFromHost(self.context_name)(y)
                 for y, v in zip(outputs, inner.outputs, strict=True)
             ]
             with config.change_flags(compute_test_value="off", compute_test_value_opt="off"):
@@ -120,19 +124,33 @@ class GpuLoop(Op):
         n, given = int(inputs[0]), list(inputs[1:])
         lengths = [np.broadcast_to(0, s.shape) for s in given[: self.loop.plan.sequences]]
         self.loop.check_lengths(n, lengths)
-        return _Steps(self, n, given).run() if n else self._without_steps(given)
+        if not n:
+            return self._without_steps(given)
+        at_once = self._all_steps()
+        found = at_once.run(n, given) if at_once is not None else None
+        done, values = _Steps(self, n, given).run() if found is None else found
+        return [*values, np.asarray(done)] if self.loop.plan.until else values
+
+    def _all_steps(self) -> StepsAtOnce | None:
+        """Return what does all steps at once, found out on first use; None where they are done one by one."""
+        if self._at_once is None:
+            program = self.step().machine.program
+            self._at_once = steps_at_once(program, self.loop.plan, get_context(self.context_name)) or False
+        return self._at_once or None
 
     def _without_steps(self, given: Sequence[Any]) -> list[Any]:
         """Return what the loop of the host gives where there is no step."""
         found = Run(self.loop, 0, [np.asarray(x) for x in given]).results(0)
         context = get_context(self.context_name)
-        return [
+        values = [
             value if _stays(v) else asarray(np.asarray(value), context=context)
             for value, v in zip(found, self.loop.values, strict=True)
         ]
+        return [*values, np.asarray(0)] if self.loop.plan.until else values
 
     def free_buffers(self) -> None:
         """Let go of memory that the function of the step keeps."""
+        self._at_once = None
         if self._step is not None:
             self._step.free()
 
@@ -154,8 +172,8 @@ class _Steps:
         self.states = list(given[plan.sequences : last])
         self.found: list[Any] = [None] * len(plan.kinds)
 
-    def run(self) -> list[Any]:
-        """Do the steps and return the outputs."""
+    def run(self) -> tuple[int, list[Any]]:
+        """Do the steps, and return how many were done and the outputs."""
         plan, run = self.plan, self.op.step().machine.run
         sums = [k for k, kind in enumerate(plan.kinds) if kind == SUM]
         for k in sums:
@@ -169,10 +187,17 @@ class _Steps:
                 error.add_note(f"  in step {done} of a loop of {self.n}, counted from 0")
                 raise
             self.states = list(values[: plan.states])
-        return self.found
+            if plan.until and np.asarray(values[-1]):
+                return done + 1, self._part(done + 1)
+        return self.n, self.found
+
+    def _part(self, done: int) -> list[Any]:
+        """Return the outputs of a loop that has ended after so many steps."""
+        part = slice(self.n - done, None) if self.plan.backwards else slice(done)
+        return [v[part] if kind == STACK else v for v, kind in zip(self.found, self.plan.kinds, strict=True)]
 
     def _take(self, i: int, values: Sequence[Any]) -> None:
-        for k, (kind, value) in enumerate(zip(self.plan.kinds, values, strict=True)):
+        for k, (kind, value) in enumerate(zip(self.plan.kinds, values, strict=False)):
             wanted = self.states[k].shape if k < self.plan.states else None
             if kind == STACK:
                 rows = self.found[k]
@@ -217,10 +242,10 @@ def _stays(v: Any) -> bool:
 
 @lifters.register(Loop)
 def _lift(op: Loop, context_name: Hashable, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-    """Let a loop run on a device if all arrays of its steps do, and no value ends it."""
+    """Let a loop run on a device if all arrays of its steps do."""
     inner = op.fgraph
     arrays = (*inputs, *outputs, *inner.inputs, *inner.outputs)
-    if op.plan.until or not all(is_host_array(v) for v in arrays) or not _runs_there(op):
+    if not all(is_host_array(v) for v in arrays) or not _runs_there(op):
         return None
     made: Mapping[str, Any] = {"return_list": True}
     return GpuLoop(op, context_name)(*inputs, **made)

@@ -268,6 +268,7 @@ from .sorting import (
 # isort: on
 
 register_library(__file__)
+announce_words("theano_gpuarray._words")
 announce_words("theano_tensor._words")
 announce_straight_rules("theano_tensor._straight")
 

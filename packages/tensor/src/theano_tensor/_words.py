@@ -26,6 +26,7 @@ from theano_graph.safe_loading import (
 from theano_linker_c.scalar import ScalarOp
 
 from ._core._type import TensorType
+from ._device_words import device_words
 from .builders import OpFromGraph
 from .elemwise import DimShuffle, Elemwise
 from .gradient._jacobians._map_rows import MapRows
@@ -233,6 +234,7 @@ FORMS[Symbol] = EnumForm()
 def words() -> Iterator[Word]:
     """Yield all words of this layer."""
     yield from class_words(_CLASSES)
+    yield from device_words()
     yield from class_words({"theano_tensor.indexing.entries": "Slice Symbol"})
     # Derivatives of ops made of graphs are worked out again.
     yield ClassWord("theano_tensor.builders._rules", "_Derivative", UnusedForm())

@@ -9,7 +9,12 @@ from ._op_tests._bases import (
     MockRandomState as MockRandomState,
     RopLopChecker as RopLopChecker,
 )
-from ._op_tests._records import OpRecord as OpRecord, OpTestCase as OpTestCase, op_tests as op_tests
+from ._op_tests._records import (
+    OpRecord as OpRecord,
+    OpTestCase as OpTestCase,
+    check_on_device as check_on_device,
+    op_tests as op_tests,
+)
 from ._op_tests._testers import make_broadcast_tester as make_broadcast_tester, make_tester as make_tester
 from ._values._numeric_grad import GradientError as GradientError, numeric_grad as numeric_grad
 from ._values._seeds import fetch_seed as fetch_seed
@@ -22,6 +27,7 @@ from ._values._tolerance import (
 from ._values._verify_grad import verify_grad as verify_grad
 
 __all__ = [
+    "check_on_device",
     "TOLERANCES",
     "GradientError",
     "InferShapeTester",

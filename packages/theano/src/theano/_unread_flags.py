@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import BoolFlag, EnumFlag, FlagKind, IntFlag, StrFlag, add_flag, compose, config, warn_user
+from theano_graph import BoolFlag, EnumFlag, FlagKind, StrFlag, add_flag, compose, config, warn_user
 
 from ._device_flags import NO_DEVICE, declare_all
 
@@ -159,12 +159,6 @@ _declare(
     "one method, whose cost grows with what changes only, allows the most and is fast",
 )
 _declare(
-    "deterministic",
-    "'more' prefers implementations that always give the same result.",
-    EnumFlag("default", "more"),
-    "what runs on a CPU gives the same result for the same number of threads, and what runs on a device at all times",
-)
-_declare(
     "lib.amdlibm",
     "Whether compiled code takes mathematical functions from AMD's library.",
     BoolFlag(False),
@@ -176,17 +170,4 @@ _declare(
     StrFlag(""),
     "`theano.tensor.nnet.ctc` is an implementation of our own, which needs no library",
 )
-_declare(
-    "metaopt.verbose",
-    "How much the meta-optimizer tells: 0 nothing, 1 what it cannot treat, 2 times and choices.",
-    IntFlag(0),
-    "there is one implementation of each convolution, so that none has to be chosen by timing",
-)
-for _name in ("excluding", "including"):
-    _declare(
-        f"metaopt.optimizer_{_name}",
-        f"Tags that the meta-optimizer works {'without' if _name == 'excluding' else 'with'}, separated by colons.",
-        StrFlag(""),
-        "there is one implementation of each convolution, so that none has to be chosen by timing",
-    )
 declare_all(_declare, warn_default)

@@ -192,7 +192,8 @@ class TestNames(unittest.TestCase):
         done = run(program, "device=cpu")
         self.assertEqual(
             done.stdout.strip(),
-            "['theano_gpuarray', 'theano_gpuarray._flags', 'theano_gpuarray._version', 'theano_gpuarray.dnn_flags']",
+            "['theano_gpuarray', 'theano_gpuarray._flags', 'theano_gpuarray._include', 'theano_gpuarray._version', "
+            "'theano_gpuarray.dnn_flags']",
             done.stderr,
         )
 

@@ -14,7 +14,7 @@ import theano
 import theano.tensor as T
 from theano import config, gpuarray, tensor
 from theano.gof import Apply, Op
-from theano.gpuarray import ctc, dnn, fft, neighbours, nnet, pygpu
+from theano.gpuarray import ctc, dnn, fft, linalg, neighbours, nnet, pygpu
 from theano.gpuarray.basic_ops import (
     GpuEye,
     GpuKernelBase,
@@ -284,6 +284,82 @@ class TestExpressions(unittest.TestCase):
         self.assertEqual(len(op.make_node(theano.shared(x, target=NAME), labels, lengths).outputs), 1)
         with self.assertRaisesRegex(ValueError, "activations has 2 dimensions"):
             ctc.gpu_ctc(theano.shared(self.x, target=NAME), labels, lengths)
+
+    def test_linear_algebra(self) -> None:
+        x = np.random.default_rng(4).normal(size=(4, 4)) + 4 * np.eye(4)
+        b = np.random.default_rng(5).normal(size=(4, 2))
+        both, definite = x + x.T, x @ x.T
+        for trans, matrix in (("N", x), ("T", x.T), ("C", x.T)):
+            wanted = np.linalg.solve(matrix, b)
+            self.compare(linalg.gpu_solve(theano.shared(x, target=NAME), b, trans=trans), wanted)
+            for name, part in (("lower", np.tril), ("upper", np.triu)):
+                triangle = part(x) if trans == "N" else part(x).T
+                found = linalg.gpu_solve(theano.shared(x, target=NAME), b, name, trans)
+                self.compare(found, np.linalg.solve(triangle, b))
+        solved = linalg.gpu_solve(theano.shared(np.triu(both), target=NAME), b[:, 0], "symmetric")
+        self.compare(solved, np.linalg.solve(both, b[:, 0]))
+        self.compare(
+            linalg.gpu_solve_lower_triangular(theano.shared(x, target=NAME), b), np.linalg.solve(np.tril(x), b)
+        )
+        self.compare(
+            linalg.gpu_solve_upper_triangular(theano.shared(x, target=NAME), b), np.linalg.solve(np.triu(x), b)
+        )
+        self.compare(linalg.gpu_matrix_inverse(theano.shared(x, target=NAME)), np.linalg.inv(x))
+        factor = np.linalg.cholesky(definite)
+        self.compare(linalg.gpu_cholesky(theano.shared(definite, target=NAME)), factor)
+        self.compare(linalg.GpuMagmaCholesky(lower=False)(theano.shared(definite, target=NAME)), factor.T)
+
+    def test_factors_that_are_computed_on_the_host(self) -> None:
+        x = np.random.default_rng(4).normal(size=(4, 3))
+        given = theano.shared(x, target=NAME)
+        u, s, vt = linalg.gpu_svd(given, full_matrices=False)
+        product = np.asarray(theano.function([], host_from_gpu(u) * host_from_gpu(s) @ host_from_gpu(vt))())
+        self.compare(linalg.gpu_svd(given, compute_uv=False), np.linalg.svd(x, compute_uv=False))
+        q, r = linalg.gpu_qr(given)
+        self.assertEqual([v.type.ndim for v in (q, r, linalg.gpu_qr(given, complete=False))], [2, 2, 2])
+        self.compare(linalg.gpu_qr(given, complete=False), np.linalg.qr(x, "r"))
+        both = x.T @ x
+        values, vectors = linalg.GpuMagmaEigh()(theano.shared(both, target=NAME))
+        self.compare(values, np.linalg.eigvalsh(both))
+        self.assertEqual(vectors.type.context_name, NAME)
+        only = linalg.GpuMagmaEigh("U", compute_v=False)(theano.shared(both, target=NAME))
+        self.compare(only, np.linalg.eigvalsh(both))
+        if computes():
+            np.testing.assert_allclose(product, x)
+            again = theano.function([], host_from_gpu(q).dot(host_from_gpu(r)))()
+            np.testing.assert_allclose(again, x)
+
+    def test_gradients_of_linear_algebra(self) -> None:
+        x = np.random.default_rng(4).normal(size=(4, 4)) + 4 * np.eye(4)
+        cases: list[tuple[Any, Any]] = [
+            (linalg.gpu_matrix_inverse, T.nlinalg.matrix_inverse),
+            (lambda v: linalg.gpu_solve(v, v[0], trans="T"), lambda v: T.slinalg.solve(v.T, v[0])),
+            (lambda v: linalg.gpu_cholesky(T.dot(v, v.T).transfer(NAME)), lambda v: T.slinalg.cholesky(T.dot(v, v.T))),
+        ]
+        for on_device, on_host in cases:
+            host = theano.shared(x)
+            wanted = theano.function([], T.grad((on_host(host) ** 2).sum(), host))()
+            given = theano.shared(x, target=NAME)
+            self.compare(T.grad((host_from_gpu(on_device(given)) ** 2).sum(), given).transfer(NAME), wanted)
+
+    def test_wrong_input_of_linear_algebra(self) -> None:
+        x = theano.shared(np.eye(3), target=NAME)
+        with self.assertRaisesRegex(ValueError, "unknown A_structure='triangular'"):
+            linalg.gpu_solve(x, x, "triangular")
+        for function in (linalg.gpu_solve, linalg.gpu_solve_lower_triangular):
+            with self.assertRaisesRegex(ValueError, "unknown trans='H'"):
+                function(x, x, trans="H")
+        with self.assertRaisesRegex(ValueError, "a matrix takes a vector or a matrix"):
+            linalg.gpu_solve(x, np.ones((2, 3, 3)))
+        singular = theano.shared(np.ones((3, 3)), target=NAME)
+        if computes():
+            for out, text in (
+                (linalg.gpu_matrix_inverse(singular), "matrix_inverse: Singular matrix"),
+                (linalg.gpu_solve(singular, np.ones(3)), "solve: Singular matrix"),
+                (linalg.gpu_cholesky((singular - 2).transfer(NAME)), "cholesky: Matrix is not positive definite"),
+            ):
+                with self.assertRaisesRegex(np.linalg.LinAlgError, text):
+                    theano.function([], out)()
 
     def test_gradient(self) -> None:
         x = theano.shared(self.x, target=NAME)

@@ -23,6 +23,9 @@ from theano_linker_c import capture_after
 from theano_linker_c.compiler import CompilerOptions
 from theano_linker_c.kernels import library
 
+#: Nodes from which functions are cached by default.
+LARGE_COUNT = 1000
+
 
 class Scaled(theano.Op):
     """An op of the user's."""
@@ -193,6 +196,23 @@ class AlikeTests(CachedTestCase):
         self.assertEqual(*kept)
         self.assertTrue(kept[1])
 
+    def test_equal_ops_are_one_object(self) -> None:
+        y = self.x
+        for _ in range(8):
+            y = T.tanh(y * self.x + y.sum())
+        built, found = self.twice([self.x], y)
+        counts = [len({id(node.op) for node in f.maker.fgraph.apply_nodes}) for f in (built, found)]
+        different = len({node.op for node in built.maker.fgraph.apply_nodes})
+        self.assertGreater(counts[0], different)
+        self.assertEqual(counts[1], different)
+        np.testing.assert_array_equal(found(np.ones(3)), built(np.ones(3)))
+
+    def test_ops_of_the_caller_stay_apart(self) -> None:
+        first, second = Scaled(), Scaled()
+        for function in self.twice([self.x], [first(self.x), second(self.x + 1)]):
+            found = [node.op for node in function.maker.fgraph.toposort() if isinstance(node.op, Scaled)]
+            self.assertEqual(sorted(map(id, found)), sorted((id(first), id(second))))
+
     def test_pickled_and_rewritten_again(self) -> None:
         y = self.x * 2
         y.name = "twice"
@@ -317,6 +337,76 @@ class DifferentTests(CachedTestCase):
         self.check_missed([self.x], y + 1)
         y.name = "twice"
         self.check_missed([self.x], y + 1)
+
+
+class LargeTests(CachedTestCase):
+    """What is cached where nobody has asked for it: functions of large graphs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        change = config.change_flags(function_cache="large")
+        change.__enter__()
+        self.addCleanup(change.__exit__)
+
+    def build(self, *args: Any, **kwargs: Any) -> tuple[bool, Any]:
+        # What the others look at, `Mode.rewrite` in other clothes, would be noticed.
+        function = theano.function(*args, **kwargs)
+        return bool(function.maker.profile.parts), function
+
+    def sums(self, count: int) -> Any:
+        y = self.x
+        for i in range(count):
+            y = T.tanh(y) + float(i % 7)
+        return y
+
+    def test_large_graphs_only(self) -> None:
+        for _ in range(2):
+            self.check_missed([self.x], self.sums(10))
+        built, found = self.twice([self.x], self.sums(LARGE_COUNT // 2))
+        value = np.linspace(0, 1, 5)
+        np.testing.assert_array_equal(found(value), built(value))
+        np.testing.assert_allclose(found(value), _sums(value, LARGE_COUNT // 2), rtol=1e-12)
+
+    def test_nodes_count_once(self) -> None:
+        y = self.sums(LARGE_COUNT // 4)
+        for _ in range(2):
+            self.check_missed([self.x], [y, y + 1, y + 2, y + 3])
+
+    def test_expressions_of_updates_count(self) -> None:
+        w = theano.shared(np.ones(3), "w")
+        self.twice([self.x], [], updates=[(w, w + self.sums(LARGE_COUNT))])
+
+    def test_nothing_is_taken_while_a_program_exchanges_code_of_the_library(self) -> None:
+        y = self.sums(LARGE_COUNT)
+        self.twice([self.x], y)
+
+        def other(self: Any, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+            output_storage[0][0] = inputs[0]
+
+        for exchange in (
+            mock.patch.object(T.Elemwise, "perform", other),
+            mock.patch.object(T.Elemwise, "perform"),
+            mock.patch.object(T.TensorType, "ndim", property(lambda kind: len(kind.shape))),
+            mock.patch("theano_tensor.elemwise._elemwise.Elemwise", Scaled),
+        ):
+            with exchange:
+                self.check_missed([self.x], y)
+                with config.change_flags(function_cache=True):
+                    self.assertFalse(self.build([self.x], y)[0])
+        self.assertFalse(self.build([self.x], y)[0])
+
+    def test_values_of_the_flag(self) -> None:
+        for text, value in (("True", True), ("off", False), (0, False), ("large", "large")):
+            with config.change_flags(function_cache=text):
+                self.assertEqual(config.function_cache, value)
+        with self.assertRaisesRegex(ValueError, "True, False or 'large'"), config.change_flags(function_cache="small"):
+            pass
+
+
+def _sums(value: Any, count: int) -> Any:
+    for i in range(count):
+        value = np.tanh(value) + i % 7
+    return value
 
 
 class FileTests(CachedTestCase):

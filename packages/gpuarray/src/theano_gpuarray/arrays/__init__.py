@@ -1,6 +1,6 @@
 """Arrays in the memory of devices."""
 
-from ._array import GpuArray as GpuArray, same_context as same_context
+from ._array import GpuArray as GpuArray, broadcast_array as broadcast_array, same_context as same_context
 from ._creation import (
     array as array,
     asarray as asarray,
@@ -13,6 +13,7 @@ from ._creation import (
 from ._dtypes import (
     SIZE as SIZE,
     SSIZE as SSIZE,
+    dtype_of_typecode as dtype_of_typecode,
     dtype_to_ctype as dtype_to_ctype,
     dtype_to_typecode as dtype_to_typecode,
 )
@@ -26,6 +27,8 @@ __all__ = [
     "array",
     "asarray",
     "ascontiguousarray",
+    "broadcast_array",
+    "dtype_of_typecode",
     "dtype_to_ctype",
     "dtype_to_typecode",
     "empty",

@@ -32,7 +32,7 @@ from ._reading import read_elements
 if TYPE_CHECKING:
     from .._device import Buffer
 
-__all__ = ["GpuArray", "new_array", "upload"]
+__all__ = ["GpuArray", "broadcast_array", "new_array", "same_context", "upload"]
 
 Kind = TypeVar("Kind", bound="GpuArray")
 
@@ -476,6 +476,17 @@ def _unpickled(host: NDArray[Any], name: Any) -> Any:
     if name not in list_contexts() and config.experimental.unpickle_gpu_on_cpu:
         return host
     return upload(GpuArray, host, get_context(name))
+
+
+def broadcast_array(array: GpuArray, shape: tuple[int, ...]) -> GpuArray:
+    """Return a view of a shape whose elements repeat along dimensions of length 1, and along new ones in front.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+    return array._broadcast(shape)
 
 
 def same_context(first: GpuArray, second: GpuArray) -> GpuContext:

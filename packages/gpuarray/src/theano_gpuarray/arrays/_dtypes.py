@@ -7,7 +7,7 @@ from numpy.typing import DTypeLike
 
 from theano_graph import compose
 
-__all__ = ["SIZE", "SSIZE", "device_dtype", "dtype_to_ctype", "dtype_to_typecode"]
+__all__ = ["SIZE", "SSIZE", "device_dtype", "dtype_of_typecode", "dtype_to_ctype", "dtype_to_typecode"]
 
 #: Kinds of parameters of kernels: unsigned and signed lengths.
 SIZE = 24
@@ -68,3 +68,25 @@ def dtype_to_typecode(dtype: DTypeLike) -> int:
     23
     """
     return _TYPES[device_dtype(dtype).name][1]
+
+
+_OF_NUMBER = {number: np.dtype(name) for name, (_, number) in _TYPES.items()}
+
+
+def dtype_of_typecode(number: int) -> np.dtype[np.generic]:
+    """Return the dtype of a number.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+
+    Examples
+    --------
+    >>> from theano_gpuarray.arrays import dtype_of_typecode
+    >>> dtype_of_typecode(11)
+    dtype('float32')
+    """
+    if number not in _OF_NUMBER:
+        raise TypeError(compose(f"there is no dtype with the number {number}", mend=f"use one of {sorted(_OF_NUMBER)}"))
+    return _OF_NUMBER[number]

@@ -11,6 +11,8 @@ import numpy as np
 
 from theano_graph import compose, record
 
+from .._runtime import export_array
+
 __all__ = ["CUDA", "OPENCL", "Imported", "make_capsule", "open_capsule"]
 
 #: Numbers of kinds of devices in DLPack.
@@ -20,7 +22,7 @@ CPU, CUDA_HOST = 1, 3
 _NAME, _USED = b"dltensor", b"used_dltensor"
 _VERSIONED, _USED_VERSIONED = b"dltensor_versioned", b"used_dltensor_versioned"
 _VERSION = (1, 0)
-_READ_ONLY, _COPIED = 1, 2
+_READ_ONLY = 1
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _LETTERS = {number: letter for letter, number in _KINDS.items()}
 
@@ -66,33 +68,10 @@ class _ManagedVersioned(ctypes.Structure):
     )
 
 
-_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _api = ctypes.pythonapi
-# The destructor gets a capsule whose count of references is 0 already, so that it must not become an object again.
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
-_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
-_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", _api))
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", _api))
-
-#: What capsules that somebody has not freed yet point to, by address: the structure, its lengths, and the array.
-_alive: dict[int, tuple[Any, ...]] = {}
-
-
-def _free(address: int) -> None:
-    _alive.pop(address, None)
-
-
-_free_managed = _Deleter(_free)
-
-
-def _destroy(capsule: int) -> None:
-    """Free what a capsule points to, unless its consumer has taken it over."""
-    for name in (_NAME, _VERSIONED):
-        if _is_valid(capsule, name):
-            _free(_pointer_of(capsule, name))
-
-
-_destroy_capsule = _Destructor(_destroy)
 
 
 def make_capsule(
@@ -139,24 +118,9 @@ def make_capsule(
                 mend="export x.copy()",
             )
         )
-    ndim = len(shape)
-    lengths = (ctypes.c_int64 * max(ndim, 1))(*shape)
-    steps = (ctypes.c_int64 * max(ndim, 1))(*(step // dtype.itemsize for step in strides))
-    managed: Any = _ManagedVersioned() if versioned else _Managed()
-    if versioned:
-        managed.version = _Version(*_VERSION)
-        managed.flags = _COPIED if copied else 0
-    managed.deleter = _free_managed
-    tensor = managed.tensor
-    tensor.data, tensor.byte_offset = address, offset
-    tensor.device = _Device(*device)
-    tensor.ndim = ndim
-    tensor.dtype = _DataType(_KINDS[dtype.kind], dtype.itemsize * 8, 1)
-    tensor.shape = ctypes.cast(lengths, ctypes.POINTER(ctypes.c_int64))
-    tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
-    place = ctypes.addressof(managed)
-    _alive[place] = (managed, lengths, steps, owner)
-    return _new(place, _VERSIONED if versioned else _NAME, _destroy_capsule)
+    steps = tuple(step // dtype.itemsize for step in strides)
+    kind = _KINDS[dtype.kind], dtype.itemsize * 8
+    return export_array(owner, address, offset, kind, tuple(shape), steps, device, versioned, copied)
 
 
 class _Freed:
@@ -208,8 +172,8 @@ def open_capsule(capsule: Any) -> Imported:
         If it is no such capsule, was taken before, or has elements that NumPy has no dtype for.
     """
     for name, used, kind in ((_VERSIONED, _USED_VERSIONED, _ManagedVersioned), (_NAME, _USED, _Managed)):
-        if type(capsule).__name__ == "PyCapsule" and _is_valid(id(capsule), name):
-            place = _pointer_of(id(capsule), name)
+        if type(capsule).__name__ == "PyCapsule" and _is_valid(capsule, name):
+            place = _pointer_of(capsule, name)
             managed: Any = kind.from_address(place)
             found = _read(managed, place, name == _VERSIONED)
             _rename(capsule, used)

@@ -16,6 +16,13 @@ static int add_patch(Resolver *r, Address *place, int number, Py_ssize_t least) 
     return 0;
 }
 
+int parse_number(Resolver *r, long number, Py_ssize_t least, Address *place) {
+    if (number >= 0 && number < r->n_buffers)
+        return add_patch(r, place, (int)number, least);
+    PyErr_Format(PyExc_ValueError, "there is no buffer %ld: the list has %d", number, r->n_buffers);
+    return -1;
+}
+
 int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place) {
     if (r->in_list) {
         if (PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) == 1)
@@ -23,10 +30,7 @@ int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place)
         long number = PyLong_AsLong(given);
         if (number == -1 && PyErr_Occurred())
             return -1;
-        if (number >= 0 && number < r->n_buffers)
-            return add_patch(r, place, (int)number, least);
-        PyErr_Format(PyExc_ValueError, "there is no buffer %ld: the list has %d", number, r->n_buffers);
-        return -1;
+        return parse_number(r, number, least, place);
     }
     if (!Py_IS_TYPE(given, &BufferType)) {
         PyErr_Format(PyExc_TypeError, "a buffer is wanted, not %.80s", Py_TYPE(given)->tp_name);
@@ -57,6 +61,13 @@ static int parse_integer(PyObject *given, long long low, long long high, long lo
     return -1;
 }
 
+/* Bounds of numbers of 8 and 16 bits; those without a sign have capital letters. */
+static long long least_of(char letter) { return letter == 'b' ? INT8_MIN : letter == 'h' ? INT16_MIN : 0; }
+
+static long long most_of(char letter) {
+    return letter == 'b' ? INT8_MAX : letter == 'B' ? UINT8_MAX : letter == 'h' ? INT16_MAX : UINT16_MAX;
+}
+
 static int parse_value(Resolver *r, char letter, PyObject *given, Value *value) {
     long long integer = 0;
     double real = 0;
@@ -73,6 +84,14 @@ static int parse_value(Resolver *r, char letter, PyObject *given, Value *value) 
         if (parse_integer(given, INT64_MIN, INT64_MAX, &integer) < 0)
             return -1;
         value->q = integer;
+        return 0;
+    case 'b':
+    case 'B':
+    case 'h':
+    case 'H':
+        if (parse_integer(given, least_of(letter), most_of(letter), &integer) < 0)
+            return -1;
+        value->i = (int32_t)integer;
         return 0;
     case 'i':
         if (parse_integer(given, INT32_MIN, INT32_MAX, &integer) < 0)

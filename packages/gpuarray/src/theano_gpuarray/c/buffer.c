@@ -132,61 +132,81 @@ static int start_transfer(BufferObject *b, PyObject *object, int flags, Py_ssize
     return -1;
 }
 
+/* Number the work that was put into the queue; raise what has failed. */
+static int end_transfer(BufferObject *b, int result, Failure *failure) {
+    atomic_store(&b->used, submitted(b->context));
+    return result < 0 ? raise_failure(failure) : 0;
+}
+
+static int write_view(BufferObject *b, Py_ssize_t offset, const Py_buffer *view, int blocking) {
+    ContextObject *c = b->context;
+    Failure failure = {0};
+    int result = 0;
+    size_t bytes = (size_t)view->len;
+    Py_BEGIN_ALLOW_THREADS;
+    if (bytes > 0 && blocking)
+        result = c->table->write(c->context, b->address, (size_t)offset, view->buf, bytes, 1, &failure);
+    else if (bytes > 0)
+        result =
+            staging_write(&c->staging, c->table, c->context, b->address, (size_t)offset, view->buf, bytes, &failure);
+    Py_END_ALLOW_THREADS;
+    if (end_transfer(b, result, &failure) < 0)
+        return -1;
+    atomic_fetch_add(&c->writes, 1);
+    return 0;
+}
+
+int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) { return write_view(b, offset, view, 0); }
+
 static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"offset", "source", "blocking", NULL};
     BufferObject *b = (BufferObject *)self;
-    ContextObject *c = b->context;
     Py_ssize_t offset;
     PyObject *source;
-    int blocking = 1, result = 0;
+    int blocking = 1;
     Py_buffer view;
-    Failure failure = {0};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO|$p:write", names, &offset, &source, &blocking) ||
         start_transfer(b, source, PyBUF_SIMPLE, offset, &view, "write") < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    if (view.len > 0 && blocking)
-        result = c->table->write(c->context, b->address, (size_t)offset, view.buf, (size_t)view.len, 1, &failure);
-    else if (view.len > 0)
-        result = staging_write(&c->staging, c->table, c->context, b->address, (size_t)offset, view.buf,
-                               (size_t)view.len, &failure);
-    Py_END_ALLOW_THREADS;
+    int result = write_view(b, offset, &view, blocking);
     PyBuffer_Release(&view);
-    atomic_store(&b->used, submitted(c));
-    if (result < 0) {
-        raise_failure(&failure);
-        return NULL;
-    }
-    atomic_fetch_add(&c->writes, 1);
-    Py_RETURN_NONE;
+    return result < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+int buffer_get(BufferObject *b, size_t offset, void *target, size_t bytes) {
+    ContextObject *c = b->context;
+    Failure failure = {0};
+    int result;
+    long long number = atomic_load(&c->submitted);
+    Py_BEGIN_ALLOW_THREADS;
+    if (bytes > 0)
+        result = reply_read(&c->reply, c->table, c->context, target, b->address, offset, bytes, &failure);
+    else
+        result = c->table->synchronize(c->context, &failure);
+    Py_END_ALLOW_THREADS;
+    if (result < 0)
+        return raise_failure(&failure);
+    mark_finished(c, number);
+    atomic_fetch_add(&c->reads, 1);
+    return 0;
+}
+
+int buffer_fetch(BufferObject *b, Py_ssize_t offset, PyObject *target) {
+    Py_buffer view;
+    if (start_transfer(b, target, PyBUF_WRITABLE, offset, &view, "read") < 0)
+        return -1;
+    int result = buffer_get(b, (size_t)offset, view.buf, (size_t)view.len);
+    PyBuffer_Release(&view);
+    return result;
 }
 
 static PyObject *buffer_read(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"offset", "target", NULL};
-    BufferObject *b = (BufferObject *)self;
-    ContextObject *c = b->context;
     Py_ssize_t offset;
     PyObject *target;
-    int result = 0;
-    Py_buffer view;
-    Failure failure = {0};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO:read", names, &offset, &target) ||
-        start_transfer(b, target, PyBUF_WRITABLE, offset, &view, "read") < 0)
+        buffer_fetch((BufferObject *)self, offset, target) < 0)
         return NULL;
-    long long number = atomic_load(&c->submitted);
-    Py_BEGIN_ALLOW_THREADS;
-    if (view.len > 0)
-        result = c->table->read(c->context, view.buf, b->address, (size_t)offset, (size_t)view.len, &failure);
-    else
-        result = c->table->synchronize(c->context, &failure);
-    Py_END_ALLOW_THREADS;
-    PyBuffer_Release(&view);
-    if (result < 0) {
-        raise_failure(&failure);
-        return NULL;
-    }
-    mark_finished(c, number);
-    atomic_fetch_add(&c->reads, 1);
     Py_RETURN_NONE;
 }
 
@@ -244,27 +264,27 @@ static PyObject *buffer_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
     Py_RETURN_NONE;
 }
 
-static PyObject *buffer_fill(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"offset", "nbytes", "value", NULL};
-    BufferObject *b = (BufferObject *)self;
+int buffer_set(BufferObject *b, size_t offset, size_t bytes, int value) {
     ContextObject *c = b->context;
-    Py_ssize_t offset, bytes;
-    unsigned char value;
+    const Fill fill = {b->address, offset, bytes, value};
     Failure failure = {0};
     int result = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nnb:fill", names, &offset, &bytes, &value) ||
-        check_process(c->era) < 0 || check_range(b, offset, bytes, "fill") < 0)
-        return NULL;
-    const Fill fill = {b->address, (size_t)offset, (size_t)bytes, value};
     Py_BEGIN_ALLOW_THREADS;
     if (bytes > 0)
         result = c->table->fill(c->context, &fill, &failure);
     Py_END_ALLOW_THREADS;
-    atomic_store(&b->used, submitted(c));
-    if (result < 0) {
-        raise_failure(&failure);
+    return end_transfer(b, result, &failure);
+}
+
+static PyObject *buffer_fill(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"offset", "nbytes", "value", NULL};
+    BufferObject *b = (BufferObject *)self;
+    Py_ssize_t offset, bytes;
+    unsigned char value;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nnb:fill", names, &offset, &bytes, &value) ||
+        check_process(b->context->era) < 0 || check_range(b, offset, bytes, "fill") < 0 ||
+        buffer_set(b, (size_t)offset, (size_t)bytes, value) < 0)
         return NULL;
-    }
     Py_RETURN_NONE;
 }
 

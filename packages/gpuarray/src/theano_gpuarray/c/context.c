@@ -25,6 +25,7 @@ PyObject *context_open(DriverObject *driver, int index, const Options *options, 
     c->era = fork_era;
     pthread_mutex_init(&c->lock, NULL);
     staging_open(&c->staging);
+    reply_open(&c->reply);
     Py_BEGIN_ALLOW_THREADS;
     result = c->table->properties(driver->state, index, &c->properties, &failure);
     if (result == 0)
@@ -49,12 +50,14 @@ static void context_dealloc(PyObject *self) {
         Py_BEGIN_ALLOW_THREADS;
         c->table->synchronize(c->context, &failure);
         staging_close(&c->staging, c->table, c->context);
+        reply_close(&c->reply, c->table, c->context);
         pool_close(&c->pool);
         c->table->context_close(c->context);
         pthread_mutex_destroy(&c->lock);
         Py_END_ALLOW_THREADS;
         failure_clear(&failure);
     }
+    interface_free(c->interface);
     Py_DECREF(c->driver);
     PyObject_Free(self);
 }
@@ -172,6 +175,10 @@ static PyObject *sizes_tuple(const size_t *sizes, int count) {
 static PyObject *value_object(char letter, const Value *value) {
     switch (letter) {
     case 'q': return PyLong_FromLongLong(value->q);
+    case 'b':
+    case 'B':
+    case 'h':
+    case 'H':
     case 'i': return PyLong_FromLong(value->i);
     case 'I': return PyLong_FromUnsignedLong(value->I);
     case 'f': return PyFloat_FromDouble((double)value->f);
@@ -268,6 +275,11 @@ static PyMethodDef methods[] = {
     {"launch", (PyCFunction)(void (*)(void))context_launch, METH_VARARGS | METH_KEYWORDS,
      "Put a launch into the queue."},
     {"product", context_product, METH_VARARGS, "Compute products by a library; False where there is none."},
+    {"plan_convolution", context_plan, METH_VARARGS, "Choose the algorithm of a convolution by a library."},
+    {"convolve", context_convolve, METH_VARARGS, "Compute a convolution by a library."},
+    {"workspace", context_workspace, METH_VARARGS,
+     "Return the bytes that an operation of a library works in; None where there is no such operation."},
+    {"call", context_call, METH_VARARGS, "Put an operation of a library into the queue."},
     {"synchronize", synchronize, METH_NOARGS, "Wait until the queue is empty."},
     {"statistics", statistics, METH_NOARGS, "Return what has been counted."},
     {"trim", trim, METH_NOARGS, "Give memory of the pool that nobody uses back to the driver."},

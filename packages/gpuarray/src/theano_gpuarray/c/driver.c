@@ -108,6 +108,15 @@ static PyObject *driver_properties(PyObject *self, PyObject *args) {
     return properties_dict(&properties);
 }
 
+static PyObject *driver_version(PyObject *self, PyObject *args) {
+    const DriverObject *d = (DriverObject *)self;
+    const char *role, *why = NULL;
+    if (!PyArg_ParseTuple(args, "s:version", &role) || check_process(d->era) < 0)
+        return NULL;
+    int64_t version = d->table->version == NULL ? 0 : d->table->version(d->state, role, &why);
+    return Py_BuildValue("Lz", (long long)version, why);
+}
+
 static PyObject *driver_count(PyObject *self, PyObject *unused) {
     const DriverObject *d = (DriverObject *)self;
     (void)unused;
@@ -134,6 +143,8 @@ static PyObject *driver_name(PyObject *self, void *unused) {
 
 static PyMethodDef methods[] = {
     {"properties", driver_properties, METH_VARARGS, "Return the properties of a device, by name."},
+    {"version", driver_version, METH_VARARGS,
+     "Return the version of a library, 0 where there is none, and why it cannot be used."},
     {"count", driver_count, METH_NOARGS, "Return the number of devices, over all platforms."},
     {"open", (PyCFunction)(void (*)(void))driver_open, METH_VARARGS | METH_KEYWORDS, "Open a context on a device."},
     {NULL, NULL, 0, NULL}};

@@ -2,8 +2,8 @@
  *
  * No function of a driver needs the GIL, and none touches Python. Functions that can fail return 0, or -1 with a text
  * in the Failure. All work of a context goes into one queue, in order: what is enqueued later sees what was enqueued
- * before. Several threads may call at once, except that `launch`, `product`, `replay` and `list_free` of one context
- * are called by one thread at a time. No function is called after a fork in the child, except `open` of the null one.
+ * before. Several threads may call at once, except that `launch`, `product`, `plan`, `convolve`, `workspace`,
+ * `call`, `replay` and `list_free` of one context are called by one thread at a time. No function is called after a fork in the child, except `open` of the null one.
  */
 #ifndef THEANO_GPUARRAY_DRIVER_H
 #define THEANO_GPUARRAY_DRIVER_H
@@ -20,7 +20,8 @@ typedef struct {
 int failure_set(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void failure_clear(Failure *failure);
 
-/* Paths of libraries by what they are for: "cuda", "nvrtc", "cublas", "opencl". */
+/* Paths of libraries by what they are for: "cuda", "nvrtc", "cublas", "cublaslt", "cudnn", "cufft",
+ * "cusolver", "opencl". */
 typedef struct {
     const char *role, *path;
 } Library;
@@ -58,7 +59,8 @@ typedef struct {
     int blocking;      /* whether threads that wait for the device sleep, rather than ask again and again */
 } Options;
 
-/* An argument of a launch. Its kind is the letter of the kernel's parameter. */
+/* An argument of a launch. Its kind is the letter of the kernel's parameter: numbers of 8 and 16 bits (b, B, h, H) are
+ * the low bytes of `i`, the first ones on all systems that there are drivers for. */
 typedef union {
     Address P;
     int64_t q;
@@ -112,7 +114,43 @@ typedef struct {
     Matrix a, b, z;
 } Product;
 
-typedef enum { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_PRODUCT } StepKind;
+/* A convolution or one of its gradients, of C-ordered arrays; lengths are those that libraries take. */
+typedef enum { CONVOLUTION_FORWARD, CONVOLUTION_DATA, CONVOLUTION_FILTER } ConvolutionTask;
+enum { MOST_AXES = 3, MOST_LENGTHS = MOST_AXES + 2 };
+typedef struct {
+    Address address;
+    size_t offset, bytes;
+} Place;
+typedef struct {
+    ConvolutionTask task; /* the result is `top`, `image` or `filter` */
+    char dtype[16];       /* "float16", "float32", "float64" */
+    char precision[16];   /* of sums: one of these, or "tf32" */
+    int axes;             /* along which filters slide, 2 or 3 */
+    int images[MOST_LENGTHS], filters[MOST_LENGTHS], top_lengths[MOST_LENGTHS];
+    int zeros[MOST_AXES], strides[MOST_AXES], dilations[MOST_AXES];
+    int groups, flipped; /* whether filters are flipped */
+    int algorithm;       /* by the number that the library has for it */
+    Place image, filter, top, workspace;
+} Convolution;
+
+/* How an algorithm is chosen: it is named, or the library guesses, or tries all. */
+typedef enum { CHOICE_FIXED, CHOICE_GUESS, CHOICE_TIME } ChoiceKind;
+typedef struct {
+    ChoiceKind kind;
+    int deterministic;  /* whether algorithms that do not always give the same are left out */
+    size_t most_memory; /* bytes of the workspace */
+} Choice;
+
+/* An operation of another library on arrays. What its numbers and places are is said where the driver computes it. */
+enum { MOST_NUMBERS = 12, MOST_PLACES = 6 };
+typedef struct {
+    char name[16], dtype[16];
+    int count, n_places;
+    int64_t numbers[MOST_NUMBERS];
+    Place places[MOST_PLACES];
+} Call;
+
+typedef enum { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_PRODUCT, STEP_CONVOLUTION, STEP_CALL } StepKind;
 typedef struct {
     StepKind kind;
     union {
@@ -120,6 +158,8 @@ typedef struct {
         Copy copy;
         Fill fill;
         Product product;
+        Convolution *convolution; /* owned */
+        Call *call;               /* owned */
     };
 } Step;
 
@@ -147,6 +187,9 @@ typedef struct {
     int (*open)(const Libraries *libraries, void **state, Failure *failure);
     int (*count)(void *state, int *count, Failure *failure);
     int (*properties)(void *state, int index, Properties *properties, Failure *failure);
+    /* The version of a library by its role; 0 where it was not given, or cannot be used, which `why` then says. NULL:
+     * there are no libraries that have one. */
+    int64_t (*version)(void *state, const char *role, const char **why);
 
     int (*context_open)(void *state, int index, const Options *options, void **context, Failure *failure);
     /* Wait for the queue, and free all that belongs to the context. */
@@ -197,6 +240,15 @@ typedef struct {
     int (*launch)(void *context, const Launch *launch, Failure *failure);
     /* By a library: 1 done, 0 there is none for these operands, -1 failed. NULL: there is never one. */
     int (*product)(void *context, const Product *product, Failure *failure);
+    /* Choose the algorithm of a convolution, whose places are not looked at, and set it and the bytes of its workspace:
+     * 1 done, 0 the library has none for these operands, -1 failed. NULL: there is never one. */
+    int (*plan)(void *context, Convolution *convolution, const Choice *choice, Failure *failure);
+    /* By the algorithm that was chosen. */
+    int (*convolve)(void *context, const Convolution *convolution, Failure *failure);
+    /* Find out how many bytes an operation works in, beside its operands: 1 there is one, 0 the library has none, or is
+     * not there, -1 failed. Places are not looked at. NULL: there is never one. */
+    int (*workspace)(void *context, const Call *call, int64_t *bytes, Failure *failure);
+    int (*call)(void *context, const Call *call, Failure *failure);
     /* Enqueue all steps; NULL: they are enqueued one by one, by the functions above. */
     int (*replay)(void *context, List *list, Failure *failure);
     void (*list_free)(void *context, List *list);

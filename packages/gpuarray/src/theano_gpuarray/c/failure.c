@@ -54,6 +54,10 @@ void *library_function(void *handle, const char *name, const char *path, Failure
 size_t parameter_size(char letter) {
     switch (letter) {
     case 'q': return sizeof(int64_t);
+    case 'b':
+    case 'B': return sizeof(int8_t);
+    case 'h':
+    case 'H': return sizeof(int16_t);
     case 'i': return sizeof(int32_t);
     case 'I': return sizeof(uint32_t);
     case 'f': return sizeof(float);

@@ -37,8 +37,9 @@ static void module_dealloc(PyObject *self) {
 static int check_parameters(const char *name, const char *parameters) {
     for (const char *p = parameters; *p != 0; p++)
         if (*p != 'P' && parameter_size(*p) == 0) {
-            PyErr_Format(PyExc_ValueError, "kernel %s: \"%c\" is no letter of a parameter; there are P, q, i, I, f, d",
-                         name, *p);
+            PyErr_Format(PyExc_ValueError,
+                         "kernel %s: \"%c\" is no letter of a parameter; there are P, q, i, I, h, H, b, B, f, d", name,
+                         *p);
             return -1;
         }
     return 0;

@@ -1,23 +1,7 @@
-/* Lists of launches, copies and fills that are replayed with other buffers. */
-#include "runtime.h"
+/* Lists of launches, copies, fills, products and convolutions that are replayed with other buffers. */
+#include "lists.h"
 
-typedef struct {
-    PyObject ob_base;
-    ContextObject *context;
-    PyObject *kernels; /* a list: the kernels that steps launch */
-    List list;
-    Patch *patches;
-    int n_patches, n_buffers;
-    size_t *least; /* bytes that each buffer must have */
-    /* Numbers of buffers that must not be the same memory, since a copy from one to the other would overlap. */
-    int (*apart)[2], n_apart;
-    long long releases; /* of the pool, at the last run */
-    long long launches; /* in one run */
-} LaunchList;
-
-/* Of a copy whose patches are the last two. */
-static int keep_apart(LaunchList *l, const Resolver *r, const Copy *copy) {
-    const int numbers[] = {r->patches[r->n_patches - 2].number, r->patches[r->n_patches - 1].number};
+int keep_apart(LaunchList *l, const int numbers[2], const Copy *copy) {
     const Copy same = {1, 1, copy->offset, copy->source_offset, copy->bytes};
     if (!copy_overlaps(&same))
         return 0;
@@ -42,7 +26,8 @@ static int parse_copy(LaunchList *l, Resolver *r, PyObject *step, Copy *copy) {
     if (parse_buffer(r, target, offset + bytes, &copy->target) < 0 ||
         parse_buffer(r, source, source_offset + bytes, &copy->source) < 0)
         return -1;
-    return keep_apart(l, r, copy);
+    const int numbers[] = {r->patches[r->n_patches - 2].number, r->patches[r->n_patches - 1].number};
+    return keep_apart(l, numbers, copy);
 }
 
 static int parse_fill(Resolver *r, PyObject *step, Fill *fill) {
@@ -82,8 +67,40 @@ static int parse_product_step(Resolver *r, PyObject *step, Product *product) {
     return result;
 }
 
+static int parse_convolution_step(Resolver *r, PyObject *given, Step *step) {
+    step->convolution = PyMem_Calloc(1, sizeof *step->convolution);
+    if (step->convolution == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (r->context->table->convolve == NULL) {
+        PyErr_Format(PyExc_ValueError, "the driver %s has no convolutions by a library", r->context->table->name);
+        return -1;
+    }
+    PyObject *rest = PyTuple_GetSlice(given, 1, PyTuple_GET_SIZE(given));
+    int result = rest == NULL ? -1 : parse_convolution(step->convolution, r, rest);
+    Py_XDECREF(rest);
+    return result;
+}
+
+static int parse_call_step(Resolver *r, PyObject *given, Step *step) {
+    step->call = PyMem_Calloc(1, sizeof *step->call);
+    if (step->call == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (r->context->table->call == NULL) {
+        PyErr_Format(PyExc_ValueError, "the driver %s has no operations of libraries", r->context->table->name);
+        return -1;
+    }
+    PyObject *rest = PyTuple_GetSlice(given, 1, PyTuple_GET_SIZE(given));
+    int result = rest == NULL ? -1 : parse_call(step->call, r, rest);
+    Py_XDECREF(rest);
+    return result;
+}
+
 /* A launch without work-groups is left out. */
-static int parse_step(LaunchList *l, Resolver *r, PyObject *given) {
+int parse_step(LaunchList *l, Resolver *r, PyObject *given) {
     const char *kind =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 && PyUnicode_Check(PyTuple_GET_ITEM(given, 0))
             ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(given, 0))
@@ -113,10 +130,30 @@ static int parse_step(LaunchList *l, Resolver *r, PyObject *given) {
     } else if (strcmp(kind, "product") == 0) {
         step->kind = STEP_PRODUCT;
         result = parse_product_step(r, given, &step->product);
+    } else if (strcmp(kind, "convolution") == 0) {
+        step->kind = STEP_CONVOLUTION;
+        l->list.count++; /* from here on it is freed with the list */
+        return parse_convolution_step(r, given, step);
+    } else if (strcmp(kind, "call") == 0) {
+        step->kind = STEP_CALL;
+        l->list.count++; /* from here on it is freed with the list */
+        return parse_call_step(r, given, step);
     } else
-        PyErr_Format(PyExc_ValueError, "%R is no step: there are launch, copy, fill and product", given);
+        PyErr_Format(PyExc_ValueError, "%R is no step: there are launch, copy, fill, product, convolution and call",
+                     given);
     l->list.count += result == 0;
     return result;
+}
+
+static Py_ssize_t count_all(PyObject *items) {
+    Py_ssize_t total = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+        Py_ssize_t found = count_steps(PyTuple_GET_ITEM(items, i));
+        if (found < 0)
+            return -1;
+        total += found;
+    }
+    return total;
 }
 
 static int parse_steps(LaunchList *l, PyObject *steps) {
@@ -126,16 +163,20 @@ static int parse_steps(LaunchList *l, PyObject *steps) {
     Py_ssize_t count = PyTuple_GET_SIZE(items);
     Resolver r = {.context = l->context, .in_list = 1, .n_buffers = l->n_buffers};
     int result = 0;
+    Py_ssize_t room = count_all(items);
     l->kernels = PyList_New(0);
-    l->list.steps = PyMem_Calloc((size_t)count + 1, sizeof(Step));
+    l->list.steps = room < 0 ? NULL : PyMem_Calloc((size_t)room + 1, sizeof(Step));
     l->least = PyMem_Calloc((size_t)l->n_buffers + 1, sizeof(size_t));
-    l->apart = PyMem_Calloc((size_t)count + 1, sizeof *l->apart);
+    l->apart = room < 0 ? NULL : PyMem_Calloc((size_t)room + 1, sizeof *l->apart);
     if (l->kernels == NULL || l->list.steps == NULL || l->least == NULL || l->apart == NULL) {
-        PyErr_NoMemory();
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
         result = -1;
     }
-    for (Py_ssize_t i = 0; result == 0 && i < count; i++)
-        result = parse_step(l, &r, PyTuple_GET_ITEM(items, i));
+    for (Py_ssize_t i = 0; result == 0 && i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        result = is_repeat(item) ? parse_repeat(l, &r, item) : parse_step(l, &r, item);
+    }
     Py_DECREF(items);
     l->patches = r.patches;
     l->n_patches = r.n_patches;
@@ -179,10 +220,15 @@ static void list_dealloc(PyObject *self) {
     for (int i = 0; i < l->list.count; i++)
         if (l->list.steps[i].kind == STEP_LAUNCH)
             PyMem_Free(l->list.steps[i].launch.values);
+        else if (l->list.steps[i].kind == STEP_CONVOLUTION)
+            PyMem_Free(l->list.steps[i].convolution);
+        else if (l->list.steps[i].kind == STEP_CALL)
+            PyMem_Free(l->list.steps[i].call);
     PyMem_Free(l->list.steps);
     PyMem_Free(l->patches);
     PyMem_Free(l->least);
     PyMem_Free(l->apart);
+    PyMem_Free(l->repeat.moves);
     Py_XDECREF(l->kernels);
     Py_DECREF(c);
     Py_TYPE(self)->tp_free(self);
@@ -223,11 +269,13 @@ static void bind(LaunchList *l, const Address *addresses, int wrapped) {
     }
 }
 
-static int run_step(const ContextObject *c, const Step *step, Failure *failure) {
+int run_step(const ContextObject *c, const Step *step, Failure *failure) {
     switch (step->kind) {
     case STEP_LAUNCH: return c->table->launch(c->context, &step->launch, failure);
     case STEP_COPY: return step->copy.bytes == 0 ? 0 : c->table->copy(c->context, &step->copy, failure);
     case STEP_FILL: return step->fill.bytes == 0 ? 0 : c->table->fill(c->context, &step->fill, failure);
+    case STEP_CONVOLUTION: return c->table->convolve(c->context, step->convolution, failure);
+    case STEP_CALL: return c->table->call(c->context, step->call, failure);
     default: break;
     }
     int done = c->table->product(c->context, &step->product, failure);
@@ -239,23 +287,26 @@ static int run_step(const ContextObject *c, const Step *step, Failure *failure) 
 static int replay(LaunchList *l, Failure *failure) {
     const ContextObject *c = l->context;
     int result = 0;
-    if (c->table->replay != NULL)
+    if (c->table->replay != NULL && l->repeat.count == 0)
         result = c->table->replay(c->context, &l->list, failure);
     else
-        for (int i = 0; result == 0 && i < l->list.count; i++)
-            result = run_step(c, &l->list.steps[i], failure);
+        for (int i = 0; result == 0 && i < l->list.count; i++) {
+            if (l->repeat.count == 0 || i != l->repeat.begin)
+                result = run_step(c, &l->list.steps[i], failure);
+            else {
+                result = run_rounds(l, failure);
+                i = l->repeat.end - 1;
+            }
+        }
     l->list.stale = result < 0; /* it is not known what has been told to the driver before it failed */
     return result;
 }
 
-static PyObject *list_run(PyObject *self, PyObject *given) {
+int list_replay(PyObject *self, PyObject *buffers) {
     LaunchList *l = (LaunchList *)self;
     ContextObject *c = l->context;
     Failure failure = {0};
     int result = 0;
-    PyObject *buffers = check_process(c->era) < 0 ? NULL : PySequence_Tuple(given);
-    if (buffers == NULL)
-        return NULL;
     Address fixed[64], *addresses = l->n_buffers <= 64 ? fixed : PyMem_Malloc((size_t)l->n_buffers * sizeof *addresses);
     int wrapped = addresses == NULL ? -1 : read_buffers(l, buffers, addresses);
     if (addresses == NULL)
@@ -275,10 +326,17 @@ static PyObject *list_run(PyObject *self, PyObject *given) {
     }
     if (addresses != fixed)
         PyMem_Free(addresses);
-    Py_DECREF(buffers);
-    if (wrapped < 0 || result < 0)
+    return wrapped < 0 || result < 0 ? -1 : 0;
+}
+
+static PyObject *list_run(PyObject *self, PyObject *given) {
+    LaunchList *l = (LaunchList *)self;
+    PyObject *buffers = check_process(l->context->era) < 0 ? NULL : PySequence_Tuple(given);
+    if (buffers == NULL)
         return NULL;
-    Py_RETURN_NONE;
+    int result = list_replay(self, buffers);
+    Py_DECREF(buffers);
+    return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef methods[] = {{"run", list_run, METH_O, "Put all steps into the queue, in order, without the GIL."},

@@ -1,5 +1,5 @@
 /* The extension module `_device`, and what all of its types need. */
-#include "runtime.h"
+#include "interface/interface.h"
 
 PyObject *DeviceError;
 unsigned fork_era;
@@ -34,6 +34,7 @@ void mark_finished(ContextObject *c, long long number) {
 static PyMethodDef functions[] = {{"open_driver", (PyCFunction)(void (*)(void))open_driver,
                                    METH_VARARGS | METH_KEYWORDS,
                                    "Open a driver: \"null\", \"opencl\" or \"cuda\"; libraries are given by paths."},
+                                  {"export_array", export_array, METH_VARARGS, "Return a DLPack capsule of an array."},
                                   {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_device",
@@ -49,8 +50,8 @@ static PyObject *find_device_error(void) {
 }
 
 PyMODINIT_FUNC PyInit__device(void) {
-    static PyTypeObject *const types[] = {&DriverType, &ContextType, &BufferType,
-                                          &ModuleType, &KernelType,  &LaunchListType};
+    static PyTypeObject *const types[] = {&DriverType, &ContextType,    &BufferType, &ModuleType,
+                                          &KernelType, &LaunchListType, &ReplaysType};
     static int watches_forks;
     if (!watches_forks && pthread_atfork(NULL, NULL, count_fork) != 0)
         return PyErr_NoMemory();
@@ -63,5 +64,7 @@ PyMODINIT_FUNC PyInit__device(void) {
     for (size_t i = 0; module != NULL && i < sizeof types / sizeof *types; i++)
         if (PyModule_AddType(module, types[i]) < 0)
             Py_CLEAR(module);
+    if (module != NULL && interface_add(module) < 0)
+        Py_CLEAR(module);
     return module;
 }

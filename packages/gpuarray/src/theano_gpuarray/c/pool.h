@@ -68,11 +68,24 @@ typedef struct {
     int count, current; /* how many pieces there may be, and which one is filled */
     size_t used;        /* bytes of the current piece */
 } Staging;
-
 void staging_open(Staging *staging);
 /* Copy the source, and put writes into the queue; the source may change afterwards. */
 int staging_write(Staging *staging, const DriverTable *table, void *context, Address target, size_t offset,
                   const void *source, size_t bytes, Failure *failure);
 void staging_close(Staging *staging, const DriverTable *table, void *context);
+
+/* Pinned memory by way of which small reads go: a status, a cost. */
+#define REPLY_BYTES ((size_t)4096)
+typedef struct {
+    void *memory, *handle; /* NULL: not asked for yet, or there is none */
+    int asked;
+    pthread_mutex_t lock;
+} Reply;
+
+void reply_open(Reply *reply);
+void reply_close(Reply *reply, const DriverTable *table, void *context);
+/* Wait for the queue, and read. Large reads, and those beside another one, do without pinned memory. */
+int reply_read(Reply *reply, const DriverTable *table, void *context, void *target, Address source, size_t offset,
+               size_t bytes, Failure *failure);
 
 #endif

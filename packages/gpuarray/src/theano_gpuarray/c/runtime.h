@@ -34,10 +34,12 @@ typedef struct {
     Properties properties;
     Pool pool;
     Staging staging;
+    Reply reply;
     pthread_mutex_t lock;
     atomic_llong launches, writes, reads, copies, compilations;
     /* Numbers of the newest work that was put into the queue, and of the newest that is known to have ended. */
     atomic_llong submitted, finished;
+    struct _gpucontext *interface; /* what C code of ops knows of it, or NULL; see interface/ */
 } ContextObject;
 
 typedef struct {
@@ -65,7 +67,7 @@ typedef struct {
     int64_t max_local;
 } KernelObject;
 
-extern PyTypeObject DriverType, ContextType, BufferType, ModuleType, KernelType, LaunchListType;
+extern PyTypeObject DriverType, ContextType, BufferType, ModuleType, KernelType, LaunchListType, ReplaysType;
 
 /* The exception class of drivers. */
 extern PyObject *DeviceError;
@@ -87,6 +89,9 @@ void mark_finished(ContextObject *c, long long number);
 /* driver.c */
 PyObject *open_driver(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* interface/data.c: free what C code of ops knows of a context. */
+void interface_free(struct _gpucontext *ctx);
+
 /* context.c */
 PyObject *context_open(DriverObject *driver, int index, const Options *options, int64_t preallocate);
 int context_synchronize(ContextObject *c);
@@ -102,6 +107,12 @@ int check_range(const BufferObject *b, Py_ssize_t offset, Py_ssize_t bytes, cons
 /* Copies within one buffer must not overlap: neither CUDA nor OpenCL says what they would do. */
 int copy_overlaps(const Copy *copy);
 int refuse_overlap(void);
+/* Write what an object of the host has, by way of pinned memory; set bytes; wait and read into memory, or into an
+ * object, which is checked to fit. Each raises where it fails. */
+int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view);
+int buffer_set(BufferObject *b, size_t offset, size_t bytes, int value);
+int buffer_get(BufferObject *b, size_t offset, void *target, size_t bytes);
+int buffer_fetch(BufferObject *b, Py_ssize_t offset, PyObject *target);
 
 /* kernel.c */
 PyObject *module_load(ContextObject *c, PyObject *binary);
@@ -128,12 +139,32 @@ int parse_launch(Launch *launch, Resolver *r, PyObject *kernel, PyObject *groups
                  Py_ssize_t shared);
 /* Read a buffer, or the number of one, of which at least so many bytes are used. */
 int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place);
+/* Note that the buffer of this number belongs to a place in a list. */
+int parse_number(Resolver *r, long number, Py_ssize_t least, Address *place);
 int parse_product(Product *product, Resolver *r, PyObject *args);
+/* Read a convolution with its algorithm and places; all lengths are checked, and that the memory is there. */
+int parse_convolution(Convolution *p, Resolver *r, PyObject *args);
+/* Read an operation of another library: its name, dtype, a tuple of numbers, and places as (buffer, offset, bytes). */
+int parse_call(Call *call, Resolver *r, PyObject *args);
 /* Whether there is anything to launch. */
 int launch_is_empty(const Launch *launch);
+
+/* launches.c: run a list with a tuple of buffers. */
+int list_replay(PyObject *list, PyObject *buffers);
 
 /* launch.c */
 PyObject *context_launch(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *context_product(PyObject *self, PyObject *args);
+
+/* exchange.c */
+PyObject *export_array(PyObject *module, PyObject *args);
+
+/* convolution.c */
+PyObject *context_plan(PyObject *self, PyObject *args);
+PyObject *context_convolve(PyObject *self, PyObject *args);
+
+/* call.c */
+PyObject *context_workspace(PyObject *self, PyObject *args);
+PyObject *context_call(PyObject *self, PyObject *args);
 
 #endif

@@ -1,4 +1,5 @@
-/* Staging: writes that do not block copy their source first, into pinned memory of the host. */
+/* Staging: writes that do not block copy their source first, into pinned memory of the host; small reads go by way of
+ * such memory, too. */
 #include "pool.h"
 #include <string.h>
 
@@ -95,4 +96,37 @@ void staging_close(Staging *s, const DriverTable *table, void *context) {
         failure_clear(&failure);
     }
     pthread_mutex_destroy(&s->lock);
+}
+
+void reply_open(Reply *reply) {
+    memset(reply, 0, sizeof *reply);
+    pthread_mutex_init(&reply->lock, NULL);
+}
+
+/* Whether there is pinned memory; it is allocated when it is first asked for. */
+static int find_reply(Reply *reply, const DriverTable *table, void *context) {
+    Failure failure = {0};
+    if (!reply->asked && table->host_allocate(context, REPLY_BYTES, &reply->memory, &reply->handle, &failure) < 0)
+        reply->memory = NULL;
+    reply->asked = 1;
+    failure_clear(&failure);
+    return reply->memory != NULL;
+}
+
+int reply_read(Reply *reply, const DriverTable *table, void *context, void *target, Address source, size_t offset,
+               size_t bytes, Failure *failure) {
+    if (bytes > REPLY_BYTES || pthread_mutex_trylock(&reply->lock) != 0)
+        return table->read(context, target, source, offset, bytes, failure);
+    int pinned = find_reply(reply, table, context);
+    int result = table->read(context, pinned ? reply->memory : target, source, offset, bytes, failure);
+    if (pinned && result == 0)
+        memcpy(target, reply->memory, bytes);
+    pthread_mutex_unlock(&reply->lock);
+    return result;
+}
+
+void reply_close(Reply *reply, const DriverTable *table, void *context) {
+    if (reply->memory != NULL)
+        table->host_release(context, reply->memory, reply->handle);
+    pthread_mutex_destroy(&reply->lock);
 }

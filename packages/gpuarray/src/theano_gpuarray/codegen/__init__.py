@@ -2,11 +2,14 @@
 
 from ._form import (
     Argument as Argument,
+    ConvolutionPlan as ConvolutionPlan,
+    ConvolutionRequest as ConvolutionRequest,
     DeviceForm as DeviceForm,
     DeviceOperand as DeviceOperand,
     DeviceProperties as DeviceProperties,
     HostValue as HostValue,
     KernelText as KernelText,
+    LibraryCall as LibraryCall,
     NoDeviceForm as NoDeviceForm,
     Operand as Operand,
     Recorder as Recorder,
@@ -16,22 +19,35 @@ from ._form import (
 )
 
 # Device forms register themselves.
+from .ctc import _alignments as _alignments
 from .elementwise import _elementwise as _elementwise
+from .fourier import _real as _real
 from .indexing import _read as _read, _write as _write
+from .linear_algebra import _equations as _equations
 from .products import _matrix_product as _matrix_product
 from .random import _mrg as _mrg
 from .reduction import _argmax as _argmax, _reduction as _reduction
 from .shapes import _joins as _joins, _routines as _routines, _views as _views
 from .sorting import _forms as _forms
-from .windows import _convolution as _convolution, _pooling as _pooling
+from .windows import (
+    ChosenOnce as ChosenOnce,
+    DnnConvolutionKernel as DnnConvolutionKernel,
+    _convolution as _convolution,
+    _pooling as _pooling,
+)
 
 __all__ = [
     "Argument",
+    "ChosenOnce",
+    "ConvolutionPlan",
+    "ConvolutionRequest",
     "DeviceForm",
     "DeviceOperand",
     "DeviceProperties",
+    "DnnConvolutionKernel",
     "HostValue",
     "KernelText",
+    "LibraryCall",
     "NoDeviceForm",
     "Operand",
     "Recorder",

@@ -20,11 +20,14 @@ from theano_linker_c.kernels import Kernel
 
 __all__ = [
     "Argument",
+    "ConvolutionPlan",
+    "ConvolutionRequest",
     "DeviceForm",
     "DeviceOperand",
     "DeviceProperties",
     "HostValue",
     "KernelText",
+    "LibraryCall",
     "NoDeviceForm",
     "Operand",
     "Recorder",
@@ -123,7 +126,7 @@ class KernelText:
         The function, with all helper functions that it calls before it.
     parameters : str
         One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
-        ``f`` float32, ``d`` float64.
+        ``f`` float32, ``d`` float64; ``b``, ``B``, ``h`` and ``H`` int8, uint8, int16 and uint16.
     """
 
     name: str
@@ -163,6 +166,78 @@ class DeviceProperties:
     halves: bool
     long_atomics: bool
     cpu: bool
+
+
+@record
+class ConvolutionRequest:
+    """A convolution or a gradient of it that a library is asked for; arrays are C-contiguous.
+
+    Parameters
+    ----------
+    task : {"forward", "input_grad", "weight_grad"}
+    dtype : {"float16", "float32", "float64"}
+    images, filters, top : tuple of int
+        Lengths, of four or five dimensions.
+    zeros, strides, dilations : tuple of int
+        One for each axis along which filters slide.
+    groups : int
+    flip : bool
+        Whether filters are flipped.
+    algorithm : str
+        A name of :mod:`theano_gpuarray.dnn_flags`.
+    chosen : object
+        Where the algorithm is chosen once for several shapes: what keeps it.
+    """
+
+    task: str
+    dtype: str
+    images: tuple[int, ...]
+    filters: tuple[int, ...]
+    top: tuple[int, ...]
+    zeros: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    groups: int
+    flip: bool
+    algorithm: str
+    chosen: Any = None
+
+
+@record
+class ConvolutionPlan:
+    """How a library computes a convolution.
+
+    Parameters
+    ----------
+    description : tuple
+        As the runtime takes it.
+    algorithm : int
+        The library's number of the algorithm.
+    workspace : int
+        Bytes.
+    """
+
+    description: tuple[Any, ...]
+    algorithm: int
+    workspace: int
+
+
+@record
+class LibraryCall:
+    """An operation of a library of CUDA, but for the arrays that it is given.
+
+    Parameters
+    ----------
+    name : str
+        As the runtime has it, see `c/cuda`: "epilogue", "rfft", "irfft", "potrf", "getrf" or "getrs".
+    dtype : str
+    numbers : tuple of int
+        Lengths and the like.
+    """
+
+    name: str
+    dtype: str
+    numbers: tuple[int, ...]
 
 
 class Recorder(Protocol):
@@ -211,6 +286,25 @@ class Recorder(Protocol):
 
         Operands are matrices, or stacks of matrices with one leading dimension.
         """
+
+    def plan_convolution(self, request: ConvolutionRequest) -> ConvolutionPlan | None:
+        """Choose how a library computes a convolution; None where there is none for it."""
+
+    def convolve(
+        self,
+        plan: ConvolutionPlan,
+        image: DeviceOperand,
+        filters: DeviceOperand,
+        top: DeviceOperand,
+        workspace: DeviceOperand,
+    ) -> None:
+        """Compute a convolution by a library; one of the first three is the result, and all are contiguous."""
+
+    def workspace(self, call: LibraryCall) -> int | None:
+        """Return the bytes that an operation of a library works in; None where no library has it."""
+
+    def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
+        """Compute by a library; results are among the operands, of which no stride is negative."""
 
     def status(self) -> DeviceOperand:
         """Return an array of four int64, all 0 before a call: kernels that find a wrong value write what they found.

@@ -14,6 +14,7 @@ from ._activation import (
     use as use,
 )
 from ._context import GpuContext as GpuContext
+from ._cudnn import cudnn_problem as cudnn_problem, cudnn_version as cudnn_version, has_cudnn as has_cudnn
 from ._drivers import open_driver as open_driver
 from ._names import get_context as get_context, list_contexts as list_contexts, reg_context as reg_context
 from ._opening import device_names as device_names, open_context as open_context, parse_device as parse_device
@@ -27,9 +28,12 @@ __all__ = [
     "GpuContext",
     "LibraryNotFound",
     "activate",
+    "cudnn_problem",
+    "cudnn_version",
     "device_names",
     "device_report",
     "get_context",
+    "has_cudnn",
     "init_dev",
     "list_contexts",
     "moves_computation",

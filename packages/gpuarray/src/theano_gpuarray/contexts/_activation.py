@@ -9,8 +9,8 @@ from theano_graph import ConfigError, compose, config, warn_user
 
 from .._errors import DeviceUnavailable
 from .._flags import parse_contexts
-from .._libraries import find_library
 from ._context import GpuContext
+from ._cudnn import require_cudnn
 from ._names import get_context, note_failure, reg_context, registered
 from ._opening import open_context
 
@@ -63,17 +63,11 @@ def init_dev(dev: str, name: Hashable = None, preallocate: float | None = None) 
     'null0'
     """
     context = open_context(dev, preallocate)
-    _require_cudnn(context)
+    require_cudnn(context)
     reg_context(name, context)
     if config.print_active_device:
         print(f"Mapped name {name} to device {context.devname}: {context.description}", file=sys.stderr)
     return context
-
-
-def _require_cudnn(context: GpuContext) -> None:
-    """Look for cuDNN where the flag ``dnn.enabled`` makes it an error that it is not there."""
-    if context.kind == "cuda" and config.dnn.enabled == "True":
-        find_library("cudnn")
 
 
 def use(

@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 
-from theano_graph import compose
+from theano_graph import compose, config
 
 from .. import _runtime
 from .._errors import DeviceUnavailable, LibraryNotFound
@@ -45,9 +45,14 @@ def driver_libraries(name: str) -> dict[str, str]:
     found = {"cuda": find_library("cuda").path}
     version, _ = cuda_of_driver(found["cuda"])
     found["nvrtc"] = find_library("nvrtc", at_most=version).path
-    # Without it products are computed by kernels.
-    with contextlib.suppress(LibraryNotFound):
-        found["cublas"] = find_library("cublas", at_most=version).path
+    # What they compute is computed by kernels where they are not there.
+    for key in ("cublas", "cublaslt", "cufft", "cusolver"):
+        with contextlib.suppress(LibraryNotFound):
+            found[key] = find_library(key, at_most=version).path
+    # So are convolutions.
+    if config.dnn.enabled != "False":
+        with contextlib.suppress(LibraryNotFound):
+            found["cudnn"] = find_library("cudnn").path
     return found
 
 

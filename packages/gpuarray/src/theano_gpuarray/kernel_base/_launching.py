@@ -15,7 +15,7 @@ from ..codegen import KernelText
 from ..contexts import GpuContext
 from ._description import Kernel
 
-__all__ = ["GpuKernel"]
+__all__ = ["GpuKernel", "without_include"]
 
 #: Letters of the runtime for parameters: what is not here cannot be passed by value.
 _LETTERS = {
@@ -24,6 +24,12 @@ _LETTERS = {
     "ssize": "q",
     "int64": "q",
     "uint64": "q",
+    "int8": "b",
+    "bool": "B",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "float16": "H",
     "int32": "i",
     "uint32": "I",
     "float32": "f",
@@ -77,7 +83,7 @@ class GpuKernel:
                     )
                 )
         letters = "".join(_LETTERS[word] for word in self._parameters)
-        self._kernel = context.kernel(KernelText(name, _INCLUDE.sub("", source), letters))
+        self._kernel = context.kernel(KernelText(name, without_include(source), letters))
 
     @property
     def maxlsize(self) -> int:
@@ -156,11 +162,19 @@ class GpuKernel:
                     mend="pass a GpuArray",
                 )
             )
+        if word == "float16":
+            # The kernel gets the bits.
+            return int(np.asarray(value, word).view("uint16"))
         if word.startswith("float"):
             return float(value)
         whole = int(np.asarray(value)[()])
         # Parameters of 64 bits are passed with a sign.
         return whole - 2 * _SIGN if whole >= _SIGN else whole
+
+
+def without_include(source: str) -> str:
+    """Return the text of a kernel without the line that includes ``cluda.h``: its words stand before all texts."""
+    return _INCLUDE.sub("", source)
 
 
 def _as_tuple(value: Any) -> tuple[int, ...]:

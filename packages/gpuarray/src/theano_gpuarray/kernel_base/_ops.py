@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from theano_graph import Apply, MissingRuleError, compose
-from theano_linker_c.cop import COp
+from theano_graph import Apply, MissingRuleError, Op, compose
+from theano_linker_c.compiler import digest
+from theano_linker_c.cop import COp, version_of
 
+from .._include import get_include
 from ..contexts import GpuContext
-from ..types import GpuArrayType
+from ..types import GpuArrayType, gpu_context_type
+from ._c_code import context_in_c, kernel_cleanup, kernel_init, kernel_members
 from ._description import Kernel, parameter_of
 from ._launching import GpuKernel
 
@@ -24,10 +27,12 @@ _DTYPE_WORD = re.compile(r"\bDTYPE_(INPUT|OUTPUT)_(\d+)\b")
 class GpuKernelBase:
     """The base of ops that bring kernels of their own.
 
-    An op defines :meth:`gpu_kernels`, and launches what :meth:`launchable` gives from its `perform`.
+    An op defines :meth:`gpu_kernels`. Its `c_code` launches kernel ``k`` with ``k_call`` and ``k_scall``; its `perform`
+    launches what :meth:`launchable` gives. The context is its parameter (``sub["params"]`` in C code), unless
+    `params_type` is a ParamsType, where one field is the context.
     """
 
-    params_type: Any = None
+    params_type: Any = gpu_context_type
 
     def gpu_kernels(self, node: Apply, name: str) -> Iterable[Kernel]:
         """Return the kernels of the op.
@@ -54,6 +59,16 @@ class GpuKernelBase:
             compose(f"{node}: no variable is on a device", mend="let inputs or outputs have a GpuArrayType")
         )
 
+    def get_gpu_context(self, node: Apply) -> GpuContext:
+        """Return the context of the C code of a node: by default the one in which it runs."""
+        return self.context_of_node(node)
+
+    def get_params(self, node: Apply) -> Any:
+        """Return the parameters of the C code of a node; None for ops with Python code alone."""
+        if self.params_type is not gpu_context_type:
+            return Op.get_params(self, node)
+        return self.get_gpu_context(node) if _has_c_code(self) else None
+
     def launchable(self, node: Apply) -> dict[str, GpuKernel]:
         """Return the kernels of a node by name, compiled for its context when this is first asked.
 
@@ -76,6 +91,43 @@ class GpuKernelBase:
     def kernel_version(self, node: Apply) -> tuple[Any, ...]:
         """Return the version of what goes around the kernels of a node, which belongs to that of its C code."""
         return (_VERSION, self.context_of_node(node).kind)
+
+    # ---- the C contract of ops
+
+    def c_headers(self) -> list[str]:
+        """Return the headers of kernels."""
+        return ["<gpuarray/types.h>", "<gpuarray/kernel.h>"]
+
+    def c_header_dirs(self) -> list[str]:
+        """Return the folder of the headers."""
+        return [get_include()]
+
+    def c_support_code_struct(self, node: Apply, name: str) -> str:
+        """Return the kernels of a node, and the functions that launch them."""
+        return "".join(kernel_members(kernel) for kernel in self.gpu_kernels(node, name))
+
+    def c_init_code_struct(self, node: Apply, name: str, sub: Mapping[str, str]) -> str:
+        """Return code that compiles the kernels."""
+        kernels = list(self.gpu_kernels(node, name))
+        if not kernels:
+            return ""
+        context = context_in_c(self.params_type, sub.get("params"), type(self).__qualname__)
+        return "".join(kernel_init(kernel, context, sub["fail"], kernels[:i]) for i, kernel in enumerate(kernels))
+
+    def c_cleanup_code_struct(self, node: Apply, name: str) -> str:
+        """Return code that frees the kernels."""
+        return kernel_cleanup(list(self.gpu_kernels(node, name)))
+
+    def c_code_cache_version_apply(self, node: Apply) -> tuple[Any, ...]:
+        """Return the version of the C code of a node; empty where the op gives none."""
+        own = version_of(self)
+        return (*own, *self.kernel_version(node)) if own else ()
+
+
+def _has_c_code(op: Any) -> bool:
+    """Tell whether an op has C code of its own."""
+    method = getattr(op, "c_code", None)
+    return method is not None and not hasattr(method, "is_default")
 
 
 #: Version of what goes around kernels of ops in C code.
@@ -102,12 +154,36 @@ class CGpuKernelBase(COp, GpuKernelBase):
         If the section does not begin with a kernel, or a parameter is none.
     """
 
+    params_type: Any = gpu_context_type
     further_sections: ClassVar[tuple[str, ...]] = ("kernels",)
 
     def __init__(self, func_files: str | Sequence[str], func_name: str | None = None) -> None:
         super().__init__(func_files, func_name)
         self.kernel_code = self.code_sections.pop("kernels", "")
         self._described = _parsed(self.kernel_code, type(self).__qualname__)
+
+    def get_params(self, node: Apply) -> Any:
+        """Return the parameters of the C code of a node."""
+        return GpuKernelBase.get_params(self, node)
+
+    def c_support_code_struct(self, node: Apply, name: str) -> str:
+        """Return the kernels of a node, the functions that launch them, and the section."""
+        own = super().c_support_code_struct(node, name) if "support_code_struct" in self.code_sections else ""
+        return GpuKernelBase.c_support_code_struct(self, node, name) + own
+
+    def c_init_code_struct(self, node: Apply, name: str, sub: Mapping[str, str]) -> str:
+        """Return code that compiles the kernels, and the section."""
+        own = super().c_init_code_struct(node, name, sub) if "init_code_struct" in self.code_sections else ""
+        return GpuKernelBase.c_init_code_struct(self, node, name, sub) + own
+
+    def c_cleanup_code_struct(self, node: Apply, name: str) -> str:
+        """Return the section, and code that frees the kernels."""
+        own = super().c_cleanup_code_struct(node, name) if "cleanup_code_struct" in self.code_sections else ""
+        return own + GpuKernelBase.c_cleanup_code_struct(self, node, name)
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        """Return a version made of the contents of the files."""
+        return (*super().c_code_cache_version(), digest(self.kernel_code))
 
     def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
         """Return the kernels of the section, with the dtypes of a node in the place of ``DTYPE_INPUT_0`` and others."""

@@ -214,6 +214,58 @@ def _added(a: str, b: str) -> str:
     return f"({a}) + ({b})"
 
 
+def _smaller(a: str, b: str) -> str:
+    return f"(({a}) < ({b}) ? ({a}) : ({b}))"
+
+
+def _multiplied(a: str, b: str) -> str:
+    return f"({a}) * ({b})"
+
+
+@code_version((1,))
+def inline_reduce_sum(N: Any, buf: str, pos: str, count: str) -> str:  # documented names
+    """Return text that adds up a buffer in local memory; see :func:`inline_reduce`."""
+    return inline_reduce(N, buf, pos, count, _added)
+
+
+@code_version((1,))
+def inline_reduce_prod(N: Any, buf: str, pos: str, count: str) -> str:  # as above
+    """Return text that multiplies the elements of a buffer in local memory; see :func:`inline_reduce`."""
+    return inline_reduce(N, buf, pos, count, _multiplied)
+
+
+@code_version((1,))
+def inline_reduce_max(N: Any, buf: str, pos: str, count: str) -> str:  # as above
+    """Return text that finds the largest element of a buffer in local memory; see :func:`inline_reduce`."""
+    return inline_reduce(N, buf, pos, count, _larger)
+
+
+@code_version((1,))
+def inline_reduce_min(N: Any, buf: str, pos: str, count: str) -> str:  # as above
+    """Return text that finds the smallest element of a buffer in local memory; see :func:`inline_reduce`."""
+    return inline_reduce(N, buf, pos, count, _smaller)
+
+
+@code_version((1,))
+def inline_reduce_fixed_shared_max(
+    N: Any,  # as above
+    buf: str,
+    x: str,
+    stride_x: str,
+    load_x: str,
+    pos: str,
+    count: str,
+    b: str = "",
+    stride_b: str = "",
+    load_b: str = "",
+    dtype: str = "float32",
+) -> str:
+    """Return text that finds the largest element of a row in global memory; see :func:`inline_reduce_fixed_shared`."""
+    return inline_reduce_fixed_shared(
+        N, buf, x, stride_x, load_x, pos, count, _larger, lambda a: a, b, stride_b, load_b, dtype
+    )
+
+
 @code_version((1,))
 def inline_softmax(
     N: Any,  # documented

@@ -35,6 +35,8 @@ class RegionRunner:
     Attributes
     ----------
     region : Region
+    given : list of int
+        Which of the inputs the region gets: those that are no constants.
     """
 
     def __init__(self, nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
@@ -47,12 +49,13 @@ class RegionRunner:
             Step(_task(node), tuple(numbers[v] for v in node.inputs), tuple(numbers[v] for v in node.outputs))
             for node in nodes
         ]
-        #: Which of the values that a call gives are no constants.
-        self._given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
+        self.given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
         constants = {numbers[v]: _constant(v) for v in inputs if isinstance(v, Constant)}
         counting = {numbers[v] for v in numbers if _counts(v)}
-        self._on_device = [isinstance(v.type, GpuArrayType) for v in outputs]
-        given, wanted = [numbers[inputs[i]] for i in self._given], [numbers[v] for v in outputs]
+        self._moves = len(self.given) < len(inputs)
+        #: The results that have to be on the device.
+        self._there = [i for i, v in enumerate(outputs) if isinstance(v.type, GpuArrayType)]
+        given, wanted = [numbers[inputs[i]] for i in self.given], [numbers[v] for v in outputs]
         self.region = Region(self._context, steps, given, wanted, constants, partial(fuse, counting=counting))
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
@@ -64,11 +67,13 @@ class RegionRunner:
             If a node refuses its operands, or has found a wrong value.
         """
         try:
-            results = self.region([values[i] for i in self._given])
+            results = self.region([values[i] for i in self.given] if self._moves else values)
         except StepError as failure:
             raise NodeError(self._nodes[failure.step], failure.operands, failure.error) from failure
-        pairs = zip(results, self._on_device, strict=True)
-        return [as_device_value(result, self._context) if there else result for result, there in pairs]
+        for i in self._there:
+            if type(results[i]) is not GpuArray:
+                results[i] = as_device_value(results[i], self._context)
+        return results
 
 
 def _constant(variable: Constant) -> Any:
@@ -121,6 +126,13 @@ def _build(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
     return RegionRunner(nodes, inputs, outputs)
 
 
+def _late(nodes: Sequence[Apply]) -> list[Apply]:
+    """Return transfers to the host, where there are several devices: each waits until one of them has done its work."""
+    if len({id(_context(node)) for node in nodes}) < 2:
+        return []
+    return [node for node in nodes if isinstance(node.op, HostFromGpu)]
+
+
 #: How nodes on a device run together.
-DEVICE_CLUSTERS = ClusterRule(_claims, _build)
+DEVICE_CLUSTERS = ClusterRule(_claims, _build, _late)
 cluster_rule.register(DeviceOp, GpuFromHost, HostFromGpu)(DEVICE_CLUSTERS)

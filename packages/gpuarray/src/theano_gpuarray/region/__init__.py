@@ -1,10 +1,18 @@
 """Recorders: what device forms record is carried out at once, or kept and replayed."""
 
+from .._runtime import Replays as Replays
 from ._array import upload as upload
-from ._at_once import AtOnce as AtOnce, form_of as form_of, run_kernel as run_kernel
+from ._at_once import AtOnce as AtOnce, flags_token as flags_token, form_of as form_of, run_kernel as run_kernel
 from ._kept import ARENA as ARENA, Event as Event, Kept as Kept
 from ._layout import ALIGNMENT as ALIGNMENT, Layout as Layout, lay_out as lay_out
-from ._region import RECORDINGS as RECORDINGS, Region as Region
+from ._loops import (
+    LoopInput as LoopInput,
+    LoopOutput as LoopOutput,
+    LoopPlan as LoopPlan,
+    record_loop as record_loop,
+)
+from ._products import library_product as library_product
+from ._region import KEYED as KEYED, MOVED as MOVED, RECORDINGS as RECORDINGS, Region as Region
 from ._steps import (
     Download as Download,
     Entry as Entry,
@@ -17,10 +25,13 @@ from ._steps import (
     entry_on_device as entry_on_device,
     entry_on_host as entry_on_host,
 )
+from ._until import record_until as record_until
 
 __all__ = [
     "ALIGNMENT",
     "ARENA",
+    "KEYED",
+    "MOVED",
     "RECORDINGS",
     "AtOnce",
     "Download",
@@ -29,16 +40,24 @@ __all__ = [
     "Fusion",
     "Kept",
     "Layout",
+    "LoopInput",
+    "LoopOutput",
+    "LoopPlan",
     "OnHost",
     "Region",
+    "Replays",
     "Step",
     "StepError",
     "StepRecorder",
     "Upload",
     "entry_on_device",
     "entry_on_host",
+    "flags_token",
     "form_of",
     "lay_out",
+    "library_product",
+    "record_loop",
+    "record_until",
     "run_kernel",
     "upload",
 ]

@@ -14,7 +14,7 @@ from ..contexts import GpuContext
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["array_of", "operand_of", "upload", "uploaded"]
+__all__ = ["array_of", "extent", "operand_of", "upload", "uploaded"]
 
 
 def upload(context: GpuContext, value: NDArray[Any], *, offset: int = 0) -> GpuArray:
@@ -48,3 +48,10 @@ def operand_of(slot: int, value: GpuArray) -> DeviceOperand:
 def array_of(context: GpuContext, operand: DeviceOperand, buffer: _device.Buffer) -> GpuArray:
     """Return what a device form has given, with its memory, as an array."""
     return GpuArray(buffer, operand.dtype, operand.shape, operand.strides, operand.offset, context)
+
+
+def extent(operand: DeviceOperand) -> int:
+    """Return the bytes from the first to the last element of an array none of whose strides is negative."""
+    if not operand.size:
+        return 0
+    return operand.itemsize + sum((n - 1) * step for n, step in zip(operand.shape, operand.strides, strict=True))

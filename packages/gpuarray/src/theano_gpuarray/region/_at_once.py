@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import compose, config
+from theano_graph import Flag, compose, config
 from theano_linker_c.kernels import Kernel
 
 from ..arrays import GpuArray
 from ..codegen import (
     Argument,
+    ConvolutionPlan,
+    ConvolutionRequest,
     DeviceOperand,
     DeviceProperties,
     KernelText,
+    LibraryCall,
     NoDeviceForm,
     Operand,
     contiguous_strides,
     device_form,
 )
 from ..contexts import GpuContext
-from ._array import array_of, operand_of, upload
+from ._array import array_of, extent, operand_of, upload
+from ._convolutions import planned
 from ._products import library_product
 
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["AtOnce", "form_of", "run_kernel"]
+__all__ = ["AtOnce", "flags_token", "form_of", "run_kernel"]
 
 #: What the status of a call has: the number of the failure, a position, a value, a length.
 STATUS_LENGTH = 4
+#: Flags that have been asked for.
+_flags: dict[str, Flag] = {}
 
 
 class AtOnce:
@@ -120,6 +127,33 @@ class AtOnce:
             found.dtype, transposes, found.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
         )
 
+    def plan_convolution(self, request: ConvolutionRequest) -> ConvolutionPlan | None:
+        """Choose how a library computes a convolution; None where there is none for it."""
+        return planned(self._context, request, self.deterministic)
+
+    def convolve(
+        self,
+        plan: ConvolutionPlan,
+        image: DeviceOperand,
+        filters: DeviceOperand,
+        top: DeviceOperand,
+        workspace: DeviceOperand,
+    ) -> None:
+        """Compute a convolution by a library."""
+        places = [(self._buffers[x.slot], x.offset) for x in (image, filters, top, workspace)]
+        self._context.native.convolve(
+            plan.description, plan.algorithm, places[0], places[1], places[2], places[3], plan.workspace
+        )
+
+    def workspace(self, call: LibraryCall) -> int | None:
+        """Return the bytes that an operation of a library works in; None where no library has it."""
+        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+
+    def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
+        """Compute by a library."""
+        places = [(self._buffers[x.slot], x.offset, extent(x)) for x in operands]
+        self._context.native.call(call.name, call.dtype, call.numbers, *places)
+
     def status(self) -> DeviceOperand:
         """Return the array in which kernels say what they found wrong."""
         if self._status is None:
@@ -166,7 +200,20 @@ class AtOnce:
 
 def wants_deterministic() -> bool:
     """Tell whether the flag ``deterministic`` asks for sums in a fixed order."""
-    return str(getattr(config, "deterministic", "default")) == "more"
+    return bool(_flag("deterministic") == "more")
+
+
+def flags_token() -> int:
+    """Return a number that differs where flags do that recordings depend on; it is asked for in each call."""
+    return 2 * bool(_flag("gpuarray.tf32")) + wants_deterministic()
+
+
+def _flag(name: str) -> Any:
+    flag = _flags.get(name)
+    if flag is not None and flag.current is not None:
+        return flag.current.value
+    _flags[name] = config.flag(name)
+    return attrgetter(name)(config)
 
 
 def form_of(kernel: Kernel) -> Any:

@@ -11,9 +11,20 @@ from numpy.typing import NDArray
 
 from theano_graph import compose, record
 
-from ..codegen import Argument, DeviceOperand, DeviceProperties, KernelText, NoDeviceForm, contiguous_strides
+from ..codegen import (
+    Argument,
+    ConvolutionPlan,
+    ConvolutionRequest,
+    DeviceOperand,
+    DeviceProperties,
+    KernelText,
+    LibraryCall,
+    NoDeviceForm,
+    contiguous_strides,
+)
 from ..contexts import GpuContext
 from ._at_once import STATUS_LENGTH, wants_deterministic
+from ._convolutions import planned
 from ._products import has_products, library_product
 
 if TYPE_CHECKING:
@@ -28,24 +39,30 @@ Explain: TypeAlias = Callable[[int, int, int], Exception]
 
 @record
 class Event:
-    """A launch, a copy, a fill, or a product by a library.
+    """A launch, a copy, a fill, or what a library computes.
 
     Parameters
     ----------
-    kind : {"launch", "copy", "fill", "product"}
+    kind : {"launch", "copy", "fill", "product", "convolution", "call"}
     text : KernelText or None
         Of a launch.
     arguments : tuple
         Of a launch, its own; of others, the operands and numbers that they were given.
     groups, local : tuple of int
         Of a launch.
+    plan : ConvolutionPlan or None
+        Of a convolution.
+    call : LibraryCall or None
+        Of another operation of a library.
     """
 
-    kind: Literal["launch", "copy", "fill", "product"]
+    kind: Literal["launch", "copy", "fill", "product", "convolution", "call"]
     text: KernelText | None
     arguments: tuple[Argument, ...]
     groups: tuple[int, ...] = ()
     local: tuple[int, ...] = ()
+    plan: ConvolutionPlan | None = None
+    call: LibraryCall | None = None
 
     @property
     def operands(self) -> list[DeviceOperand]:
@@ -208,6 +225,29 @@ class Kept:
             return False
         self.events.append(Event("product", None, (z, a, b, alpha, beta)))
         return True
+
+    def plan_convolution(self, request: ConvolutionRequest) -> ConvolutionPlan | None:
+        """Choose how a library computes a convolution; None where there is none for it."""
+        return planned(self._context, request, self.deterministic)
+
+    def convolve(
+        self,
+        plan: ConvolutionPlan,
+        image: DeviceOperand,
+        filters: DeviceOperand,
+        top: DeviceOperand,
+        workspace: DeviceOperand,
+    ) -> None:
+        """Keep a convolution by a library."""
+        self.events.append(Event("convolution", None, (image, filters, top, workspace), plan=plan))
+
+    def workspace(self, call: LibraryCall) -> int | None:
+        """Return the bytes that an operation of a library works in; None where no library has it."""
+        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+
+    def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
+        """Keep an operation of a library."""
+        self.events.append(Event("call", None, tuple(operands), call=call))
 
     def status(self) -> DeviceOperand:
         """Return the array in which kernels say what they found wrong; each call begins with zeros there."""

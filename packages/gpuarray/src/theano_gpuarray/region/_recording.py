@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from theano_graph import record
+
 from .._runtime import LaunchList
 from ..arrays import GpuArray
 from ..codegen import DeviceOperand
 from ..contexts import GpuContext
+from ._array import extent
 from ._kept import ARENA, Constants, Event, Kept
 from ._layout import Layout, lay_out
 from ._products import library_product
@@ -21,7 +24,7 @@ from ._steps import Entry, OnHost, Step, record_steps
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["HELD", "INPUT", "OWN", "STATUS", "Recording", "Replay", "make_recording"]
+__all__ = ["HELD", "INPUT", "OWN", "STATUS", "Recording", "Replay", "launch_step", "make_recording"]
 
 #: Where the memory of a slot comes from in a call.
 INPUT, OWN, HELD, STATUS = range(4)
@@ -31,28 +34,25 @@ _SHIFT = 4096
 _LISTS = 256
 
 Numbers: TypeAlias = list[tuple[int | float, ...]]
-Segment: TypeAlias = Callable[[Sequence["_device.Buffer"]], object]
+#: How a result is made: number of the buffer, whether it is read to the host, dtype, shape, strides and offset.
+Told: TypeAlias = tuple[int, bool, np.dtype[Any], tuple[int, ...], tuple[int, ...], int]
+Output: TypeAlias = "Told | Callable[[Sequence[_device.Buffer]], Any]"
 
 
+@record
 class Replay:
     """Events with fixed offsets, and the results that they give.
 
     Attributes
     ----------
-    segments : list of callable
-        Each is given the buffers.
-    outputs : list of callable
-        Each is given the buffers, and returns a result.
+    launches : LaunchList or None
+        None where there is nothing to do.
+    outputs : tuple
+        How each result is made, or what makes it of the buffers.
     """
 
-    def __init__(self, segments: list[Segment], outputs: list[Callable[[Sequence[_device.Buffer]], Any]]) -> None:
-        self.segments = segments
-        self.outputs = outputs
-
-    def run(self, buffers: Sequence[_device.Buffer]) -> None:
-        """Put everything into the queue."""
-        for segment in self.segments:
-            segment(buffers)
+    launches: LaunchList | None
+    outputs: tuple[Output, ...]
 
 
 class Recording:
@@ -138,30 +138,23 @@ class Recording:
             return None
         events = [e.with_numbers(n) for e, n in zip(self._kept.events, numbers, strict=False)]
         results = _with_offsets(self._results, numbers[len(events) :])
-        found = self._lists[offsets] = Replay(self._segments(events), [self._output(entry) for entry in results])
+        found = self._lists[offsets] = Replay(self._launches(events), tuple(map(self._output, results)))
         if len(self._lists) > _LISTS:
             self._lists.popitem(last=False)
         return found
 
-    def _output(self, entry: Entry) -> Callable[[Sequence[_device.Buffer]], Any]:
-        """Return what makes a result: an array on the device, or on the host."""
+    def _output(self, entry: Entry) -> Output:
+        """Return how a result is made: an array on the device, or on the host."""
         if not isinstance(entry, (OnHost, DeviceOperand)):
             return lambda buffers: np.array(entry)
+        on_host = isinstance(entry, OnHost)
         operand = entry.operand if isinstance(entry, OnHost) else entry
         index, dtype, context = self._buffer(operand), np.dtype(operand.dtype), self._context
-        shape, strides, offset = operand.shape, operand.strides, operand.offset
-
-        def on_device(buffers: Sequence[_device.Buffer]) -> GpuArray:
-            return GpuArray(buffers[index], dtype, shape, strides, offset, context)
-
-        def read(buffers: Sequence[_device.Buffer]) -> Any:
-            found = np.empty(shape, dtype)
-            buffers[index].read(offset, found)
-            return found
-
-        if isinstance(entry, DeviceOperand):
-            return on_device
-        return read if operand.contiguous and operand.size else lambda buffers: np.asarray(on_device(buffers))
+        if not on_host or (operand.contiguous and operand.size):
+            return index, on_host, dtype, tuple(operand.shape), tuple(operand.strides), operand.offset
+        return lambda buffers: np.asarray(
+            GpuArray(buffers[index], dtype, operand.shape, operand.strides, operand.offset, context)
+        )
 
     def _numbers(self, offsets: tuple[int, ...]) -> Numbers | None:
         numbers = _numbers(self._kept.events, self._results)
@@ -194,42 +187,56 @@ class Recording:
             slopes.append(tuple((b - a) / _SHIFT for a, b in zip(before, after, strict=True)))
         return slopes
 
-    def _segments(self, events: Sequence[Event]) -> list[Segment]:
+    def _launches(self, events: Sequence[Event]) -> LaunchList | None:
         """Return the list of all launches, products by a library among them."""
         self._context.prepare(event.text for event in events if event.text is not None)
-        steps = tuple(map(self._step, events))
-        return [LaunchList(self._context.native, steps, len(self.slots)).run] if steps else []
-
-    def _step(self, event: Event) -> tuple[Any, ...]:
-        if event.kind == "launch" and event.text is not None:
-            given = tuple((self._buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
-            kernel = self._context.kernel(event.text)
-            return "launch", kernel, event.groups, event.local, given, 0
-        if event.kind == "product":
-            return self._product(event)
-        target = event.operands[0]
-        nbytes = target.size * target.itemsize
-        if event.kind == "copy":
-            source = event.operands[1]
-            return "copy", self._buffer(target), target.offset, self._buffer(source), source.offset, nbytes
-        return "fill", self._buffer(target), target.offset, nbytes, event.arguments[1]
+        steps = tuple(launch_step(self._context, event, self._buffer) for event in events)
+        return LaunchList(self._context.native, steps, len(self.slots)) if steps else None
 
     def _buffer(self, operand: DeviceOperand) -> int:
         return self._index[self.memory_of(operand.slot)]
 
-    def _product(self, event: Event) -> tuple[Any, ...]:
-        z, a, b, *factors = event.arguments
-        assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
-        found = library_product(z, a, b)
-        assert found is not None, "it was one when it was recorded"
-        first, second, result = (
-            ((self._buffer(x.operand),), x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)
-        )
-        alpha, beta = (
-            ((self._buffer(f),), f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f) for f in factors
-        )
-        transposes = found.a.transposed, found.b.transposed
-        return "product", found.dtype, transposes, found.sizes, alpha, first, second, beta, result
+
+def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
+    """Return an event as a step of a list of launches.
+
+    Parameters
+    ----------
+    context : GpuContext
+    event : Event
+    buffer : callable
+        Gives the number of the buffer in which an operand lies.
+    """
+    if event.kind == "launch" and event.text is not None:
+        given = tuple((buffer(x),) if isinstance(x, DeviceOperand) else x for x in event.arguments)
+        return "launch", context.kernel(event.text), event.groups, event.local, given, 0
+    if event.kind == "product":
+        return _product_step(event, buffer)
+    if event.plan is not None:
+        places = [((buffer(x),), x.offset) for x in event.operands]
+        return "convolution", event.plan.description, event.plan.algorithm, *places, event.plan.workspace
+    if event.call is not None:
+        spans = [((buffer(x),), x.offset, extent(x)) for x in event.operands]
+        return "call", event.call.name, event.call.dtype, event.call.numbers, *spans
+    target = event.operands[0]
+    nbytes = target.size * target.itemsize
+    if event.kind == "copy":
+        source = event.operands[1]
+        return "copy", buffer(target), target.offset, buffer(source), source.offset, nbytes
+    return "fill", buffer(target), target.offset, nbytes, event.arguments[1]
+
+
+def _product_step(event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
+    z, a, b, *factors = event.arguments
+    assert isinstance(z, DeviceOperand) and isinstance(a, DeviceOperand) and isinstance(b, DeviceOperand)
+    found = library_product(z, a, b)
+    assert found is not None, "it was one when it was recorded"
+    first, second, result = (((buffer(x.operand),), x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z))
+    alpha, beta = (
+        ((buffer(f),), f.offset // f.itemsize) if isinstance(f, DeviceOperand) else float(f) for f in factors
+    )
+    transposes = found.a.transposed, found.b.transposed
+    return "product", found.dtype, transposes, found.sizes, alpha, first, second, beta, result
 
 
 def make_recording(

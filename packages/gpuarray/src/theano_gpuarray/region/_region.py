@@ -5,31 +5,32 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from theano_graph import record
 from theano_linker_c.kernels import IndexViewKernel
 
+from .._runtime import Replays
 from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..contexts import GpuContext
-from ._array import operand_of, upload, uploaded
-from ._at_once import STATUS_LENGTH
-from ._kept import Constants, Kept
-from ._recording import HELD, INPUT, OWN, Recording, Replay, make_recording
+from ._array import operand_of, upload
+from ._at_once import flags_token
+from ._kept import Constants, Explain, Kept
+from ._recording import HELD, INPUT, Recording, Replay, make_recording
 from ._steps import Entry, OnHost, Step, StepError, record_steps
 
-if TYPE_CHECKING:
-    from .. import _device
-
-__all__ = ["RECORDINGS", "Region"]
+__all__ = ["KEYED", "MOVED", "RECORDINGS", "Region", "explain_failure"]
 
 #: Recordings that a region keeps, for so many combinations of shapes and numbers; the one used longest ago goes first.
 RECORDINGS = 64
 #: Bytes to which the offsets of two calls with one recording are equal: what a kernel was chosen for may depend on it.
 _ALIGNED = 16
+#: What matters of an array on the host: that it is transferred, and its elements; the same numbers as in c/replays.c.
+MOVED, KEYED = 1, 2
 
 Value: TypeAlias = Any
 
@@ -47,15 +48,12 @@ class _Call:
         What a recording holds for.
     offsets : tuple of int
         Those of the arrays that are on the device.
-    arrays : list
-        For each slot of an input what has its elements: a buffer, or an array on the host.
     """
 
     values: Sequence[Value]
     entries: dict[int, Entry] | None
     key: tuple[Hashable, ...]
     offsets: tuple[int, ...]
-    arrays: list[Any]
 
 
 class Region:
@@ -78,6 +76,15 @@ class Region:
     fuse : callable, optional
         ``(steps with their numbers, outputs) -> steps``: puts steps together that one launch can do.
 
+    Attributes
+    ----------
+    constants : Constants
+        Arrays that recordings hold.
+    held : list of GpuArray
+        Constants on the device.
+    flags : bytes
+        For each input what matters of an array on the host: that it is transferred, its elements, or both.
+
     Examples
     --------
     >>> import numpy as np
@@ -99,10 +106,10 @@ class Region:
         constants: Mapping[int, Value] | None = None,
         fuse: Callable[[Sequence[tuple[int, Step]], Collection[int]], Sequence[tuple[int, Step]]] | None = None,
     ) -> None:
-        self._context = context
-        self._inputs = tuple(inputs)
-        self._outputs = tuple(outputs)
-        self._constants = Constants(context)
+        self.context = context
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.constants = Constants(context)
         self._fixed = dict(constants or {})
         numbered = list(enumerate(steps))
         whole = numbered if fuse is None else fuse(numbered, set(outputs))
@@ -111,15 +118,19 @@ class Region:
         self._views, self._steps = _split(whole, {*inputs, *self._fixed}, on_host)
         wanted = frozenset[int]().union(*(step.host_inputs for _, step in self._steps))
         #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
-        self._keyed = wanted.intersection(self._inputs)
+        self._keyed = wanted.intersection(self.inputs)
         self._moved = {i for _, step in self._steps for i in step.inputs if i not in step.host_inputs}
-        self._held = [value for value in self._fixed.values() if isinstance(value, GpuArray)]
+        self.held = [value for value in self._fixed.values() if isinstance(value, GpuArray)]
         self._viewed = [v for _, step in self._views for v in step.outputs]
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
         self._exact: set[Hashable] = set()
         self._lock = threading.RLock()
-        #: Memory for statuses that holds zeros.
-        self._clean: list[_device.Buffer] = []
+        #: Memory that recordings find, one after the other.
+        self._slots = len(self.inputs) + len(self.held)
+        asked = self._keyed.union(*(step.host_inputs for _, step in self._views))
+        #: For each input what matters of an array on the host.
+        self.flags = bytes(MOVED * (i in self._moved) + KEYED * (i in asked) for i in self.inputs)
+        self._replays = Replays(context.native, GpuArray, context, np.empty, self.flags)
 
     def _move_viewed(self, steps: Sequence[Step]) -> None:
         """Move constants of which views are taken to the device, unless the host has to know them, too.
@@ -131,7 +142,7 @@ class Region:
         for number in (viewed - asked) & self._fixed.keys():
             value = self._fixed[number]
             if not isinstance(value, GpuArray):
-                self._fixed[number] = upload(self._context, np.asarray(value))
+                self._fixed[number] = upload(self.context, np.asarray(value))
 
     @property
     def recordings(self) -> list[Recording]:
@@ -151,60 +162,56 @@ class Region:
         StepError
             If operands do not fit, or a kernel has found a wrong value; nothing that was given has been changed.
         """
-        call = self._call(values)
+        given = values if type(values) is list else list(values)
+        token = flags_token()
+        found = self._replays.run(given, token)
+        return self._first(given, token) if found is None else found
+
+    def _first(self, values: list[Value], token: int) -> list[Value]:
+        """Make a call that is not known yet."""
+        values = [v if isinstance(v, GpuArray) else np.asarray(v, order="C") for v in values]
+        call = self._call(values, token)
         with self._lock:
             recording, replay = self._replay(call)
-        allocate, arrays = self._context.native.allocate, call.arrays
-        memory: list[_device.Buffer] = []
-        for source, what in recording.sources:
-            if source == INPUT:
-                given = arrays[what]
-                memory.append(uploaded(self._context, given) if isinstance(given, np.ndarray) else given)
-            elif source == OWN:
-                memory.append(allocate(what))
-            else:
-                memory.append(what if source == HELD else self._status())
-        replay.run(memory)
-        if recording.status_index is not None:
-            status = memory[recording.status_index]
-            _check(recording, status)
-            self._clean.append(status)
-        return [make(memory) for make in replay.outputs]
+        sources = tuple(self._source(*source) for source in recording.sources)
+        explain = partial(explain_failure, recording.failures)
+        entry = replay.launches, sources, replay.outputs, recording.status_index, explain
+        self._replays.keep(values, token, entry)
+        return self._replays.make(values, entry)
 
-    def _call(self, values: Sequence[Value]) -> _Call:
-        """Return the key of a call. It is asked for each time, so that nothing else is worked out here."""
-        key: list[Hashable] = []
+    def _source(self, source: int, what: Any) -> tuple[int, Any]:
+        """Return where the memory of a slot comes from: of those of the inputs, the last ones are constants."""
+        beyond = what - len(self.inputs) if source == INPUT else -1
+        return (HELD, self.held[beyond].buffer) if beyond >= 0 else (source, what)
+
+    def _call(self, values: Sequence[Value], token: int) -> _Call:
+        """Return the key of a call."""
+        key: list[Hashable] = [token]
         offsets: list[int] = []
-        arrays: list[Any] = []
-        for number, value in zip(self._inputs, values, strict=True):
+        for number, value in zip(self.inputs, values, strict=True):
             if isinstance(value, GpuArray):
                 key.append((value.shape, value.strides, value.offset % _ALIGNED))
                 offsets.append(value.offset)
-                arrays.append(value.buffer)
                 continue
-            array = np.asarray(value)
             if number in self._moved:
-                key.append(array.shape)
+                key.append(value.shape)
             if number in self._keyed:
-                key.append(array.tobytes())
-            arrays.append(array)
-        for value in self._held:
-            offsets.append(value.offset)
-            arrays.append(value.buffer)
+                key.append(value.tobytes())
+        offsets.extend(value.offset for value in self.held)
         entries = None
         if self._views:
-            entries = self._entries(values)
+            entries = self.entries(values)
             for number in self._viewed:
                 view = entries[number]
                 assert isinstance(view, DeviceOperand), "views of arrays on the device are there, too"
                 key.append((view.shape, view.strides, view.offset % _ALIGNED))
                 offsets.append(view.offset)
-        return _Call(values, entries, tuple(key), tuple(offsets), arrays)
+        return _Call(values, entries, tuple(key), tuple(offsets))
 
-    def _entries(self, values: Sequence[Value]) -> dict[int, Entry]:
+    def entries(self, values: Sequence[Value]) -> dict[int, Entry]:
         """Return what recorders have to know of the values of a call, with views of them."""
         entries: dict[int, Entry] = {}
-        for slot, (number, value) in enumerate(zip(self._inputs, values, strict=True)):
+        for slot, (number, value) in enumerate(zip(self.inputs, values, strict=True)):
             if isinstance(value, GpuArray):
                 entries[number] = operand_of(slot, value)
                 continue
@@ -212,14 +219,14 @@ class Region:
             if number in self._moved:
                 strides = contiguous_strides(array.shape, array.itemsize)
                 entries[number] = OnHost(DeviceOperand(slot, array.dtype.name, array.shape, strides), array)
-        slot = len(self._inputs)
+        slot = len(self.inputs)
         for number, value in self._fixed.items():
             if isinstance(value, GpuArray):
                 entries[number] = operand_of(slot, value)
                 slot += 1
             else:
                 entries[number] = np.asarray(value)
-        kept = Kept(self._context, self._constants, slot)
+        kept = Kept(self.context, self.constants, slot)
         found = record_steps(kept, self._views, entries)
         assert not kept.held, "memory that views need is there before"
         return found
@@ -239,21 +246,12 @@ class Region:
         return recording, replay
 
     def _record(self, key: Hashable, call: _Call) -> Recording:
-        entries = self._entries(call.values) if call.entries is None else call.entries
-        made = make_recording(self._context, self._constants, self._steps, entries, self._outputs, len(call.arrays))
+        entries = self.entries(call.values) if call.entries is None else call.entries
+        made = make_recording(self.context, self.constants, self._steps, entries, self.outputs, self._slots)
         self._recordings[key] = made
         if len(self._recordings) > RECORDINGS:
             self._recordings.popitem(last=False)
         return made
-
-    def _status(self) -> _device.Buffer:
-        """Return memory for a status, all zeros; that of calls without failures serves again."""
-        try:
-            return self._clean.pop()
-        except IndexError:
-            status = self._context.allocate(STATUS_LENGTH * 8)
-            status.fill(0, STATUS_LENGTH * 8, 0)
-            return status
 
 
 def _split(
@@ -274,11 +272,7 @@ def _split(
     return views, others
 
 
-def _check(recording: Recording, status: _device.Buffer) -> None:
-    """Wait, and raise what a kernel has found wrong."""
-    found = np.zeros(STATUS_LENGTH, np.int64)
-    status.read(0, found)
-    if found[0]:
-        number, *told = found.tolist()
-        step, explain = recording.failures[number - 1]
-        raise StepError(step, [], explain(*told))
+def explain_failure(failures: Sequence[tuple[int, Explain]], number: int, *told: int) -> None:
+    """Raise what a kernel has found wrong."""
+    step, explain = failures[number - 1]
+    raise StepError(step, [], explain(*told))

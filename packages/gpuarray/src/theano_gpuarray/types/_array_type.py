@@ -12,6 +12,7 @@ from theano_linker_c.scalar import upcast
 
 from ..arrays import GpuArray, asarray, dtype_to_ctype, dtype_to_typecode, may_share_memory
 from ..contexts import GpuContext, get_context, list_contexts
+from ._c_code import ArrayCode
 from ._host import host_type
 
 __all__ = ["GpuArrayType"]
@@ -19,7 +20,7 @@ __all__ = ["GpuArrayType"]
 _WORKED_OUT = frozenset({"_hash", "_exact"})
 
 
-class GpuArrayType(Type):
+class GpuArrayType(ArrayCode, Type):
     """Arrays of one dtype, number of dimensions and broadcast pattern, in the memory of one context.
 
     Parameters
@@ -89,7 +90,7 @@ class GpuArrayType(Type):
     # ---- what it is
 
     @property
-    def ndim(self) -> int:
+    def ndim(self) -> int:  # type: ignore[override]  # worked out here
         """Number of dimensions."""
         return len(self.shape)
 
@@ -109,7 +110,7 @@ class GpuArrayType(Type):
         return get_context(self.context_name)
 
     @property
-    def typecode(self) -> int:
+    def typecode(self) -> int:  # type: ignore[override]  # worked out here
         """The number of the dtype in C code."""
         return dtype_to_typecode(self.dtype)
 
@@ -245,13 +246,15 @@ class GpuArrayType(Type):
         """Return an array of zeros of this dtype in this context."""
         return asarray(np.zeros(shape, self.dtype), context=self.context)
 
-    def values_eq(self, a: GpuArray, b: GpuArray) -> bool:
+    @staticmethod
+    def values_eq(a: GpuArray, b: GpuArray) -> bool:
         """Tell whether two arrays have the same dtype, shape and values, as those of tensors on the host do."""
-        return bool(self.host.values_eq(np.asarray(a), np.asarray(b)))
+        return bool(_host_of(a).values_eq(np.asarray(a), np.asarray(b)))
 
-    def values_eq_approx(self, a: GpuArray, b: GpuArray, *args: Any, **kwargs: Any) -> bool:
+    @staticmethod
+    def values_eq_approx(a: GpuArray, b: GpuArray, *args: Any, **kwargs: Any) -> bool:
         """Tell whether two arrays have the same dtype and shape, and values equal up to rounding."""
-        return bool(self.host.values_eq_approx(np.asarray(a), np.asarray(b), *args, **kwargs))
+        return bool(_host_of(a).values_eq_approx(np.asarray(a), np.asarray(b), *args, **kwargs))
 
     @staticmethod
     def may_share_memory(a: object, b: object) -> bool:
@@ -359,3 +362,7 @@ def _length(entry: Any) -> int | None:
     if entry is None or isinstance(entry, (bool, np.bool_)):
         return 1 if entry else None
     return int(entry)
+
+
+def _host_of(a: GpuArray) -> Any:
+    return host_type(np.dtype(a.dtype).name, (None,) * a.ndim)

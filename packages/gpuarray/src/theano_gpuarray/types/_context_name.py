@@ -21,7 +21,7 @@ def infer_context_name(*vars: Any) -> Hashable:
     ----------
     *vars : Variable
         Those that shall be on the device. The first one that is there decides, or has just been transferred from there,
-        or has the name in its attribute ``tag.context_name``.
+        or has the name in its attribute ``tag.context_name``; or, where it is computed of one variable, that one does.
 
     Raises
     ------
@@ -29,15 +29,15 @@ def infer_context_name(*vars: Any) -> Hashable:
         If none tells, and there is no context of the name None.
     """
     for v in vars:
-        if not isinstance(v, Variable):
-            continue
-        if isinstance(v.type, GpuArrayType):
-            return v.type.context_name
-        if v.owner is not None and isinstance(v.owner.op, HostFromGpu):
-            return context_of(v.owner.inputs[0])
-        if v.has_tag() and hasattr(v.tag, "context_name"):
-            name: Hashable = v.tag.context_name
-            return name
+        while isinstance(v, Variable):
+            if isinstance(v.type, GpuArrayType):
+                return v.type.context_name
+            if v.owner is not None and isinstance(v.owner.op, HostFromGpu):
+                return context_of(v.owner.inputs[0])
+            if v.has_tag() and hasattr(v.tag, "context_name"):
+                name: Hashable = v.tag.context_name
+                return name
+            v = v.owner.inputs[0] if v.owner is not None and len(v.owner.inputs) == 1 else None
     if None in list_contexts():
         return None
     raise ValueError(

@@ -7,11 +7,12 @@ from typing import Any
 from theano_graph import SingletonType, compose
 
 from ..contexts import GpuContext, get_context
+from ._c_code import ContextCode
 
 __all__ = ["GpuContextType", "gpu_context_type"]
 
 
-class GpuContextType(SingletonType):
+class GpuContextType(ContextCode, SingletonType):
     """The type of contexts, for the `params_type` of ops; no variable of a graph has it.
 
     Examples

@@ -117,6 +117,7 @@ class DeviceOp(Op):
                     mend=f"apply {host.op} on the host; the result can be transferred with transfer(name)",
                 )
             )
+        kernel = self.device_kernel(kernel)
         name = self.context_for(inputs) if context_name is _INFERRED else context_name
         stays = set(host_inputs_of(kernel, len(inputs)))
         placed = [v if i in stays else _on_device(v, name) for i, v in enumerate(inputs)]
@@ -125,6 +126,10 @@ class DeviceOp(Op):
         node = Apply(self, placed, outputs)
         _kernels[node] = kernel
         return node
+
+    def device_kernel(self, kernel: Kernel) -> Kernel:
+        """Return what the device runs for a kernel of the op of the host; subclasses may say more of it."""
+        return kernel
 
     def host_node(self, node: Apply[Self], *, transfer: bool = False) -> Apply:
         """Return the node of the host that says what a node of this op computes.
@@ -180,6 +185,7 @@ def device_kernel(node: Apply) -> Kernel:
             raise NoDeviceForm(
                 compose(f"{node.op} has no kernel for its operands", where=[describe(v) for v in node.inputs])
             )
+        kernel = node.op.device_kernel(kernel)
         _kernels[node] = kernel
     return kernel
 

@@ -1,9 +1,10 @@
 """What a graph computes as a short text, the same in each process: structural hashes of graphs and of values.
 
-`_hasher` walks over graphs and values, `_code` reads the code of users. `import theano` does not load this package.
+`_hasher` walks over graphs and values, `_canonical` pickles what need not be walked, `_code` reads the code of users.
+`import theano` does not load this package.
 """
 
-from ._code import known_name as known_name
+from ._code import is_known_module as is_known_module, known_name as known_name
 from ._errors import NoStructuralHashError as NoStructuralHashError
 from ._hasher import (
     GraphScope as GraphScope,
@@ -12,4 +13,12 @@ from ._hasher import (
     structural_hash as structural_hash,
 )
 
-__all__ = ["GraphScope", "NoStructuralHashError", "StructuralHasher", "hex_digest", "known_name", "structural_hash"]
+__all__ = [
+    "GraphScope",
+    "NoStructuralHashError",
+    "StructuralHasher",
+    "hex_digest",
+    "is_known_module",
+    "known_name",
+    "structural_hash",
+]

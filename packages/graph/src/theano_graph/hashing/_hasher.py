@@ -17,6 +17,7 @@ from .._expression._op import PureOp
 from .._expression._origin import Origin
 from .._function_graph._fgraph import FunctionGraph
 from .._traversal._walk import toposort
+from ._canonical import canonical_pickle
 from ._code import global_name, known_name, parts_of_class, parts_of_function
 from ._errors import NoStructuralHashError
 
@@ -26,6 +27,8 @@ _NO_NAME, _LEAF, _TAG, _CLASS = -1, -2, -3, -4
 _NOTHING = sys.maxsize
 #: Bytes of arrays that are compared by their pickles.
 _SMALL = 4096
+#: Begins what is known of a number, which no pickle does.
+_NUMBER = b"number "
 #: A hash, where the nodes inside of the object were made, and the object.
 _Known: TypeAlias = tuple[bytes, "tuple[Origin | None, ...]", Any]
 
@@ -92,6 +95,8 @@ class StructuralHasher:
         self._known: dict[int, _Known] = {}
         #: What is known of objects by their pickles: equal pickles are of equal content, and are made in C.
         self._by_pickle: dict[bytes, _Known] = {}
+        #: Functions and classes: whether their code is named by versions.
+        self._known_code: dict[Any, bool] = {}
         self._open: dict[int, int] = {}
         #: The outermost object that one which is being hashed refers back to.
         self._lowest = _NOTHING
@@ -122,7 +127,15 @@ class StructuralHasher:
         if same is not None:
             self._known[id(value)] = (same[0], same[1], value)
             return same[0]
-        found = self._known_or_new(value)
+        if brief is None or brief.startswith(_NUMBER):
+            whole = brief
+        else:
+            whole = canonical_pickle(value, self._known_code)
+        if whole is None:
+            found = self._known_or_new(value)
+        else:
+            found = blake2b(b"pickle " + whole, digest_size=20).digest()
+            self._known[id(value)] = found, (), value
         if brief is not None:
             self._by_pickle[brief] = self._known[id(value)]
         return found
@@ -368,7 +381,7 @@ def _pickled(value: Any) -> bytes | None:
         kind = type(value)
         if (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.ndim == 0 and value.dtype.kind in "biufc":
             # The most frequent ones by far; a pickle takes longer.
-            return f"number {value.dtype.str} ".encode() + bytes(value.tobytes())
+            return _NUMBER + f"{value.dtype.str} ".encode() + bytes(value.tobytes())
     try:
         found: bytes = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return found

@@ -6,7 +6,7 @@ function `words` yields a :class:`Word` for each. What no layer has a word for i
 
 from .._word_modules import UnsafeArchiveError as UnsafeArchiveError
 from ._contents import LEAVES as LEAVES, Contents as Contents
-from ._nodes import verify_all as verify_all
+from ._nodes import NodeForm as NodeForm, verify_all as verify_all
 from ._objects import (
     EnumForm as EnumForm,
     ObjectForm as ObjectForm,
@@ -42,6 +42,7 @@ __all__ = [
     "Form",
     "Function",
     "Limits",
+    "NodeForm",
     "ObjectForm",
     "Pending",
     "Reader",

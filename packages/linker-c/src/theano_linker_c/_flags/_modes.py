@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from theano_graph import BoolFlag, EnumFlag, StrFlag, add_flag
+from typing import Any
+
+from theano_graph import BoolFlag, EnumFlag, FlagKind, StrFlag, add_flag
+
+#: The value of `function_cache` with which only functions are cached that take long to rewrite.
+LARGE = "large"
+
+
+class FunctionCacheFlag(FlagKind["bool | str"]):
+    """Which functions are cached on disk: all, none, or those of large graphs."""
+
+    allowed = f"True, False or {LARGE!r}"
+    #: The type of its values, as programs write it.
+    value_type = "bool | str"
+
+    def parse(self, value: Any) -> bool | str:
+        """Return the truth value that `value` spells, or the word for large graphs."""
+        return LARGE if value == LARGE else BoolFlag(False).parse(value)
+
 
 add_flag(
     "mode",
@@ -25,8 +43,9 @@ add_flag(
 add_flag("allow_gc", "Free intermediate results as soon as they are no longer needed.", BoolFlag(True))
 add_flag(
     "function_cache",
-    "Keep rewritten functions on disk, beside their kernels, so that no other process has to rewrite them again.",
-    BoolFlag(False),
+    "Which functions are kept on disk, beside their kernels, so that no other process has to rewrite them again: all "
+    "(True), none (False), or those of large graphs.",
+    FunctionCacheFlag(LARGE),
 )
 add_flag(
     "tiered",

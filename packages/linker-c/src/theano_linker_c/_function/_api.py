@@ -108,10 +108,11 @@ def function(
         items = as_inputs(inputs, allow_input_downcast, where)
         outs, keys, single = as_outputs(outputs, where)
         signature = Signature(items, outs, keys=keys, single=single, name=name, line=_line())
-        is_cached = is_cacheable(chosen, accept_inplace)
-        cached = cached_functions().CachedFunction(signature, chosen, Function) if is_cached else None
+        cached = None
         try:
             collection = Collection(signature, updates, givens, no_default_updates, rebuild_strict)
+            if is_cacheable(chosen, accept_inplace, collection.n_nodes):
+                cached = cached_functions().CachedFunction(signature, chosen, Function)
             maker = None if cached is None else cached.find(collection, unused)
             fgraph = collection.copy() if maker is None else maker.fgraph
         except MissingInputError:

@@ -172,8 +172,8 @@ constructors: list[Callable[..., SharedVariable]] = []
 """The registered constructors; :func:`shared` tries the last one first."""
 
 
-def register_shared_constructor(constructor: _ConstructorT) -> _ConstructorT:
-    """Append `constructor` to those that :func:`shared` tries (the last registered first).
+def register_shared_constructor(constructor: _ConstructorT, remove: bool = False) -> _ConstructorT:
+    """Append `constructor` to those that :func:`shared` tries (the last registered first), or remove it.
 
     The constructor is called ``constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)``
     and raises TypeError for a value or a keyword that is not its own.
@@ -184,7 +184,10 @@ def register_shared_constructor(constructor: _ConstructorT) -> _ConstructorT:
     >>> @register_shared_constructor  # doctest: +SKIP
     ... def shared_fraction(value, name=None, strict=False, allow_downcast=None): ...
     """
-    constructors.append(constructor)
+    if remove:
+        constructors.remove(constructor)
+    else:
+        constructors.append(constructor)
     return constructor
 
 

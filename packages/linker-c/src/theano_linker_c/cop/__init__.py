@@ -5,7 +5,7 @@ from .._c_interface import (
     CLinkerType as CLinkerType,
     ScalarInterface as ScalarInterface,
 )
-from ._ask import c_interface as c_interface
+from ._ask import c_interface as c_interface, version_of as version_of
 from ._compilation._thunks import (
     CThunk as CThunk,
     NoCompilerError as NoCompilerError,
@@ -57,4 +57,5 @@ __all__ = [
     "offers_c_code",
     "run_c_code",
     "storage_thunk",
+    "version_of",
 ]

@@ -6,10 +6,11 @@ import contextlib
 import ctypes
 import os
 import threading
+import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
@@ -42,6 +43,10 @@ __all__ = ["BuildStandIn", "KernelLibrary", "build", "kernel_source", "library",
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3
+#: How long the background writes the text of kernels before it leaves the interpreter to others, and for how long. Who
+#: calls then has it for 5 ms (`sys.getswitchinterval`), by which native code comes later.
+_HELD_SECONDS = 0.001
+_YIELD_SECONDS = 0.0002
 
 
 @record
@@ -73,18 +78,20 @@ class KernelLibrary:
         self._caches: dict[CompilerOptions, KernelCache] = {}
         #: Whether a compiler that does not work is warned of.
         self._warns = True
+        #: Whether other threads get the interpreter while the text of kernels is written.
+        self._yields = False
         #: Number of compiler runs for kernels since the library was made (probing not counted).
         self.compiler_runs = 0
 
     @classmethod
     def beside(cls, other: KernelLibrary) -> KernelLibrary:
-        """Return a library that starts with what another one knows, and whose lock is its own; it does not warn."""
+        """Return a library for the background, which starts with what another one knows; it does not warn."""
         made = cls()
         with other._lock:
             made._toolchains.update({k: known for k, known in other._toolchains.items() if known[1] is not None})
             made._caches.update(other._caches)
             made._loaded.update(other._loaded)
-        made._warns = False
+        made._warns, made._yields = False, True
         return made
 
     def adopt(self, other: KernelLibrary) -> None:
@@ -172,7 +179,7 @@ class KernelLibrary:
                 cache = self.cache(options)
                 folder = cache.folder
                 plain = not sources or options.warnings or options.keep_sources
-                first = None if plain else _FirstKernels(sources, cache)
+                first = None if plain else _FirstKernels(sources, cache, self._one_by_one)
 
                 def find() -> Toolchain | None:
                     # Others who start on the same empty directory wait for what the first of them finds.
@@ -202,7 +209,7 @@ class KernelLibrary:
             others = dict.fromkeys(kernels).keys() - set(missing)
             return {kernel: _code_of(kernel, None, {}) for kernel in others}, missing
         sources = {kernel: kernel_source(kernel) for kernel in kernels}
-        wanted = _named([source for source in sources.values() if source is not None], toolchain)
+        wanted = _named(dict.fromkeys(source for source in sources.values() if source is not None), toolchain)
         held: dict[str, LoadedKernel] = {}
         with self._lock:
             self._missing(wanted.values(), self.cache(options), held)
@@ -215,7 +222,7 @@ class KernelLibrary:
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions) -> list[LoadedKernel | None]:
         """See `build`."""
-        sources = [kernel_source(kernel) for kernel in kernels]
+        sources = [kernel_source(kernel) for kernel in self._one_by_one(kernels)]
         found: dict[KernelSource, LoadedKernel] = {}
         if any(source is not None for source in sources):
             with self._lock:
@@ -228,7 +235,7 @@ class KernelLibrary:
         folder, toolchain = self.toolchain(options, sources)
         if toolchain is None:
             return {}
-        wanted = _named(sources, toolchain)
+        wanted = _named(self._one_by_one(dict.fromkeys(sources)), toolchain)
         cache = self._caches[options]
         held: dict[str, LoadedKernel] = {}
         missing = self._missing(wanted.values(), cache, held)
@@ -242,6 +249,16 @@ class KernelLibrary:
         self._loaded.update(held)
         self._recent.extend(held.values())
         return {source: held[item.key] for source, item in wanted.items()}
+
+    def _one_by_one(self, items: Iterable[_T]) -> Iterator[_T]:
+        """Give kernels whose text is written; in the background, others get the interpreter now and then."""
+        begin = time.thread_time()
+        for item in items:
+            yield item
+            if self._yields and time.thread_time() - begin > _HELD_SECONDS:
+                # Not 0: a thread that is woken up needs a moment until it asks for the interpreter.
+                time.sleep(_YIELD_SECONDS)
+                begin = time.thread_time()
 
     def _missing(
         self, items: Iterable[_Wanted], cache: KernelCache, held: dict[str, LoadedKernel]
@@ -259,7 +276,7 @@ class KernelLibrary:
     def _compile(
         self, items: Sequence[_Wanted], toolchain: Toolchain, cache: KernelCache, options: CompilerOptions
     ) -> dict[str, LoadedKernel]:
-        text = _text(items, toolchain)
+        text = _text(items, toolchain, self._one_by_one(items))
         output = cache.folder.temporary_file(".so")
         try:
             run = run_compiler(toolchain.command, toolchain.arguments, text, output)
@@ -283,16 +300,19 @@ class KernelLibrary:
 class _FirstKernels:
     """Kernels that are compiled by the run that tries the compiler."""
 
-    def __init__(self, sources: Sequence[KernelSource], cache: KernelCache) -> None:
+    def __init__(
+        self, sources: Sequence[KernelSource], cache: KernelCache, each: Callable[[Iterable[Any]], Iterator[Any]]
+    ) -> None:
         self._sources = sources
         self._cache = cache
+        self._each = each
         self._items: list[_Wanted] = []
         self.loaded: dict[str, LoadedKernel] = {}
 
     def source(self, toolchain: Toolchain) -> str:
         """Give the text of the kernels, whose names depend on the toolchain."""
-        self._items = list(_named(self._sources, toolchain).values())
-        return _text(self._items, toolchain)
+        self._items = list(_named(self._each(dict.fromkeys(self._sources)), toolchain).values())
+        return _text(self._items, toolchain, self._each(self._items))
 
     def made(self, output: str) -> None:
         """Load the kernels, and keep the object."""
@@ -302,13 +322,14 @@ class _FirstKernels:
         self.loaded = loaded
 
 
-def _named(sources: Sequence[KernelSource], toolchain: Toolchain) -> dict[KernelSource, _Wanted]:
-    return {source: _Wanted(source, _key(source, toolchain)) for source in dict.fromkeys(sources)}
+def _named(sources: Iterable[KernelSource], toolchain: Toolchain) -> dict[KernelSource, _Wanted]:
+    return {source: _Wanted(source, _key(source, toolchain)) for source in sources}
 
 
-def _text(items: Sequence[_Wanted], toolchain: Toolchain) -> str:
+def _text(items: Sequence[_Wanted], toolchain: Toolchain, rendered: Iterable[_Wanted] | None = None) -> str:
     preamble = [part for item in items for part in item.source.preamble]
-    return file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions, preamble)
+    texts = [item.source.render(item.symbol) for item in rendered or items]
+    return file_text(texts, toolchain.vector_functions, preamble)
 
 
 def with_room(folder: CompileDirectory, action: Callable[[], _T]) -> _T:

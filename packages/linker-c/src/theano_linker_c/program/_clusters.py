@@ -7,7 +7,7 @@ instruction whose results are those that others read. Graphs without such ops ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -31,10 +31,14 @@ class ClusterRule:
         ``(nodes, inputs, outputs) -> runner``: what computes the values of the outputs from those of the inputs. The
         nodes come in an order in which they can run. A failure that belongs to one of them is raised as
         :class:`NodeError`, so that messages name that node.
+    late : callable, optional
+        ``(nodes) -> nodes``: of all that it claims in a graph, those that run apart from the others, and as late as
+        their readers let them. So a node that waits for one device does not keep another one waiting.
     """
 
     claims: Callable[[Apply], Hashable | None]
     build: Callable[[Sequence[Apply], Sequence[Variable], Sequence[Variable]], Runner]
+    late: Callable[[Sequence[Apply]], Collection[Apply]] | None = None
 
 
 #: Class of ops -> how their nodes run together.
@@ -116,7 +120,9 @@ def contract(fgraph: FunctionGraph, order: Sequence[Apply], *, lazy: bool) -> Co
     rules = {kind: cluster_rule.get(op) for kind, op in ops.items()}
     if not any(rules.values()):
         return Contraction(list(order), {})
-    groups = _groups(fgraph, order, rules, when_needed(order, fgraph.outputs) if lazy else {})
+    claims = _claims(order, rules)
+    late = _late(claims, rules)
+    groups = _groups(fgraph, order, claims, late, when_needed(order, fgraph.outputs) if lazy else {})
     if not groups:
         return Contraction(list(order), {})
     clusters: dict[Apply, Apply] = {}
@@ -125,13 +131,34 @@ def contract(fgraph: FunctionGraph, order: Sequence[Apply], *, lazy: bool) -> Co
         assert rule is not None, "grouped nodes have been claimed"
         made = _cluster_node(fgraph, nodes, rule)
         clusters.update((node, made) for node in nodes)
-    return Contraction(_sorted(order, clusters, fgraph.orderings()), clusters)
+    return Contraction(_sorted(order, clusters, late, fgraph.orderings()), clusters)
+
+
+def _claims(order: Sequence[Apply], rules: Mapping[type, ClusterRule | None]) -> dict[Apply, Hashable]:
+    """Return the nodes that rules claim, with the rule and its key."""
+    claims: dict[Apply, Hashable] = {}
+    for node in order:
+        rule = rules[type(node.op)]
+        claim = None if rule is None or node.op.destroy_map else rule.claims(node)
+        if claim is not None:
+            claims[node] = id(rule), claim
+    return claims
+
+
+def _late(claims: Mapping[Apply, Hashable], rules: Mapping[type, ClusterRule | None]) -> set[Apply]:
+    """Return the claimed nodes that run as late as they can."""
+    found: set[Apply] = set()
+    for rule in {id(rule): rule for rule in rules.values() if rule is not None and rule.late is not None}.values():
+        assert rule.late is not None, "others have been left out"
+        found.update(rule.late([node for node in claims if rules[type(node.op)] is rule]))
+    return found
 
 
 def _groups(
     fgraph: FunctionGraph,
     order: Sequence[Apply],
-    rules: Mapping[type, ClusterRule | None],
+    claims: Mapping[Apply, Hashable],
+    late: Collection[Apply],
     needed: Mapping[Apply, int],
 ) -> list[list[Apply]]:
     """Return the nodes of each cluster.
@@ -144,9 +171,7 @@ def _groups(
     phases: dict[Apply, int] = {}
     groups: dict[Hashable, list[Apply]] = {}
     for node in order:
-        rule = rules[type(node.op)]
-        claim = None if rule is None or node.op.destroy_map else rule.claims(node)
-        key = keys[node] = None if claim is None else (id(rule), claim, needed.get(node, ALWAYS))
+        key = keys[node] = (claims[node], node in late, needed.get(node, ALWAYS)) if node in claims else None
         phase = 0
         for other in _needs(node, before):
             if other in phases:
@@ -191,17 +216,20 @@ def _views(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
 
 
 def _sorted(
-    order: Sequence[Apply], clusters: Mapping[Apply, Apply], before: Mapping[Apply, Sequence[Apply]]
+    order: Sequence[Apply],
+    clusters: Mapping[Apply, Apply],
+    late: Collection[Apply],
+    before: Mapping[Apply, Sequence[Apply]],
 ) -> list[Apply]:
     """Return the nodes and the clusters so that each comes after what it needs, and otherwise as they came before.
 
-    A cluster counts as late as the last of its nodes.
+    A cluster comes where the last of its nodes came; what is `late` comes when there is nothing else.
     """
     places: dict[Apply, int] = {}
     needs: dict[Apply, set[Apply]] = {}
     for i, node in enumerate(order):
         item = clusters.get(node, node)
-        places[item] = i
+        places[item] = i + len(order) * (node in late)
         found = needs.setdefault(item, set())
         found.update(clusters.get(other, other) for other in _needs(node, before))
     readers: dict[Apply, list[Apply]] = {item: [] for item in places}

@@ -147,11 +147,27 @@ second = Second()
 identity = Identity()
 
 
-@differentiable(Maximum, Minimum)
-def _extreme(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    # At a tie the first input takes all, so that the two parts add up to the seed.
-    first = eq(output, inputs[0])
+@differentiable(Maximum)
+def _maximum(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return _of_the_first(ge(*inputs) if _are_real(inputs) else eq(output, inputs[0]), seed)
+
+
+@differentiable(Minimum)
+def _minimum(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return _of_the_first(le(*inputs) if _are_real(inputs) else eq(output, inputs[0]), seed)
+
+
+def _of_the_first(first: Any, seed: Any) -> list[Any]:
+    """Hand the seed to the first input where a condition holds, ties among them: both parts add up to the seed.
+
+    Real inputs are compared with one another, not with the output: a loop's gradient computes them anew, maybe by
+    another product that rounds otherwise, and would then find neither of them equal to an output that was kept.
+    """
     return [switch(first, seed, _zero(seed)), switch(first, _zero(seed), seed)]
+
+
+def _are_real(inputs: Sequence[Any]) -> bool:
+    return not any(x.type.dtype.startswith("complex") for x in inputs)
 
 
 @differentiable(Clip)

@@ -20,5 +20,6 @@ from ._pushout import (
     scan_pushout_nonseqs_ops as scan_pushout_nonseqs_ops,
     scan_pushout_output as scan_pushout_output,
     scan_pushout_seqs_ops as scan_pushout_seqs_ops,
+    scan_pushout_sums as scan_pushout_sums,
     scan_split_sums as scan_split_sums,
 )

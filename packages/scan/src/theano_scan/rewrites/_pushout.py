@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import theano_tensor as T
 from theano_graph import Apply, Constant, FunctionGraph, Variable, toposort
 from theano_linker_c.scalar import add as scalar_add
-from theano_tensor import DimShuffle, Dot, Elemwise, TensorType
+from theano_tensor import DimShuffle, Dot, Elemwise, Sum, TensorType
 
 from .._loop._ops import Loop
 from .._loop._plan import STACK, SUM, Plan
@@ -224,6 +224,51 @@ def _all_steps(stack: Any, order: list[Any] | None) -> Any:
     return stack if order is None else stack.dimshuffle(0, *[o if o == "x" else int(o) + 1 for o in order])
 
 
+@rule(Loop, name="scan_pushout_sums", tags=MORE_MEMORY)
+def scan_pushout_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
+    """A sum over the steps of sums over axes of kept values, or of what is computed of them, is one of all steps."""
+    plan: Plan = node.op.plan
+    if plan.until or not any(kind == SUM for kind in plan.kinds):
+        return None
+    builder = LoopBuilder(node)
+    sources = {r[0] for r in builder.results if r[1] == STACK} | set(dict(builder.rows))
+    gone = [r for r in builder.others if r[1] == SUM and _is_sum_of(builder, r[0], sources)]
+    if not gone:
+        return None
+    builder.results = [r for r in builder.results if not any(r is g for g in gone)]
+    new, made = builder.build()
+    stacks = {r[0]: made[k] for k, r in enumerate(builder.results) if r[1] == STACK}
+    wholes = Wholes(builder, dict(builder.rows) | stacks)
+    found: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
+    for r in gone:
+        total, order = _without_dimshuffle(r[0])
+        op: Any = total.owner.op
+        (summed,) = total.owner.inputs
+        _computes(wholes, summed)
+        axes = (0, *(axis + 1 for axis in op.axes(summed.type.ndim)))
+        result: Any = Sum(axes, op.dtype, op.acc_dtype)(wholes.known[summed])
+        found[r[3]] = r[3].type.narrow_variable(result if order is None else result.dimshuffle(*order))
+    return found
+
+
+def _is_sum_of(builder: LoopBuilder, v: Any, sources: set[Any]) -> bool:
+    """Tell whether a result is a sum over axes of what has been kept, or can be computed of that."""
+    total, _ = _without_dimshuffle(v)
+    if total.owner is None or not isinstance(total.owner.op, Sum):
+        return False
+    (summed,) = total.owner.inputs
+    return summed in sources or (
+        summed.owner is not None
+        and any(near in sources for near in _near(summed, sources))
+        and _computes(Wholes(builder, {x: _stand_in(x) for x in sources}), summed)
+    )
+
+
+def _stand_in(v: Any) -> Any:
+    """Return a variable for the values of an inner one in all steps."""
+    return TensorType(v.type.dtype, (None, *v.type.shape)).make_variable()
+
+
 @rule(Loop, name="scanOp_pushout_output", tags=MORE_MEMORY)
 def scan_pushout_output(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """Outputs that are computed of kept values are computed for all steps at once, after the loop."""
@@ -236,7 +281,7 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
         factor = r[0].owner.inputs[0]
         if factor not in kept and factor not in dict(builder.rows):
             builder.results.append([factor, STACK, None, None])
-            kept[factor] = TensorType(factor.type.dtype, (None, *factor.type.shape)).make_variable()
+            kept[factor] = _stand_in(factor)
     for r in builder.others:
         sources = {v: old for v, old in kept.items() if v is not r[0]}
         if r[1] == STACK and _leaves_loop(builder, r[0], sources):
@@ -284,7 +329,7 @@ def _leaves_loop(builder: LoopBuilder, inner: Variable, sources: dict[Any, Any])
     return _computes(Wholes(builder, dict(builder.rows) | sources), inner)
 
 
-def _near(inner: Any, sources: dict[Any, Any]) -> list[Any]:
+def _near(inner: Any, sources: Collection[Any]) -> list[Any]:
     """Return all variables between a result and the kept values that it is computed of."""
     found: dict[Any, None] = {}
     pending = list(inner.owner.inputs)

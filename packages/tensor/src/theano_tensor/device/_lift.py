@@ -26,7 +26,7 @@ from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._graph_op import compiles_inner_graph
 from ..shape import ShapeI, ShapeOf
 from ._variables import move_to_gpu
-from .ops._table import device_op_of, lifters
+from .ops._table import device_op_of, lifter_of
 
 Pairs = list[tuple[Variable, Variable]]
 
@@ -174,7 +174,7 @@ def _comes_from_host(variable: Variable, chosen: dict[Apply, Choice]) -> bool:
 
 def _code_for(node: Apply) -> tuple[Kernel | None, frozenset[int]] | None:
     """Return the kernel of a node and which of its inputs stay on the host; None where devices have no code for it."""
-    if lifters.get(node.op) is not None:
+    if lifter_of(node.op) is not None:
         return None, frozenset()
     if not all(is_host_array(v) for v in node.outputs):
         return None
@@ -225,7 +225,7 @@ class Lifting:
 
     def _made(self, node: Apply, choice: Choice) -> list[Variable] | None:
         name = choice.context_name
-        lifter = lifters.get(node.op)
+        lifter = lifter_of(node.op)
         if lifter is None:
             inputs = [
                 self._on_host(v) if i in choice.stays else self.on_device(v, name) for i, v in enumerate(node.inputs)

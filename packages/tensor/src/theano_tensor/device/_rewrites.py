@@ -35,7 +35,7 @@ from ..shape import ShapeI, ShapeOf
 from ._lift import Lifting, Placement
 from .ops._table import Lifter, lifters
 
-_LEVELS = ("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe")
+LEVELS = ("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe")
 
 
 class CpuOpError(TheanoError, AssertionError):
@@ -104,11 +104,11 @@ def _tell(node: Apply, action: str) -> None:
 gpu_seqopt = SequenceDatabase("gpuarray")
 #: Node rewriters of programs, which run when the graph has been moved.
 gpu_optimizer = EquilibriumDatabase("gpuarray_local_optimizations")
-gpu_seqopt.register("gpuarray_graph_optimization", LiftToDevice(), *_LEVELS, "gpuarray", position=1)
-gpu_seqopt.register("gpuarray_local_optimizations", gpu_optimizer, *_LEVELS, "gpuarray", position=2)
-gpu_seqopt.register("gpuarray_cut_transfers", LiftToDevice(), *_LEVELS, "gpuarray", position=3)
-optdb.register("gpuarray_opt", gpu_seqopt, *_LEVELS, "gpuarray", position=49.2)
-optdb.register("assert_no_cpu_op", AssertNoCpuOp(), *_LEVELS, "gpuarray", position=49.3)
+gpu_seqopt.register("gpuarray_graph_optimization", LiftToDevice(), *LEVELS, "gpuarray", position=1)
+gpu_seqopt.register("gpuarray_local_optimizations", gpu_optimizer, *LEVELS, "gpuarray", position=2)
+gpu_seqopt.register("gpuarray_cut_transfers", LiftToDevice(), *LEVELS, "gpuarray", position=3)
+optdb.register("gpuarray_opt", gpu_seqopt, *LEVELS, "gpuarray", position=49.2)
+optdb.register("assert_no_cpu_op", AssertNoCpuOp(), *LEVELS, "gpuarray", position=49.3)
 
 
 def op_lifter(op_classes: Iterable[type[Op] | Op], cuda_only: bool = False) -> Callable[[Lifter], NodeRewriter]:
@@ -206,7 +206,7 @@ def register_opt(*tags: str, **kwargs: Any) -> Callable[[Any], Any]:
             lifters.register(*(t if isinstance(t, type) else type(t) for t in tracks))(lifter)
         else:
             label: Any = name or getattr(rewriter, "name", None) or getattr(rewriter, "__name__", "rewriter")
-            gpu_optimizer.register(label, rewriter, *_LEVELS, "gpuarray", *tags)
+            gpu_optimizer.register(label, rewriter, *LEVELS, "gpuarray", *tags)
         return rewriter
 
     return register

@@ -321,8 +321,8 @@ def _value_gradient(value: Tensor, g: Tensor, on: Tensor) -> Tensor:
     return total if value.type.dtype in DISCRETE_DTYPES else cast(total, value.type.dtype)
 
 
-def _mask(x: Tensor, offset: TensorLike) -> Tensor:
-    """Where ``column - row == offset``; for more than two dimensions, where all numbers are equal."""
+def diagonal_mask(x: Tensor, offset: TensorLike) -> Tensor:
+    """Tell where ``column - row == offset``; for more than two dimensions, where all numbers are equal."""
     orders: list[list[int | str]] = [[0 if j == i else "x" for j in range(x.type.ndim)] for i in range(x.type.ndim)]
     numbers = [dimshuffle(arange(n), order) for n, order in zip(lengths_of(x), orders, strict=True)]
     result: Tensor = eq(sub(numbers[1], numbers[0]), offset)
@@ -334,14 +334,14 @@ def _mask(x: Tensor, offset: TensorLike) -> Tensor:
 @pullback.register(FillDiagonal)
 def _pullback_fill(node: Apply[FillDiagonal, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     g = as_tensor_variable(cotangents[0])
-    on = _mask(as_tensor_variable(node.inputs[0]), 0)
+    on = diagonal_mask(as_tensor_variable(node.inputs[0]), 0)
     return [node.op(g, np.zeros((), g.type.dtype)), _value_gradient(node.inputs[1], g, on)]
 
 
 @pullback.register(FillDiagonalOffset)
 def _pullback_fill_offset(node: Apply[FillDiagonalOffset, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     g, offset = as_tensor_variable(cotangents[0]), node.inputs[2]
-    on = _mask(as_tensor_variable(node.inputs[0]), offset)
+    on = diagonal_mask(as_tensor_variable(node.inputs[0]), offset)
     return [node.op(g, np.zeros((), g.type.dtype), offset), _value_gradient(node.inputs[1], g, on), None]
 
 

@@ -49,9 +49,14 @@ def views_joined(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Foun
 def shape_as_lengths(fgraph: FunctionGraph, node: Apply[ShapeOf]) -> Found:
     """``shape(x)`` as a vector of the lengths of its dimensions."""
     (x,) = node.inputs
-    if not isinstance(x.type, TensorType):
+    if not _tells_lengths(x):
         return None
     return [MakeVector("int64")(*(shape_i(x, i) for i in range(x.type.ndim)))]
+
+
+def _tells_lengths(x: Variable) -> bool:
+    """Tell whether `x` is a tensor, or an array on a device, the shape of which is worked out in the same way."""
+    return isinstance(x.type, TensorType) or hasattr(x.type, "context_name")
 
 
 @rule(
@@ -62,7 +67,7 @@ def shape_as_lengths(fgraph: FunctionGraph, node: Apply[ShapeOf]) -> Found:
 )
 def length_from_inputs(fgraph: FunctionGraph, node: Apply[ShapeI]) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
-    if not isinstance(node.inputs[0].type, TensorType):
+    if not _tells_lengths(node.inputs[0]):
         return None
     x: Tensor = node.inputs[0]
     i = node.op.i

@@ -7,7 +7,7 @@ import pickle
 import unittest
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -339,11 +339,13 @@ class DeviceTests(OpTestCase):
 
     #: Devices have special functions of their own, whose last places differ.
     _least_ulp = 256.0
+    #: The device; that of the environment by default.
+    device: ClassVar[str | None] = None
 
     def test_device_agrees_with_reference(self) -> None:
         inputs = [x for xs in self._inputs for x in xs]
         outputs = [y for ys in self._outputs for y in ys]
-        with placed_on(os.environ[DEVICE_VARIABLE], inputs):
+        with placed_on(self.device or os.environ[DEVICE_VARIABLE], inputs):
             compiled: Any = function(inputs, outputs, mode=Mode("cvm", "fast_run"), on_unused_input="ignore")
         cases = [self.record.cases]
         if self.record.strided:
@@ -354,6 +356,25 @@ class DeviceTests(OpTestCase):
                 for found, want in zip([next(flat) for _ in ys], wanted, strict=True):
                     ulp = max(self.record.ulp or 0.0, self._least_ulp)
                     assert_allclose(np.asarray(found), want, ulp=ulp, err_msg=f"{self.record.name} on the device")
+
+
+def check_on_device(record: OpRecord, device: str) -> None:
+    """Compute the cases of a record on a device, as far as there are forms for it, and compare with the reference.
+
+    Parameters
+    ----------
+    record : OpRecord
+    device : str
+        As "opencl0:0".
+
+    Raises
+    ------
+    AssertionError
+        If a result is another one.
+    """
+    made: Any = type("OnDevice", (DeviceTests,), {"record": record.complete(), "device": device})
+    made.setUpClass()
+    made("test_device_agrees_with_reference").debug()
 
 
 def op_tests(record: OpRecord) -> type[OpTestCase]:

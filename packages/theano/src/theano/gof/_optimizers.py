@@ -292,15 +292,17 @@ def copy_stack_trace(from_var: Variable | Sequence[Variable], to_var: Any) -> An
 
 
 def check_stack_trace(
-    f_or_fgraph: Any, ops_to_check: str | Op | type[Op] | Iterable[Op | type[Op]] = "last", bug_print: str = "raise"
+    f_or_fgraph: Any,
+    ops_to_check: str | Op | type[Op] | Iterable[Op | type[Op]] | Callable[[Op], bool] = "last",
+    bug_print: str = "raise",
 ) -> bool:
     """Tell whether the nodes of a compiled function or of a graph say where they come from.
 
     Parameters
     ----------
     f_or_fgraph : Function or FunctionGraph
-    ops_to_check : "last", "all", ops and op classes
-        The nodes that make outputs, all nodes, or those with one of these ops.
+    ops_to_check : "last", "all", ops and op classes, or callable
+        The nodes that make outputs, all nodes, those with one of these ops, or those for whose op it returns True.
     bug_print : {"raise", "warn", "ignore"}
         What happens, besides, where one does not.
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 # fmt: off
 # isort: off
 from . import (
-    basic_ops as basic_ops, blas as blas, ctc as ctc, dnn as dnn, elemwise as elemwise, fft as fft,
-    fp16_help as fp16_help, kernel_codegen as kernel_codegen, neighbours as neighbours, nnet as nnet, opt as opt,
-    opt_util as opt_util, pygpu as pygpu, subtensor as subtensor, type as type,
+    basic_ops as basic_ops, blas as blas, blocksparse as blocksparse, ctc as ctc, dnn as dnn, elemwise as elemwise,
+    extra_ops as extra_ops, fft as fft, fp16_help as fp16_help, kernel_codegen as kernel_codegen, linalg as linalg,
+    multinomial as multinomial, neighbours as neighbours, nnet as nnet, opt as opt, opt_util as opt_util, pool as pool,
+    pygpu as pygpu, reduction as reduction, rng_mrg as rng_mrg, sort as sort, subtensor as subtensor, type as type,
 )
 from theano_gpuarray.contexts import init_dev as init_dev, list_contexts as list_contexts, use as use
 from theano_tensor.device import transfer as transfer

@@ -5,6 +5,7 @@ from __future__ import annotations
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
+from theano_gpuarray import get_include as gpuarray_helper_inc_dir
 from theano_gpuarray.kernel_base import (
     CGpuKernelBase as CGpuKernelBase, GpuKernelBase as GpuKernelBase, Kernel as Kernel,
 )
@@ -15,8 +16,9 @@ from theano_gpuarray.types import (
 from theano_tensor.device import (
     GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
     GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, as_gpuarray_variable as as_gpuarray_variable,
-    gpu_contiguous as gpu_contiguous,
+    gpu_contiguous as gpu_contiguous, gpu_join as gpu_join,
 )
+from ._makers import GpuTri as GpuTri, empty_like as empty_like
 from .type import (
     GpuArrayConstant as GpuArrayConstant, GpuArrayType as GpuArrayType, GpuArrayVariable as GpuArrayVariable,
     get_context as get_context, gpu_context_type as gpu_context_type,

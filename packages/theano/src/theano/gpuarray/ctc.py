@@ -30,8 +30,6 @@ class _Loss(ExpressionOp):
 class GpuConnectionistTemporalClassification(OnDevice, _Loss):
     """The loss of each example of a batch on a device, and its gradient by the activations; see :func:`gpu_ctc`.
 
-    The sum over alignments runs on the host, to which activations are transferred.
-
     Parameters
     ----------
     compute_grad : bool

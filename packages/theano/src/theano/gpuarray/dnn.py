@@ -1,8 +1,18 @@
-"""Convolutions, pooling and normalization on devices; questions about NVIDIA's library for them, which is not used."""
+"""Convolutions, pooling, normalization and recurrent networks on devices; whether cuDNN computes convolutions there."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+
+from theano_gpuarray.contexts import (
+    ContextNotDefined,
+    GpuContext,
+    cudnn_problem,
+    cudnn_version,
+    get_context,
+    list_contexts,
+)
+from theano_graph import compose
 
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
@@ -20,6 +30,7 @@ from ._dnn_ops import (
     GpuDnnBatchNorm as GpuDnnBatchNorm, GpuDnnBatchNormInference as GpuDnnBatchNormInference,
     GpuDnnSoftmax as GpuDnnSoftmax, GpuDnnSoftmaxBase as GpuDnnSoftmaxBase, GpuDnnSoftmaxGrad as GpuDnnSoftmaxGrad,
 )
+from ._dnn_rnn import RNNBlock as RNNBlock
 from ._dnn_transformer import (
     GpuDnnTransformerGradI as GpuDnnTransformerGradI, GpuDnnTransformerGradT as GpuDnnTransformerGradT,
     GpuDnnTransformerGrid as GpuDnnTransformerGrid, GpuDnnTransformerSampler as GpuDnnTransformerSampler,
@@ -29,43 +40,84 @@ from ._dnn_transformer import (
 # fmt: on
 # End of the names of names.toml.
 
-_NO_LIBRARY = "kernels are generated for each device, and cuDNN is not used"
-
 #: The ways of choosing a convolution that the flags ``dnn.conv.*`` know.
 DNN_CONV_ALGO_CHOOSE_ONCE = ["guess_once", "time_once"]
 DNN_CONV_ALGO_CHOOSE_TIME = ["time_once", "time_on_shape_change"]
 
 
 class _Question:
-    """A question that is answered with no; `msg` says why."""
+    """A question about the library; `avail` and `msg` say what was found when it was asked last, and why.
+
+    Parameters
+    ----------
+    name, doc : str
+    """
 
     def __init__(self, name: str, doc: str) -> None:
         self.__name__ = self.__qualname__ = name
         self.__doc__ = doc
-        self.avail: bool | None = False
-        self.msg: str | None = _NO_LIBRARY
+        self.avail: bool | None = None
+        self.msg: str | None = None
 
-    def __call__(self, context_name: Any = None) -> bool:
-        return False
+    def answer(self, problem: str | None) -> bool:
+        """Keep a problem, or that there is none, and tell whether there is none."""
+        self.avail, self.msg = problem is None, problem
+        return problem is None
 
 
-dnn_present = _Question("dnn_present", "Tell whether the library is installed: never; `msg` says why.")
-dnn_available = _Question("dnn_available", "Tell whether the library can be used: never; `msg` says why.")
+class _Present(_Question):
+    def __call__(self) -> bool:
+        return self.answer(_problem_of_all())
+
+
+class _Available(_Question):
+    def __call__(self, context_name: Hashable) -> bool:
+        try:
+            context = get_context(context_name)
+        except ContextNotDefined as error:
+            return self.answer(str(error))
+        return self.answer(cudnn_problem(context))
+
+
+def _contexts() -> list[GpuContext]:
+    return [context for context in map(get_context, list_contexts()) if context.kind == "cuda"]
+
+
+def _problem_of_all() -> str | None:
+    """Say why no device can use the library; None if one can."""
+    problems = [cudnn_problem(context) for context in _contexts()]
+    if not problems:
+        return "no device of CUDA is in use"
+    return None if None in problems else problems[0]
+
+
+dnn_present = _Present("dnn_present", "Tell whether a device of CUDA that is in use can use cuDNN.")
+dnn_available = _Available("dnn_available", "Tell whether a context, of which the name is given, can use cuDNN.")
 
 
 def version(raises: bool = True) -> int:
-    """Return the version of the library, or -1.
+    """Return the version of cuDNN, as 90100 for 9.1.0, or -1.
 
     Parameters
     ----------
     raises : bool
-        Whether it is an error that the library cannot be used.
+        Whether it is an error that no device that is in use can use cuDNN.
 
     Raises
     ------
     RuntimeError
-        Unless `raises` is false.
+        If it cannot be used, unless `raises` is false; always, if a header of another version than the library has is
+        where the flags ``dnn.include_path`` and ``dnn.base_path`` say.
     """
+    problem = _problem_of_all()
+    if problem is None:
+        return max(cudnn_version(context) for context in _contexts() if cudnn_problem(context) is None)
     if raises:
-        raise RuntimeError(f"the version of cuDNN is not known: {dnn_available.msg}")
+        raise RuntimeError(
+            compose(
+                "the version of cuDNN is not known",
+                where=problem.splitlines(),
+                mend="run with device=cuda and cuDNN, or ask version(raises=False)",
+            )
+        )
     return -1

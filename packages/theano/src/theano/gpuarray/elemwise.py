@@ -8,7 +8,8 @@ from __future__ import annotations
 from theano_tensor.device import (
     GpuCAReduce as GpuCAReduce, GpuCAReduceCPY as GpuCAReduceCPY, GpuCAReduceCuda as GpuCAReduceCuda,
     GpuDimShuffle as GpuDimShuffle, GpuElemwise as GpuElemwise, GpuErfcinv as GpuErfcinv, GpuErfinv as GpuErfinv,
-    SupportCodeError as SupportCodeError, max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
+    SupportCodeError as SupportCodeError, gpu_ca_reduce_cuda as gpu_ca_reduce_cuda, gpu_erfcinv as gpu_erfcinv,
+    gpu_erfinv as gpu_erfinv, max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
 )
 # isort: on
 # fmt: on

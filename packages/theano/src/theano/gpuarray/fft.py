@@ -1,4 +1,4 @@
-"""Fourier transforms of variables on devices; the transforms run on the host, to which operands are transferred."""
+"""Fourier transforms of variables on devices, by cuFFT where it is."""
 
 from __future__ import annotations
 

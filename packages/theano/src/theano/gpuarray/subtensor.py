@@ -10,7 +10,8 @@ from theano_tensor.device import (
     GpuAdvancedBooleanSubtensor as GpuAdvancedBooleanSubtensor, GpuAdvancedIncSubtensor as GpuAdvancedIncSubtensor,
     GpuAdvancedIncSubtensor1 as GpuAdvancedIncSubtensor1,
     GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20, GpuAdvancedSubtensor as GpuAdvancedSubtensor,
-    GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuIncSubtensor as GpuIncSubtensor, GpuSubtensor as GpuSubtensor,
+    GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuAllocDiag as GpuAllocDiag, GpuExtractDiag as GpuExtractDiag,
+    GpuIncSubtensor as GpuIncSubtensor, GpuSubtensor as GpuSubtensor,
 )
 # isort: on
 # fmt: on

@@ -11,6 +11,7 @@ import numpy as np
 from theano_graph import Apply, Op
 from theano_linker_c import optdb
 from theano_tensor import Tensor, as_tensor_variable, eq, max as max_over
+from theano_tensor.device_expressions import device_expression
 from theano_tensor.reduce import ArgMax, Max
 
 from ..gof.opt import local_optimizer
@@ -123,3 +124,9 @@ def local_max_and_argmax(node: Apply) -> Any:
 
 
 optdb["canonicalize"].register("local_max_and_argmax", local_max_and_argmax, "fast_run", "fast_compile")
+
+
+@device_expression.register(MaxAndArgmax)
+def _on_devices(op: MaxAndArgmax, inputs: Sequence[Any]) -> list[Tensor]:
+    (x,) = inputs
+    return [Max(op.axis)(x), ArgMax(op.axis)(x)]

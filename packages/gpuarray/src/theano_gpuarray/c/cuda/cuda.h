@@ -1,4 +1,4 @@
-/* The part of the CUDA driver, of NVRTC and of cuBLAS that is used: their types, constants and functions, declared here
+/* The part of the CUDA driver, of NVRTC, of cuBLAS and of cuDNN that is used: their types, constants and functions, declared here
  * so that nothing of CUDA is needed to build, and the libraries are looked for when a device is. */
 #ifndef THEANO_GPUARRAY_CUDA_H
 #define THEANO_GPUARRAY_CUDA_H
@@ -152,10 +152,77 @@ typedef struct {
 #undef CUBLAS_FIELD
 } CublasFunctions;
 
+typedef struct cudnnContext *cudnnHandle;
+/* Descriptors of tensors, filters and convolutions are all pointers to what nobody else knows. */
+typedef void *cudnnDescriptor;
+
+/* What the library tells of an algorithm. */
+typedef struct {
+    int algorithm, status;
+    float time;
+    size_t memory;
+    int determinism, math;
+    int reserved[3];
+} cudnnPerformance;
+
+/* Name in the table, result, name in the library, and parameters. */
+#define CUDNN_FUNCTIONS(F)                                                                                             \
+    F(GetVersion, size_t, "cudnnGetVersion", (void))                                                                   \
+    F(GetErrorString, const char *, "cudnnGetErrorString", (int))                                                      \
+    F(Create, int, "cudnnCreate", (cudnnHandle *))                                                                     \
+    F(Destroy, int, "cudnnDestroy", (cudnnHandle))                                                                     \
+    F(SetStream, int, "cudnnSetStream", (cudnnHandle, CUstream))                                                       \
+    F(CreateTensor, int, "cudnnCreateTensorDescriptor", (cudnnDescriptor *))                                           \
+    F(SetTensor, int, "cudnnSetTensorNdDescriptor", (cudnnDescriptor, int, int, const int *, const int *))             \
+    F(DestroyTensor, int, "cudnnDestroyTensorDescriptor", (cudnnDescriptor))                                           \
+    F(CreateFilter, int, "cudnnCreateFilterDescriptor", (cudnnDescriptor *))                                           \
+    F(SetFilter, int, "cudnnSetFilterNdDescriptor", (cudnnDescriptor, int, int, int, const int *))                     \
+    F(DestroyFilter, int, "cudnnDestroyFilterDescriptor", (cudnnDescriptor))                                           \
+    F(CreateConvolution, int, "cudnnCreateConvolutionDescriptor", (cudnnDescriptor *))                                 \
+    F(SetConvolution, int, "cudnnSetConvolutionNdDescriptor",                                                          \
+      (cudnnDescriptor, int, const int *, const int *, const int *, int, int))                                         \
+    F(SetGroups, int, "cudnnSetConvolutionGroupCount", (cudnnDescriptor, int))                                         \
+    F(SetMath, int, "cudnnSetConvolutionMathType", (cudnnDescriptor, int))                                             \
+    F(DestroyConvolution, int, "cudnnDestroyConvolutionDescriptor", (cudnnDescriptor))
+
+/* The functions of a convolution and of its gradients. They take the descriptors in one order: of both operands, of the
+ * convolution, and of the result. */
+#define CUDNN_TASKS(F)                                                                                                 \
+    F(0, "cudnnGetConvolutionForwardAlgorithm_v7", "cudnnFindConvolutionForwardAlgorithm",                             \
+      "cudnnGetConvolutionForwardWorkspaceSize", "cudnnConvolutionForward")                                            \
+    F(1, "cudnnGetConvolutionBackwardDataAlgorithm_v7", "cudnnFindConvolutionBackwardDataAlgorithm",                   \
+      "cudnnGetConvolutionBackwardDataWorkspaceSize", "cudnnConvolutionBackwardData")                                  \
+    F(2, "cudnnGetConvolutionBackwardFilterAlgorithm_v7", "cudnnFindConvolutionBackwardFilterAlgorithm",               \
+      "cudnnGetConvolutionBackwardFilterWorkspaceSize", "cudnnConvolutionBackwardFilter")
+
+typedef struct {
+    int (*guess)(cudnnHandle, cudnnDescriptor, cudnnDescriptor, cudnnDescriptor, cudnnDescriptor, int, int *,
+                 cudnnPerformance *);
+    int (*find)(cudnnHandle, cudnnDescriptor, cudnnDescriptor, cudnnDescriptor, cudnnDescriptor, int, int *,
+                cudnnPerformance *);
+    int (*workspace)(cudnnHandle, cudnnDescriptor, cudnnDescriptor, cudnnDescriptor, cudnnDescriptor, int, size_t *);
+    int (*compute)(cudnnHandle, const void *, cudnnDescriptor, const void *, cudnnDescriptor, const void *,
+                   cudnnDescriptor, int, void *, size_t, const void *, cudnnDescriptor, void *);
+} CudnnTask;
+
+typedef struct {
+#define CUDNN_FIELD(name, result, symbol, parameters) result(*name) parameters;
+    CUDNN_FUNCTIONS(CUDNN_FIELD)
+#undef CUDNN_FIELD
+    CudnnTask tasks[3]; /* by ConvolutionTask */
+} CudnnFunctions;
+
+/* Of cuBLASLt, cuFFT and cuSOLVER: see others.h. */
+typedef struct OtherLibraries OtherLibraries;
+
 typedef struct {
     NvrtcFunctions nvrtc;
     CublasFunctions cublas;
     int has_cublas;
+    CudnnFunctions cudnn;
+    int64_t cudnn_version; /* as 90100 for 9.1.0; 0: there is none */
+    Failure cudnn_problem; /* why it cannot be used, though it was given */
+    OtherLibraries *others;
     int count;        /* devices */
     int cuda_version; /* of the driver, 1000 * major + 10 * minor */
     int nvrtc_major, nvrtc_minor;
@@ -172,6 +239,9 @@ typedef struct {
     cublasHandle blas;
     CUdeviceptr workspace; /* of cuBLAS, with room for two factors behind it */
     int blas_failed;
+    cudnnHandle dnn;
+    int dnn_failed;
+    struct OtherHandles *others; /* NULL before the first use of one of these libraries */
 } CudaContext;
 
 /* Say that a call failed, with what the driver tells of the error; -1, or 0 where it did not. */
@@ -191,6 +261,23 @@ int cublas_open(CudaState *state, const char *path, Failure *failure);
 /* Into a stream, with the context current: 1 done, 0 there are no products of this dtype, -1 failed. */
 int cublas_product(CudaContext *context, const Product *product, CUstream stream, Failure *failure);
 void cublas_close(CudaContext *context);
+
+/* cudnn.c */
+/* Where that fails, the state says why, and the library is not used. */
+void cudnn_open(CudaState *state, const char *path);
+int64_t cudnn_version(void *state, const char *role, const char **why);
+/* With the context current; see `plan` and `convolve` of the driver. */
+int cudnn_plan(CudaContext *context, Convolution *convolution, const Choice *choice, Failure *failure);
+int cudnn_convolve(CudaContext *context, const Convolution *convolution, CUstream stream, Failure *failure);
+void cudnn_close(CudaContext *context);
+
+/* calls.c */
+void calls_open(CudaState *state, const Libraries *libraries);
+int cuda_workspace(void *context, const Call *call, int64_t *bytes, Failure *failure);
+int cuda_call(void *context, const Call *call, Failure *failure);
+/* Put an operation into a stream, with the context current. */
+int cuda_run_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+void calls_close(CudaContext *context);
 
 /* memory.c */
 int cuda_allocate(void *context, size_t bytes, Address *address, Failure *failure);
@@ -214,6 +301,8 @@ int cuda_kernel(void *context, void *module, const char *name, void **kernel, in
 void cuda_kernel_free(void *context, void *kernel);
 int cuda_launch(void *context, const Launch *launch, Failure *failure);
 int cuda_product(void *context, const Product *product, Failure *failure);
+int cuda_plan(void *context, Convolution *convolution, const Choice *choice, Failure *failure);
+int cuda_convolve(void *context, const Convolution *convolution, Failure *failure);
 /* Put one step into a stream, with the context current. */
 int cuda_step(CudaContext *context, const Step *step, CUstream stream, Failure *failure);
 

@@ -44,6 +44,17 @@ static int step_addresses(const Step *step, Address *to) {
         found[count++] = &step->product.alpha.address;
         found[count++] = &step->product.beta.address;
         break;
+    case STEP_CONVOLUTION:
+        found[count++] = &step->convolution->image.address;
+        found[count++] = &step->convolution->filter.address;
+        found[count++] = &step->convolution->top.address;
+        found[count++] = &step->convolution->workspace.address;
+        break;
+    case STEP_CALL:
+        for (int k = 0; k < step->call->n_places; k++)
+            if (to != NULL)
+                to[k] = step->call->places[k].address;
+        return step->call->n_places;
     default:
         for (int k = 0; k < step->launch.count; k++) {
             if (step->launch.parameters[k] != 'P')

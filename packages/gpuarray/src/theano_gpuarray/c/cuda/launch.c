@@ -102,6 +102,8 @@ int cuda_step(CudaContext *context, const Step *step, CUstream stream, Failure *
             "cuMemsetD8Async", failure);
     }
     case STEP_PRODUCT: return product_step(context, &step->product, stream, failure);
+    case STEP_CONVOLUTION: return cudnn_convolve(context, step->convolution, stream, failure);
+    case STEP_CALL: return cuda_run_call(context, step->call, stream, failure);
     default: return enqueue(&step->launch, stream, failure);
     }
 }
@@ -120,6 +122,24 @@ int cuda_product(void *context, const Product *product, Failure *failure) {
     if (cuda_enter(c, failure) < 0)
         return -1;
     int result = cublas_product(c, product, c->queue, failure);
+    cuda_leave();
+    return result;
+}
+
+int cuda_plan(void *context, Convolution *convolution, const Choice *choice, Failure *failure) {
+    CudaContext *c = context;
+    if (cuda_enter(c, failure) < 0)
+        return -1;
+    int result = cudnn_plan(c, convolution, choice, failure);
+    cuda_leave();
+    return result;
+}
+
+int cuda_convolve(void *context, const Convolution *convolution, Failure *failure) {
+    CudaContext *c = context;
+    if (cuda_enter(c, failure) < 0)
+        return -1;
+    int result = cudnn_convolve(c, convolution, c->queue, failure);
     cuda_leave();
     return result;
 }

@@ -72,6 +72,9 @@ static int cuda_open(const Libraries *libraries, void **state, Failure *failure)
         free(made);
         return -1;
     }
+    if (library_path(libraries, "cudnn") != NULL)
+        cudnn_open(made, library_path(libraries, "cudnn"));
+    calls_open(made, libraries);
     *state = made;
     return 0;
 }
@@ -160,6 +163,8 @@ static void cuda_context_close(void *context) {
         if (c->queue != NULL)
             cu.StreamSynchronize(c->queue);
         cublas_close(c);
+        cudnn_close(c);
+        calls_close(c);
         if (c->capture != NULL)
             cu.StreamDestroy(c->capture);
         if (c->queue != NULL)
@@ -226,6 +231,7 @@ const DriverTable cuda_driver = {
     .open = cuda_open,
     .count = cuda_count,
     .properties = cuda_properties,
+    .version = cudnn_version,
     .context_open = cuda_context_open,
     .context_close = cuda_context_close,
     .handles = cuda_handles,
@@ -251,6 +257,10 @@ const DriverTable cuda_driver = {
     .kernel_free = cuda_kernel_free,
     .launch = cuda_launch,
     .product = cuda_product,
+    .plan = cuda_plan,
+    .convolve = cuda_convolve,
+    .workspace = cuda_workspace,
+    .call = cuda_call,
     .replay = cuda_replay,
     .list_free = cuda_list_free,
 };

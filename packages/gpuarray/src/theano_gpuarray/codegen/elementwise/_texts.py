@@ -86,7 +86,7 @@ def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
     body = ElementwiseBody(program, kernel.input_dtypes, kernel.output_dtypes, layout)
     body.declare(signature)
     lines = body.cpu_lines() if layout.cpu else body.lines("GID_0")
-    return kernel_text("elementwise", signature, list(lines), program.preamble)
+    return kernel_text("elementwise", signature, list(lines), program.preamble, layout.cpu)
 
 
 class ElementwiseBody:

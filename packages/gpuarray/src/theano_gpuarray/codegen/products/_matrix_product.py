@@ -17,7 +17,7 @@ from .._kernel_writer import KernelWriter, loaded, stored
 from ._thin import launch_thin
 from ._tiles import TiledProduct, launch_product
 
-__all__ = ["ProductEpilogueKernel"]
+__all__ = ["ProductEpilogueKernel", "add_product"]
 
 _DTYPES = ("float16", "float32", "float64")
 
@@ -281,6 +281,23 @@ def _launch(
         (not close[1], not close[0]) if flipped else (close[0], close[1]),
     )
     (launch_thin if min(rows, columns) == 1 and max(inner, 1) > 1 else launch_product)(recorder, product)
+
+
+def add_product(recorder: Recorder, z: DeviceOperand, a: DeviceOperand, b: DeviceOperand, factor: float) -> None:
+    """Add products to stacks of matrices, in place: ``z += factor * a @ b``.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    z, a, b : DeviceOperand
+        Of shapes (batch, m, n), (batch, m, k) and (batch, k, n), and of one dtype; any layout.
+    factor : float
+    """
+    if not z.size or not a.size or recorder.product(z, a, b, factor, 1.0):
+        return
+    one, number = (np.asarray(value, z.dtype) for value in (1.0, factor))
+    given = _Operands(a, b, z, number, one, z.shape)
+    _launch(MatrixProductKernel("batched", z.dtype), recorder, given, z, z, None, ())
 
 
 def _place(name: str, positions: Sequence[str]) -> str:

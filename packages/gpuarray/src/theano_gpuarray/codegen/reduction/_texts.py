@@ -361,4 +361,4 @@ def reduction_text(job: ReduceJob, layout: ReduceLayout, partial: bool) -> Kerne
     """
     body = ReductionBody(job, layout, partial)
     lines = body.gpu() if not layout.cpu else body.cpu_rows() if layout.inner else body.cpu_columns()
-    return kernel_text("reduction", body.signature(), list(lines), job.program.preamble)
+    return kernel_text("reduction", body.signature(), list(lines), job.program.preamble, layout.cpu)

@@ -109,7 +109,9 @@ def declare(name: str, dtype: str, text: str) -> str:
     return f"const {c_type(dtype)} {name} = {text};"
 
 
-def kernel_text(stem: str, signature: Signature, body: Sequence[str], preamble: Iterable[str] = ()) -> KernelText:
+def kernel_text(
+    stem: str, signature: Signature, body: Sequence[str], preamble: Iterable[str] = (), single_item: bool = False
+) -> KernelText:
     """Return a kernel function, with the definitions of all that it calls.
 
     Parameters
@@ -121,6 +123,9 @@ def kernel_text(stem: str, signature: Signature, body: Sequence[str], preamble: 
         Lines of the function.
     preamble : iterable of str
         Functions that the operations of users bring along.
+    single_item : bool
+        Whether a group is one work-item: then compilers for CPUs need not look for vectors across work-items, in which
+        some fail.
 
     Raises
     ------
@@ -131,7 +136,9 @@ def kernel_text(stem: str, signature: Signature, body: Sequence[str], preamble: 
     given = with_helpers(f"({signature.declarations}) {{\n{inner}\n}}\n", preamble)
     name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
     before, _, function = given.rpartition("\n\n") if "\n\n" in given else ("", "", given)
-    return KernelText(name, f"{before}\n\nKERNEL void {name}{function}".lstrip("\n"), signature.letters)
+    return KernelText(
+        name, f"{before}\n\nKERNEL {'SINGLE_ITEM ' * single_item}void {name}{function}".lstrip("\n"), signature.letters
+    )
 
 
 def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:

@@ -4,6 +4,8 @@ The words are those of `cluda.h` (``KERNEL``, ``GLOBAL_MEM``, ``LID_0``, ``ga_fl
 ``stdint.h`` and what the C text of scalars calls: functions of the C library with the suffix ``f`` for float, and
 built-in functions of gcc. A bare name such as ``pow`` is the function of doubles.
 
+``theano_barrier()`` is a barrier after which a group sees what its work-items have written to global memory, too.
+
 Sums and products are never contracted to one operation with one rounding, so that results are those of the CPU.
 """
 
@@ -55,6 +57,7 @@ typedef struct {{ uint16_t data; }} ga_half;
 """
 
 _CUDA = """#define KERNEL extern "C" __global__
+#define SINGLE_ITEM
 #define WITHIN_KERNEL __device__
 #define GLOBAL_MEM
 #define LOCAL_MEM __shared__
@@ -77,6 +80,7 @@ _CUDA = """#define KERNEL extern "C" __global__
 #define GDIM_1 gridDim.y
 #define GDIM_2 gridDim.z
 #define local_barrier() __syncthreads()
+#define theano_barrier() __syncthreads()
 #define restrict __restrict__
 #define _Bool bool
 #define __builtin_inf() __longlong_as_double(0x7ff0000000000000LL)
@@ -114,6 +118,14 @@ _OPENCL = """#pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
 #define KERNEL __kernel
+#ifdef __has_attribute
+#if __has_attribute(intel_vec_len_hint)
+#define SINGLE_ITEM __attribute__((intel_vec_len_hint(1)))
+#endif
+#endif
+#ifndef SINGLE_ITEM
+#define SINGLE_ITEM
+#endif
 #define WITHIN_KERNEL
 #define GLOBAL_MEM __global
 #define LOCAL_MEM __local
@@ -136,6 +148,7 @@ _OPENCL = """#pragma OPENCL FP_CONTRACT OFF
 #define GDIM_1 get_num_groups(1)
 #define GDIM_2 get_num_groups(2)
 #define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#define theano_barrier() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define _Bool bool
 #define __builtin_inf() as_double(0x7ff0000000000000ul)
 #define __builtin_inff() as_float(0x7f800000u)

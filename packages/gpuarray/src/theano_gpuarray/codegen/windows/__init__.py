@@ -1,5 +1,6 @@
 """Windows that slide over images, on devices: convolutions and pooling."""
 
 from . import _convolution as _convolution, _pooling as _pooling
+from ._library import ChosenOnce as ChosenOnce, DnnConvolutionKernel as DnnConvolutionKernel
 
-__all__: list[str] = []
+__all__ = ["ChosenOnce", "DnnConvolutionKernel"]

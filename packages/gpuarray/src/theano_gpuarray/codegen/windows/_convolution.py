@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from theano_linker_c.kernels import ConvolutionKernel, memory_type
 from theano_linker_c.scalar import CValue
@@ -13,7 +14,7 @@ from .._kernel_writer import KernelWriter, loaded, stored
 from ..products import TiledProduct, launch_product
 from ._geometry import Geometry, geometry_of
 
-__all__: list[str] = []
+__all__ = ["Convolution", "launch_convolution", "understood"]
 
 _DTYPES = ("float16", "float32", "float64")
 
@@ -25,36 +26,57 @@ def _product(lengths: Sequence[int]) -> int:
     return size
 
 
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution, or a gradient of it, of arrays on a device.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    arrays : dict of str to DeviceOperand
+        The arrays "image", "filter" and "top", the last one of which is the result.
+    """
+
+    geometry: Geometry
+    arrays: dict[str, DeviceOperand]
+
+    @property
+    def result(self) -> str:
+        """The name of the result."""
+        return list(self.arrays)[-1]
+
+
+def understood(kernel: ConvolutionKernel, recorder: Recorder, operands: Sequence[Operand]) -> Convolution:
+    """Return what is to be convolved, with a new array for the result; ValueError if shapes do not fit."""
+    first, second = (on_device(recorder, x) for x in operands[:2])
+    if kernel.task == "forward":
+        geometry = geometry_of(kernel, first.shape, second.shape)
+        result = recorder.empty(kernel.dtype, geometry.output)
+        return Convolution(geometry, {"image": first, "filter": second, "top": result})
+    if kernel.task == "input_grad":
+        lengths = host_numbers(operands[2])
+        images = (second.shape[0], first.shape[1] * kernel.groups, *lengths)
+        geometry = geometry_of(kernel, images, first.shape, second.shape)
+        return Convolution(geometry, {"filter": first, "top": second, "image": recorder.empty(kernel.dtype, images)})
+    filters = (second.shape[1], first.shape[1] // kernel.groups, *host_numbers(operands[2]))
+    geometry = geometry_of(kernel, first.shape, filters, second.shape)
+    return Convolution(geometry, {"image": first, "top": second, "filter": recorder.empty(kernel.dtype, filters)})
+
+
 @register_device_form(
     ConvolutionKernel,
     supports=lambda kernel: kernel.dtype in _DTYPES and len(kernel.strides) <= 3,
     host_inputs=lambda kernel, count: range(2, count),
 )
 def _convolution(kernel: ConvolutionKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
-    first, second = (on_device(recorder, x) for x in operands[:2])
-    if kernel.task == "forward":
-        geometry = geometry_of(kernel, first.shape, second.shape)
-        result = recorder.empty(kernel.dtype, geometry.output)
-        arrays = {"image": first, "filter": second, "top": result}
-    elif kernel.task == "input_grad":
-        lengths = host_numbers(operands[2])
-        images = (second.shape[0], first.shape[1] * kernel.groups, *lengths)
-        geometry = geometry_of(kernel, images, first.shape, second.shape)
-        result = recorder.empty(kernel.dtype, images)
-        arrays = {"filter": first, "top": second, "image": result}
-    else:
-        filters = (second.shape[1], first.shape[1] // kernel.groups, *host_numbers(operands[2]))
-        geometry = geometry_of(kernel, first.shape, filters, second.shape)
-        result = recorder.empty(kernel.dtype, filters)
-        arrays = {"image": first, "top": second, "filter": result}
-    _launch(kernel, recorder, geometry, arrays)
-    return [result]
+    found = understood(kernel, recorder, operands)
+    launch_convolution(kernel, recorder, found)
+    return [found.arrays[found.result]]
 
 
-def _launch(
-    kernel: ConvolutionKernel, recorder: Recorder, geometry: Geometry, arrays: dict[str, DeviceOperand]
-) -> None:
-    """Launch a convolution; the last one of the arrays is the result."""
+def launch_convolution(kernel: ConvolutionKernel, recorder: Recorder, found: Convolution) -> None:
+    """Launch a convolution by kernels of our own."""
+    geometry, arrays = found.geometry, found.arrays
     filters, channels = geometry.filters[0] // kernel.groups, geometry.filters[1]
     images, taps = geometry.images[0], _product(geometry.filters[2:])
     positions, pixels = _product(geometry.output[2:]), _product(geometry.images[2:])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from theano_graph import compose
 from theano_linker_c.kernels import ConvolutionKernel
 
-__all__ = ["Geometry", "geometry_of"]
+__all__ = ["Geometry", "geometry_of", "sides_of"]
 
 _SUFFIXES = {"forward": "", "input_grad": "_gradInputs", "weight_grad": "_gradWeights"}
 
@@ -31,7 +31,7 @@ class Geometry:
     before: tuple[int, ...]
 
 
-def _borders(kernel: ConvolutionKernel, lengths: Sequence[int]) -> list[tuple[int, int]]:
+def sides_of(kernel: ConvolutionKernel, lengths: Sequence[int]) -> list[tuple[int, int]]:
     """Return zeros before and behind each axis."""
     if not isinstance(kernel.border, str):
         return list(kernel.border)
@@ -60,7 +60,7 @@ def geometry_of(
     result : tuple of int, optional
         The shape of what is given for the result.
     """
-    borders = _borders(kernel, filters[2:])
+    borders = sides_of(kernel, filters[2:])
     if images[1] != filters[1] * kernel.groups:
         each = "" if kernel.groups == 1 else f", times {kernel.groups} groups"
         raise _refused(kernel, f"images and filters differ in input channels{each}", images, filters, result)

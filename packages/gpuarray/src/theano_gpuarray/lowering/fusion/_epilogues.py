@@ -11,6 +11,7 @@ from ...codegen import DeviceOperand, device_form
 from ...codegen.products._matrix_product import ProductEpilogueKernel
 from ...region import Entry, Fusion, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, with_groups
+from ._library_epilogues import epilogue_by_library
 
 __all__ = ["EpilogueFusion", "fuse_epilogues"]
 
@@ -73,7 +74,10 @@ def _with_first(op: ScalarOp, dtypes: Sequence[str], at: int) -> ScalarOp:
 
 
 class EpilogueFusion(Fusion):
-    """A product and what follows it: a kernel of products that computes the rest before it stores."""
+    """A product and what follows it: a kernel of products that computes the rest before it stores.
+
+    Large products are left to cuBLASLt, where it has what follows them, or to cuBLAS.
+    """
 
     def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record both as one launch; None where shapes do not fit, or a library multiplies faster."""
@@ -83,7 +87,8 @@ class EpilogueFusion(Fusion):
         rest = [v for v in after.inputs if v != product.outputs[0]]
         operands = [entry_on_device(recorder, known[v]) for v in (*product.inputs, *rest)]
         if recorder.properties.driver == "cuda" and _multiplications(operands, len(product.inputs)) > _SMALL:
-            return None
+            found = epilogue_by_library(kernel, recorder, operands)
+            return None if found is None else dict(zip(after.outputs, [found], strict=True))
         try:
             results = device_form.lookup(kernel).run(kernel, recorder, operands)
         except ValueError:

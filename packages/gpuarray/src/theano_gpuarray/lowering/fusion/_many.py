@@ -130,4 +130,4 @@ def _text(parts: tuple[tuple[ElementwiseKernel, Layout], ...]) -> KernelText:
         else:
             test = f"(int64_t)GID_0 >= begin{tag} && (int64_t)GID_0 < end{tag}"
             lines += [f"if ({test}) {{", *body.lines(f"(GID_0 - begin{tag})"), "}"]
-    return kernel_text("many", signature, lines, preamble)
+    return kernel_text("many", signature, lines, preamble, all(layout.cpu for _, layout in parts))

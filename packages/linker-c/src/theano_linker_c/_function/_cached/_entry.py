@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, ReplaceValidate, Variable, record
@@ -11,7 +13,7 @@ from theano_optimize import DestroyHandler, Supervisor
 
 from ..._instructions._data import Instruction, Program, ProgramInput
 from ..._instructions._forms import Form, KernelForm, PerformForm
-from ..._instructions._schedule import Branch
+from ..._instructions._schedule import Branch, Schedule
 from ..._overwriting._kinds import Overwriting, _Allowed
 from ..._overwriting._shown import Decisions
 from ..._perform import OwnThunk
@@ -21,7 +23,7 @@ from ...targets import Target
 from .._making._link import Wiring
 from .._making._maker import FunctionMaker
 from ._key import Given
-from ._pickles import NotCachedError, dump
+from ._pickles import NotCachedError, dump, load
 
 #: Forms that are made again for the node: a thunk of the op's own, or a choice between inputs.
 _AGAIN = "again"
@@ -49,7 +51,10 @@ class Entry:
     linkages : dict of str to (Linkage, str)
         Symbol of a compiled kernel -> how it is loaded, and the name of the object that holds it.
     rest : dict
-        The other fields of the program.
+        The numbers of the other fields of the program.
+    schedule : Schedule or None
+    loops : list of (LoopSpec, int)
+        What does all steps of a loop: the number of its form.
     """
 
     columns: GraphColumns
@@ -60,6 +65,8 @@ class Entry:
     forms: list[Any]
     linkages: dict[str, tuple[Linkage, str]]
     rest: dict[str, Any]
+    schedule: Schedule | None
+    loops: list[tuple[Any, int]]
 
 
 def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of: Callable[[str], str | None]) -> bytes:
@@ -74,8 +81,7 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of:
     """
     if any(isinstance(x.node.op, Cluster) for x in program.instructions):
         raise NotCachedError("nodes run together that other processes would have to put together again")
-    plain = {node: op for node, op, _ in maker.decisions.known()}
-    columns, numbers, nodes = graph_columns(maker.fgraph, lambda node: plain.get(node, node.op))
+    columns, numbers, nodes = graph_columns(maker.fgraph, _ops_once(maker.decisions, given))
     place = {node: i for i, node in enumerate(nodes)}
     forms = _Forms(object_of)
     instructions = [
@@ -99,12 +105,47 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of:
             "constants": [(register, holders[id(value)]) for register, value in program.constants],
             "outputs": program.outputs,
             "updates": [register for register, _ in program.updates],
-            "schedule": program.schedule,
             "shown": program.shown,
-            "loops": loops,
         },
+        program.schedule,
+        loops,
     )
-    return dump(entry, given)
+    return _packed(entry, given)
+
+
+def _ops_once(decisions: Decisions, given: Given) -> Callable[[Apply], Op]:
+    """Return what gives the plain op of a node: of equal ones that rewriting has made, the same object."""
+    plain = {node: op for node, op, _ in decisions.known()}
+    callers = set(map(id, given.ops))
+    known: dict[Op, Op] = {}
+
+    def op_of(node: Apply) -> Op:
+        op = plain.get(node, node.op)
+        return op if id(op) in callers else known.setdefault(op, op)
+
+    return op_of
+
+
+#: The columns that are numbers, which make up most of an entry.
+_NUMBERS = ("nodes", "outputs", "results", "uses", "tags")
+
+
+def _packed(entry: Entry, given: Given) -> bytes:
+    """Return an entry as bytes: what is numbers apart from the objects, for a pickle asks of each what it is."""
+    columns = entry.columns
+    numbers = marshal.dumps(([getattr(columns, name) for name in _NUMBERS], entry.instructions, entry.rest))
+    empty: dict[str, Any] = {name: [] for name in _NUMBERS}
+    rest = replace(entry, columns=replace(columns, **empty), instructions=[], rest={})
+    return dump((numbers, rest), given)
+
+
+def read_entry(data: bytes, given: Given) -> Entry:
+    """Return what :func:`write_entry` has written, with the variables, ops and lines of another, equal graph."""
+    entry: Entry
+    numbers, entry = load(data, given)
+    columns, instructions, rest = marshal.loads(numbers)
+    told: dict[str, Any] = dict(zip(_NUMBERS, columns, strict=True))
+    return replace(entry, columns=replace(entry.columns, **told), instructions=instructions, rest=rest)
 
 
 class _Forms:
@@ -215,9 +256,9 @@ def restore_program(
             updates=tuple(
                 (register, cell) for register, (_, cell) in zip(rest["updates"], wiring.updates, strict=True)
             ),
-            schedule=rest["schedule"],
+            schedule=entry.schedule,
             shown=rest["shown"],
-            loops={spec: form for spec, i in rest["loops"] if isinstance(form := forms[i], KernelForm)},
+            loops={spec: form for spec, i in entry.loops if isinstance(form := forms[i], KernelForm)},
         )
 
     return program

@@ -39,13 +39,34 @@ def environment(hasher: StructuralHasher) -> str:
         If a rule that was registered from outside of the library has no code that could be compared.
     """
     flags = [f"{name}={_value(name)}" for name in config.flag_names() if name not in _NO_MATTER]
-    return hex_digest(
-        [_versions(), "\n".join(flags).encode(), *_registered(optdb, hasher), *_rules_of_users(hasher)]
-    )  # fmt: skip
+    return hex_digest([_versions(), "\n".join(flags).encode(), *_rewrites(hasher), *_rules_of_users(hasher)])
 
 
 def _value(name: str) -> str:
     return repr(getattr(config, name.replace(".", "__")))
+
+
+#: The version of the registered rewrites, and a hash of them where none is of the user, whose code may change.
+_rewrites_known: list[tuple[object, bytes]] = []
+
+
+def _rewrites(hasher: StructuralHasher) -> list[bytes]:
+    version = optdb.version()
+    for known, digest in _rewrites_known:
+        if known == version:
+            return [digest]
+    parts = list(_registered(optdb, hasher))
+    digest = hex_digest(parts).encode()
+    if not _is_any_of_user(optdb):
+        _rewrites_known[:] = [(version, digest)]
+    return [digest]
+
+
+def _is_any_of_user(database: RewriteDatabase[Any]) -> bool:
+    return any(
+        _is_any_of_user(entry.item) if isinstance(entry.item, RewriteDatabase) else entry.of_user
+        for entry in database.entries()
+    )
 
 
 def _registered(database: RewriteDatabase[Any], hasher: StructuralHasher) -> Iterator[bytes]:

@@ -18,7 +18,7 @@ from .._signature._collect import Signature
 from ._environment import environment
 
 #: Goes up when entries are written in another way.
-_FORMAT = "3"
+_FORMAT = "4"
 
 
 class Given:

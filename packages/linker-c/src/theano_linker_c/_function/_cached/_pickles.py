@@ -17,6 +17,11 @@ class NotCachedError(Exception):
     """A function holds something that no other process can make of the graph as it is given there."""
 
 
+def _given(kind: int, number: int) -> Any:
+    """Stand in pickles for what is looked up in the graph as it was given; see :class:`_Unpickler`."""
+    raise pickle.UnpicklingError(f"the given graph is not at hand, of which number {number} of kind {kind} is wanted")
+
+
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, given: Given) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
@@ -24,29 +29,34 @@ class _Pickler(pickle.Pickler):
         self._lines: dict[Any, tuple[int, int]] = {}
         tables: tuple[Sequence[Any], ...] = (given.origins, given.ops, given.leaves)
         for kind, items in enumerate(tables):
-            for i, item in enumerate(items):
-                if item is not None:
-                    self._known.setdefault(id(item), (kind, i))
+            last = len(items) - 1
+            # The first of several equal ones, which is told last here.
+            self._known.update((id(item), (kind, last - i)) for i, item in enumerate(reversed(items)))
+        self._known.pop(id(None), None)
         self._origins = given.origins
 
-    def persistent_id(self, obj: Any) -> Any:
+    def reducer_override(self, obj: Any) -> Any:
+        # Asked of no number, text or container of Python's: a persistent id would be asked of each.
         known = self._known.get(id(obj))
         if known is not None:
-            return known
-        if type(obj) is not Origin:
-            if isinstance(obj, PureOp) and known_name(type(obj)) is None:
-                # The function is to run the caller's own object, which may count its calls, say.
-                raise NotCachedError(f"{obj} of the user stands inside of another op")
-            return None
-        # A copy of a line, by a pickle say.
+            return _given, known
+        if type(obj) is Origin:
+            return _given, self._line(obj)
+        if isinstance(obj, PureOp) and known_name(type(obj)) is None:
+            # The function is to run the caller's own object, which may count its calls, say.
+            raise NotCachedError(f"{obj} of the user stands inside of another op")
+        return NotImplemented
+
+    def _line(self, origin: Origin) -> tuple[int, int]:
+        """Return the number of a line of the given graph that is not one of its objects: a copy by a pickle, say."""
         if not self._lines:
-            self._lines = {origin: (0, i) for i, origin in reversed(list(enumerate(self._origins))) if origin}
-        if obj in self._lines:
-            return self._lines[obj]
+            self._lines = {other: (0, i) for i, other in reversed(list(enumerate(self._origins))) if other}
+        if origin in self._lines:
+            return self._lines[origin]
         # Rewriting makes nodes that stand for no others: they belong to the line that asked for the function.
         caller = self._origins[-1]
-        if caller is None or caller.frames[0] not in obj.frames:
-            raise NotCachedError(f"a node was made at {obj}, where none of the given graph was")
+        if caller is None or caller.frames[0] not in origin.frames:
+            raise NotCachedError(f"a node was made at {origin}, where none of the given graph was")
         return 0, len(self._origins) - 1
 
 
@@ -55,8 +65,13 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file)
         self._tables: tuple[list[Any], ...] = (given.origins, given.ops, given.leaves)
 
-    def persistent_load(self, pid: Any) -> Any:
-        return self._tables[pid[0]][pid[1]]
+    def find_class(self, module: str, name: str) -> Any:
+        if name == _given.__name__ and module == __name__:
+            return self._look_up
+        return super().find_class(module, name)
+
+    def _look_up(self, kind: int, number: int) -> Any:
+        return self._tables[kind][number]
 
 
 def dump(value: Any, given: Given) -> bytes:

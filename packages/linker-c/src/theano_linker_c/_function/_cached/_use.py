@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable
+from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable, config
 from theano_graph.hashing import NoStructuralHashError
 from theano_optimize import RewriteProfile, number_of_reports
 
+from ..._flags._modes import LARGE
 from ..._overwriting._shown import Decisions
 from ...compiler import CompilerOptions
 from ...kernels._build import library
@@ -16,9 +17,10 @@ from ...modes import Mode, predefined_optimizers
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Collection, Signature
-from ._entry import Entry, restore_graph, restore_program, write_entry
+from ._entry import read_entry, restore_graph, restore_program, write_entry
+from ._exchanged import exchanged_code
 from ._key import FunctionKey
-from ._pickles import NotCachedError, load
+from ._pickles import NotCachedError
 
 
 class CachedFunction:
@@ -37,14 +39,15 @@ class CachedFunction:
         self._options = CompilerOptions.from_config()
         self._signature, self._mode, self._builder = signature, mode, builder
         self._key: FunctionKey | None = None
-        self._is_missing = False
+        # Whoever gets the cache without having asked for it need not know what it does not notice.
+        self._is_missing = config.function_cache == LARGE and exchanged_code() is not None
 
     def find(self, collection: Collection, on_unused_input: str) -> FunctionMaker | None:
         """Return the maker of the function as it was built before, without a copy of the caller's graph.
 
         None where it has to be built, and where there is something to report or to add: that is done to a copy.
         """
-        if not collection.is_plain:
+        if not collection.is_plain or self._is_missing:
             return None
         inputs, outputs = collection.inputs, collection.outputs
         try:
@@ -78,7 +81,7 @@ class CachedFunction:
         if data is None:
             return None
         try:
-            entry: Entry = load(data, key.given)
+            entry = read_entry(data, key.given)
         except Exception:  # noqa: BLE001  # a class of the user's that is elsewhere now, say: the function is built
             return None
         loaded = library.load(entry.linkages, self._options) if entry.linkages else {}
@@ -105,7 +108,7 @@ class CachedFunction:
             return
         try:
             cache = library.cache(self._options)
-            data = write_entry(function.maker, function.machine.program, self._key.given, cache.entry)
+            data = write_entry(function.maker, function.machine.program, self._key.given, cache.holder)
             cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return

@@ -121,6 +121,11 @@ class Collection:
         """The explicit inputs, then the shared variables, in the caller's graph."""
         return [*self._explicit, *self._rebuilder.shared]
 
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes the caller's graph has."""
+        return self._rebuilder.n_met
+
     def leaf(self, variable: Variable) -> Variable:
         """Return the copy of an input, a shared variable or a constant that :meth:`copy` uses."""
         return self._rebuilder.leaf(variable)

@@ -103,6 +103,7 @@ class Rebuilder:
     ) -> None:
         self.inputs = [_clone_input(v) for v in inputs]
         self.shared: dict[SharedVariable, Variable] = {}
+        self._met: set[Apply] = set()
         self._where = where
         self._strict = strict
         pairs = dict(zip(inputs, self.inputs, strict=True))
@@ -129,7 +130,7 @@ class Rebuilder:
 
     def meet_shared(self, expressions: Sequence[Variable]) -> None:
         """Take up the shared variables in `expressions` in the order in which they are read there, left to right."""
-        known, seen = self._memo, set[Apply]()
+        known, seen = self._memo, self._met
         waiting = list(reversed(expressions))
         while waiting:
             variable = waiting.pop()
@@ -145,6 +146,11 @@ class Rebuilder:
                     owner = used.owner
                     if isinstance(used, SharedVariable) if owner is None else owner not in seen:
                         waiting.append(used)
+
+    @property
+    def n_met(self) -> int:
+        """How many nodes there are in the expressions in which shared variables have been looked for."""
+        return len(self._met)
 
     def shared_copy(self, variable: SharedVariable) -> Variable:
         """Return the input that stands for a shared variable, made on first use."""

@@ -1,6 +1,7 @@
 """Ops and functions for neural networks on devices, by their documented names."""
 
 from ._base import DnnBase as DnnBase
+from ._choosing import CudnnMissing as CudnnMissing, NoConvolution as NoConvolution
 from ._convolution import (
     GpuDnnConv as GpuDnnConv,
     GpuDnnConvDesc as GpuDnnConvDesc,
@@ -26,6 +27,7 @@ from ._pooling import (
 )
 
 __all__ = [
+    "CudnnMissing",
     "DnnBase",
     "GpuDnnConv",
     "GpuDnnConvDesc",
@@ -35,6 +37,7 @@ __all__ = [
     "GpuDnnPoolBase",
     "GpuDnnPoolDesc",
     "GpuDnnPoolGrad",
+    "NoConvolution",
     "dnn_batch_normalization_test",
     "dnn_batch_normalization_train",
     "dnn_conv",

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from theano_gpuarray.dnn_flags import BACKWARD_DATA, BACKWARD_FILTER, FORWARD, PRECISIONS
+from theano_gpuarray.codegen import ChosenOnce, DnnConvolutionKernel
+from theano_gpuarray.dnn_flags import (
+    BACKWARD_DATA,
+    BACKWARD_DATA_3D,
+    BACKWARD_FILTER,
+    BACKWARD_FILTER_3D,
+    FORWARD,
+    FORWARD_3D,
+    PRECISIONS,
+)
+from theano_gpuarray.types import GpuArrayType, host_from_gpu
 from theano_graph import Apply, Op, Variable, compose, config, describe, generic, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import ConvolutionKernel, Kernel
 
+from ..._assert import CheckAndRaise
+from ..._core._convert import as_tensor_variable
+from ...elemwise import cast, eq
 from ...nnet.convolution import (
     AbstractConv2d,
     AbstractConv2d_gradInputs,
@@ -19,6 +34,7 @@ from ...nnet.convolution import (
     get_conv_output_shape,
 )
 from ...shape import as_lengths, make_vector
+from .._convert import as_gpuarray_variable
 from ._base import DnnBase
 from ._options import CONV_MODES, one_of
 
@@ -35,7 +51,8 @@ class GpuDnnConvDesc(Op):
     conv_mode : {'conv', 'cross'}
         Whether filters are flipped.
     precision : {'as_input_f32', 'as_input', 'float16', 'float32', 'float64'}
-        Is kept for programs that read it: ops compute in the dtype of their operands. :func:`dnn_conv` converts these.
+        Is kept for programs that read it: ops compute in the dtype of their operands, and add up float16 in float32.
+        :func:`dnn_conv` converts its operands.
     num_groups : int
         Number of parts of the channels, each convolved for itself.
 
@@ -108,8 +125,8 @@ class _Convolution(DnnBase):
     Parameters
     ----------
     algo : str, optional
-        One of the documented names; what the flags ``dnn.conv.algo_*`` say by default. All give the same results, and
-        are computed in the same way.
+        One of the documented names; what the flags ``dnn.conv.algo_*`` say by default. It says how cuDNN computes;
+        where that is not used, or has no such algorithm for some operands, the result is the same.
     inplace : bool
         Whether memory of an operand may be overwritten: functions decide on that themselves.
     num_groups : int
@@ -120,13 +137,56 @@ class _Convolution(DnnBase):
     host_op: BaseAbstractConv
     _kinds: ClassVar[tuple[type[BaseAbstractConv], type[BaseAbstractConv]]]
     _algorithms: ClassVar[tuple[str, ...]]
+    _algorithms_3d: ClassVar[tuple[str, ...]]
 
     def _set(self, algo: str | None, default: str, inplace: bool, num_groups: int) -> None:
         self.algo = default if algo is None else algo
+        self._is_default = algo is None
         one_of(type(self).__name__, "algo", self.algo, self._algorithms)
         self.inplace = bool(inplace)
         make: Any = self._kinds[0]
         super().__init__(make(num_groups=num_groups))
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """Apply to operands; see `make_node`.
+
+        After the descriptor come `alpha` and `beta`, 1 and 0 by default: the result is ``alpha`` times what the op
+        computes, plus ``beta`` times the operand before the descriptor, which has the shape of the result.
+
+        Raises
+        ------
+        TypeError
+            If `beta` is given, and that operand is a shape.
+        """
+        factors = operands[4:]
+        made = super().__call__(*operands[:4], **options)
+        alpha, beta = (*factors, *(None,) * 2)[:2] if len(factors) <= 2 else self._too_many(len(operands))
+        if _is_number(alpha, 1) and _is_number(beta, 0):
+            return made
+        name = made.type.context_name
+        total = host_from_gpu(made) * cast(1 if alpha is None else alpha, made.type.dtype)
+        if not _is_number(beta, 0):
+            total = total + cast(beta, made.type.dtype) * self._output(operands[2], made.type.ndim)
+        return as_gpuarray_variable(total, name)
+
+    def _too_many(self, count: int) -> Any:
+        raise TypeError(
+            compose(
+                f"{type(self).__name__} takes at most 6 operands, got {count}",
+                mend="pass two arrays, the output, the descriptor, alpha and beta",
+            )
+        )
+
+    def _output(self, value: Any, ndim: int) -> Any:
+        """Return the operand to which a result is added, on the host."""
+        if not isinstance(value, Variable) or getattr(value.type, "ndim", None) != ndim:
+            raise TypeError(
+                compose(
+                    f"{type(self).__name__}: beta multiplies the third operand, which is no array of {ndim} dimensions",
+                    mend="pass an array of the shape of the result, or beta=0",
+                )
+            )
+        return host_from_gpu(value) if isinstance(value.type, GpuArrayType) else value
 
     @property
     def num_groups(self) -> int:
@@ -153,22 +213,45 @@ class _Convolution(DnnBase):
             )
         return self.with_host_op(descriptor.host_op(self._kinds))
 
-    def _lengths(self, op: Self, value: Any) -> Any:
-        """Return the lengths along which filters slide, of a variable of the shape of the result or of its shape."""
-        count = op.host_op.convdim
-        kind: Any = value.type if isinstance(value, Variable) else None
-        if kind is not None and kind.ndim > 1:
-            if kind.ndim != count + 2:
-                raise ValueError(
-                    compose(
-                        f"{type(self).__name__}: the third operand must have {count + 2} dimensions",
-                        where=[describe(value)],
-                        mend="pass a variable of the shape of the result, or this shape",
-                    )
-                )
-            return as_lengths(value.shape, count + 2)[-count:]
-        known = None if kind is None else kind.shape[0]
-        return as_lengths(value, count + 2 if known is None else known)[-count:]
+    def with_host_op(self, host_op: Op) -> Self:
+        """Return an op like this one that does what another op of the host says.
+
+        Raises
+        ------
+        ValueError
+            If it is along three axes, and there is no such algorithm for these. What a flag says is no error: volumes
+            are then computed by the algorithm that needs no memory.
+        """
+        if getattr(host_op, "convdim", 2) == 3 and not self._is_default:
+            one_of(f"{type(self).__name__} of volumes", "algo", self.algo, self._algorithms_3d)
+        return super().with_host_op(host_op)
+
+    def device_kernel(self, kernel: Kernel) -> Kernel:
+        """Return the kernel by which the library computes, with the algorithm."""
+        if not isinstance(kernel, ConvolutionKernel):
+            return kernel
+        known = len(kernel.strides) < 3 or self.algo in self._algorithms_3d
+        chosen = ChosenOnce() if self.algo.endswith("_once") else None
+        return DnnConvolutionKernel(kernel, self.algo if known else "none", chosen)
+
+    @classmethod
+    def of(cls, host_op: Op, algo: str | None = None) -> Self:
+        """Return the op of an op of the host.
+
+        Parameters
+        ----------
+        host_op : AbstractConv2d or AbstractConv3d, or the like
+        algo : str, optional
+            As for the constructor, but for volumes as where a flag says it.
+        """
+        op = cls(algo=algo, num_groups=getattr(host_op, "num_groups", 1))  # type: ignore[call-arg]  # of all subclasses
+        op._is_default = True
+        return op.with_host_op(host_op)
+
+
+def _is_number(value: Any, number: int) -> bool:
+    """Tell whether a factor was left out, or is a number that changes nothing."""
+    return value is None or (not isinstance(value, Variable) and float(value) == number)
 
 
 class GpuDnnConv(_Convolution):
@@ -178,7 +261,8 @@ class GpuDnnConv(_Convolution):
     ----------
     algo : {'none', 'small', 'large', 'fft', 'fft_tiling', 'winograd', 'guess_once', 'guess_on_shape_change', \
 'time_once', 'time_on_shape_change'}, optional
-        All are computed in the same way.
+        How cuDNN computes where it is used: see ``dnn.conv.algo_fwd``. Of volumes there are 'none', 'small',
+        'fft_tiling' and the last four.
     inplace : bool
         Whether memory may be overwritten; functions decide on that themselves.
     num_groups : int
@@ -187,12 +271,19 @@ class GpuDnnConv(_Convolution):
 
     _kinds = (AbstractConv2d, AbstractConv3d)
     _algorithms = FORWARD
+    _algorithms_3d = FORWARD_3D
 
     def __init__(self, algo: str | None = None, inplace: bool = False, num_groups: int = 1) -> None:
         self._set(algo, config.dnn.conv.algo_fwd, inplace, num_groups)
 
-    def make_node(self, img: Any, kern: Any, desc: Any = None) -> Apply[Self]:
+    def make_node(self, img: Any, kern: Any, *output_and_desc: Any) -> Apply[Self]:
         """Apply to images, filters and a descriptor; without one, as the op was applied before.
+
+        Parameters
+        ----------
+        img, kern : variable
+        *output_and_desc : GpuDnnConvDesc or its result
+            An array of the shape of the result may come before it; functions decide themselves on memory.
 
         Raises
         ------
@@ -203,7 +294,9 @@ class GpuDnnConv(_Convolution):
         ShapeError
             If operands have a wrong number of dimensions.
         """
-        op = self if desc is None else self._described(desc)
+        if len(output_and_desc) > 2:
+            self._too_many(2 + len(output_and_desc))
+        op = self._described(output_and_desc[-1]) if output_and_desc else self
         return DnnBase.make_node(op, img, kern)
 
     @staticmethod
@@ -246,7 +339,38 @@ class _Gradient(_Convolution):
             As for :class:`GpuDnnConv`; also if `like` has a wrong number of dimensions.
         """
         op = self if desc is None else self._described(desc)
-        return DnnBase.make_node(op, first, topgrad, self._lengths(op, like))
+        return DnnBase.make_node(op, first, topgrad, self._lengths(op, first, topgrad, like))
+
+    def _lengths(self, op: Self, first: Any, topgrad: Any, like: Any) -> Any:
+        """Return the lengths along which filters slide, of a variable of the shape of the result or of its shape."""
+        count = op.host_op.convdim
+        kind: Any = like.type if isinstance(like, Variable) else None
+        if kind is not None and kind.ndim > 1:
+            if kind.ndim != count + 2:
+                raise ValueError(
+                    compose(
+                        f"{type(self).__name__}: the third operand must have {count + 2} dimensions",
+                        where=[describe(like)],
+                        mend="pass a variable of the shape of the result, or this shape",
+                    )
+                )
+            return as_lengths(like.shape, count + 2)[-count:]
+        known = None if kind is None else kind.shape[0]
+        lengths = as_lengths(like, count + 2 if known is None else known)
+        return lengths if len(lengths) == count else self._checked(op, first, topgrad, lengths)
+
+    def _checked(self, op: Self, first: Any, topgrad: Any, lengths: Sequence[Any]) -> Sequence[Any]:
+        """Return the lengths along which filters slide; a call is refused whose operands the other two do not fit."""
+        fits = [eq(a, b) for a, b in zip(lengths, self._outer(op, first, topgrad), strict=False)]
+        check = CheckAndRaise(
+            ValueError, f"{type(self).__name__}: the first two numbers of the wanted shape do not fit the operands"
+        )
+        outermost, *others = lengths[2:]
+        return [check(as_tensor_variable(outermost), *fits), *others]
+
+    @abstractmethod
+    def _outer(self, op: Self, first: Any, topgrad: Any) -> tuple[Any, Any]:
+        """Return the first two lengths of the gradient, which follow from its operands."""
 
 
 class GpuDnnConvGradW(_Gradient):
@@ -263,9 +387,14 @@ class GpuDnnConvGradW(_Gradient):
 
     _kinds = (AbstractConv2d_gradWeights, AbstractConv3d_gradWeights)
     _algorithms = BACKWARD_FILTER
+    _algorithms_3d = BACKWARD_FILTER_3D
 
     def __init__(self, inplace: bool = False, algo: str | None = None, num_groups: int = 1) -> None:
         self._set(algo, config.dnn.conv.algo_bwd_filter, inplace, num_groups)
+
+    def _outer(self, op: Self, first: Any, topgrad: Any) -> tuple[Any, Any]:
+        """Return the number of filters, and of their channels."""
+        return topgrad.shape[1], first.shape[1] // op.num_groups
 
 
 class GpuDnnConvGradI(_Gradient):
@@ -282,9 +411,14 @@ class GpuDnnConvGradI(_Gradient):
 
     _kinds = (AbstractConv2d_gradInputs, AbstractConv3d_gradInputs)
     _algorithms = BACKWARD_DATA
+    _algorithms_3d = BACKWARD_DATA_3D
 
     def __init__(self, inplace: bool = False, num_groups: int = 1, algo: str | None = None) -> None:
         self._set(algo, config.dnn.conv.algo_bwd_data, inplace, num_groups)
+
+    def _outer(self, op: Self, first: Any, topgrad: Any) -> tuple[Any, Any]:
+        """Return the number of images, and of their channels."""
+        return topgrad.shape[0], first.shape[1] * op.num_groups
 
 
 for _table in (pullback, pushforward, shape_rule):

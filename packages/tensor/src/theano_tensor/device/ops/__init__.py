@@ -1,7 +1,7 @@
 """Ops on devices by their documented names, each for an op of the host."""
 
 # Names that these define, written by tools/generate_names.py:
-#     _blas _convolution _elementwise _indexing _memory _random _sorting
+#     _blas _convolution _diagonals _elementwise _indexing _lifted _memory _pooling _random _sorting
 # fmt: off
 # isort: off
 from ._blas import (
@@ -16,11 +16,12 @@ from ._convolution import (
     GpuCorrMM as GpuCorrMM, GpuCorrMM_gradInputs as GpuCorrMM_gradInputs,
     GpuCorrMM_gradWeights as GpuCorrMM_gradWeights,
 )
+from ._diagonals import GpuAllocDiag as GpuAllocDiag, GpuExtractDiag as GpuExtractDiag
 from ._elementwise import (
     GpuCAReduce as GpuCAReduce, GpuCAReduceCPY as GpuCAReduceCPY, GpuCAReduceCuda as GpuCAReduceCuda,
     GpuDimShuffle as GpuDimShuffle, GpuElemwise as GpuElemwise, GpuErfcinv as GpuErfcinv, GpuErfinv as GpuErfinv,
-    GpuFusedReduce as GpuFusedReduce, SupportCodeError as SupportCodeError,
-    max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
+    GpuFusedReduce as GpuFusedReduce, SupportCodeError as SupportCodeError, gpu_ca_reduce_cuda as gpu_ca_reduce_cuda,
+    gpu_erfcinv as gpu_erfcinv, gpu_erfinv as gpu_erfinv, max_inputs_to_GpuElemwise as max_inputs_to_GpuElemwise,
 )
 from ._indexing import (
     GpuAdvancedBooleanIncSubtensor as GpuAdvancedBooleanIncSubtensor,
@@ -29,15 +30,26 @@ from ._indexing import (
     GpuAdvancedIncSubtensor1_dev20 as GpuAdvancedIncSubtensor1_dev20, GpuAdvancedSubtensor as GpuAdvancedSubtensor,
     GpuAdvancedSubtensor1 as GpuAdvancedSubtensor1, GpuIncSubtensor as GpuIncSubtensor, GpuSubtensor as GpuSubtensor,
 )
+from ._lifted import blocks_outer as blocks_outer, blocks_product as blocks_product
 from ._memory import (
     GpuAlloc as GpuAlloc, GpuAllocEmpty as GpuAllocEmpty, GpuContiguous as GpuContiguous, GpuEye as GpuEye,
     GpuJoin as GpuJoin, GpuReshape as GpuReshape, GpuSplit as GpuSplit, gpu_contiguous as gpu_contiguous,
+    gpu_join as gpu_join,
 )
-from ._random import GPUA_mrg_uniform as GPUA_mrg_uniform
+from ._pooling import (
+    GpuAveragePoolGrad as GpuAveragePoolGrad, GpuCumOp as GpuCumOp,
+    GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad, GpuMaxPoolGrad as GpuMaxPoolGrad,
+    GpuPool as GpuPool,
+)
+from ._random import (
+    GPUAChoiceFromUniform as GPUAChoiceFromUniform, GPUAMultinomialFromUniform as GPUAMultinomialFromUniform,
+    GPUA_mrg_uniform as GPUA_mrg_uniform,
+)
 from ._sorting import GpuArgSortOp as GpuArgSortOp, GpuSortOp as GpuSortOp, GpuTopKOp as GpuTopKOp
 # isort: on
 # fmt: on
 # End of the names that these define.
+from . import _linear_algebra as _linear_algebra, _transforms as _transforms
 from ._table import NamedDeviceOp as NamedDeviceOp, lifters as lifters
 
 __all__ = ["NamedDeviceOp", "lifters"]
@@ -45,16 +57,18 @@ __all__ = ["NamedDeviceOp", "lifters"]
 # fmt: off
 # isort: off
 __all__ += [
-    "BaseGpuCorr3dMM", "BaseGpuCorrMM", "GPUA_mrg_uniform", "GpuAdvancedBooleanIncSubtensor",
-    "GpuAdvancedBooleanSubtensor", "GpuAdvancedIncSubtensor", "GpuAdvancedIncSubtensor1",
-    "GpuAdvancedIncSubtensor1_dev20", "GpuAdvancedSubtensor", "GpuAdvancedSubtensor1", "GpuAlloc", "GpuAllocEmpty",
-    "GpuArgSortOp", "GpuBatchedDot", "GpuCAReduce", "GpuCAReduceCPY", "GpuCAReduceCuda", "GpuContiguous",
-    "GpuCorr3dMM", "GpuCorr3dMM_gradInputs", "GpuCorr3dMM_gradWeights", "GpuCorrMM", "GpuCorrMM_gradInputs",
-    "GpuCorrMM_gradWeights", "GpuDimShuffle", "GpuDot", "GpuDot22", "GpuDot22Scalar", "GpuElemwise", "GpuErfcinv",
-    "GpuErfinv", "GpuEye", "GpuFusedReduce", "GpuGemm", "GpuGemv", "GpuGer", "GpuIncSubtensor", "GpuJoin",
-    "GpuReshape", "GpuSortOp", "GpuSplit", "GpuSubtensor", "GpuTopKOp", "SupportCodeError", "gpu_contiguous",
-    "gpu_dot22", "gpugemm_inplace", "gpugemm_no_inplace", "gpugemv_inplace", "gpugemv_no_inplace", "gpuger_inplace",
-    "gpuger_no_inplace", "max_inputs_to_GpuElemwise",
+    "BaseGpuCorr3dMM", "BaseGpuCorrMM", "GPUAChoiceFromUniform", "GPUAMultinomialFromUniform", "GPUA_mrg_uniform",
+    "GpuAdvancedBooleanIncSubtensor", "GpuAdvancedBooleanSubtensor", "GpuAdvancedIncSubtensor",
+    "GpuAdvancedIncSubtensor1", "GpuAdvancedIncSubtensor1_dev20", "GpuAdvancedSubtensor", "GpuAdvancedSubtensor1",
+    "GpuAlloc", "GpuAllocDiag", "GpuAllocEmpty", "GpuArgSortOp", "GpuAveragePoolGrad", "GpuBatchedDot", "GpuCAReduce",
+    "GpuCAReduceCPY", "GpuCAReduceCuda", "GpuContiguous", "GpuCorr3dMM", "GpuCorr3dMM_gradInputs",
+    "GpuCorr3dMM_gradWeights", "GpuCorrMM", "GpuCorrMM_gradInputs", "GpuCorrMM_gradWeights", "GpuCumOp",
+    "GpuDimShuffle", "GpuDot", "GpuDot22", "GpuDot22Scalar", "GpuDownsampleFactorMaxGradGrad", "GpuElemwise",
+    "GpuErfcinv", "GpuErfinv", "GpuExtractDiag", "GpuEye", "GpuFusedReduce", "GpuGemm", "GpuGemv", "GpuGer",
+    "GpuIncSubtensor", "GpuJoin", "GpuMaxPoolGrad", "GpuPool", "GpuReshape", "GpuSortOp", "GpuSplit", "GpuSubtensor",
+    "GpuTopKOp", "SupportCodeError", "blocks_outer", "blocks_product", "gpu_ca_reduce_cuda", "gpu_contiguous",
+    "gpu_dot22", "gpu_erfcinv", "gpu_erfinv", "gpu_join", "gpugemm_inplace", "gpugemm_no_inplace", "gpugemv_inplace",
+    "gpugemv_no_inplace", "gpuger_inplace", "gpuger_no_inplace", "max_inputs_to_GpuElemwise",
 ]
 # isort: on
 # fmt: on

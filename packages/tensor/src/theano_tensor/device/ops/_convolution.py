@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from theano_graph import Apply, compose
@@ -16,7 +16,8 @@ from ...nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
 )
-from ._table import NamedDeviceOp, stands_for
+from ._c_correlation import correlation_code
+from ._table import NamedDeviceOp
 
 
 class _Correlation(NamedDeviceOp):
@@ -107,6 +108,39 @@ class BaseGpuCorrMM(_Correlation):
             )
         )
 
+    def c_code_helper(
+        self,
+        bottom: str,
+        weights: str,
+        top: str,
+        direction: str,
+        sub: Mapping[str, str],
+        height: str | None = None,
+        width: str | None = None,
+    ) -> str:
+        """Return C code that computes one of images, filters and results from the two others.
+
+        Parameters
+        ----------
+        bottom, weights, top : str
+            The C variables of images, filters and results, or of the gradients by them.
+        direction : {"forward", "backprop weights", "backprop inputs"}
+            Whether `top`, `weights` or `bottom` is computed.
+        sub : mapping
+            With "fail", what leaves the code.
+        height, width : str, optional
+            For a gradient, the C variables of integer scalars with the lengths of its axes; needed where these do not
+            follow from those of the others: for steps above 1, and by the filters for "half".
+
+        Raises
+        ------
+        ValueError
+            If there is no such direction, or a length is missing.
+        TypeError
+            If each position has filters of its own.
+        """
+        return correlation_code(self, (bottom, weights, top), direction, sub, (height, width))
+
 
 class BaseGpuCorr3dMM(_Correlation):
     """The base of correlations of volumes and their gradients; it cannot be used by itself.
@@ -132,15 +166,35 @@ class BaseGpuCorr3dMM(_Correlation):
             )
         )
 
+    def c_code_helper(
+        self,
+        bottom: str,
+        weights: str,
+        top: str,
+        direction: str,
+        sub: Mapping[str, str],
+        height: str | None = None,
+        width: str | None = None,
+        depth: str | None = None,
+    ) -> str:
+        """Return C code that computes one of volumes, filters and results; see :meth:`BaseGpuCorrMM.c_code_helper`.
 
-@stands_for(AbstractConv2d)
+        Parameters
+        ----------
+        bottom, weights, top : str
+        direction : {"forward", "backprop weights", "backprop inputs"}
+        sub : mapping
+        height, width, depth : str, optional
+        """
+        return correlation_code(self, (bottom, weights, top), direction, sub, (height, width, depth))
+
+
 class GpuCorrMM(BaseGpuCorrMM):
     """Correlation of images with filters, which are not flipped; inputs are images and filters."""
 
     host_class = AbstractConv2d
 
 
-@stands_for(AbstractConv3d)
 class GpuCorr3dMM(BaseGpuCorr3dMM):
     """Correlation of volumes with filters, which are not flipped; inputs are volumes and filters."""
 
@@ -216,28 +270,24 @@ def _padding(op: _Correlation, axis: int) -> int:
     return int(sum(op.border_mode[axis]))
 
 
-@stands_for(AbstractConv2d_gradWeights)
 class GpuCorrMM_gradWeights(_WeightGradient, BaseGpuCorrMM):  # the documented name
     """Gradient of :class:`GpuCorrMM` by the filters."""
 
     host_class = AbstractConv2d_gradWeights
 
 
-@stands_for(AbstractConv2d_gradInputs)
 class GpuCorrMM_gradInputs(_InputGradient, BaseGpuCorrMM):  # the documented name
     """Gradient of :class:`GpuCorrMM` by the images."""
 
     host_class = AbstractConv2d_gradInputs
 
 
-@stands_for(AbstractConv3d_gradWeights)
 class GpuCorr3dMM_gradWeights(_WeightGradient, BaseGpuCorr3dMM):  # the documented name
     """Gradient of :class:`GpuCorr3dMM` by the filters."""
 
     host_class = AbstractConv3d_gradWeights
 
 
-@stands_for(AbstractConv3d_gradInputs)
 class GpuCorr3dMM_gradInputs(_InputGradient, BaseGpuCorr3dMM):  # the documented name
     """Gradient of :class:`GpuCorr3dMM` by the volumes."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
+from theano_gpuarray.kernel_base import Kernel
+from theano_gpuarray.types import device_kernel
 from theano_graph import Apply, TheanoError, compose
-from theano_linker_c.scalar import Composite, ScalarOp
+from theano_linker_c.scalar import Composite, ScalarOp, upgrade_to_float_no_complex
 from theano_linker_c.scalar.special import Erfcinv, Erfinv
 
 from ..._core._typing import AxisLike
@@ -14,11 +16,14 @@ from ...elemwise import DimShuffle, Elemwise
 from ...reduce import CAReduceDtype
 from ...reduce._reduce import Reduce
 from ...rewrites import FusedReduce
+from ._c_reduction import reduction_kernel, reduction_launch
 from ._table import NamedDeviceOp, stands_for
 
 #: How many operands one launch of an elementwise kernel takes at most, by the bytes that they take as arguments.
 _ARGUMENT_BYTES = 4096
 _POINTER_BYTES = 8
+#: How many axes the kernel of `c_code_reduce_01X` takes.
+_MOST_AXES = 3
 
 
 class SupportCodeError(TheanoError):
@@ -133,6 +138,7 @@ class GpuCAReduceCuda(_Reduction):
 
     __props__ = ("host_op", "pre_scalar_op")
     pre_scalar_op: ScalarOp | None = None
+    reduce_mask: tuple[int, ...] | None = None
 
     def __init__(
         self,
@@ -158,7 +164,8 @@ class GpuCAReduceCuda(_Reduction):
                 compose(f"GpuCAReduceCuda: {pre_scalar_op} does not take one number", mend="pass a unary scalar op")
             )
         super().__init__(CAReduceDtype(scalar_op, axis, dtype, acc_dtype))
-        self.reduce_mask = None if reduce_mask is None else tuple(int(bool(flag)) for flag in reduce_mask)
+        if reduce_mask is not None:
+            self.reduce_mask = tuple(int(bool(flag)) for flag in reduce_mask)
         self.pre_scalar_op = pre_scalar_op
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -166,8 +173,58 @@ class GpuCAReduceCuda(_Reduction):
         (x,) = inputs
         if self.pre_scalar_op is None:
             return super().make_node(x)
-        plain = GpuCAReduceCuda.of(self.host_op)
-        return plain.make_node(GpuElemwise(self.pre_scalar_op)(x))
+        return self._plain().make_node(GpuElemwise(self.pre_scalar_op)(x))
+
+    def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
+        """Return the kernel that :meth:`c_code_reduce_01X` launches, for all axes of a node but the first.
+
+        Raises
+        ------
+        TypeError
+            If other axes are reduced.
+        """
+        x = node.inputs[0].type
+        kernel: Any = device_kernel(self._plain().make_node(*node.inputs))
+        if kernel.axes != tuple(range(1, x.ndim)) or not 1 <= len(kernel.axes) <= _MOST_AXES:
+            raise TypeError(
+                compose(
+                    f"{self}: there is no kernel for axes {kernel.axes} of {x.ndim} dimensions",
+                    mend="reduce one to three axes, all but the first",
+                )
+            )
+        return [reduction_kernel(kernel.reductions[0], self.pre_scalar_op, x.dtype, len(kernel.axes), name)]
+
+    def c_code_reduce_01X(  # the documented name
+        self, sio: TextIO, node: Apply, name: str, x: str, z: str, fail: str, N: int
+    ) -> None:
+        """Write C code that reduces the last axes of an array by the kernel of :meth:`gpu_kernels`.
+
+        Parameters
+        ----------
+        sio : file
+            Where the code is written to.
+        node : Apply
+        name : str
+            The name for which `gpu_kernels` was asked.
+        x, z : str
+            The C variables of the array and of the result, which has its memory.
+        fail : str
+            What leaves the code.
+        N : {1, 2, 3}
+            How many axes are reduced.
+
+        Raises
+        ------
+        ValueError
+            For another number of axes.
+        """
+        if N not in range(1, _MOST_AXES + 1):
+            raise ValueError(compose(f"{self}: N={N}", mend="use 1 for the pattern 01, 2 for 011, 3 for 0111"))
+        sio.write(reduction_launch(N, name, x, z, fail))
+
+    def _plain(self) -> GpuCAReduceCuda:
+        """Return the op without what is applied to elements first."""
+        return GpuCAReduceCuda.of(self.host_op)
 
     def supports_c_code(self, inputs: Sequence[Any]) -> bool:
         """Tell whether there is a kernel for this reduction of some inputs."""
@@ -191,6 +248,8 @@ class GpuCAReduceCPY(_Reduction):
     axis : None, int or sequence of int
     dtype, acc_dtype : str, optional
     """
+
+    host_classes = (CAReduceDtype,)
 
     def __init__(
         self, scalar_op: ScalarOp, axis: AxisLike = None, dtype: str | None = None, acc_dtype: str | None = None
@@ -266,6 +325,11 @@ class GpuErfinv(Erfinv):
 
 class GpuErfcinv(Erfcinv):
     """The inverse of the complementary error function, as a scalar op for devices."""
+
+
+gpu_erfinv = GpuErfinv(upgrade_to_float_no_complex, name="gpu_erfinv")
+gpu_erfcinv = GpuErfcinv(upgrade_to_float_no_complex, name="gpu_erfcinv")
+gpu_ca_reduce_cuda = GpuCAReduceCuda
 
 
 def _as_tuple(axis: Any) -> tuple[int, ...]:

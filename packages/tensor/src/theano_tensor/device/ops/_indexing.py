@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply
+from theano_gpuarray.types import GpuArrayType
+from theano_graph import Apply, compose, describe
 
 from ...elemwise import cast
 from ...indexing import (
@@ -88,6 +89,47 @@ class GpuIncSubtensor(_Changing):
         """The index."""
         found: list[Any] = self.host_op.idx_list
         return found
+
+    # ---- parts of C code that does the same
+
+    def do_type_checking(self, node: Apply) -> None:
+        """Look at the types of a node; NotImplementedError where C code has no form for them."""
+        if not all(isinstance(v.type, GpuArrayType) for v in (*node.inputs[:2], *node.outputs)):
+            raise NotImplementedError(
+                compose(
+                    f"{self}: C code needs the array and the new part on a device",
+                    where=[describe(v) for v in node.inputs[:2]],
+                    mend="transfer them with x.transfer(name)",
+                )
+            )
+
+    def copy_of_x(self, x: str) -> str:
+        """Return a C expression that makes a copy of the array in a C variable."""
+        return f"pygpu_copy({x}, GA_ANY_ORDER)"
+
+    def make_view_array(self, x: str, view_ndim: str | int) -> str:
+        """Return a C expression that makes a view of an array, with so many dimensions.
+
+        Lengths, strides and offset of the view are those of the first dimensions of `x`; the code after it sets them.
+
+        Parameters
+        ----------
+        x : str
+            A C variable.
+        view_ndim : str or int
+        """
+        return (
+            f"pygpu_fromgpudata({x}->ga.data, {x}->ga.offset, {x}->ga.typecode, {view_ndim}, PyGpuArray_DIMS({x}), "
+            f"PyGpuArray_STRIDES({x}), {x}->context, 1, (PyObject *){x}, Py_None)"
+        )
+
+    def copy_into(self, view: str, source: str) -> str:
+        """Return a C expression that copies an array into a view, broadcast and converted; 0 where that went well."""
+        return f"GpuArray_setarray(&{view}->ga, &{source}->ga)"
+
+    def get_helper_c_code_args(self) -> dict[str, Any]:
+        """Return what C code that walks an index has to know: the beginning of names, and the unit of strides."""
+        return {"c_prefix": "PyGpuArray", "strides_mul": 1}
 
 
 @stands_for(AdvancedSubtensor)

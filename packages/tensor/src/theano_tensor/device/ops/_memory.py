@@ -7,14 +7,16 @@ from typing import Any, Self
 
 from theano_gpuarray.arrays import GpuArray, empty
 from theano_gpuarray.contexts import get_context
-from theano_gpuarray.types import GpuArrayType, host_from_gpu, infer_context_name
+from theano_gpuarray.types import DEVICE, GpuArrayType, host_from_gpu, infer_context_name
 from theano_graph import Apply, Constant, Op, Variable, compose, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import ConcatenateKernel, FullKernel, Kernel, native_kernel
 from theano_linker_c.profiling import device_kind
 
 from ..._core._dtypes import canonical_dtype
+from ..._core._variable import Tensor
 from ...creation import Alloc, AllocEmpty, Eye
 from ...joining import Join, Split
-from ...shape import Reshape
+from ...shape import Reshape, static_int
 from .._convert import as_gpuarray_variable
 from ._table import NamedDeviceOp, device_op, lifters, stands_for
 
@@ -199,6 +201,9 @@ class GpuJoin(NamedDeviceOp):
         return self.host_op.view
 
 
+gpu_join = GpuJoin()
+
+
 @stands_for(Split)
 class GpuSplit(NamedDeviceOp):
     """An array on a device taken apart along an axis; inputs are the array, the axis and the vector of lengths.
@@ -218,6 +223,20 @@ class GpuSplit(NamedDeviceOp):
     def len_splits(self) -> int:
         """Number of parts."""
         return self.host_op.len_splits
+
+
+@native_kernel.for_target(DEVICE).register(Alloc)
+def _filled(node: Apply[Alloc, Tensor]) -> Kernel | None:
+    """Lengths of all dtypes are read on the host."""
+    kind = node.inputs[0].type
+    return FullKernel(kind.dtype, kind.broadcastable)
+
+
+@native_kernel.for_target(DEVICE).register(Join)
+def _joined(node: Apply[Join, Tensor]) -> Kernel | None:
+    """Views are copies."""
+    axis, result = static_int(node.inputs[0]), node.outputs[0].type
+    return None if axis is None else ConcatenateKernel(result.dtype, result.ndim, axis % result.ndim)
 
 
 @device_op.register(Alloc)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
 from theano_gpuarray.types import DEVICE
 from theano_graph import Apply
@@ -74,6 +76,8 @@ class GpuTopKOp(NamedDeviceOp):
         See :class:`~theano_tensor.sorting.TopK`.
     """
 
+    host_op: TopK
+
     def __init__(
         self,
         axis: int = -1,
@@ -82,4 +86,14 @@ class GpuTopKOp(NamedDeviceOp):
         return_values: bool = True,
         return_indices: bool = True,
     ) -> None:
+        # The op of the host counts axes from the front, which is known when this one is applied.
         super().__init__(TopK(axis, sorted, idx_dtype, return_values, return_indices))
+
+    def make_node(self, x: Any, k: Any) -> Apply[Self]:
+        """Apply to an array and the number of elements."""
+        host = self.host_op
+        if host.axis >= 0:
+            return super().make_node(x, k)
+        axis: int = host.axis + x.type.ndim
+        device_op = type(self)(axis, host.sorted, host.idx_dtype, host.return_values, host.return_indices)
+        return device_op.make_node(x, k)

@@ -8,6 +8,8 @@ from typing import Any, Self, TypeVar
 from theano_gpuarray.types import DeviceOp
 from theano_graph import Apply, Op, RuleTable, Variable
 
+from ...device_expressions import device_expression
+
 #: What makes the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other
 #: ops get a plain `DeviceOp`.
 device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_op")
@@ -17,11 +19,24 @@ device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_
 Lifter = Callable[[Any, Hashable, Sequence[Variable], Sequence[Variable]], Any]
 lifters: RuleTable[Lifter] = RuleTable("device_lifter")
 
+
+def lifter_of(op: Op) -> Lifter | None:
+    """Return how nodes of an op are lifted, where it has no device op of its own; None for other ops."""
+    found = lifters.get(op)
+    if found is not None:
+        return found
+    expression = device_expression.get(op)
+    return None if expression is None else lambda op, context_name, inputs, outputs: expression(op, inputs)
+
+
 OpT = TypeVar("OpT", bound="NamedDeviceOp")
 
 
 class NamedDeviceOp(DeviceOp):
     """The base of device ops with a documented name, whose constructors take the arguments of the op of the host."""
+
+    #: What it may stand for.
+    host_classes: tuple[type[Op], ...] = ()
 
     @classmethod
     def of(cls, host_op: Op) -> Self:
@@ -41,6 +56,7 @@ def stands_for(*host_classes: type[Op]) -> Callable[[type[OpT]], type[OpT]]:
     """Return a decorator of a class of device ops: ops of some classes of the host become such."""
 
     def register(device_class: type[OpT]) -> type[OpT]:
+        device_class.host_classes = host_classes
         device_op.register(*host_classes)(lambda node, context_name: device_class.of(node.op))
         return device_class
 

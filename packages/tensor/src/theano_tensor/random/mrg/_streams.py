@@ -29,8 +29,6 @@ from ._recurrence import STREAM, check_state, jump, substreams
 from ._uniform import DTYPES, draw_uniform
 
 P = ParamSpec("P")
-#: Where may be drawn.
-PLACES = (("target", None), ("target", "cpu"))
 #: How many streams a draw uses at most, and where its size is not known.
 MOST_STREAMS = 60 * 256
 
@@ -69,19 +67,22 @@ def _drawing(
 ) -> Callable[Concatenate[MRG_RandomStreams, P], RandomVariable]:
     """Make a method of one that returns what it drew, and what it made of that.
 
-    What it made gets the states of the draw; and the device is looked at, of which there is one.
+    What it made gets the states of the draw; and the states are where `target` says.
     """
     known = method.__annotations__
 
     @wraps(method)
     def draw(streams: MRG_RandomStreams, /, *args: P.args, **kwargs: P.kwargs) -> RandomVariable:
-        unknown = {key: value for key, value in kwargs.items() if key not in known and (key, value) not in PLACES}
+        target = kwargs.pop("target", None)
+        unknown = [key for key in kwargs if key not in known]
         if unknown:
-            name, value = unknown.popitem()
-            text = f"{method.__name__}: unknown option {name}={value!r}"
-            raise TypeError(compose(text, mend='leave it out; only target="cpu" is understood'))
-        kwargs.pop("target", None)
-        numbers, made = method(streams, *args, **kwargs)
+            text = f"{method.__name__}: unknown option {unknown[0]}={kwargs[unknown[0]]!r}"
+            raise TypeError(compose(text, mend='leave it out; besides those above, target="cpu" is understood'))
+        before, streams._target = streams._target, target
+        try:
+            numbers, made = method(streams, *args, **kwargs)
+        finally:
+            streams._target = before
         return _marked(made, numbers.update)
 
     return draw
@@ -99,7 +100,8 @@ class MRG_RandomStreams:
         An int stands for six times itself. The first three numbers lie below M1 = 2147483647, the last three below
         M2 = 2147462579, and neither three are all 0.
 
-    All draws take these arguments, and ``target="cpu"``:
+    All draws take these arguments, and `target`: where the states are, "cpu" or the name of a context; that of other
+    shared arrays by default.
 
     - `size`: the shape of the draw, a sequence of ints and integer scalars or an integer vector; None stands for the
       common shape of the parameters;
@@ -131,6 +133,9 @@ class MRG_RandomStreams:
     >>> f().round(4), f().round(4)
     (array([0.7353, 0.2586]), array([0.6142, 0.949 ]))
     """
+
+    #: Where the states of the draw at hand are put.
+    _target: Any = None
 
     def __init__(self, seed: Any = 12345) -> None:
         self.state_updates: list[tuple[TensorSharedVariable, Variable, Any, int | None]] = []
@@ -224,7 +229,7 @@ class MRG_RandomStreams:
         count = self.n_streams(given) if nstreams is None else nstreams
         rows = self.get_substream_rstates(count, dtype)
         # Not made as a tensor at once: on a device states stay there, as other shared arrays do.
-        states = shared(rows, borrow=True)
+        states = shared(rows, borrow=True, **({} if self._target is None else {"target": self._target}))
         states.tag.is_rng = True
         # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
         total, length = transforms.flat_length(size, shape)

@@ -11,6 +11,7 @@ from __future__ import annotations
 # fmt: off
 # isort: off
 from . import blas as blas, gpuarray as gpuarray
+from theano_gpuarray import get_include as get_include
 from theano_gpuarray.arrays import (
     GpuArray as GpuArray, array as array, asarray as asarray, ascontiguousarray as ascontiguousarray, empty as empty,
     zeros as zeros,

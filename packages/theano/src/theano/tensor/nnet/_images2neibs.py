@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from theano_graph import compose, describe
 from theano_linker_c.cop import EnumList
 from theano_tensor import ShapeError, Tensor, as_tensor_variable
+from theano_tensor.device_expressions import device_expression
 from theano_tensor.nnet.neighbours import images2neibs as neighbourhoods
 
 from .._expression_ops import ExpressionOp
@@ -99,3 +101,8 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     """
     result: Tensor = Images2Neibs(mode)(ten4, neib_shape, neib_step)
     return result
+
+
+@device_expression.register(Images2Neibs)
+def _on_devices(op: Images2Neibs, inputs: Sequence[Any]) -> list[Tensor]:
+    return op.expression(*inputs)

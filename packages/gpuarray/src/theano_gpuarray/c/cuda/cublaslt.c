@@ -1,0 +1,193 @@
+/* cuBLASLt: a product of matrices, and what follows it for each element: a row that is added, and an activation.
+ *
+ * Numbers are whether a and b are transposed, m, n, k, the leading dimensions of a, b and z, the epilogue, and whether
+ * factors of float32 may be rounded to TF32; places are a, b, z, the row and the workspace. Matrices are C-ordered, and
+ * the library gets their transposes, as cuBLAS does: the row is then a column, which is what it adds. Algorithms are
+ * chosen by the heuristic of the library, once for the same numbers; it is promised that addresses are multiples of 16
+ * bytes, which those of memory that somebody else owns may not be: then it is asked once more.
+ */
+#include "others.h"
+#include <string.h>
+
+enum { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2 };
+enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
+enum { MATMUL_TRANSA = 3, MATMUL_TRANSB = 4, MATMUL_EPILOGUE = 7, MATMUL_BIAS_POINTER = 8 };
+enum { PREFERENCE_WORKSPACE = 1, PREFERENCE_ALIGNMENT_A = 5, PREFERENCE_ALIGNMENT_D = 8 };
+enum { EPILOGUE_BIAS = 4 };
+enum { TRANSPOSE_A, TRANSPOSE_B, M, N, K, LEADING_A, LEADING_B, LEADING_Z, EPILOGUE, TF32, COUNT };
+#define WORKSPACE ((size_t)32 << 20)
+#define MOST_ALIGNMENT 16
+
+int lt_open(OtherLibraries *libraries, const char *path, Failure *failure) {
+    void *handle = library_open(path, failure);
+    if (handle == NULL)
+        return -1;
+#define FIND(name, symbol, parameters)                                                                                 \
+    if ((*(void **)&libraries->lt.name = library_function(handle, symbol, path, failure)) == NULL)                     \
+        return -1;
+    CUBLASLT_FUNCTIONS(FIND)
+#undef FIND
+    return 0;
+}
+
+static int start(CudaContext *c) {
+    struct OtherHandles *own = c->others;
+    if (!c->state->others->has_lt || own->lt_failed)
+        return 0;
+    if (own->lt == NULL && c->state->others->lt.Create(&own->lt) != 0) {
+        own->lt = NULL;
+        own->lt_failed = 1;
+    }
+    return own->lt != NULL;
+}
+
+static int types_of(const Call *call, int *type, int *compute, int *scale) {
+    *scale = CUDA_R_32F;
+    *compute = CUBLAS_COMPUTE_32F;
+    if (strcmp(call->dtype, "float16") == 0)
+        *type = CUDA_R_16F;
+    else if (strcmp(call->dtype, "float32") == 0) {
+        *type = CUDA_R_32F;
+        *compute = call->numbers[TF32] ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    } else if (strcmp(call->dtype, "float64") == 0) {
+        *type = *scale = CUDA_R_64F;
+        *compute = CUBLAS_COMPUTE_64F;
+    } else
+        return 0;
+    return 1;
+}
+
+static void let_go(const CublasLtFunctions *lt, LtPlan *plan) {
+    if (plan->operation != NULL)
+        lt->DestroyOperation(plan->operation);
+    if (plan->a != NULL)
+        lt->DestroyMatrix(plan->a);
+    if (plan->b != NULL)
+        lt->DestroyMatrix(plan->b);
+    if (plan->z != NULL)
+        lt->DestroyMatrix(plan->z);
+    memset(plan, 0, sizeof *plan);
+}
+
+/* The first factor of the library is b, the second one a. */
+static int describe(const CublasLtFunctions *lt, const Call *call, LtPlan *plan) {
+    const int64_t *n = call->numbers;
+    int type = 0, compute = 0, scale = 0;
+    const int32_t ta = n[TRANSPOSE_A] != 0, tb = n[TRANSPOSE_B] != 0;
+    const uint32_t epilogue = (uint32_t)n[EPILOGUE];
+    /* What the heuristic looks at is how the address is aligned. */
+    const void *const row = (void *)(uintptr_t)plan->alignment;
+    types_of(call, &type, &compute, &scale);
+    int status = lt->CreateOperation(&plan->operation, compute, scale);
+    if (status == 0)
+        status = lt->SetOperation(plan->operation, MATMUL_TRANSA, &tb, sizeof tb);
+    if (status == 0)
+        status = lt->SetOperation(plan->operation, MATMUL_TRANSB, &ta, sizeof ta);
+    if (status == 0)
+        status = lt->SetOperation(plan->operation, MATMUL_EPILOGUE, &epilogue, sizeof epilogue);
+    if (status == 0 && epilogue & EPILOGUE_BIAS)
+        status = lt->SetOperation(plan->operation, MATMUL_BIAS_POINTER, &row, sizeof row);
+    const uint64_t m = (uint64_t)n[M], columns = (uint64_t)n[N], k = (uint64_t)n[K];
+    if (status == 0)
+        status = lt->CreateMatrix(&plan->b, type, tb ? k : columns, tb ? columns : k, n[LEADING_B]);
+    if (status == 0)
+        status = lt->CreateMatrix(&plan->a, type, ta ? m : k, ta ? k : m, n[LEADING_A]);
+    return status == 0 ? lt->CreateMatrix(&plan->z, type, columns, m, n[LEADING_Z]) : status;
+}
+
+/* Whether the library has an algorithm; statuses only say that it does not do this. */
+static int choose(CudaContext *c, size_t most, LtPlan *plan) {
+    const CublasLtFunctions *lt = &c->state->others->lt;
+    cublasLtDescriptor preference = NULL;
+    cublasLtHeuristic found = {0};
+    int count = 0, status = lt->CreatePreference(&preference);
+    if (status == 0)
+        status = lt->SetPreference(preference, PREFERENCE_WORKSPACE, &most, sizeof most);
+    for (int which = PREFERENCE_ALIGNMENT_A; status == 0 && which <= PREFERENCE_ALIGNMENT_D; which++)
+        status = lt->SetPreference(preference, which, &plan->alignment, sizeof plan->alignment);
+    if (status == 0)
+        status = lt->Choose(c->others->lt, plan->operation, plan->b, plan->a, plan->z, plan->z, preference, 1, &found,
+                            &count);
+    if (preference != NULL)
+        lt->DestroyPreference(preference);
+    plan->algorithm = found.algorithm;
+    plan->workspace = found.workspace;
+    return status == 0 && count > 0 && found.state == 0;
+}
+
+/* The plan for some numbers; NULL where the library has none. The one that was made first makes way. */
+static LtPlan *plan_of(CudaContext *c, const Call *call, uint32_t alignment, size_t most) {
+    struct OtherHandles *own = c->others;
+    int unused;
+    for (int i = 0; i < own->n_lt_plans; i++) {
+        LtPlan *known = &own->lt_plans[i];
+        if (strcmp(known->dtype, call->dtype) == 0 && known->alignment == alignment && known->workspace <= most &&
+            memcmp(known->numbers, call->numbers, sizeof known->numbers) == 0)
+            return known;
+    }
+    if (!types_of(call, &unused, &unused, &unused) || !start(c))
+        return NULL;
+    LtPlan made = {.alignment = alignment};
+    const CublasLtFunctions *lt = &c->state->others->lt;
+    memcpy(made.dtype, call->dtype, sizeof made.dtype);
+    memcpy(made.numbers, call->numbers, sizeof made.numbers);
+    if (describe(lt, call, &made) != 0 || !choose(c, most, &made)) {
+        let_go(lt, &made);
+        return NULL;
+    }
+    LtPlan *plan = &own->lt_plans[own->next_lt_plan];
+    if (own->n_lt_plans < MOST_LT_PLANS)
+        own->n_lt_plans++;
+    else
+        let_go(lt, plan);
+    own->next_lt_plan = (own->next_lt_plan + 1) % MOST_LT_PLANS;
+    *plan = made;
+    return plan;
+}
+
+int lt_workspace(CudaContext *c, const Call *call, int64_t *bytes, Failure *failure) {
+    (void)failure;
+    const LtPlan *plan = plan_of(c, call, MOST_ALIGNMENT, WORKSPACE);
+    *bytes = plan == NULL ? 0 : (int64_t)plan->workspace;
+    return plan != NULL;
+}
+
+/* The largest power of two that divides the addresses of all arrays, up to what is promised otherwise. */
+static uint32_t alignment_of(const Call *call) {
+    uintptr_t bits = MOST_ALIGNMENT;
+    for (int k = 0; k < 4; k++)
+        bits |= (uintptr_t)place_address(&call->places[k]);
+    return (uint32_t)(bits & (~bits + 1));
+}
+
+int lt_call(CudaContext *c, const Call *call, CUstream stream, Failure *failure) {
+    const LtPlan *plan = plan_of(c, call, alignment_of(call), call->places[4].bytes);
+    if (plan == NULL)
+        return failure_set(failure, "cuBLASLt has no product for operands that it had one for before");
+    const CublasLtFunctions *lt = &c->state->others->lt;
+    const Place *p = call->places;
+    const float one = 1, zero = 0;
+    const double full_one = 1, full_zero = 0;
+    const int full = strcmp(call->dtype, "float64") == 0;
+    const void *const row = place_address(&p[3]);
+    void *const z = place_address(&p[2]);
+    int status = 0;
+    if (call->numbers[EPILOGUE] & EPILOGUE_BIAS)
+        status = lt->SetOperation(plan->operation, MATMUL_BIAS_POINTER, &row, sizeof row);
+    if (status == 0)
+        status = lt->Multiply(c->others->lt, plan->operation, full ? (const void *)&full_one : &one,
+                              place_address(&p[1]), plan->b, place_address(&p[0]), plan->a,
+                              full ? (const void *)&full_zero : &zero, z, plan->z, z, plan->z, &plan->algorithm,
+                              plan->workspace == 0 ? NULL : place_address(&p[4]), plan->workspace, stream);
+    return status == 0 ? 0 : failure_set(failure, "a product by cuBLASLt failed with status %d", status);
+}
+
+void lt_close(CudaContext *c) {
+    struct OtherHandles *own = c->others;
+    for (int i = 0; i < own->n_lt_plans; i++)
+        let_go(&c->state->others->lt, &own->lt_plans[i]);
+    own->n_lt_plans = 0;
+    if (own->lt != NULL)
+        c->state->others->lt.Destroy(own->lt);
+    own->lt = NULL;
+}

@@ -1,0 +1,141 @@
+/* The part of cuBLASLt, cuFFT and cuSOLVER that is used, and what is kept of them. */
+#ifndef THEANO_GPUARRAY_OTHERS_H
+#define THEANO_GPUARRAY_OTHERS_H
+
+#include "cuda.h"
+
+typedef struct cublasLtContext *cublasLtHandle;
+/* What describes an operation, a matrix or a preference. */
+typedef void *cublasLtDescriptor;
+typedef struct {
+    uint64_t data[8];
+} cublasLtAlgorithm;
+typedef struct {
+    cublasLtAlgorithm algorithm;
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+} cublasLtHeuristic;
+
+#define CUBLASLT_FUNCTIONS(F)                                                                                          \
+    F(Create, "cublasLtCreate", (cublasLtHandle *))                                                                    \
+    F(Destroy, "cublasLtDestroy", (cublasLtHandle))                                                                    \
+    F(CreateOperation, "cublasLtMatmulDescCreate", (cublasLtDescriptor *, int, int))                                   \
+    F(SetOperation, "cublasLtMatmulDescSetAttribute", (cublasLtDescriptor, int, const void *, size_t))                 \
+    F(DestroyOperation, "cublasLtMatmulDescDestroy", (cublasLtDescriptor))                                             \
+    F(CreateMatrix, "cublasLtMatrixLayoutCreate", (cublasLtDescriptor *, int, uint64_t, uint64_t, int64_t))            \
+    F(DestroyMatrix, "cublasLtMatrixLayoutDestroy", (cublasLtDescriptor))                                              \
+    F(CreatePreference, "cublasLtMatmulPreferenceCreate", (cublasLtDescriptor *))                                      \
+    F(SetPreference, "cublasLtMatmulPreferenceSetAttribute", (cublasLtDescriptor, int, const void *, size_t))          \
+    F(DestroyPreference, "cublasLtMatmulPreferenceDestroy", (cublasLtDescriptor))                                      \
+    F(Choose, "cublasLtMatmulAlgoGetHeuristic",                                                                        \
+      (cublasLtHandle, cublasLtDescriptor, cublasLtDescriptor, cublasLtDescriptor, cublasLtDescriptor,                 \
+       cublasLtDescriptor, cublasLtDescriptor, int, cublasLtHeuristic *, int *))                                       \
+    F(Multiply, "cublasLtMatmul",                                                                                      \
+      (cublasLtHandle, cublasLtDescriptor, const void *, const void *, cublasLtDescriptor, const void *,               \
+       cublasLtDescriptor, const void *, const void *, cublasLtDescriptor, void *, cublasLtDescriptor,                 \
+       const cublasLtAlgorithm *, void *, size_t, CUstream))
+
+#define CUFFT_FUNCTIONS(F)                                                                                             \
+    F(Create, "cufftCreate", (int *))                                                                                  \
+    F(SetAutoAllocation, "cufftSetAutoAllocation", (int, int))                                                         \
+    F(MakePlan, "cufftMakePlanMany64",                                                                                 \
+      (int, int, long long *, long long *, long long, long long, long long *, long long, long long, int, long long,    \
+       size_t *))                                                                                                      \
+    F(SetStream, "cufftSetStream", (int, CUstream))                                                                    \
+    F(SetWorkArea, "cufftSetWorkArea", (int, void *))                                                                  \
+    F(ExecR2C, "cufftExecR2C", (int, void *, void *))                                                                  \
+    F(ExecC2R, "cufftExecC2R", (int, void *, void *))                                                                  \
+    F(ExecD2Z, "cufftExecD2Z", (int, void *, void *))                                                                  \
+    F(ExecZ2D, "cufftExecZ2D", (int, void *, void *))                                                                  \
+    F(Destroy, "cufftDestroy", (int))
+
+typedef struct cusolverDnContext *cusolverHandle;
+#define CUSOLVER_FUNCTIONS(F)                                                                                          \
+    F(Create, "cusolverDnCreate", (cusolverHandle *))                                                                  \
+    F(Destroy, "cusolverDnDestroy", (cusolverHandle))                                                                  \
+    F(SetStream, "cusolverDnSetStream", (cusolverHandle, CUstream))
+
+/* Those that there are for float32 (S) and for float64 (D). */
+#define CUSOLVER_ROUTINES(F, T)                                                                                        \
+    F(PotrfSize, "cusolverDn" T "potrf_bufferSize", (cusolverHandle, int, int, void *, int, int *))                    \
+    F(Potrf, "cusolverDn" T "potrf", (cusolverHandle, int, int, void *, int, void *, int, int *))                      \
+    F(GetrfSize, "cusolverDn" T "getrf_bufferSize", (cusolverHandle, int, int, void *, int, int *))                    \
+    F(Getrf, "cusolverDn" T "getrf", (cusolverHandle, int, int, void *, int, void *, int *, int *))                    \
+    F(Getrs, "cusolverDn" T "getrs",                                                                                   \
+      (cusolverHandle, int, int, int, const void *, int, const int *, void *, int, int *))
+
+#define OTHER_FIELD(name, symbol, parameters) int(*name) parameters;
+typedef struct {
+    CUBLASLT_FUNCTIONS(OTHER_FIELD)
+} CublasLtFunctions;
+typedef struct {
+    CUFFT_FUNCTIONS(OTHER_FIELD)
+} CufftFunctions;
+typedef struct {
+    CUSOLVER_ROUTINES(OTHER_FIELD, "")
+} CusolverRoutines;
+typedef struct {
+    CUSOLVER_FUNCTIONS(OTHER_FIELD)
+    CusolverRoutines of_float32, of_float64;
+} CusolverFunctions;
+#undef OTHER_FIELD
+
+struct OtherLibraries {
+    CublasLtFunctions lt;
+    CufftFunctions fft;
+    CusolverFunctions solver;
+    int has_lt, has_fft, has_solver;
+};
+
+/* A product with what follows it, as it was described for some numbers, and the algorithm that was chosen. */
+typedef struct {
+    char dtype[16];
+    int64_t numbers[MOST_NUMBERS];
+    uint32_t alignment; /* of all addresses */
+    cublasLtDescriptor operation, a, b, z;
+    cublasLtAlgorithm algorithm;
+    size_t workspace;
+} LtPlan;
+
+typedef struct {
+    int type, rank;
+    int64_t lengths[3], batch;
+    int handle;
+    size_t workspace;
+} FftPlan;
+
+enum { MOST_LT_PLANS = 128, MOST_FFT_PLANS = 256 };
+
+struct OtherHandles {
+    cublasLtHandle lt;
+    cusolverHandle solver;
+    int lt_failed, solver_failed;
+    LtPlan lt_plans[MOST_LT_PLANS];
+    int n_lt_plans, next_lt_plan;
+    FftPlan fft_plans[MOST_FFT_PLANS];
+    int n_fft_plans;
+};
+
+/* The address of a place. */
+static inline void *place_address(const Place *place) { return (void *)(place->address + place->offset); }
+
+/* Each finds the functions; with the context current, each gives the bytes of the workspace (1, or 0 where the library
+ * does not have the operation, or -1), puts the operation into a stream, and lets go what it has kept. */
+int lt_open(OtherLibraries *libraries, const char *path, Failure *failure);
+int lt_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int lt_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+void lt_close(CudaContext *context);
+
+int fft_open(OtherLibraries *libraries, const char *path, Failure *failure);
+int fft_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int fft_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+void fft_close(CudaContext *context);
+
+int solver_open(OtherLibraries *libraries, const char *path, Failure *failure);
+int solver_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int solver_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+void solver_close(CudaContext *context);
+
+#endif

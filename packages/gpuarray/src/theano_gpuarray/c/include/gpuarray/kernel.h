@@ -1,0 +1,11 @@
+/* Kernels that are called with arguments.
+ *
+ * A launch takes a pointer to each argument, and for memory the `gpudata *` itself. Numbers of work-groups (gs) come
+ * before numbers of work-items in each (ls).
+ */
+#ifndef GPUARRAY_KERNEL_H
+#define GPUARRAY_KERNEL_H
+
+#include "table.h"
+
+#endif

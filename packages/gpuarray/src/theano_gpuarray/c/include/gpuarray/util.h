@@ -1,0 +1,7 @@
+/* What is told of dtypes; see types.h. */
+#ifndef GPUARRAY_UTIL_H
+#define GPUARRAY_UTIL_H
+
+#include "table.h"
+
+#endif

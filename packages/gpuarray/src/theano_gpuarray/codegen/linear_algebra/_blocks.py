@@ -1,0 +1,287 @@
+"""Kernels on blocks of matrices, which are stacks (batch, rows, columns): what is left beside products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from theano_linker_c.scalar import c_type
+
+from .._form import DeviceOperand, Recorder
+from .._kernel_writer import KernelWriter, spread
+from .._refusals import add_refusals, refusal
+
+__all__ = [
+    "BLOCK",
+    "block",
+    "copy_triangle",
+    "exchange_rows",
+    "factor_block",
+    "factor_panel",
+    "half_sum",
+    "halve_triangle",
+    "mirror",
+    "set_unit",
+    "solve_block",
+    "swapped",
+]
+
+#: Rows and columns of a block.
+BLOCK = 32
+_LOCAL = 256
+Explain: TypeAlias = Callable[[int, int, int], Exception]
+
+
+def block(x: DeviceOperand, rows: tuple[int, int], columns: tuple[int, int]) -> DeviceOperand:
+    """Return the part of each matrix between some rows and columns."""
+    offset = x.offset + rows[0] * x.strides[1] + columns[0] * x.strides[2]
+    return x.view((x.shape[0], rows[1] - rows[0], columns[1] - columns[0]), x.strides, offset)
+
+
+def swapped(x: DeviceOperand) -> DeviceOperand:
+    """Return a view of the transposed matrices."""
+    return x.view((x.shape[0], x.shape[2], x.shape[1]), (x.strides[0], x.strides[2], x.strides[1]))
+
+
+def _element(kind: str, name: str, row: str, column: str) -> str:
+    place = f"{name} + {name}_at + b * {name}s0 + (int64_t)({row}) * {name}s1 + (int64_t)({column}) * {name}s2"
+    return f"(*(GLOBAL_MEM {kind} *)({place}))"
+
+
+def _add(writer: KernelWriter, name: str, operand: DeviceOperand) -> None:
+    writer.array(name, operand)
+    writer.numbers(f"{name}s", operand.strides)
+
+
+def _group(recorder: Recorder) -> int:
+    """Return the work-items of a group that works on one block."""
+    local = 1
+    while not recorder.properties.cpu and 2 * local <= min(_LOCAL, recorder.properties.max_local):
+        local *= 2
+    return local
+
+
+def factor_block(recorder: Recorder, a: DeviceOperand, failed: DeviceOperand | None, explain: Explain) -> None:
+    """Overwrite a block of `BLOCK` rows at most by its lower Cholesky factor; the other triangle stays as it is.
+
+    Where a matrix is not positive definite, `failed` is set for it, or the call is refused where that is None.
+    """
+    kind, n, local = c_type(a.dtype), a.shape[1], _group(recorder)
+    end = "" if kind == "double" else "f"
+    writer = KernelWriter("cholesky_block")
+    _add(writer, "a", a)
+    writer.number("n", n)
+    if failed is None:
+        add_refusals(recorder, writer, explain)
+        report = refusal("b", "k", "n")
+    else:
+        writer.array("failed", failed)
+        report = "((GLOBAL_MEM int32_t *)(failed + failed_at))[b] = 1;"
+    writer.add(
+        f"LOCAL_MEM {kind} tile[{BLOCK * (BLOCK + 1)}];",
+        "const int64_t b = GID_0;",
+        f"for (int p = LID_0; p < n * n; p += {local})",
+        f"tile[p / n * {BLOCK + 1} + p % n] = {_element(kind, 'a', 'p / n', 'p % n')};",
+        "local_barrier();",
+        "for (int k = 0; k < n; k++) {",
+        f"const {kind} pivot = tile[k * {BLOCK + 1} + k];",
+        # Not a number is no positive number, either.
+        f"if (!(pivot > 0) && LID_0 == 0) {{ {report} }}",
+        f"const {kind} root = sqrt{end}(pivot);",
+        "local_barrier();",
+        f"for (int i = k + LID_0; i < n; i += {local})",
+        f"tile[i * {BLOCK + 1} + k] = i == k ? root : tile[i * {BLOCK + 1} + k] / root;",
+        "local_barrier();",
+        "const int rest = n - k - 1;",
+        f"for (int p = LID_0; p < rest * rest; p += {local}) {{",
+        "const int i = k + 1 + p / rest, j = k + 1 + p % rest;",
+        f"if (j <= i) tile[i * {BLOCK + 1} + j] -= tile[i * {BLOCK + 1} + k] * tile[j * {BLOCK + 1} + k];",
+        "}",
+        "local_barrier();",
+        "}",
+        f"for (int p = LID_0; p < n * n; p += {local})",
+        f"if (p % n <= p / n) {_element(kind, 'a', 'p / n', 'p % n')} = tile[p / n * {BLOCK + 1} + p % n];",
+    )
+    writer.launch(recorder, (a.shape[0],), (local,))
+
+
+def solve_block(
+    recorder: Recorder,
+    a: DeviceOperand,
+    x: DeviceOperand,
+    *,
+    lower: bool,
+    unit: bool = False,
+    explain: Explain | None = None,
+) -> None:
+    """Overwrite each column of `x` by the solution of equations with a triangular block of `BLOCK` rows at most.
+
+    With `explain`, a zero on the diagonal is refused; with `unit` the diagonal is not read.
+    """
+    batch, n, columns = x.shape
+    if not x.size:
+        return
+    kind = c_type(a.dtype)
+    writer = KernelWriter("solve_block")
+    _add(writer, "a", a)
+    _add(writer, "x", x)
+    writer.number("n", n)
+    writer.number("columns", columns)
+    if explain is not None:
+        add_refusals(recorder, writer, explain)
+    writer.walk(batch * columns)
+    writer.add(
+        f"const int64_t b = i / columns, c = i % columns; {kind} y[{BLOCK}];",
+        "for (int p = 0; p < n; p++) {",
+        f"const int k = {'p' if lower else 'n - 1 - p'};",
+        f"{kind} sum = {_element(kind, 'x', 'k', 'c')};",
+        f"for (int q = {'0' if lower else 'k + 1'}; q < {'k' if lower else 'n'}; q++)",
+        f"sum -= {_element(kind, 'a', 'k', 'q')} * y[q];",
+    )
+    if not unit:
+        writer.add(f"const {kind} pivot = {_element(kind, 'a', 'k', 'k')};")
+        if explain is not None:
+            writer.add(f"if (pivot == 0) {{ {refusal('b', 'k', 'n')} }}")
+        writer.add("sum /= pivot;")
+    writer.add("y[k] = sum;", "}", f"for (int k = 0; k < n; k++) {_element(kind, 'x', 'k', 'c')} = y[k];")
+    writer.end()
+    writer.launch(recorder, *spread(recorder, batch * columns))
+
+
+def factor_panel(recorder: Recorder, a: DeviceOperand, pivots: DeviceOperand, explain: Explain) -> None:
+    """Overwrite the columns of a panel by their factors L and U, with exchanges of rows, whose numbers are `pivots`.
+
+    The pivot is the largest element of a column, the first one of several. A column of zeros is refused.
+    """
+    kind, local = c_type(a.dtype), _group(recorder)
+    writer = KernelWriter("lu_panel")
+    _add(writer, "a", a)
+    writer.array("p", pivots)
+    for name, value in (("rows", a.shape[1]), ("columns", a.shape[2])):
+        writer.number(name, value)
+    add_refusals(recorder, writer, explain)
+    writer.add(
+        f"LOCAL_MEM {kind} best[{local}];",
+        f"LOCAL_MEM int32_t where[{local}];",
+        "const int64_t b = GID_0;",
+        "for (int k = 0; k < columns; k++) {",
+        f"{kind} most = -1; int32_t at = k;",
+        f"for (int32_t i = k + LID_0; i < rows; i += {local}) {{",
+        f"{kind} size = {_element(kind, 'a', 'i', 'k')};",
+        "if (size < 0) size = -size;",
+        "if (size > most) { most = size; at = i; }",
+        "}",
+        "best[LID_0] = most; where[LID_0] = at;",
+        "local_barrier();",
+        f"for (int span = {local // 2}; span > 0; span /= 2) {{",
+        "if (LID_0 < span) {",
+        f"const {kind} other = best[LID_0 + span]; const int32_t place = where[LID_0 + span];",
+        "if (other > best[LID_0] || (other == best[LID_0] && place < where[LID_0]))",
+        "{ best[LID_0] = other; where[LID_0] = place; }",
+        "}",
+        "local_barrier();",
+        "}",
+        "const int32_t chosen = where[0];",
+        "if (LID_0 == 0) {",
+        "((GLOBAL_MEM int32_t *)(p + p_at))[b * columns + k] = chosen;",
+        f"if (best[0] == 0) {{ {refusal('b', 'k', 'columns')} }}",
+        "}",
+        f"for (int j = LID_0; chosen != k && j < columns; j += {local}) {{",
+        f"const {kind} held = {_element(kind, 'a', 'k', 'j')};",
+        f"{_element(kind, 'a', 'k', 'j')} = {_element(kind, 'a', 'chosen', 'j')};",
+        f"{_element(kind, 'a', 'chosen', 'j')} = held;",
+        "}",
+        "theano_barrier();",
+        f"const {kind} pivot = {_element(kind, 'a', 'k', 'k')};",
+        f"for (int32_t i = k + 1 + LID_0; i < rows; i += {local}) {{",
+        f"const {kind} factor = {_element(kind, 'a', 'i', 'k')} / pivot;",
+        f"{_element(kind, 'a', 'i', 'k')} = factor;",
+        "for (int j = k + 1; j < columns; j++)",
+        f"{_element(kind, 'a', 'i', 'j')} -= factor * {_element(kind, 'a', 'k', 'j')};",
+        "}",
+        "theano_barrier();",
+        "}",
+    )
+    writer.launch(recorder, (a.shape[0],), (local,))
+
+
+def exchange_rows(recorder: Recorder, x: DeviceOperand, pivots: DeviceOperand) -> None:
+    """Exchange rows as `factor_panel` did, in other columns."""
+    batch, _, columns = x.shape
+    if not x.size:
+        return
+    kind = c_type(x.dtype)
+    writer = KernelWriter("exchange_rows")
+    _add(writer, "x", x)
+    writer.array("p", pivots)
+    writer.number("columns", columns)
+    writer.number("n", pivots.shape[1])
+    writer.walk(batch * columns)
+    writer.add(
+        "const int64_t b = i / columns, c = i % columns;",
+        "for (int k = 0; k < n; k++) {",
+        "const int32_t chosen = ((GLOBAL_MEM const int32_t *)(p + p_at))[b * n + k];",
+        "if (chosen == k) continue;",
+        f"const {kind} held = {_element(kind, 'x', 'k', 'c')};",
+        f"{_element(kind, 'x', 'k', 'c')} = {_element(kind, 'x', 'chosen', 'c')};",
+        f"{_element(kind, 'x', 'chosen', 'c')} = held;",
+        "}",
+    )
+    writer.end()
+    writer.launch(recorder, *spread(recorder, batch * columns))
+
+
+def _of_elements(recorder: Recorder, name: str, arrays: dict[str, DeviceOperand], *lines: str) -> None:
+    """Launch statements for each element (``j``, ``k``) of each matrix ``b`` of the first of some arrays."""
+    first = next(iter(arrays.values()))
+    if not first.size:
+        return
+    writer = KernelWriter(name)
+    for each, operand in arrays.items():
+        _add(writer, each, operand) if operand.ndim == 3 else writer.array(each, operand)
+    writer.number("rows", first.shape[1])
+    writer.number("columns", first.shape[2])
+    writer.walk(first.size)
+    writer.add("const int64_t k = r % columns, j = r / columns % rows, b = r / columns / rows;", *lines)
+    writer.end()
+    writer.launch(recorder, *spread(recorder, first.size))
+
+
+def mirror(recorder: Recorder, a: DeviceOperand, lower: bool) -> None:
+    """Overwrite one triangle by the other."""
+    kind = c_type(a.dtype)
+    condition = "k > j" if lower else "k < j"
+    line = f"if ({condition}) {_element(kind, 'a', 'j', 'k')} = {_element(kind, 'a', 'k', 'j')};"
+    _of_elements(recorder, "mirror", {"a": a}, line)
+
+
+def set_unit(recorder: Recorder, a: DeviceOperand) -> None:
+    """Overwrite matrices by the identity."""
+    kind = c_type(a.dtype)
+    _of_elements(recorder, "set_unit", {"a": a}, f"{_element(kind, 'a', 'j', 'k')} = j == k;")
+
+
+def copy_triangle(recorder: Recorder, target: DeviceOperand, a: DeviceOperand, failed: DeviceOperand | None) -> None:
+    """Copy the lower triangle, with zeros beyond it; NaN everywhere where the matrix has `failed`."""
+    kind = c_type(a.dtype)
+    value = f"k > j ? 0 : {_element(kind, 'a', 'j', 'k')}"
+    arrays = {"z": target, "a": a}
+    if failed is not None:
+        arrays["failed"] = failed
+        value = f"((GLOBAL_MEM const int32_t *)(failed + failed_at))[b] ? NAN : {value}"
+    _of_elements(recorder, "copy_triangle", arrays, f"{_element(kind, 'z', 'j', 'k')} = {value};")
+
+
+def halve_triangle(recorder: Recorder, a: DeviceOperand) -> None:
+    """Overwrite what is beyond the lower triangle by zeros, and the diagonal by half of it."""
+    element = _element(c_type(a.dtype), "a", "j", "k")
+    line = f"{element} = k > j ? 0 : k == j ? {element} / 2 : {element};"
+    _of_elements(recorder, "halve_triangle", {"a": a}, line)
+
+
+def half_sum(recorder: Recorder, target: DeviceOperand, a: DeviceOperand) -> None:
+    """Set the lower triangle to the sum of matrices and their transposes, of which the diagonal is halved."""
+    kind = c_type(a.dtype)
+    one, other = _element(kind, "a", "j", "k"), _element(kind, "a", "k", "j")
+    line = f"{_element(kind, 'z', 'j', 'k')} = k > j ? 0 : k == j ? {one} : {one} + {other};"
+    _of_elements(recorder, "half_sum", {"z": target, "a": a}, line)

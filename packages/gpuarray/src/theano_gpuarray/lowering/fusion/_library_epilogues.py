@@ -1,0 +1,211 @@
+"""Products with what follows them as one call of cuBLASLt: a row that is added, and an activation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from theano_graph import config, record
+from theano_linker_c.scalar import add, ge, gt, le, lt, maximum, mul, program_of, relu, sqr, switch, tanh
+
+from ...codegen import DeviceOperand, LibraryCall, Recorder
+from ...codegen.products import ProductEpilogueKernel
+from ...region import library_product
+
+__all__ = ["epilogue_by_library", "epilogue_of"]
+
+#: Numbers of the library.
+_NONE, _RELU, _BIAS, _GELU = 1, 2, 4, 32
+#: The constants of GELU by tanh: Hendrycks and Gimpel (2016), "Gaussian error linear units", section 2.
+_OUTER, _CUBIC = math.sqrt(2 / math.pi), 0.044715
+#: Addresses that the library is promised to be multiples of.
+_ALIGNMENT = 16
+_DTYPES = ("float16", "float32", "float64")
+
+#: Ops that are looked for; others have no name.
+_OPS = (add, ge, gt, le, lt, maximum, mul, relu, sqr, switch, tanh)
+_NAMES = dict(
+    zip(_OPS, ["add", "ge", "gt", "le", "lt", "maximum", "mul", "relu", "sqr", "switch", "tanh"], strict=True)
+)
+#: The name of an op with its operands, "input" with a number, or "constant" with a value.
+_Expression: TypeAlias = tuple[Any, ...]
+#: Monomials, each a sorted tuple of factors, with their coefficients.
+_Polynomial: TypeAlias = dict[tuple[_Expression, ...], float]
+
+
+@record
+class Epilogue:
+    """What follows a product.
+
+    Parameters
+    ----------
+    number : int
+        As the library has it.
+    bias : int or None
+        Which argument of the scalar op is the row that is added.
+    """
+
+    number: int
+    bias: int | None
+
+
+def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
+    """Return what follows a product if cuBLASLt has it.
+
+    That is a row that is added, the larger one of the result and 0, and GELU by tanh; one of these, or the first and
+    one of the others. Formulas are compared, not values.
+    """
+    product = kernel.product
+    dtypes = {*kernel.input_dtypes, kernel.output_dtype, product.dtype}
+    if kernel.product_inputs != 2 or product.kind != "gemm" or len(dtypes) > 1 or product.dtype not in _DTYPES:
+        return None
+    program = program_of(kernel.scalar_op, kernel.input_dtypes)
+    known: list[_Expression] = [("input", k) for k in range(len(kernel.input_dtypes))]
+    constants = [("constant", float(np.frombuffer(raw, dtype)[0])) for dtype, raw in program.constants]
+    for step in program.steps:
+        known.append((_NAMES.get(step.op, "other"), *(known[k] if k >= 0 else constants[-1 - k] for k in step.args)))
+    (output,) = program.outputs
+    result, first = known[output] if output >= 0 else constants[-1 - output], known[0]
+    if len(kernel.input_dtypes) == 1:
+        number = _activation(result, first)
+        return None if number in (None, _NONE) else Epilogue(number, None)
+    if len(kernel.input_dtypes) != 2 or kernel.broadcast[0] != (True, False):
+        return None
+    for inner in (("add", first, known[1]), ("add", known[1], first)):
+        number = _activation(result, inner)
+        if number is not None:
+            return Epilogue(_BIAS if number == _NONE else number | _BIAS, 1)
+    return None
+
+
+def _activation(result: _Expression, x: _Expression) -> int | None:
+    """Return which function of `x` an expression is, by the number of the library."""
+    if result == x:
+        return _NONE
+    if _is_larger_of_zero(result, x):
+        return _RELU
+    return _GELU if _is_gelu(result, x) else None
+
+
+def _is_zero(x: _Expression) -> bool:
+    return x == ("constant", 0.0)
+
+
+def _is_positive(x: _Expression, of: _Expression) -> bool:
+    """Tell whether an expression is ``of > 0``, or the like with or without 0 itself."""
+    if x[0] in ("gt", "ge"):
+        return bool(x[1] == of and _is_zero(x[2]))
+    return bool(x[0] in ("lt", "le") and _is_zero(x[1]) and x[2] == of)
+
+
+def _is_larger_of_zero(result: _Expression, x: _Expression) -> bool:
+    name, *args = result
+    match name:
+        case "relu":
+            return args == [x]
+        case "maximum":
+            return len(args) == 2 and any(a == x and _is_zero(b) for a, b in (args, args[::-1]))
+        case "mul":
+            return len(args) == 2 and any(a == x and _is_positive(b, x) for a, b in (args, args[::-1]))
+        case "switch":
+            condition, then, other = args
+            if _is_positive(condition, x):
+                return then == x and _is_zero(other)
+            # Where the condition says that it is below 0.
+            name, *sides = condition
+            below = name in ("lt", "le") and sides[0] == x and _is_zero(sides[1])
+            return below and _is_zero(then) and other == x
+        case _:
+            return False
+
+
+def _is_gelu(result: _Expression, x: _Expression) -> bool:
+    found = _polynomial(result, x)
+    curves = {factor for monomial in found or () for factor in monomial if factor[0] == "tanh"}
+    if found is None or len(curves) != 1:
+        return False
+    (curve,) = curves
+    inner = _polynomial(curve[1], x)
+    wanted = {(x,): 0.5, _sorted(x, curve): 0.5}
+    return _close(found, wanted) and inner is not None and _close(inner, {(x,): _OUTER, (x, x, x): _OUTER * _CUBIC})
+
+
+def _close(found: _Polynomial, wanted: _Polynomial) -> bool:
+    return found.keys() == wanted.keys() and all(abs(found[m] - c) <= 1e-6 * abs(c) for m, c in wanted.items())
+
+
+def _sorted(*factors: _Expression) -> tuple[_Expression, ...]:
+    return tuple(sorted(factors, key=repr))
+
+
+def _polynomial(result: _Expression, x: _Expression) -> _Polynomial | None:
+    """Return an expression as a polynomial of `x` and of values of tanh; None where it is none."""
+    if result == x or result[0] == "tanh":
+        return {(result,): 1.0}
+    name, *args = result
+    if name == "constant":
+        return {(): args[0]}
+    if name not in ("add", "mul", "sqr"):
+        return None
+    parts = [_polynomial(arg, x) for arg in (args * 2 if name == "sqr" else args)]
+    total: _Polynomial = {} if name == "add" else {(): 1.0}
+    for part in parts:
+        if part is None:
+            return None
+        if name == "add":
+            for monomial, c in part.items():
+                total[monomial] = total.get(monomial, 0.0) + c
+        else:
+            total = _product(total, part)
+    return total
+
+
+def _product(a: _Polynomial, b: _Polynomial) -> _Polynomial:
+    found: _Polynomial = {}
+    for m, c in a.items():
+        for n, d in b.items():
+            key = _sorted(*m, *n)
+            found[key] = found.get(key, 0.0) + c * d
+    return found
+
+
+def epilogue_by_library(
+    kernel: ProductEpilogueKernel, recorder: Recorder, operands: Sequence[DeviceOperand]
+) -> DeviceOperand | None:
+    """Compute a product with what follows it by cuBLASLt; None where there is none for these operands.
+
+    Parameters
+    ----------
+    kernel : ProductEpilogueKernel
+    recorder : Recorder
+    operands : sequence of DeviceOperand
+        The factors, and the row.
+    """
+    epilogue = epilogue_of(kernel)
+    if epilogue is None or any(x.offset % _ALIGNMENT for x in operands):
+        return None
+    a, b, *more = operands
+    if a.shape[1] != b.shape[0] or not min(*a.shape, *b.shape):
+        return None
+    z = DeviceOperand(0, kernel.output_dtype, (a.shape[0], b.shape[1]), (b.shape[1] * a.itemsize, a.itemsize))
+    found = library_product(z, a, b)
+    row = more[0] if more else None
+    if found is None or (row is not None and (row.shape != (1, z.shape[1]) or not row.contiguous)):
+        return None
+    m, n, k, _ = found.sizes
+    leading = found.a.leading, found.b.leading, found.z.leading
+    tf32 = int(kernel.output_dtype == "float32" and config.gpuarray.tf32)
+    numbers = (int(found.a.transposed), int(found.b.transposed), m, n, k, *leading, epilogue.number, tf32)
+    call = LibraryCall("epilogue", kernel.output_dtype, numbers)
+    size = recorder.workspace(call)
+    if size is None:
+        return None
+    result, work = recorder.empty(kernel.output_dtype, z.shape), recorder.empty("uint8", (size,))
+    if result.offset % _ALIGNMENT:
+        return None
+    # Where there is no row, any address stands in its place.
+    recorder.call(call, [a, b, result, a if row is None else row, work])
+    return result

@@ -1,0 +1,467 @@
+"""Loops whose steps are a region: all steps as one list of launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from theano_graph import record
+
+from .._runtime import LaunchList
+from ..arrays import GpuArray
+from ..codegen import DeviceOperand, contiguous_strides
+from ..codegen._copies import copy_into
+from ._array import operand_of
+from ._kept import ARENA, Event, Kept
+from ._layout import lay_out
+from ._recording import HELD, INPUT, OWN, STATUS, launch_step
+from ._region import Region, explain_failure
+from ._steps import Entry, record_steps
+
+__all__ = ["LoopInput", "LoopOutput", "LoopPlan", "LoopRecording", "record_loop"]
+
+#: Steps that are recorded, to see how numbers advance: by how much from one to the next, by how much more in every
+#: second one, and whether that is all.
+_ROUNDS = 4
+#: What lists of launches repeat; loops with other calls of libraries are done step by step.
+_REPEATED = frozenset({"launch", "copy", "fill", "product"})
+
+
+@record
+class LoopInput:
+    """Where the steps get an input of the region from.
+
+    Parameters
+    ----------
+    kind : {"row", "position", "state", "same"}
+        A row of a value of the call, one that the host has to know, what an output has been in the step before, or the
+        same in all steps.
+    number : int
+        Of the value of the call, or of the output; -1 where `value` is what all steps get.
+    value : ndarray, optional
+    """
+
+    kind: Literal["row", "position", "state", "same"]
+    number: int
+    value: Any = None
+
+
+@record
+class LoopOutput:
+    """What becomes of a result.
+
+    Parameters
+    ----------
+    result : int
+        Of the region; where it is negative, ``~result`` is the number of an input of the plan that is the result.
+    stacked : bool
+        Whether the values of all steps are wanted, or the last one.
+    carried : bool
+        Whether the next step reads it.
+    initial : int
+        The value of the call that the first step reads; -1 for zeros.
+    """
+
+    result: int
+    stacked: bool
+    carried: bool = False
+    initial: int = -1
+
+
+@record
+class LoopPlan:
+    """How the inputs and results of a region go together in a loop.
+
+    Parameters
+    ----------
+    inputs : tuple of LoopInput
+        One for each input of the region, and more for arrays on the device that are results as they are.
+    outputs : tuple of LoopOutput
+    backwards : bool
+        Whether rows are read, and stacks written, from the last to the first.
+    """
+
+    inputs: tuple[LoopInput, ...]
+    outputs: tuple[LoopOutput, ...]
+    backwards: bool
+
+
+@record
+class _Rows:
+    """Where the values of an output lie: rows of a buffer, of which results or the next step read some.
+
+    Attributes
+    ----------
+    dtype : str
+    shape : tuple of int
+        Of one row.
+    count : int
+        Rows.
+    first, step : int
+        The row that the first step writes, and how many rows the next step goes on.
+    ring : bool
+        Whether there are two rows that take turns, step by step.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    count: int
+    first: int
+    step: int
+    ring: bool
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a row."""
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+    def written(self, i: int) -> int:
+        """Return the offset of the row that step `i` writes; -1 is what the first step reads."""
+        return self.nbytes * ((i + 1) % 2 if self.ring else self.first + i * self.step)
+
+    def operand(self, slot: int, offset: int) -> DeviceOperand:
+        """Return the row at an offset."""
+        strides = contiguous_strides(self.shape, np.dtype(self.dtype).itemsize)
+        return DeviceOperand(slot, self.dtype, self.shape, strides, offset)
+
+
+def _rows_of(output: LoopOutput, dtype: str, shape: tuple[int, ...], n: int, backwards: bool) -> _Rows:
+    more = int(output.carried)
+    if not output.stacked:
+        return _Rows(dtype, shape, 1 + more, 0, 0, output.carried)
+    first, step = (n - 1, -1) if backwards else (more, 1)
+    return _Rows(dtype, shape, n + more, first, step, False)
+
+
+@record
+class Body:
+    """A step as it is recorded, and what moves in its launches from one to the next."""
+
+    kept: Kept
+    moves: tuple[tuple[tuple[int, int, int], ...], ...]
+
+
+class LoopRecording:
+    """A loop with fixed shapes and a fixed number of steps, as it is recorded.
+
+    Slots are numbered: inputs of the region, its constants, the rows of each output, the initial value of each, and
+    inputs that the region does not have.
+
+    Parameters
+    ----------
+    region : Region
+    plan : LoopPlan
+    n : int
+    values : sequence
+        Those of the call: arrays on the device and on the host.
+    shapes : mapping of int to (str, tuple of int)
+        The dtypes and shapes of outputs that the next step reads.
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        plan: LoopPlan,
+        n: int,
+        values: Sequence[Any],
+        shapes: Mapping[int, tuple[str, tuple[int, ...]]],
+    ) -> None:
+        self._region, self._plan, self._n, self._values = region, plan, n, values
+        self._context = region.context
+        self._nothing = region.context.native.allocate(0)
+        self._rows = {k: _rows_of(plan.outputs[k], *like, n, plan.backwards) for k, like in shapes.items()}
+        self._count = len(plan.outputs)
+        self._first = len(region.inputs) + len(region.held)
+        self._more = self._first + 2 * self._count
+        self._slots = self._more + len(plan.inputs) - len(region.inputs)
+        self._claims: dict[int, int] = {}
+        self._places: Mapping[int, tuple[int, int]] = {}
+        self._index: dict[int, int] = {}
+        self._before = Kept(self._context, region.constants, self._slots)
+        self.arena = 0
+
+    def entry(self) -> Any:
+        """Return what calls do; None where the steps differ in more than numbers that advance evenly."""
+        body = self.begin(self._n)
+        if body is None:
+            return None
+        kept, index = body.kept, self._index
+        outputs = tuple(self._told(k, index[self._first + k]) for k in range(self._count))
+        status = None if kept.status_slot is None else index.get(kept.status_slot)
+        sources = tuple(self._source(slot, kept) for slot in index)
+        return self.launches(body, self._n, first=True), sources, outputs, status, explain_by(kept)
+
+    def begin(self, count: int) -> Body | None:
+        """Lay out arrays, and record the first steps and what is done before; None where steps differ."""
+        body = self.body(0, count) if self._lay_out() else None
+        if body is not None:
+            self._before = self._begin()
+            self._index = {slot: i for i, slot in enumerate(self._memory(body.kept, self._before))}
+        return body
+
+    def body(self, begin: int, count: int) -> Body | None:
+        """Record steps from one on; None where they differ in more than numbers that advance evenly."""
+        rounds = [self._round(begin + i) for i in range(min(_ROUNDS, count))]
+        kept = rounds[0]
+        if any([_fixed(e) for e in other.events] != [_fixed(e) for e in kept.events] for other in rounds[1:]):
+            return None
+        if any(event.kind not in _REPEATED for event in kept.events):
+            return None
+        moves = [_moves(events) for events in zip(*(other.events for other in rounds), strict=True)]
+        even = tuple(moved for moved in moves if moved is not None)
+        if len(even) < len(moves) or not self._last_fits(kept, even, begin, count):
+            return None
+        return Body(kept, even)
+
+    def launches(self, body: Body, count: int, *, first: bool) -> LaunchList | None:
+        """Return the list that does so many steps, the first of them with what is done before."""
+        before = self._before.events if first else []
+        events = [*before, *body.kept.events]
+        self._context.prepare(event.text for event in events if event.text is not None)
+
+        def buffer(operand: DeviceOperand) -> int:
+            return self._index[self._home(body.kept.memory_of(operand.slot))]
+
+        steps = [launch_step(self._context, event, buffer) for event in before]
+        repeated = tuple(launch_step(self._context, event, buffer) for event in body.kept.events)
+        if repeated:
+            steps.append(("repeat", count, repeated, body.moves))
+        return LaunchList(self._context.native, tuple(steps), len(self._index)) if steps else None
+
+    def _given(self, i: int) -> list[Any]:
+        """Return the inputs of the region in a step; of arrays on the device only the layout counts."""
+        row = self._n - 1 - i if self._plan.backwards else i
+        return [self._input(source, i, row) for source in self._plan.inputs]
+
+    def _input(self, source: LoopInput, i: int, row: int) -> Any:
+        if source.kind == "state":
+            rows = self._rows[source.number]
+            operand = rows.operand(0, rows.written(i - 1))
+            return self._array(operand.dtype, operand.shape, operand.strides, operand.offset)
+        if source.number < 0:
+            return source.value
+        value = self._values[source.number]
+        if source.kind == "same":
+            return value
+        if source.kind == "position":
+            return value[row, ...]
+        offset = value.offset if isinstance(value, GpuArray) else 0  # the host's are C-contiguous
+        return self._array(value.dtype, value.shape[1:], value.strides[1:], offset + row * value.strides[0])
+
+    def _array(self, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> GpuArray:
+        return GpuArray(self._nothing, dtype, shape, strides, offset, self._context)
+
+    def _run(self, i: int, kept: Kept) -> list[Entry]:
+        """Record a step, and return the results, one for each output."""
+        region, given = self._region, self._given(i)
+        count = len(region.inputs)
+        entries = region.entries(given[:count])
+        known = record_steps(kept, region.steps, entries, region.outputs)
+        results = list[Entry]()
+        for output in self._plan.outputs:
+            if output.result >= 0:
+                results.append(known[region.outputs[output.result]])
+            elif ~output.result < count:
+                results.append(entries[region.inputs[~output.result]])
+            else:
+                results.append(operand_of(self._more + ~output.result - count, given[~output.result]))
+        return results
+
+    def _lay_out(self) -> bool:
+        """Find where arrays lie: results in the rows of outputs, if they are arrays of their own."""
+        kept = Kept(self._context, self._region.constants, self._slots)
+        results = self._run(0, kept)
+        found = [x for x in results if isinstance(x, DeviceOperand)]
+        if len(found) < len(results):
+            return False
+        for k, x in enumerate(found):
+            made = _rows_of(self._plan.outputs[k], x.dtype, tuple(x.shape), self._n, self._plan.backwards)
+            if self._rows.setdefault(k, made) != made:
+                return False
+        layout = lay_out(kept.events, kept.sizes, {x.slot for x in found})
+        for k, x in enumerate(found):
+            root, offset = layout.places.get(x.slot, (ARENA, 0))
+            whole = x.contiguous and not x.offset and x.size * x.itemsize == kept.sizes.get(x.slot)
+            if root != ARENA and not offset and whole and root not in self._claims.values():
+                self._claims[k] = root
+        self._places, self.arena = layout.places, layout.arena
+        return True
+
+    def _round(self, i: int) -> Kept:
+        """Record a step with everything in its place."""
+        row_of = {root: (self._first + k, self._rows[k].written(i)) for k, root in self._claims.items()}
+        places = {slot: row_of.get(root, (root, at)) for slot, (root, at) in self._places.items()}
+        kept = Kept(self._context, self._region.constants, self._slots, places)
+        results = self._run(i, kept)
+        for k, x in enumerate(results):
+            if k not in self._claims:
+                assert isinstance(x, DeviceOperand), "results are on the device"
+                rows = self._rows[k]
+                copy_into(kept, rows.operand(self._first + k, rows.written(i)), x)
+        return kept
+
+    def _begin(self) -> Kept:
+        """Record what is done before the first step: initial values become the rows that it reads."""
+        kept = Kept(self._context, self._region.constants, self._slots)
+        for k, output in enumerate(self._plan.outputs):
+            rows = self._rows[k]
+            if not output.carried:
+                continue
+            target = rows.operand(self._first + k, rows.written(-1))
+            if output.initial < 0:
+                kept.fill(target)
+                continue
+            value = self._values[output.initial]
+            slot = self._first + self._count + k
+            copy_into(kept, target, DeviceOperand(slot, value.dtype.name, value.shape, value.strides, value.offset))
+        return kept
+
+    def _last_fits(self, kept: Kept, moves: Sequence[Any], begin: int, count: int) -> bool:
+        """Tell whether the last steps are those that the first ones lead to expect, where positions decide."""
+        positions = [self._values[x.number][: self._n] for x in self._plan.inputs if x.kind == "position"]
+        if not positions:
+            return True
+        if any(len(set(np.diff(x.astype(object)).tolist())) > 1 for x in positions):
+            return False
+        for i in {max(count - 2, 0), count - 1}:
+            last = self._round(begin + i)
+            if [_fixed(e) for e in last.events] != [_fixed(e) for e in kept.events]:
+                return False
+            for event, first, moved in zip(last.events, kept.events, moves, strict=True):
+                if not _reaches(event, first, moved, i):
+                    return False
+        return True
+
+    def _home(self, slot: int) -> int:
+        """Return the slot that has the memory of another one: states lie in the rows of outputs."""
+        source = self._source_of(slot)
+        return slot if source is None or source.kind != "state" else self._first + source.number
+
+    def _source_of(self, slot: int) -> LoopInput | None:
+        """Return what an input is that has a slot."""
+        count = len(self._region.inputs)
+        if 0 <= slot < count:
+            return self._plan.inputs[slot]
+        return self._plan.inputs[count + slot - self._more] if self._more <= slot < self._slots else None
+
+    def _memory(self, kept: Kept, before: Kept) -> list[int]:
+        used = {self._home(kept.memory_of(x.slot)) for event in (*before.events, *kept.events) for x in event.operands}
+        return sorted(used | {self._first + k for k in range(self._count)})
+
+    def _source(self, slot: int, kept: Kept) -> tuple[int, Any]:
+        """Return where the memory of a slot comes from in a call."""
+        source = self._source_of(slot)
+        outputs = slot - self._first
+        if slot == ARENA:
+            return OWN, max(self.arena, 1)
+        if source is not None:
+            if source.number >= 0:
+                return INPUT, source.number
+            return HELD, self._region.constants.buffer(np.asarray(source.value, order="C"))
+        if slot < self._first:
+            return HELD, self._region.held[slot - len(self._region.inputs)].buffer
+        if outputs < self._count:
+            return OWN, max(self._rows[outputs].count * self._rows[outputs].nbytes, 1)
+        if slot < self._more:
+            return INPUT, self._plan.outputs[outputs - self._count].initial
+        if slot in kept.held:
+            return HELD, kept.held[slot]
+        return (STATUS, None) if slot == kept.status_slot else (OWN, max(kept.sizes[slot], 1))
+
+    def _told(self, k: int, index: int) -> tuple[Any, ...]:
+        """Return how an output is made of its rows."""
+        rows, output = self._rows[k], self._plan.outputs[k]
+        shape, offset = rows.shape, rows.written(self._n - 1)
+        if output.stacked:
+            shape = (self._n, *shape)
+            offset = min(rows.written(0), rows.written(self._n - 1))
+        dtype = np.dtype(rows.dtype)
+        return index, False, dtype, shape, contiguous_strides(shape, dtype.itemsize), offset
+
+
+def record_loop(
+    region: Region, plan: LoopPlan, n: int, values: Sequence[Any], shapes: Mapping[int, tuple[str, tuple[int, ...]]]
+) -> Any:
+    """Record all steps of a loop.
+
+    Parameters
+    ----------
+    region : Region
+    plan : LoopPlan
+    n : int
+        Steps, 1 at least.
+    values : sequence
+        Those of the call: arrays on the device, and arrays on the host, which are C-contiguous.
+    shapes : mapping of int to (str, tuple of int)
+        The dtypes and shapes of outputs that the next step reads.
+
+    Returns
+    -------
+    tuple or None
+        What :meth:`Replays.keep` takes; None where the steps differ in more than numbers that advance evenly, so that
+        they have to be done one by one.
+
+    Raises
+    ------
+    StepError
+        If a device form refuses its operands.
+    """
+    return LoopRecording(region, plan, n, values, shapes).entry()
+
+
+def explain_by(kept: Kept) -> Any:
+    """Return what raises the exception for a status."""
+    return partial(explain_failure, kept.failures)
+
+
+def _fixed(event: Event) -> Event:
+    return event.with_numbers(tuple(0 for _ in event.numbers))
+
+
+def _advance(numbers: Sequence[int | float]) -> tuple[int, int] | None:
+    """Return by how much a number grows from step to step, and by how much more in every second one."""
+    if len(set(numbers)) == 1:
+        return 0, 0
+    if not all(isinstance(n, int) for n in numbers):
+        return None
+    first, second, *others = map(int, numbers)
+    if not others:
+        return second - first, 0
+    linear, odd = divmod(others[0] - first, 2)
+    alternating = second - first - linear
+    return None if odd or others[1:] not in ([], [first + 3 * linear + alternating]) else (linear, alternating)
+
+
+def _moves(events: Sequence[Event]) -> tuple[tuple[int, int, int], ...] | None:
+    """Return what moves in the steps that one event has become in the first rounds; None where it does not evenly."""
+    first = events[0]
+    found = []
+    for k, numbers in enumerate(zip(*(event.numbers for event in events), strict=True)):
+        advance = _advance(numbers)
+        if advance is None:
+            return None
+        if any(advance):
+            found.append((k, *advance))
+    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
+    if any(n % itemsize for _, *moved in found for n in moved):
+        return None
+    places = _places(first)
+    return tuple((places[k], linear // itemsize, more // itemsize) for k, linear, more in found)
+
+
+def _places(event: Event) -> list[int]:
+    """Return where a list of launches has the numbers of an event."""
+    if event.kind == "launch":
+        return [k for k, x in enumerate(event.arguments) if not isinstance(x, DeviceOperand)]
+    return [2, 0, 1, 3, 4] if event.kind == "product" else [0, 1]
+
+
+def _reaches(event: Event, first: Event, moves: Sequence[tuple[int, int, int]], i: int) -> bool:
+    """Tell whether the numbers of an event are those of the first round, moved on."""
+    itemsize = first.operands[0].itemsize if first.kind == "product" else 1
+    moved = {place: (linear * i + more * (i % 2)) * itemsize for place, linear, more in moves}
+    wanted = [n + moved.get(place, 0) for n, place in zip(first.numbers, _places(first), strict=True)]
+    return wanted == list(event.numbers)

@@ -1,0 +1,163 @@
+"""Device forms of Cholesky factors, linear equations and inverses."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from theano_gpuarray.codegen.linear_algebra import CholeskyGradKernel, CholeskyKernel, InverseKernel, SolveKernel
+from theano_linker_c.kernels import Kernel
+
+from .form_support import Recorder, on_card
+
+TOLERANCES = {"float32": 2e-3, "float64": 1e-9}
+SHAPES: Sequence[tuple[int, ...]] = ((1, 1), (5, 5), (33, 33), (70, 70), (3, 4, 4), (2, 2, 3, 3), (0, 0), (0, 2, 2))
+
+
+def invertible(*shape: int, dtype: str = "float64") -> Any:
+    x = np.random.default_rng(3).normal(size=shape)
+    return (x + 2 * shape[-1] ** 0.5 * np.eye(shape[-1])).astype(dtype)
+
+
+def definite(*shape: int, dtype: str = "float64") -> Any:
+    x = invertible(*shape)
+    return (x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1])).astype(dtype)
+
+
+def as_it_is(x: Any) -> Any:
+    return x
+
+
+def transposed(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+class LinearAlgebraCase(unittest.TestCase):
+    def check(self, kernel: Kernel, values: Sequence[Any], wanted: Any) -> None:
+        for card in (False, True):
+            with self.subTest(kernel=kernel, shape=values[0].shape, card=card):
+                (found,) = Recorder(card=card).run(kernel, [on_card(v) for v in values])
+                dtype = values[0].dtype.name
+                self.assertEqual((found.dtype.name, found.shape), (dtype, wanted.shape))
+                np.testing.assert_allclose(found, wanted, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype])
+
+    def refused(self, kernel: Kernel, values: Sequence[Any], text: str) -> None:
+        with self.assertRaisesRegex(np.linalg.LinAlgError, text):
+            Recorder().run(kernel, values)
+
+
+class TestCholesky(LinearAlgebraCase):
+    def test_factors(self) -> None:
+        for dtype in TOLERANCES:
+            for shape in SHAPES:
+                x = definite(*shape, dtype=dtype)
+                wanted = np.linalg.cholesky(x.astype("float64")) if x.size else x
+                beyond = np.triu(np.full(shape[-2:], np.nan), 1)  # it is not read
+                self.check(CholeskyKernel(dtype, True, False), [(np.tril(x) + beyond).astype(dtype)], wanted)
+                upper = np.swapaxes(wanted, -1, -2)
+                self.check(CholeskyKernel(dtype, False, False), [(np.triu(x) + beyond.T).astype(dtype)], upper)
+
+    def test_what_is_not_definite(self) -> None:
+        x = definite(2, 40, 40)
+        x[1, 35, 35] = -1
+        self.refused(CholeskyKernel("float64", True, False), [x], "cholesky: Matrix is not positive definite")
+        self.refused(CholeskyKernel("float64", True, False), [np.full((2, 2), np.nan)], "not positive definite")
+        for lower in (True, False):
+            factor = np.linalg.cholesky(x[0])
+            wanted = np.stack([factor if lower else factor.T, np.full((40, 40), np.nan)])
+            self.check(CholeskyKernel("float64", lower, True), [x], wanted)
+
+    def test_gradients(self) -> None:
+        for shape in ((1, 1), (5, 5), (70, 70), (2, 3, 3), (0, 0)):
+            x, g = definite(*shape), np.random.default_rng(5).normal(size=shape)
+            factor, d = np.linalg.cholesky(x) if x.size else x, np.random.default_rng(6).normal(size=shape)
+            d = d + np.swapaxes(d, -1, -2)
+            # The change of the factor for a change d of the matrix, and by it the change of sum(g * factor).
+            inner = np.linalg.solve(factor, np.swapaxes(np.linalg.solve(factor, d), -1, -2)) if x.size else x
+            change = factor @ (np.tril(inner, -1) + np.eye(shape[-1]) * inner / 2)
+            for lower in (True, False):
+                turn = as_it_is if lower else transposed
+                for card in (False, True):
+                    kernel = CholeskyGradKernel("float64", lower)
+                    given = [on_card(np.ascontiguousarray(turn(v))) for v in (x, factor, g)]
+                    (found,) = Recorder(card=card).run(kernel, given)
+                    slope = turn(found)
+                    np.testing.assert_array_equal(slope, np.tril(slope))
+                    np.testing.assert_allclose((slope * d).sum(), (np.tril(g) * change).sum(), rtol=1e-9)
+
+    def test_gradients_of_other_shapes(self) -> None:
+        kernel = CholeskyGradKernel("float64", True)
+        with self.assertRaisesRegex(ValueError, "do not fit"):
+            Recorder().run(kernel, [np.eye(3), np.eye(3), np.eye(2)])
+
+    def test_what_is_not_square(self) -> None:
+        kernel = CholeskyKernel("float64", True, False)
+        self.refused(kernel, [np.ones((2, 3))], "cholesky: the matrix is 2 by 3, not square")
+
+
+class TestSolve(LinearAlgebraCase):
+    def test_general(self) -> None:
+        for dtype in TOLERANCES:
+            for shape in SHAPES:
+                x = invertible(*shape, dtype=dtype)
+                b = np.random.default_rng(4).normal(size=(*shape[:-1], 7)).astype(dtype)
+                wanted = np.linalg.solve(x.astype("float64"), b.astype("float64")) if x.size else b
+                self.check(SolveKernel(dtype, "general", False), [x, b], wanted)
+                if len(shape) == 2:
+                    self.check(SolveKernel(dtype, "general", False), [x, b[:, 0]], wanted[:, 0])
+
+    def test_rows_are_exchanged(self) -> None:
+        x = np.roll(np.eye(70), 33, axis=0) + np.triu(np.ones((70, 70)) * 0.01)
+        b = np.arange(70.0)
+        self.check(SolveKernel("float64", "general", False), [x, b], np.linalg.solve(x, b))
+
+    def test_triangles(self) -> None:
+        structures: tuple[Literal["lower_triangular", "upper_triangular"], ...] = (
+            "lower_triangular",
+            "upper_triangular",
+        )
+        for shape in SHAPES:
+            x, b = invertible(*shape), np.random.default_rng(4).normal(size=(*shape[:-1], 3))
+            for structure, part in zip(structures, (np.tril, np.triu), strict=True):
+                wanted = np.linalg.solve(part(x), b) if x.size else b
+                self.check(SolveKernel("float64", structure, False), [x, b], wanted)
+
+    def test_symmetric(self) -> None:
+        for shape in SHAPES:
+            x = definite(*shape)
+            x = x - 3 * np.eye(shape[-1])  # not definite
+            b = np.random.default_rng(4).normal(size=(*shape[:-1], 3))
+            wanted = np.linalg.solve(x, b) if x.size else b
+            for lower, part in ((True, np.tril), (False, np.triu)):
+                self.check(SolveKernel("float64", "symmetric", lower), [part(x), b], wanted)
+
+    def test_singular(self) -> None:
+        x = invertible(40, 40)
+        x[:, 35] = 0
+        self.refused(SolveKernel("float64", "general", False), [x, np.ones(40)], "solve: Singular matrix")
+        x = np.tril(invertible(40, 40))
+        x[35, 35] = 0
+        self.refused(SolveKernel("float64", "lower_triangular", False), [x, np.ones(40)], "solve: Singular matrix")
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        kernel = SolveKernel("float64", "general", False)
+        self.refused(kernel, [np.ones((2, 3)), np.ones(2)], "solve: the matrix is 2 by 3, not square")
+        for x, b in ((np.eye(3), np.ones(2)), (np.ones((2, 3, 3)), np.ones((4, 3, 1)))):
+            with self.assertRaisesRegex(ValueError, "do not fit"):
+                Recorder().run(kernel, [x, b])
+
+
+class TestInverse(LinearAlgebraCase):
+    def test_inverses(self) -> None:
+        for dtype in TOLERANCES:
+            for shape in SHAPES:
+                x = invertible(*shape, dtype=dtype)
+                wanted = np.linalg.inv(x.astype("float64")) if x.size else x
+                self.check(InverseKernel(dtype), [x], wanted)
+
+    def test_singular(self) -> None:
+        self.refused(InverseKernel("float64"), [np.ones((3, 3))], "matrix_inverse: Singular matrix")
+        self.refused(InverseKernel("float64"), [np.ones((3, 2))], "matrix_inverse: the matrix is 3 by 2, not square")

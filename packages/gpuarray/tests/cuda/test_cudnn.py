@@ -1,0 +1,100 @@
+"""cuDNN on a stand-in: what it is told, and what the flags ``dnn.*`` bring about."""
+
+from __future__ import annotations
+
+import os
+import re
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ._fake import fake_library, run
+
+HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLEVEL {}\n"
+
+
+class TestCudnn(unittest.TestCase):
+    def test_cases(self) -> None:
+        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "cudnn_cases"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count = re.search(r"Ran (\d+) tests", done.stderr)
+        assert count is not None
+        written = (Path(__file__).parent / "cudnn_cases.py").read_text()
+        self.assertEqual(int(count[1]), written.count("    def test_"))
+
+
+class TestFlags(unittest.TestCase):
+    """Where the library is looked for, and whether it is used."""
+
+    def setUp(self) -> None:
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for name in ("libcuda.so.1", "libnvrtc.so.12"):
+            os.symlink(fake_library(), self.folder / name)
+
+    def put(self, folder: str, name: str = "libcudnn.so.9") -> Path:
+        place = self.folder / folder
+        place.mkdir(parents=True, exist_ok=True)
+        os.symlink(fake_library(), place / name)
+        return place
+
+    def header(self, folder: str, *numbers: int, name: str = "cudnn_version.h") -> Path:
+        place = self.folder / folder
+        place.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(HEADER.format(*numbers))
+        return place
+
+    def opened(self, flags: str) -> str:
+        """Return the version that is used, or why none is, or what was raised."""
+        code = """
+import theano_linker_c
+from theano_gpuarray import contexts as c
+c.activate()
+context = c.get_context(None)
+print(c.cudnn_problem(context) or c.cudnn_version(context))
+"""
+        flags = f"device=cuda,force_device=True,gpuarray.library_path={self.folder},{flags}"
+        done = run(["-c", code], THEANO_FLAGS=flags.rstrip(","))
+        return done.stdout.strip() or done.stderr
+
+    def test_it_is_found_where_the_flags_say(self) -> None:
+        self.assertIn("cuDNN, operations of neural networks is not found", self.opened(""))
+        place = self.put("lib")
+        self.assertEqual(self.opened(f"dnn.library_path={place}"), "90100")
+        self.assertEqual(self.opened(f"dnn.bin_path={place}"), "90100")
+        self.assertEqual(self.opened(f"dnn.base_path={self.folder}"), "90100")
+
+    def test_it_is_not_looked_for(self) -> None:
+        self.put(".")
+        self.assertEqual(self.opened("dnn.enabled=auto"), "90100")
+        self.assertEqual(self.opened("dnn.enabled=False"), "the flag dnn.enabled is False")
+
+    def test_it_is_required(self) -> None:
+        for value in ("True", "no_check"):
+            with self.subTest(value):
+                self.assertIn("cuDNN, operations of neural networks is not found", self.opened(f"dnn.enabled={value}"))
+        self.put(".")
+        for value in ("True", "no_check"):
+            with self.subTest(value):
+                self.assertEqual(self.opened(f"dnn.enabled={value}"), "90100")
+
+    def test_files_that_are_no_such_library(self) -> None:
+        os.symlink(fake_library("-DWITHOUT_CUDNN"), self.folder / "libcudnn.so.9")
+        self.assertIn("has no function cudnnGetVersion", self.opened("dnn.enabled=auto"))
+        told = self.opened("dnn.enabled=True")
+        self.assertIn("dnn.enabled=True, and cuDNN cannot be used", told)
+        self.assertIn("has no function cudnnGetVersion", told)
+
+    def test_headers_of_other_versions(self) -> None:
+        self.put(".")
+        right, wrong = self.header("include", 9, 1, 0), self.header("other", 8, 9, 7, name="cudnn.h")
+        self.assertEqual(self.opened(f"dnn.include_path={right}"), "90100")
+        self.assertEqual(self.opened(f"dnn.base_path={self.folder}"), "90100")
+        told = self.opened(f"dnn.include_path={wrong}")
+        self.assertIn("RuntimeError: the header of cuDNN is of version 8.9.7, the library of 9.1.0", told)
+        self.assertEqual(self.opened(f"dnn.include_path={wrong},dnn.enabled=no_check"), "90100")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,46 @@
+"""cuBLASLt, cuFFT and cuSOLVER on stand-ins: what they are told, and that all works without them."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from pathlib import Path
+
+from ._fake import fake_library, run
+
+ASK = """
+from theano_gpuarray import _runtime
+context = _runtime.open_driver("cuda", {found!r}).open(0)
+print(*(context.workspace(*what) for what in (
+    ("epilogue", "float32", (0, 0, 8, 8, 8, 8, 8, 8, 4, 0)), ("rfft", "float32", (2, 8)), ("potrf", "float32", (8,)))))
+"""
+ROLES = ("cublaslt", "cufft", "cusolver")
+
+
+class TestOthers(unittest.TestCase):
+    def test_cases(self) -> None:
+        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "others_cases"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count = re.search(r"Ran (\d+) tests", done.stderr)
+        assert count is not None
+        written = (Path(__file__).parent / "others_cases.py").read_text()
+        self.assertEqual(int(count[1]), written.count("    def test_"))
+
+
+class TestLibraries(unittest.TestCase):
+    def asked(self, **found: str) -> str:
+        fake = fake_library()
+        done = run(["-c", ASK.format(found={"cuda": fake, "nvrtc": fake, **found})])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_each_is_an_extra(self) -> None:
+        self.assertEqual(self.asked(), "None None None")
+        for k, role in enumerate(ROLES):
+            wanted = ["None"] * 3
+            wanted[k] = ("256", "64", "32")[k]
+            self.assertEqual(self.asked(**{role: fake_library()}), " ".join(wanted))
+
+    def test_files_that_are_no_such_libraries_are_not_used(self) -> None:
+        for other in ("/none", "libm.so.6"):
+            self.assertEqual(self.asked(**dict.fromkeys(ROLES, other)), "None None None")

@@ -1,0 +1,206 @@
+"""Which implementation computes a convolution on a device: cuDNN, or products of matrices of our own.
+
+Convolutions are moved to devices as what they are; the rewrites here then choose, in this order: what the tags
+``conv_gemm`` and ``conv_meta`` ask for where somebody includes them, cuDNN (``conv_dnn``), and products
+(``conv_gemm``). Each can be excluded. ``cudnn`` is included to get an error where that library cannot be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from theano_gpuarray.contexts import cudnn_problem, get_context, has_cudnn, list_contexts
+from theano_gpuarray.types import DeviceOp
+from theano_graph import Apply, FunctionGraph, Op, TheanoError, Variable, compose, config, describe, toposort
+from theano_linker_c.kernels import ConvolutionTask
+from theano_optimize import GraphRewriter, RewriteProfile
+
+from ...nnet.convolution import (
+    AbstractConv2d_gradInputs,
+    AbstractConv2d_gradWeights,
+    AbstractConv3d_gradInputs,
+    AbstractConv3d_gradWeights,
+    BaseAbstractConv,
+)
+from .._rewrites import LEVELS, gpu_seqopt
+from ..ops import (
+    GpuCorr3dMM,
+    GpuCorr3dMM_gradInputs,
+    GpuCorr3dMM_gradWeights,
+    GpuCorrMM,
+    GpuCorrMM_gradInputs,
+    GpuCorrMM_gradWeights,
+)
+from ._convolution import GpuDnnConv, GpuDnnConvGradI, GpuDnnConvGradW
+from ._measuring import fastest
+
+__all__ = ["CudnnMissing", "NoConvolution"]
+
+_PRODUCTS: dict[ConvolutionTask, tuple[Any, Any]] = {
+    "forward": (GpuCorrMM, GpuCorr3dMM),
+    "input_grad": (GpuCorrMM_gradInputs, GpuCorr3dMM_gradInputs),
+    "weight_grad": (GpuCorrMM_gradWeights, GpuCorr3dMM_gradWeights),
+}
+_LIBRARY: dict[ConvolutionTask, tuple[Any, str]] = {
+    "forward": (GpuDnnConv, "algo_fwd"),
+    "input_grad": (GpuDnnConvGradI, "algo_bwd_data"),
+    "weight_grad": (GpuDnnConvGradW, "algo_bwd_filter"),
+}
+#: What the flags say where nobody has set them.
+_DEFAULTS = {"algo_fwd": "small", "algo_bwd_data": "none", "algo_bwd_filter": "none"}
+
+
+class CudnnMissing(TheanoError, AssertionError):
+    """A function was compiled with ``optimizer_including=cudnn``, and a device cannot use cuDNN."""
+
+
+class NoConvolution(TheanoError, AssertionError):
+    """All implementations of a convolution on devices are excluded."""
+
+
+def _task(op: Op) -> ConvolutionTask:
+    if isinstance(op, (AbstractConv2d_gradInputs, AbstractConv3d_gradInputs)):
+        return "input_grad"
+    return "weight_grad" if isinstance(op, (AbstractConv2d_gradWeights, AbstractConv3d_gradWeights)) else "forward"
+
+
+def _is_open(node: Apply) -> bool:
+    """Tell whether a node is a convolution on a device for which nothing has been chosen yet."""
+    return type(node.op) is DeviceOp and isinstance(node.op.host_op, BaseAbstractConv)
+
+
+def by_products(node: Apply) -> Op:
+    """Return the op that computes an open node by products of matrices."""
+    op: Op = _PRODUCTS[_task(node.op.host_op)][node.op.host_op.convdim - 2].of(node.op.host_op)
+    return op
+
+
+def by_library(node: Apply, algo: str | None = None) -> Op | None:
+    """Return the op that computes an open node by cuDNN; None where its context has none."""
+    if not has_cudnn(get_context(node.outputs[0].type.context_name)):
+        return None
+    op: Op = _LIBRARY[_task(node.op.host_op)][0].of(node.op.host_op, algo)
+    return op
+
+
+def by_library_with_memory(node: Apply) -> Op | None:
+    """As `by_library`, but where the flags do not say how, the fastest algorithm is guessed, whatever memory it needs.
+
+    That is what is left to do where the rewrite before, which has the tag ``low_memory``, is excluded.
+    """
+    flag = _LIBRARY[_task(node.op.host_op)][1]
+    is_default = getattr(config.dnn.conv, flag) == _DEFAULTS[flag]
+    return by_library(node, "guess_on_shape_change" if is_default else None)
+
+
+def by_measuring(node: Apply) -> Op | None:
+    """Return the op that was the fastest of all; None where the shapes of the operands are not known."""
+    excluded = set(str(config.metaopt.optimizer_excluding).split(":"))
+    candidates: dict[str, Op] = {}
+    if "conv_gemm" not in excluded:
+        candidates["conv_gemm"] = by_products(node)
+    if not excluded & {"conv_dnn", "cudnn"}:
+        for algo in (None, "time_on_shape_change"):
+            op = by_library(node, algo)
+            if op is not None:
+                candidates[f"conv_dnn {algo or 'as the flag says'}"] = op
+    return fastest(node, candidates)
+
+
+class ChooseConvolutions(GraphRewriter):
+    """Replace convolutions on devices for which nothing has been chosen yet.
+
+    Parameters
+    ----------
+    name : str
+    choose : callable
+        ``node -> op``, or None where this is no implementation of the node.
+    """
+
+    def __init__(self, name: str, choose: Callable[[Apply], Op | None]) -> None:
+        super().__init__(name)
+        self._choose = choose
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Change the graph."""
+        profile = RewriteProfile(self.name)
+        for node in [node for node in fgraph.apply_nodes if _is_open(node)]:
+            op: Any = self._choose(node)
+            if op is not None:
+                name = node.outputs[0].type.context_name
+                new = op.applied(node.op.host_node(node), node.inputs, context_name=name)
+                fgraph.replace(node.outputs[0], new.outputs[0], reason=self.name)
+                profile.count(self.name)
+        return profile
+
+
+class CheckConvolutions(GraphRewriter):
+    """Raise where a convolution on a device is left for which nothing has been chosen."""
+
+    def __init__(self) -> None:
+        super().__init__("conv_check")
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Look at the graph; change nothing.
+
+        Raises
+        ------
+        NoConvolution
+            If implementations are excluded, and no other one computes this.
+        """
+        for node in toposort(fgraph.inputs, fgraph.outputs):
+            if _is_open(node):
+                raise NoConvolution(_left(node.outputs[0], node.op))
+        return RewriteProfile(self.name)
+
+
+def _left(variable: Variable, op: Op) -> str:
+    return compose(
+        f"no implementation of `{op}` is left on the device: conv_gemm is excluded, and conv_dnn is, too, or cuDNN "
+        "cannot be used",
+        where=[describe(variable)],
+        mend="take one of the two out of optimizer_excluding, or leave the convolution on the host with device=cpu",
+    )
+
+
+class RequireCudnn(GraphRewriter):
+    """Raise where a device that has been opened cannot use cuDNN."""
+
+    def __init__(self) -> None:
+        super().__init__("cudnn")
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Look at the contexts.
+
+        Raises
+        ------
+        CudnnMissing
+            If one cannot use it.
+        """
+        for name in list_contexts():
+            problem = cudnn_problem(get_context(name))
+            if problem is not None:
+                raise CudnnMissing(
+                    compose(
+                        f"optimizer_including=cudnn, and cuDNN cannot be used in the context {name}",
+                        where=problem.splitlines(),
+                        mend="theano-doctor lists what was found; without that tag convolutions are computed by "
+                        "kernels of our own",
+                    )
+                )
+        return RewriteProfile(self.name)
+
+
+#: By the tags that include and exclude them. Those without the usual levels run only where somebody includes them.
+_STEPS: tuple[tuple[str, GraphRewriter, tuple[str, ...], float], ...] = (
+    ("cudnn", RequireCudnn(), (), 0.5),
+    ("conv_gemm_alone", ChooseConvolutions("conv_gemm_alone", by_products), ("conv_gemm",), 3.1),
+    ("conv_meta", ChooseConvolutions("conv_meta", by_measuring), (), 3.2),
+    ("low_memory", ChooseConvolutions("low_memory", by_library), (*LEVELS, "conv_dnn", "cudnn"), 3.3),
+    ("conv_dnn", ChooseConvolutions("conv_dnn", by_library_with_memory), (*LEVELS, "cudnn"), 3.4),
+    ("conv_gemm", ChooseConvolutions("conv_gemm", by_products), LEVELS, 3.5),
+    ("conv_check", CheckConvolutions(), LEVELS, 3.6),
+)
+for _name, _rewriter, _tags, _position in _STEPS:
+    gpu_seqopt.register(_name, _rewriter, *_tags, position=_position)

@@ -1,0 +1,114 @@
+"""Fourier transforms, linear algebra and losses of sequences in functions: where they run, values, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as T
+from theano_gpuarray.types import DeviceOp, GpuFromHost
+from theano_linker_c import function, shared
+from theano_tensor.fourier import InverseRealFourier, RealFourier, irfft, rfft
+from theano_tensor.linalg import Cholesky, CholeskyGrad, MatrixInverse, Solve, cholesky, matrix_inverse, solve
+from theano_tensor.nnet.ctc import ConnectionistTemporalClassification, ctc
+
+from .contexts import NAME, computes
+from .test_device_variables import DeviceTestCase
+
+
+class LibraryTestCase(DeviceTestCase):
+    def check(self, make: Callable[[Any], Any], value: Any, *wanted: type[Any], **options: Any) -> None:
+        """Compare an expression of a device variable with that of a host variable; some ops run on the device."""
+        for changed in (make, lambda x: T.grad((make(x) ** 2).sum(), x)):
+            on_host = shared(value)
+            given = shared(value, target=NAME)
+            compiled = function([], changed(given).transfer(NAME))
+            ops = [node.op for node in compiled.maker.fgraph.apply_nodes]
+            self.assertValues(compiled(), function([], changed(on_host))(), **options)
+            arrays = [
+                node
+                for node in compiled.maker.fgraph.apply_nodes
+                if isinstance(node.op, GpuFromHost) and node.inputs[0].type.ndim > 0
+            ]
+            self.assertEqual(arrays, [], "nothing that is computed on the host goes to the device")
+            found = {type(op.host_op) for op in ops if isinstance(op, DeviceOp)}
+            self.assertTrue(found & set(wanted), (found, wanted))
+
+
+def there_and_back(x: Any, norm: str | None) -> Any:
+    return irfft(rfft(x, norm), norm, is_odd=bool(x.get_value().shape[-1] % 2))
+
+
+class TestTransforms(LibraryTestCase):
+    def test_values_and_gradients(self) -> None:
+        for shape in ((2, 6), (2, 3, 5), (1, 2, 3, 4)):
+            x = np.random.default_rng(1).normal(size=shape).astype("float32")
+            for norm in (None, "ortho", "no_norm"):
+                self.check(partial(rfft, norm=norm), x, RealFourier, InverseRealFourier, atol=1e-4)
+                self.check(partial(there_and_back, norm=norm), x, RealFourier, InverseRealFourier, atol=1e-3)
+        pairs = np.random.default_rng(1).normal(size=(2, 3, 4, 2)).astype("float32")
+        self.check(irfft, pairs, RealFourier, InverseRealFourier, atol=1e-4)
+
+    def test_lengths_that_do_not_fit(self) -> None:
+        compiled = function([], rfft(shared(np.zeros((2, 0), "float32"), target=NAME)))
+        with self.assertRaisesRegex(ValueError, "rfft: there is nothing to transform"):
+            compiled()
+
+
+def solve_with(x: Any, structure: str) -> Any:
+    return Solve(structure)(x, x.T)
+
+
+class TestEquations(LibraryTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        x = np.random.default_rng(1).normal(size=(5, 5))
+        self.x = x + 5 * np.eye(5)
+        self.definite = x @ x.T + np.eye(5)
+
+    def test_values_and_gradients(self) -> None:
+        self.check(matrix_inverse, self.x, MatrixInverse, atol=1e-12)
+        self.check(lambda v: solve(v, v[0]), self.x, Solve, atol=1e-12)
+        self.check(lambda v: solve(v, v), np.stack([self.x, self.x.T]), Solve, atol=1e-12)
+        for structure in ("symmetric", "lower_triangular", "upper_triangular"):
+            self.check(partial(solve_with, structure=structure), self.x, Solve, atol=1e-12)
+        for lower in (True, False):
+            self.check(Cholesky(lower), self.definite, Cholesky, CholeskyGrad, atol=1e-12)
+        self.check(Cholesky(on_error="nan"), self.definite, Cholesky, CholeskyGrad, atol=1e-12)
+
+    def test_matrices_without_a_factor(self) -> None:
+        given = shared(np.stack([self.definite, -self.definite]), target=NAME)
+        if computes():
+            found = np.asarray(function([], Cholesky(on_error="nan")(given))())
+            np.testing.assert_allclose(found[0], np.linalg.cholesky(self.definite))
+            self.assertTrue(np.isnan(found[1]).all())
+            with self.assertRaisesRegex(np.linalg.LinAlgError, "not positive definite") as caught:
+                function([], cholesky(given))()
+            self.assertIn("test_device_libraries.py", str(caught.exception))
+
+    def test_updates_are_not_stored_where_a_matrix_is_singular(self) -> None:
+        given, other = shared(np.ones((3, 3)), target=NAME), shared(np.zeros(3), target=NAME)
+        compiled = function([], matrix_inverse(given), updates=[(other, other + 1)])
+        if computes():
+            for _ in range(3):
+                with self.assertRaisesRegex(np.linalg.LinAlgError, "Singular matrix"):
+                    compiled()
+            self.assertValues(other.get_value(), np.zeros(3))
+
+
+class TestLosses(LibraryTestCase):
+    def test_values_and_gradients(self) -> None:
+        labels, lengths = np.array([[1, 2], [3, -1]], "int32"), np.array([6, 4], "int32")
+        for dtype in ("float32", "float64"):
+            x = np.random.default_rng(2).normal(size=(6, 2, 4)).astype(dtype)
+            self.check(lambda v: ctc(v, labels, lengths), x, ConnectionistTemporalClassification, rtol=1e-4, atol=1e-6)
+
+    def test_wrong_labels(self) -> None:
+        labels, lengths = np.array([[1, 4]], "int32"), np.array([3], "int32")
+        compiled = function([], ctc(shared(np.zeros((3, 1, 4)), target=NAME), labels, lengths))
+        if computes():
+            with self.assertRaisesRegex(ValueError, "labels must be smaller than 4, the number of symbols"):
+                compiled()

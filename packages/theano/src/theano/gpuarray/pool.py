@@ -1,0 +1,39 @@
+"""Pooling on devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor.signal._pool_ops import MaxPoolRop
+from ._expressions import OnDevice
+
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+from theano_tensor.device import (
+    GpuAveragePoolGrad as GpuAveragePoolGrad, GpuDownsampleFactorMaxGradGrad as GpuDownsampleFactorMaxGradGrad,
+    GpuMaxPoolGrad as GpuMaxPoolGrad, GpuPool as GpuPool,
+)
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
+
+class GpuMaxPoolRop(OnDevice, MaxPoolRop):
+    """What pooling makes of a direction in which images on a device change.
+
+    Parameters
+    ----------
+    ignore_border : bool
+    mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
+    ndim : int
+    """
+
+    moved = 2
+
+    def __init__(self, ignore_border: bool, mode: str = "max", ndim: int = 2) -> None:
+        super().__init__(ignore_border, mode, ndim)
+
+    def operands(self, inp: Any, eval_point: Any, ws: Any, stride: Any = None, pad: Any = None) -> list[Any]:
+        """Take images, a direction, and the layout of the windows."""
+        return super().operands(inp, eval_point, ws, stride, pad)

@@ -1,0 +1,11 @@
+"""Largest and smallest elements of arrays on devices."""
+
+from __future__ import annotations
+
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+from theano_tensor.device import GpuTopKOp as GpuTopKOp
+# isort: on
+# fmt: on
+# End of the names of names.toml.

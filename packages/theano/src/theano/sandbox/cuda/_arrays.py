@@ -1,0 +1,36 @@
+"""Arrays of float32 in the default context, and the base of ops on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theano_gpuarray.arrays import GpuArray, zeros
+from theano_gpuarray.contexts import get_context
+from theano_graph import Op
+
+__all__ = ["CudaNdarray", "GpuOp"]
+
+
+class CudaNdarray(GpuArray):
+    """An array on the default device; only :meth:`zeros` is left of it, and what it makes is a GpuArray."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def zeros(shape: Sequence[int]) -> GpuArray:
+        """Return an array of zeros of float32.
+
+        Parameters
+        ----------
+        shape : sequence of int
+
+        Raises
+        ------
+        ContextNotDefined
+            If no device is in use.
+        """
+        return zeros(tuple(shape), "float32", context=get_context(None))
+
+
+class GpuOp(Op):
+    """The base of ops on devices, which need none any more."""
