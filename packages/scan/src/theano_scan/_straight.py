@@ -67,7 +67,7 @@ def _scan(node: Apply[Scan], block: Block, inputs: Sequence[CArray]) -> list[CAr
         first = block.view(buffer, (Length(depth), *rows.shape[1:]), buffer.strides)
         block.copy(first, block.view(made, first.shape, made.strides))
         behind = str(Length(depth) * product_of(rows.shape[1:]))
-        block.copy(rows, block.view(made, rows.shape, contiguous_strides(rows.shape), behind))
+        block.copy(rows, block.view(made, rows.shape, contiguous_strides(rows.shape), behind, written=True))
         results.append(made)
         place += depth if k < op.n_mit_sot else 1
     shared = found[place : place + op.n_shared_outs]

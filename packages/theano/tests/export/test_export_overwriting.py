@@ -38,6 +38,21 @@ class TestOverwriting(unittest.TestCase):
                 check(theano.function([v], change(y[index], y)), (np.arange(3.0),))
         check(theano.function([v], T.inc_subtensor(y[1:], y[:-1])), (np.arange(5.0),))
 
+    def test_a_new_value_is_put_together_in_place(self) -> None:
+        x = T.dtensor3("x")
+        v, w = theano.shared(RNG.normal(size=(4, 3)), "v"), theano.shared(RNG.normal(size=(4, 3)), "w")
+        m = theano.shared(RNG.normal(size=(2, 3, 3)), "m")
+        updates = [(v, T.concatenate([w[1:], w[:1]])), (w, T.concatenate([w[2:], w[:2]])), (m, T.batched_dot(x, x))]
+        f = theano.function([x], [], updates=updates)
+        exported, values = Exported(f), RNG.normal(size=(2, 3, 3))
+        for _ in range(2):
+            exported(values)
+            f(values)
+        found = dict(zip((state["name"] for state in exported.description["state"]), exported.states(), strict=True))
+        for variable in (v, w, m):
+            np.testing.assert_allclose(found[str(variable)], variable.get_value(), rtol=1e-12)
+        exported.free()
+
     def test_a_new_value_is_a_product_with_another_new_value(self) -> None:
         v = T.dvector("v")
         for size in (2, 30):

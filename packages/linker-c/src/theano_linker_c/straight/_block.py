@@ -400,13 +400,21 @@ class Block:
             numbers = tuple(Length(int(number)) for number in whole.ravel())
         return CArray(array.dtype.name, shape, strides, name, root, whole, numbers)
 
-    def view(self, array: CArray, shape: Sequence[Length], strides: Sequence[Length], offset: str = "0") -> CArray:
-        """Return an array in the memory of another one, from an element on."""
+    def view(
+        self,
+        array: CArray,
+        shape: Sequence[Length],
+        strides: Sequence[Length],
+        offset: str = "0",
+        *,
+        written: bool = False,
+    ) -> CArray:
+        """Return an array in the memory of another one, from an element on; `written` says that it is written to."""
         pointer = array.pointer
         if offset != "0":
             pointer = self.fresh("p")
             kind = memory_type(array.dtype)
-            const = "const " if array.root.kind in ("argument", "constant", "state") else ""
+            const = "const " if array.root.kind in ("argument", "constant", "state") and not written else ""
             self.line(f"{const}{kind} *const {pointer} = {array.pointer} + {offset};")
         clean = tuple(ZERO if length == ONE else stride for length, stride in zip(shape, strides, strict=True))
         return CArray(array.dtype, tuple(shape), clean, pointer, array.root)

@@ -155,7 +155,7 @@ def _copy_part(block: Block, part: CArray, made: CArray, axis: int, start: Lengt
     offset = start * made.strides[axis] if made.shape[axis] != ONE else ZERO
     target = block.view(made, part.shape, [
         ZERO if length == ONE else stride for length, stride in zip(part.shape, made.strides, strict=True)
-    ], str(offset))  # fmt: skip
+    ], str(offset), written=True)  # fmt: skip
     block.copy(part, target)
 
 

@@ -47,7 +47,8 @@ def emit_stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> 
     with block.loops(nest, independent=False) as offsets:
         first = len(block.lines)
         parts = [
-            block.view(x, x.shape[lead:], x.strides[lead:], offset) for x, offset in zip(arrays, offsets, strict=True)
+            block.view(x, x.shape[lead:], x.strides[lead:], offset, written=k >= len(inputs))
+            for k, (x, offset) in enumerate(zip(arrays, offsets, strict=True))
         ]
         given, places = parts[: len(inputs)], parts[len(inputs) :]
         targets = {
