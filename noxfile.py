@@ -174,6 +174,9 @@ ALONE: dict[str, dict[str, str]] = {
         "TestConstruction": "those who are told of new variables are listed for the process",
         "TestThunks": "what makes thunks is set for the process",
     },
+    "optimize": {
+        "TestExamplesInDocstrings": "examples are run with parts of Python exchanged for the process",
+    },
     "linker-c": {
         "test_cache_": "the threads share the directory of `setUp`, whose files the tests count, damage and remove",
         "test_compiler_": "the same; and warnings are shown once in a process",
@@ -281,7 +284,7 @@ SANITIZERS = {
     ),
 }
 #: Under the sanitizer of threads: what runs kernels and calls in several threads.
-THREADED = ("kernels", "stress")
+THREADED = ("function", "kernels", "stress")
 
 
 def build_sanitized(session: nox.Session, layer: str, module: str, kind: str) -> dict[str, str]:

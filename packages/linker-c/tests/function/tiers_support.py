@@ -17,6 +17,8 @@ from small_arrays import add, log, mul, vector
 from theano_graph import config
 from theano_linker_c import FAST_RUN, Function, function
 
+#: Without libraries that are loaded into each process: shells end at once beside that of the sanitizer of threads.
+SHELL = "#!/usr/bin/env -S -u LD_PRELOAD sh\n"
 #: Runs the compiler as soon as a file is there.
 HELD = 'until [ -e "{gate}" ]; do sleep 0.01; done\nexec {real} "$@"\n'
 #: Compiles what tries the compiler, and refuses kernels.
@@ -46,7 +48,7 @@ class TieredTestCase(unittest.TestCase):
         real = shutil.which("gcc")
         assert real is not None, "the tests of compiled code need gcc"
         path = self.folder / name
-        path.write_text("#!/bin/sh\n" + script.format(gate=self.gate, real=real))
+        path.write_text(SHELL + script.format(gate=self.gate, real=real))
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         flags = config.change_flags(**{"cxx": str(path), "gcc.cxxflags": self.arguments, "mode": "FAST_RUN"})
         flags.__enter__()
