@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import numpy as np
-import pygpu  # type: ignore[import-not-found]  # not on the package index
+import pygpu
 
 import theano
 import theano.tensor as T
@@ -28,12 +28,12 @@ def main(devname: str = "opencl0:0") -> int:
         for part in (np.s_[:], np.s_[1:, ::2], np.s_[::-1], np.s_[:0]):
             given = pygpu.gpuarray.array(host, context=theirs)[part]
             found = from_pygpu(given, ours)
-            back: Any = to_pygpu(found.T, theirs)
+            back: Any = to_pygpu(found.transpose(), theirs)
             np.testing.assert_array_equal(np.asarray(found), host[part])
             np.testing.assert_array_equal(np.asarray(back), host[part].T)
             assert isinstance(back, pygpu.gpuarray.GpuArray) and back.dtype == host.dtype
-    x = GpuArrayType("float32", (False,), "ours")("x")
-    f = theano.function([x], T.exp(x).transfer("ours"))
+    x: Any = GpuArrayType("float32", (False,), "ours")("x")
+    f: Any = theano.function([x], T.exp(x).transfer("ours"))
     given = pygpu.gpuarray.array(np.arange(3, dtype="float32"), context=theirs)
     np.testing.assert_allclose(
         np.asarray(to_pygpu(f(from_pygpu(given, ours)), theirs)), np.exp(np.arange(3)), rtol=1e-6
