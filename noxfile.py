@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: demo, bench, device, docs, release, export, threads, stress, attack, fuzz, sanitize.
+"""Sessions beyond the tests, from demo and bench to fuzz and sanitize.
 
 `nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
 """
@@ -71,6 +71,24 @@ def device(session: nox.Session) -> None:
     python = python_of(session)
     install_layer(session, "theano", python)
     session.run("python", "benchmarks/device.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def pygpu(session: nox.Session) -> None:
+    """Hand arrays to pygpu and back, in Debian 12's own Python: `apt-get install python3-pygpu python3-venv` first.
+
+    Its C library works with NumPy 1 alone, so this has an environment of its own, with NumPy 1.26.
+    """
+    place = ROOT / ".nox" / "pygpu"
+    session.run("/usr/bin/python3", "-m", "venv", "--system-site-packages", str(place), external=True)
+    python = place / "bin" / "python"
+    session.run(str(python), "-m", "pip", "install", "-q", "numpy==1.26.*", "scipy<1.14", external=True)
+    sources = ":".join(str(ROOT / "packages" / layer / "src") for layer in ALL_LAYERS)
+    build = ("setup.py", "-q", "build_ext", "--inplace")
+    for layer in ("linker-c", "gpuarray"):
+        with session.chdir(ROOT / "packages" / layer):
+            session.run(str(python), *build, external=True)
+    session.run(str(python), "tools/check_pygpu.py", *session.posargs, env={"PYTHONPATH": sources}, external=True)
 
 
 @nox.session

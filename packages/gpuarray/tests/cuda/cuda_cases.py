@@ -20,8 +20,15 @@ from numpy.typing import NDArray
 from theano_gpuarray import _runtime
 from theano_gpuarray._libraries import FoundLibrary
 from theano_gpuarray._runtime import Buffer, Context, DeviceError, Kernel, LaunchList
-from theano_gpuarray.arrays import asarray, from_dlpack
-from theano_gpuarray.bridges import attach_pycuda, default_pycuda, from_cuda_array, to_pycuda
+from theano_gpuarray.arrays import asarray, from_dlpack, zeros
+from theano_gpuarray.bridges import (
+    attach_pycuda,
+    default_pycuda,
+    from_cuda_array,
+    from_pygpu,
+    to_pycuda,
+    to_pygpu,
+)
 from theano_gpuarray.contexts import ContextError, GpuContext, open_context
 
 FAKE = os.environ["THEANO_TEST_FAKE"]
@@ -670,6 +677,56 @@ class TestBridges(Case):
                 from_cuda_array(wrong, self.gpu)
         with self.assertRaisesRegex(ContextError, "no context on null0"):
             from_cuda_array(self.x, open_context("null0"))
+
+    def pygpu_array(self, x: Any, kind: Any = b"cuda", address: int | None = None) -> Any:
+        """Return what an array of pygpu tells, for the memory of one of ours, and how often it was waited for."""
+        waits: list[int] = []
+        named = {name: getattr(x, name) for name in ("dtype", "shape", "strides", "size", "offset")}
+        host = np.asarray(x)
+        other = SimpleNamespace(**named, context=SimpleNamespace(kind=kind), sync=lambda: waits.append(1), waits=waits)
+        other.gpudata = x.gpudata if address is None else address
+        other.__array__ = lambda dtype=None, copy=None: host
+        return other
+
+    def test_arrays_of_pygpu_in_the_same_context(self) -> None:
+        with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+            for view in (self.x, self.x[1:, ::-2], self.x.T):
+                other = self.pygpu_array(view)
+                found = from_pygpu(other, self.gpu)
+                np.testing.assert_array_equal(np.asarray(found), np.asarray(view))
+                self.assertEqual(found.gpudata + found.offset, view.gpudata + view.offset)
+                self.assertEqual(other.waits, [1])
+            made: list[Any] = []
+
+            def empty(shape: Any, dtype: Any, context: Any) -> Any:
+                memory = zeros(shape, dtype, context=self.gpu)
+                made.append((memory, context))
+                return self.pygpu_array(memory)
+
+            pygpu = FakeModule(empty=empty, array=None)
+            with patch.dict(sys.modules, {"pygpu": pygpu, "pygpu.gpuarray": pygpu}):
+                fake.fake_reset()
+                found = to_pygpu(self.x[1:], "its context")
+            ((memory, where),) = made
+            np.testing.assert_array_equal(np.asarray(memory), np.asarray(self.x)[1:])
+            self.assertEqual((found.gpudata, where), (memory.gpudata, "its context"))
+
+    def test_arrays_of_pygpu_that_are_elsewhere_are_copied(self) -> None:
+        class Other:
+            def __init__(self, told: Any, values: Any) -> None:
+                self.__dict__.update(vars(told))
+                self.values = values
+
+            def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+                return np.array(self.values, dtype)
+
+        with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+            for kind, address in ((b"opencl", None), (b"cuda", 64)):
+                other = Other(self.pygpu_array(self.x, kind, address), np.asarray(self.x))
+                found = from_pygpu(other, self.gpu)
+                self.assertNotEqual(found.gpudata, self.x.gpudata)
+                np.testing.assert_array_equal(np.asarray(found), np.asarray(self.x))
+                self.assertEqual(other.waits, [])  # type: ignore[attr-defined]  # as all that it is told
 
     def test_pycuda(self) -> None:
         log: list[str] = []

@@ -17,10 +17,12 @@ from ..arrays._geometry import extent
 from ..codegen import contiguous_strides
 from ..contexts import GpuContext, get_context
 
-__all__ = ["from_cuda_array"]
+__all__ = ["from_cuda_array", "is_memory_of", "shared_memory"]
 
 #: The default stream, for which our queue waits by itself.
 _DEFAULT_STREAM = 1
+#: CUDA's number of the question in which context an address was allocated.
+_ATTRIBUTE_CONTEXT = 1
 
 
 def from_cuda_array(x: Any, context: GpuContext | None = None) -> GpuArray:
@@ -59,10 +61,31 @@ def from_cuda_array(x: Any, context: GpuContext | None = None) -> GpuArray:
     strides = contiguous_strides(shape, dtype.itemsize) if told.get("strides") is None else tuple(told["strides"])
     address, read_only = told["data"]
     _wait_for(told.get("stream"), where)
-    begin, end = extent(shape, strides, dtype.itemsize)
-    memory = where.native.wrap(int(address) + begin, end - begin, x)
-    found = GpuArray(memory, np.dtype(dtype), shape, strides, -begin, where)
+    found = shared_memory(x, int(address), np.dtype(dtype), shape, strides, where)
     return found.copy() if read_only else found
+
+
+def shared_memory(
+    owner: object,
+    address: int,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    context: GpuContext,
+) -> GpuArray:
+    """Return the array whose first element is at an address; its owner lives as long as the array."""
+    begin, end = extent(shape, strides, dtype.itemsize)
+    memory = context.native.wrap(address + begin, end - begin, owner)
+    return GpuArray(memory, dtype, shape, strides, -begin, context)
+
+
+def is_memory_of(context: GpuContext, address: int) -> bool:
+    """Tell whether an address of CUDA was allocated in a context."""
+    found = ctypes.c_void_p()
+    with context:
+        driver = opened(find_library("cuda").path)
+        refused = driver.cuPointerGetAttribute(ctypes.byref(found), _ATTRIBUTE_CONTEXT, ctypes.c_uint64(address))
+    return not refused and found.value == context.native.handle
 
 
 def _wait_for(stream: int | None, context: GpuContext) -> None:

@@ -1,6 +1,7 @@
 """Arrays of pygpu, the library of devices of Theano 1.0, for programs that still call it.
 
-pygpu opens contexts of its own, whose memory no other context may touch: values go through the host.
+On CUDA pygpu works in the primary context of a device, as we do: memory is handed over without a copy, and to pygpu by
+one copy on the device. Contexts of OpenCL are its own, and tell nobody their memory: values go through the host.
 """
 
 from __future__ import annotations
@@ -10,26 +11,30 @@ from typing import Any
 import numpy as np
 
 from ..arrays import GpuArray, asarray
-from ..contexts import GpuContext
+from ..contexts import GpuContext, get_context
+from ._cuda import is_memory_of, shared_memory
 from ._installed import library
 
 __all__ = ["from_pygpu", "to_pygpu"]
 
 
 def from_pygpu(x: Any, context: GpuContext | None = None) -> GpuArray:
-    """Return a copy of an array of pygpu.
+    """Return an array of pygpu as one of ours: the same memory where both are in one context of CUDA, else a copy.
 
     Parameters
     ----------
     x : pygpu.gpuarray.GpuArray
+        Lives as long as the result, where that is the same memory.
     context : GpuContext, optional
         The default one if None.
     """
-    return asarray(np.asarray(x), context=context)
+    where = get_context(None) if context is None else context
+    found = _same_memory(x, where)
+    return asarray(np.asarray(x), context=where) if found is None else found
 
 
 def to_pygpu(x: GpuArray, context: Any = None) -> Any:
-    """Return a copy as an array of pygpu.
+    """Return a copy as an array of pygpu; it is made on the device where both are in one context of CUDA.
 
     Parameters
     ----------
@@ -42,4 +47,24 @@ def to_pygpu(x: GpuArray, context: Any = None) -> Any:
     ImportError
         If pygpu is not installed.
     """
-    return library("pygpu.gpuarray").array(np.asarray(x), context=context)
+    pygpu = library("pygpu.gpuarray")
+    if x.context.kind == "cuda" and x.size:
+        made = pygpu.empty(x.shape, dtype=x.dtype, context=context)
+        target = _same_memory(made, x.context)
+        if target is not None:
+            target[...] = x
+            target.sync()
+            return made
+    return pygpu.array(np.asarray(x), context=context)
+
+
+def _same_memory(x: Any, where: GpuContext) -> GpuArray | None:
+    """Return an array with the memory of an array of pygpu; None where that is not in our context."""
+    if where.kind != "cuda" or x.context.kind not in ("cuda", b"cuda") or not x.size:
+        return None
+    address = int(x.gpudata) + int(x.offset)
+    if not is_memory_of(where, address):
+        return None
+    # Its queue is none of those that ours waits for.
+    x.sync()
+    return shared_memory(x, address, np.dtype(x.dtype), tuple(x.shape), tuple(x.strides), where)

@@ -187,6 +187,16 @@ int cuStreamDestroy_v2(Stream *stream) {
     return 0;
 }
 
+/* All memory is that of the first device, but for what lies on the first page. */
+int cuPointerGetAttribute(void **data, int attribute, uint64_t address) {
+    FAKE("cuPointerGetAttribute");
+    NEEDS_CONTEXT;
+    if (attribute != 1 || address < 4096)
+        return INVALID_VALUE;
+    *data = &contexts[0];
+    return 0;
+}
+
 int cuStreamSynchronize(Stream *stream) {
     FAKE("cuStreamSynchronize");
     NEEDS_CONTEXT;
