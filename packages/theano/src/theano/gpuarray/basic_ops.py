@@ -5,6 +5,7 @@ from __future__ import annotations
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
+from theano_gpuarray import get_include as gpuarray_helper_inc_dir
 from theano_gpuarray.kernel_base import (
     CGpuKernelBase as CGpuKernelBase, GpuKernelBase as GpuKernelBase, Kernel as Kernel,
 )
