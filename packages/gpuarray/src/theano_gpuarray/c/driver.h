@@ -3,7 +3,8 @@
  * No function of a driver needs the GIL, and none touches Python. Functions that can fail return 0, or -1 with a text
  * in the Failure. All work of a context goes into one queue, in order: what is enqueued later sees what was enqueued
  * before. Several threads may call at once, except that `launch`, `product`, `plan`, `convolve`, `workspace`,
- * `call`, `replay` and `list_free` of one context are called by one thread at a time. No function is called after a fork in the child, except `open` of the null one.
+ * `call`, `replay` and `list_free` of one context are called by one thread at a time. No function is called after a
+ * fork in the child, except `open` of the null one.
  */
 #ifndef THEANO_GPUARRAY_DRIVER_H
 #define THEANO_GPUARRAY_DRIVER_H

@@ -1,5 +1,5 @@
-/* The part of the CUDA driver, of NVRTC, of cuBLAS and of cuDNN that is used: their types, constants and functions, declared here
- * so that nothing of CUDA is needed to build, and the libraries are looked for when a device is. */
+/* The part of the CUDA driver, of NVRTC, of cuBLAS and of cuDNN that is used: their types, constants and functions,
+ * declared here so that nothing of CUDA is needed to build, and the libraries are looked for when a device is. */
 #ifndef THEANO_GPUARRAY_CUDA_H
 #define THEANO_GPUARRAY_CUDA_H
 

@@ -1,8 +1,8 @@
 /* cuSOLVER: factors of matrices, and solutions with them.
  *
  * Matrices are C-ordered and contiguous, and the library sees their transposes. So the lower factor of Cholesky is an
- * upper one there; a matrix of factors L and U is that of the transpose, with which equations are solved transposed; and
- * right-hand sides are rows. What is wrong with a matrix is written to an int32, as LAPACK does.
+ * upper one there; a matrix of factors L and U is that of the transpose, with which equations are solved transposed;
+ * and right-hand sides are rows. What is wrong with a matrix is written to an int32, as LAPACK does.
  *
  *   potrf: n; the matrix, the workspace, info
  *   getrf: n; the matrix, the workspace, pivots, info
