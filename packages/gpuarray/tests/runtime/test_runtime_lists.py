@@ -119,7 +119,7 @@ class TestWrongLists(unittest.TestCase):
         add = kernel(context, "add")
         other = kernel(null(), "add")
         wrong: list[tuple[Any, type[Exception], str]] = [
-            ((), ValueError, "is no step: there are launch, copy, fill, product and conv"),
+            ((), ValueError, "is no step: there are launch, copy, fill, product, conv"),
             (("jump", 1), ValueError, "is no step"),
             ("fill", ValueError, "is no step"),
             (("launch", add, (1,), (1,)), TypeError, "launch"),
