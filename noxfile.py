@@ -302,7 +302,7 @@ SANITIZERS = {
     ),
 }
 #: Under the sanitizer of threads: what runs kernels and calls in several threads.
-THREADED = ("function", "kernels", "stress")
+THREADED = ("kernels", "stress")
 
 
 def build_sanitized(session: nox.Session, layer: str, module: str, kind: str) -> dict[str, str]:
