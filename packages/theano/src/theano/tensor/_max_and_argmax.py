@@ -11,7 +11,7 @@ import numpy as np
 from theano_graph import Apply, Op
 from theano_linker_c import optdb
 from theano_tensor import Tensor, as_tensor_variable, eq, max as max_over
-from theano_tensor.device_expressions import device_expression
+from theano_tensor.on_devices import device_expression
 from theano_tensor.reduce import ArgMax, Max
 
 from ..gof.opt import local_optimizer

@@ -12,7 +12,6 @@ from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
 from ..._core._variable import Tensor
 from ...control import IfElse
-from ...device_expressions import device_expression
 from ...elemwise import maximum, mod, switch
 from ...extra_ops import FillDiagonal, FillDiagonalOffset
 from ...extra_ops._diagonal import diagonal_mask
@@ -20,6 +19,7 @@ from ...indexing import inc_subtensor
 from ...joining import join
 from ...linear import batched_dot
 from ...nnet.blocksparse import SparseBlockGemv, SparseBlockOuter
+from ...on_devices import device_expression
 from ...shape import Roll, shape_i, static_int
 from .._convert import as_gpuarray_variable
 from ._table import lifters

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from theano_gpuarray.types import DeviceOp
 from theano_graph import Apply, Op, RuleTable, Variable
 
-from ...device_expressions import device_expression
+from ...on_devices import device_expression
 
 #: What makes the device op of a node of the host, by the class of its op: ``(node, context_name)``. Nodes of other
 #: ops get a plain `DeviceOp`.

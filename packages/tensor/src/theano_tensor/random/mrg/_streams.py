@@ -88,6 +88,17 @@ def _drawing(
     return draw
 
 
+def _shared_at(target: Any, rows: Any) -> Any:
+    """Share states, on the host or in a context; TypeError if there is none of the name."""
+    if target is None:
+        return shared(rows, borrow=True)
+    try:
+        return shared(rows, borrow=True, target=target)
+    except (TypeError, ValueError) as error:
+        text = f"draws cannot have target={target!r}, which names no context"
+        raise TypeError(compose(text, mend='use target="cpu", or the name of a context')) from error
+
+
 class MRG_RandomStreams:
     """Streams of random numbers by the generator MRG31k3p, with an interface like that of ``numpy.random``.
 
@@ -229,7 +240,7 @@ class MRG_RandomStreams:
         count = self.n_streams(given) if nstreams is None else nstreams
         rows = self.get_substream_rstates(count, dtype)
         # Not made as a tensor at once: on a device states stay there, as other shared arrays do.
-        states = shared(rows, borrow=True, **({} if self._target is None else {"target": self._target}))
+        states = _shared_at(self._target, rows)
         states.tag.is_rng = True
         # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
         total, length = transforms.flat_length(size, shape)

@@ -8,8 +8,8 @@ from typing import Any
 from theano_graph import compose, describe
 from theano_linker_c.cop import EnumList
 from theano_tensor import ShapeError, Tensor, as_tensor_variable
-from theano_tensor.device_expressions import device_expression
 from theano_tensor.nnet.neighbours import images2neibs as neighbourhoods
+from theano_tensor.on_devices import device_expression
 
 from .._expression_ops import ExpressionOp
 
