@@ -21,7 +21,7 @@ class TestGpuarrayDistribution(unittest.TestCase):
         self.assertTrue(importlib.resources.files(theano_gpuarray).joinpath("py.typed").is_file())
 
     def test_public_names_exist(self) -> None:
-        self.assertEqual(["__version__", "dnn_flags"], theano_gpuarray.__all__)
+        self.assertEqual(["__version__", "dnn_flags", "get_include"], theano_gpuarray.__all__)
         self.assertTrue(all(hasattr(theano_gpuarray, name) for name in theano_gpuarray.__all__))
 
     def test_import_loads_neither_the_runtime_nor_layers_above(self) -> None:
