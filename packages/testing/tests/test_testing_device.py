@@ -21,11 +21,13 @@ from theano_testing.fuzz._comparison._modes import on_device as configuration_of
 from theano_testing.fuzz._generate import generate
 from theano_testing.fuzz._operations._grammar import Grammar
 from theano_testing.fuzz._workers import Task, configurations_of
+from theano_testing.gpuarray import needs_opencl
 from theano_testing.tensor import OpRecord, op_tests
 
 X = np.arange(12.0).reshape(3, 4)
 
 
+@needs_opencl
 class TestKernels(unittest.TestCase):
     def test_arrays_of_any_strides(self) -> None:
         kernel = ElementwiseKernel(add, ("float64",) * 2, ("float64",), ((False, False),) * 2, 2)
@@ -39,6 +41,7 @@ class TestKernels(unittest.TestCase):
             on_device(Kernel(), [], null_context())
 
 
+@needs_opencl
 class TestFunctions(unittest.TestCase):
     def test_arguments_are_placed(self) -> None:
         x = T.dmatrix("x")
@@ -51,6 +54,7 @@ class TestFunctions(unittest.TestCase):
         self.assertFalse(hasattr(x.tag, "target"))
 
 
+@needs_opencl
 class TestRecords(unittest.TestCase):
     def _device_tests_of(self, device: str) -> list[str]:
         with mock.patch.dict("os.environ", {DEVICE_VARIABLE: device}):
@@ -73,6 +77,7 @@ class TestRecords(unittest.TestCase):
         self.assertIn("wrong on the device", result.failures[0][1])
 
 
+@needs_opencl
 class TestFuzzer(unittest.TestCase):
     def test_graphs_on_a_device(self) -> None:
         programs = [generate(seed, Grammar().operations) for seed in (5, 8)]

@@ -12,6 +12,7 @@ import numpy as np
 from theano_gpuarray.arrays import ArrayFlags, GpuArray, asarray, empty, may_share_memory, zeros
 from theano_gpuarray.contexts import ContextNotDefined
 from theano_graph import config
+from theano_testing.gpuarray import needs_opencl
 
 from ._contexts import null, opencl, other
 
@@ -39,6 +40,7 @@ def values(dtype: str = "float32") -> Any:
     return (np.arange(24).reshape(2, 3, 4) % 11 - 3).astype(dtype)
 
 
+@needs_opencl
 class TestViews(unittest.TestCase):
     def test_views_are_those_of_numpy(self) -> None:
         for dtype in ("int8", "float64", "complex128"):
@@ -145,6 +147,7 @@ class TestViews(unittest.TestCase):
             _ = device.flags.x_contiguous
 
 
+@needs_opencl
 class TestValues(unittest.TestCase):
     def test_conversions_are_those_of_numpy(self) -> None:
         for dtype in DTYPES:
@@ -256,6 +259,7 @@ class TestValues(unittest.TestCase):
         self.assertEqual(np.asarray(x).sum(), 3000)
 
 
+@needs_opencl
 class TestCopies(unittest.TestCase):
     def test_copies(self) -> None:
         x = asarray(values(), context=opencl())
@@ -319,6 +323,7 @@ class TestCopies(unittest.TestCase):
         self.assertEqual(opencl().statistics()["buffers"], before)
 
 
+@needs_opencl
 class TestThreads(unittest.TestCase):
     def test_threads_use_one_context(self) -> None:
         found: dict[int, Any] = {}

@@ -10,6 +10,7 @@ import numpy as np
 
 from theano_gpuarray.arrays import asarray
 from theano_gpuarray.bridges import from_pygpu, to_pygpu
+from theano_testing.gpuarray import needs_opencl
 
 from ._contexts import opencl
 
@@ -24,6 +25,7 @@ class FakePygpuArray:
         return np.array(self.values, dtype)
 
 
+@needs_opencl
 class TestPygpu(unittest.TestCase):
     def test_values_go_through_the_host(self) -> None:
         x = asarray(np.arange(6).reshape(2, 3), context=opencl())[:, ::2]

@@ -23,10 +23,12 @@ from theano_gpuarray.arrays import (
 )
 from theano_gpuarray.arrays._exchange import make_capsule, open_capsule
 from theano_gpuarray.contexts import ContextError, ContextNotDefined, list_contexts
+from theano_testing.gpuarray import needs_opencl
 
 from ._contexts import null, opencl, other
 
 
+@needs_opencl
 class TestCreation(unittest.TestCase):
     def test_new_arrays(self) -> None:
         for shape in (3, (2, 3), [4], (), (2, 0, 3)):
@@ -118,6 +120,7 @@ class TestCreation(unittest.TestCase):
             dtype_to_ctype("S1")
 
 
+@needs_opencl
 class TestDLPack(unittest.TestCase):
     def test_arrays_of_numpy(self) -> None:
         for host in (

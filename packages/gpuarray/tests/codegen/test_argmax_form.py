@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel
+from theano_testing.gpuarray import needs_opencl
 
 from .device_cases import DeviceCase
 
@@ -21,6 +22,7 @@ def position(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
     return np.asarray((np.argmax if largest else np.argmin)(rows, -1), "int64")
 
 
+@needs_opencl
 class TestArgmax(DeviceCase):
     def _checked(self, x: Any, axes: tuple[int, ...]) -> None:
         for largest in (True, False):
@@ -65,6 +67,7 @@ class TestArgmax(DeviceCase):
             self.refused(kernel, [np.zeros((3, 0), "float32")], f"attempt to get {name} of an empty sequence")
 
 
+@needs_opencl
 class TestCumulative(DeviceCase):
     def _checked(self, task: str, x: Any, axis: int) -> None:
         function = np.cumsum if task == "cumsum" else np.cumprod

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c.kernels import ConvolutionKernel
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Recorder, on_card
 
@@ -105,6 +106,7 @@ class ConvolutionCase(unittest.TestCase):
         self.assertLessEqual(recorder.launches, 6)
 
 
+@needs_opencl
 class TestConvolutions(ConvolutionCase):
     def test_two_axes(self) -> None:
         self.check((1, 1), (1, 1), "valid", True, 1)
@@ -126,6 +128,7 @@ class TestConvolutions(ConvolutionCase):
         self.check((1, 1), (1, 1), "valid", True, 1, images=0)
 
 
+@needs_opencl
 class TestConvolutionsOfCards(ConvolutionCase):
     card = True
 
@@ -134,6 +137,7 @@ class TestConvolutionsOfCards(ConvolutionCase):
         self.check((1, 1), (1, 1), "full", True, 1, image=(40, 40), images=8)
 
 
+@needs_opencl
 class TestRefusals(unittest.TestCase):
     def refuse(self, task: Any, values: list[Any], text: str, groups: int = 1) -> None:
         kernel = ConvolutionKernel(task, "float32", (1, 1), (1, 1), "valid", True, groups)

@@ -27,6 +27,7 @@ from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel, Kernel
 from theano_linker_c.scalar import Composite, ScalarType, add, maximum, mul
 from theano_testing.device import on_device
+from theano_testing.gpuarray import needs_opencl
 
 from .device_cases import contexts, elementwise, texts_of
 from .test_reduction_form import reduction
@@ -50,6 +51,7 @@ def launched(text: KernelText, arrays: Sequence[Any], numbers: Sequence[Any], it
     return [np.asarray(recorder.value(x)) for x in operands]
 
 
+@needs_opencl
 class TestPrelude(unittest.TestCase):
     def test_both_have_the_documented_words(self) -> None:
         for driver in ("cuda", "opencl"):
@@ -87,6 +89,7 @@ class TestPrelude(unittest.TestCase):
         np.testing.assert_array_equal(found, from_host)
 
 
+@needs_opencl
 class TestAtomics(unittest.TestCase):
     def test_each_work_item_counts(self) -> None:
         words = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]

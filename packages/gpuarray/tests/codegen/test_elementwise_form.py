@@ -14,6 +14,7 @@ from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, add, mul, neg, sub
 from theano_testing.device import on_device
+from theano_testing.gpuarray import needs_opencl
 
 from .device_cases import DeviceCase, contexts, elementwise
 
@@ -27,6 +28,7 @@ def numbers(dtype: str, *shape: int) -> Any:
     return np.asarray(RNG.normal(size=shape) * 3).astype(dtype)
 
 
+@needs_opencl
 class TestLayouts(DeviceCase):
     def test_dtypes(self) -> None:
         for dtype in DTYPES:
@@ -125,6 +127,7 @@ class TestLayouts(DeviceCase):
             form_of(elementwise(Composite(own, [add(*own)]), *["float32"] * 300))
 
 
+@needs_opencl
 class TestScalarOps(DeviceCase):
     """Each scalar op, in each dtype that has it, some ops in a kernel."""
 

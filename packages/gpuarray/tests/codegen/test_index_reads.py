@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_gpuarray.codegen import device_form
 from theano_linker_c.kernels import IndexArray, IndexEntry, IndexInput, IndexReadKernel, IndexSlice
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Recorder, on_card
 
@@ -29,6 +30,7 @@ def read_kernel(entries: tuple[IndexEntry, ...], values: list[Any]) -> IndexRead
     return IndexReadKernel(entries, tuple(v.dtype.name for v in given), tuple(v.ndim for v in given))
 
 
+@needs_opencl
 class TestReads(unittest.TestCase):
     def setUp(self) -> None:
         self.recorder = Recorder()

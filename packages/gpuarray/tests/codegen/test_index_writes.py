@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_gpuarray.codegen import DeviceOperand, device_form
 from theano_linker_c.kernels import IndexArray, IndexEntry, IndexInput, IndexSlice, IndexWriteKernel
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Recorder, on_card
 
@@ -62,6 +63,7 @@ class WriteCase(unittest.TestCase):
         return launches
 
 
+@needs_opencl
 class TestPlainParts(WriteCase):
     def test_slices_and_numbers(self) -> None:
         self.check((IndexSlice(1, None, 2), 2), (slice(1, None, 2), 2), part_of(2, 4))
@@ -101,6 +103,7 @@ class TestPlainParts(WriteCase):
             recorder.run(write_kernel((1,), [X, part_of(2)], True), [X, part_of(2)])
 
 
+@needs_opencl
 class TestPositions(WriteCase):
     def test_the_last_value_stays_and_sums_add_up(self) -> None:
         self.check((array(2, I),), I, part_of(2, 3, 6, 4), I)
@@ -153,6 +156,7 @@ class TestPositions(WriteCase):
                     Recorder(deterministic=deterministic).run(kernel, [x, part, wrong])
 
 
+@needs_opencl
 class TestMasks(WriteCase):
     def needs_values(self, entries: tuple[IndexEntry, ...], part: Any, mask: Any) -> bool:
         kernel = write_kernel(entries, [X, part, mask], True)

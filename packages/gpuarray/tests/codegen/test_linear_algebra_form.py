@@ -10,6 +10,7 @@ import numpy as np
 
 from theano_gpuarray.codegen.linear_algebra import CholeskyGradKernel, CholeskyKernel, InverseKernel, SolveKernel
 from theano_linker_c.kernels import Kernel
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Recorder, on_card
 
@@ -49,6 +50,7 @@ class LinearAlgebraCase(unittest.TestCase):
             Recorder().run(kernel, values)
 
 
+@needs_opencl
 class TestCholesky(LinearAlgebraCase):
     def test_factors(self) -> None:
         for dtype in TOLERANCES:
@@ -98,6 +100,7 @@ class TestCholesky(LinearAlgebraCase):
         self.refused(kernel, [np.ones((2, 3))], "cholesky: the matrix is 2 by 3, not square")
 
 
+@needs_opencl
 class TestSolve(LinearAlgebraCase):
     def test_general(self) -> None:
         for dtype in TOLERANCES:
@@ -150,6 +153,7 @@ class TestSolve(LinearAlgebraCase):
                 Recorder().run(kernel, [x, b])
 
 
+@needs_opencl
 class TestInverse(LinearAlgebraCase):
     def test_inverses(self) -> None:
         for dtype in TOLERANCES:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c.kernels import PoolingKernel, PoolingMode
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Recorder, on_card
 
@@ -55,6 +56,7 @@ def first_hit(window: Any, largest: Any) -> int | None:
     return int(found[0]) if found.size else None
 
 
+@needs_opencl
 class TestPooling(unittest.TestCase):
     def check(
         self, mode: PoolingMode, shape: tuple[int, ...], layout: tuple[Any, Any, Any], ignore_border: bool, dtype: str
@@ -134,6 +136,7 @@ class TestPooling(unittest.TestCase):
         self.assertEqual(found.shape, (3, 0))
 
 
+@needs_opencl
 class TestRefusals(unittest.TestCase):
     def refuse(self, task: Any, values: list[Any], text: str, layout: Any = ([2], [2], [0])) -> None:
         with self.assertRaisesRegex(ValueError, text):

@@ -12,6 +12,7 @@ from theano_gpuarray.codegen import NoDeviceForm, device_form
 from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_linker_c.kernels import MatrixProductKernel
 from theano_linker_c.scalar import Composite, ScalarType, add, mul, tanh
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Card, Recorder, on_card
 
@@ -53,6 +54,7 @@ class ProductCase(unittest.TestCase):
         return recorder.launches
 
 
+@needs_opencl
 class TestProducts(ProductCase):
     """On a CPU: tiles are multiplied as vectors."""
 
@@ -131,6 +133,7 @@ class TestProducts(ProductCase):
             recorder.run(kernel, [a, b, more[:2], more])
 
 
+@needs_opencl
 class TestProductsOfCards(TestProducts):
     """The same on what graphics cards are given: tiles in local memory."""
 
@@ -168,6 +171,7 @@ class TestLibraries(unittest.TestCase):
             self.assertEqual((card.products, len(card.launches)), ([], 1))
 
 
+@needs_opencl
 class TestRefusals(unittest.TestCase):
     def refuse(self, kind: Any, values: list[Any], text: str) -> None:
         with self.assertRaisesRegex(ValueError, text):

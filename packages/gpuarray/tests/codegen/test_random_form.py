@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_gpuarray.codegen.random import CategoriesKernel, MRGKernel
 from theano_testing.device import on_device
+from theano_testing.gpuarray import needs_opencl
 
 from .device_cases import DeviceCase
 
@@ -35,6 +36,7 @@ def draws(states: Any, total: int, dtype: str) -> tuple[Any, Any]:
     return np.array(moving, "int32").reshape(len(states), 6), (numbers * SCALES[dtype]).astype(dtype)
 
 
+@needs_opencl
 class TestMRG(DeviceCase):
     def test_same_numbers_and_states(self) -> None:
         states = np.random.default_rng(3).integers(1, M2, size=(300, 6)).astype("int32")
@@ -78,6 +80,7 @@ def category(chances: list[float], u: float, closed: bool) -> int:
     return possible[-1] if closed and possible else -1
 
 
+@needs_opencl
 class TestCategories(DeviceCase):
     CHANCES = np.array([[0.25, 0.0, 0.5, 0.25], [0.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.1, 0.0]])
     NUMBERS = np.array([0.1, 0.9, 0.3, 0.25, 0.5, 0.99, 0.76, 0.0, 0.2])

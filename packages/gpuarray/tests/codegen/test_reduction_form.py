@@ -29,6 +29,7 @@ from theano_linker_c.scalar import (
     xor,
 )
 from theano_testing.device import on_device
+from theano_testing.gpuarray import needs_opencl
 
 from .device_cases import DeviceCase, contexts, texts_of
 
@@ -67,6 +68,7 @@ def every_axes(ndim: int) -> list[tuple[int, ...]]:
     return [axes for n in range(1, ndim + 1) for axes in itertools.combinations(range(ndim), n)]
 
 
+@needs_opencl
 class TestReductions(DeviceCase):
     def _checked(self, ops: tuple[ScalarOp, ...], x: Any, axes: tuple[int, ...]) -> None:
         error = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-12}.get(x.dtype.name, 0)

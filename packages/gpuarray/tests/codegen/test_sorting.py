@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_gpuarray.codegen import NoDeviceForm
 from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Recorder, on_card
 
@@ -21,6 +22,7 @@ def numbers(shape: tuple[int, ...], dtype: str) -> Any:
     return x
 
 
+@needs_opencl
 class TestSorting(unittest.TestCase):
     def check(self, shape: tuple[int, ...], axis: int, dtype: str = "float32") -> None:
         x = numbers(shape, dtype)
@@ -48,6 +50,7 @@ class TestSorting(unittest.TestCase):
             Recorder().run(SortKernel("complex64", 0, False), [np.zeros(3, "complex64")])
 
 
+@needs_opencl
 class TestTopK(unittest.TestCase):
     def check(self, shape: tuple[int, ...], axis: int, k: int, dtype: str = "float32", index: str = "int32") -> None:
         x = numbers(shape, dtype)

@@ -13,6 +13,7 @@ from theano_gpuarray.codegen.text import with_helpers
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import Composite, ScalarType
 from theano_testing.device import on_device
+from theano_testing.gpuarray import needs_opencl
 
 from .device_cases import DeviceCase, contexts, elementwise
 
@@ -64,6 +65,7 @@ def computed(names: list[str], values: list[Any], dtype: str = "float64") -> lis
     return on_device(kernel, padded, contexts()["cpu"])
 
 
+@needs_opencl
 class TestSpecialFunctions(DeviceCase):
     def _close(self, name: str, found: Any, arguments: list[Any], rtol: float) -> None:
         with np.errstate(all="ignore"):

@@ -33,6 +33,7 @@ from theano_linker_c.kernels import (
     ReductionKernel,
 )
 from theano_linker_c.scalar import Composite, ScalarType, add, identity, mul
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Card, Recorder
 from .nvrtc_support import ARCHITECTURES, failures, most_loads
@@ -228,6 +229,7 @@ class TestLocalMemory(unittest.TestCase):
         self.assertEqual(failures([text], "sm_90"), [])
 
 
+@needs_opencl
 class TestManyElements(unittest.TestCase):
     """More elements than 32 bits count."""
 

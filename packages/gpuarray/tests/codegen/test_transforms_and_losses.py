@@ -11,6 +11,7 @@ import scipy.fft
 from theano_gpuarray.codegen.ctc import AlignmentsKernel
 from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
 from theano_gpuarray.codegen.fourier._radix import radices
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Recorder, on_card
 
@@ -22,6 +23,7 @@ def numbers(*shape: int, dtype: str = "float32") -> Any:
     return np.random.default_rng(1).normal(size=shape).astype(dtype)
 
 
+@needs_opencl
 class TestFourier(unittest.TestCase):
     def check(self, shape: tuple[int, ...], dtype: str = "float32", *, launches: int | None = None) -> None:
         axes, n = tuple(range(1, len(shape))), shape[-1]
@@ -99,6 +101,7 @@ def normed(scores: Any) -> Any:
     return wide - np.log(np.exp(wide).sum(axis=-1, keepdims=True))
 
 
+@needs_opencl
 class TestAlignments(unittest.TestCase):
     labels = np.array([[1, -1, 2], [1, 1, -1], [-1, -1, -1], [2, 2, 2], [1, 2, 1]])
     lengths = np.array([4, 3, 2, 3, 0])

@@ -23,6 +23,7 @@ from theano_linker_c.kernels import (
     StackKernel,
     TransposeKernel,
 )
+from theano_testing.gpuarray import needs_opencl
 
 from .form_support import Card, Recorder, on_card
 
@@ -49,6 +50,7 @@ class FormCase(unittest.TestCase):
             self.recorder.run(kernel, values)
 
 
+@needs_opencl
 class TestViews(FormCase):
     def test_transpose(self) -> None:
         self.check(TransposeKernel((2, None, 0, 1), ()), [on_card(X)], X.transpose(2, 0, 1)[:, None], launches=0)
@@ -115,6 +117,7 @@ class TestViews(FormCase):
         self.refuse(step, [X, np.int64(0)], ValueError, "slice step cannot be zero")
 
 
+@needs_opencl
 class TestJoins(FormCase):
     def test_concatenate(self) -> None:
         for dtype in ("bool", "int16", "float16", "float32", "float64"):
@@ -165,6 +168,7 @@ class TestJoins(FormCase):
                 self.recorder.run(kernel, [])
 
 
+@needs_opencl
 class TestRoutines(FormCase):
     def test_diagonal(self) -> None:
         x = X[0]

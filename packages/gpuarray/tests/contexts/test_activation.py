@@ -7,6 +7,7 @@ import unittest
 import theano_gpuarray  # noqa: F401  (declares its flags)
 import theano_linker_c  # noqa: F401  (declares `compiledir`)
 from theano_graph import ConfigError, config
+from theano_testing.gpuarray import needs_opencl
 
 from ._run import run
 
@@ -18,6 +19,7 @@ print([(name, c.get_context(name).devname) for name in c.list_contexts()], c.mov
 """
 
 
+@needs_opencl
 class TestActivation(unittest.TestCase):
     def told(self, flags: str, code: str = ACTIVATE) -> tuple[str, str]:
         done = run(code, flags)
@@ -133,6 +135,7 @@ except c.ContextError as error:
         self.assertEqual(len(told.splitlines()), 1)
 
 
+@needs_opencl
 class TestForks(unittest.TestCase):
     def test_a_forked_process_is_refused(self) -> None:
         code = """

@@ -16,6 +16,7 @@ from theano_gpuarray.codegen import KernelText
 from theano_gpuarray.contexts import GpuContext, _kernels as kernels, open_context
 from theano_graph import config
 from theano_linker_c.compiler import CompilerWarning
+from theano_testing.gpuarray import needs_opencl
 
 
 def text(factor: float = 2.0) -> KernelText:
@@ -24,6 +25,7 @@ def text(factor: float = 2.0) -> KernelText:
     return KernelText("scale", f"KERNEL void scale(GLOBAL_MEM float *x, const int64_t n) {{ {body}{factor}f; }}", "Pq")
 
 
+@needs_opencl
 class TestKept(unittest.TestCase):
     """Compiled kernels on disk; each context stands for a process, since it remembers only what it has loaded."""
 

@@ -23,6 +23,7 @@ from theano_gpuarray.contexts import (
     reg_context,
 )
 from theano_gpuarray.contexts._opening import preallocated_bytes
+from theano_testing.gpuarray import needs_opencl
 
 
 class TestNames(unittest.TestCase):
@@ -74,6 +75,7 @@ class TestNames(unittest.TestCase):
         self.assertIs(pickle.loads(pickle.dumps(context)), context)
 
 
+@needs_opencl
 class TestDevices(unittest.TestCase):
     def test_names_of_devices(self) -> None:
         found = [parse_device(name) for name in ("cuda", "cuda2", "opencl", "opencl1:3", "null", "null1")]
@@ -117,6 +119,7 @@ class TestDevices(unittest.TestCase):
         self.assertEqual(len({id(context.native) for context in contexts}), 4)
 
 
+@needs_opencl
 class TestLives(unittest.TestCase):
     def test_a_context_that_nobody_has_is_closed(self) -> None:
         context = open_context("opencl0:0")

@@ -4,8 +4,10 @@ import unittest
 from unittest.mock import patch
 
 from theano_gpuarray.contexts import LibraryNotFound, device_report, init_dev, list_contexts
+from theano_testing.gpuarray import needs_opencl
 
 
+@needs_opencl
 class TestReport(unittest.TestCase):
     def test_devices_and_contexts_are_listed(self) -> None:
         if "reported" not in list_contexts():

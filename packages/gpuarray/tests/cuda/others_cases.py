@@ -45,6 +45,7 @@ from theano_linker_c.scalar import (
     tanh,
 )
 from theano_testing.device import card_context, opencl_context
+from theano_testing.gpuarray import needs_opencl
 
 FAKE = os.environ["THEANO_TEST_FAKE"]
 fake = ctypes.CDLL(FAKE)
@@ -119,6 +120,7 @@ class Case(unittest.TestCase):
         return found[0]
 
 
+@needs_opencl
 class TestFourier(Case):
     def check(self, shape: tuple[int, ...], dtype: str, forward: str, inverse: str) -> None:
         axes = tuple(range(1, len(shape)))
@@ -194,6 +196,7 @@ class TestFourier(Case):
         self.assertGreater(calls("cuGraphLaunch"), 0)
 
 
+@needs_opencl
 class TestEquations(Case):
     def definite(self, *shape: int, dtype: str = "float64") -> Any:
         x = self.rng.normal(size=shape)

@@ -24,6 +24,7 @@ from theano_linker_c.kernels import (
 )
 from theano_linker_c.scalar import ScalarOp, add, exp, identity, log, maximum, mul, neg, sub, tanh, true_div
 from theano_testing.device import card_context, null_context, opencl_context
+from theano_testing.gpuarray import needs_opencl
 
 FULL, ROW, COLUMN = (False, False), (False, True), (True, False)
 SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
@@ -124,6 +125,7 @@ def softmax_loss(constants: dict[int, Any], rows: int) -> Steps:
     return s
 
 
+@needs_opencl
 class TestRows(FusionTestCase):
     def test_softmax_with_its_loss_and_gradient(self) -> None:
         constants: dict[int, Any] = {}
@@ -191,6 +193,7 @@ class TestRows(FusionTestCase):
         np.testing.assert_allclose(found[0].sum(axis=1), np.ones(6), rtol=1e-5)
 
 
+@needs_opencl
 class TestEpilogues(FusionTestCase):
     def test_what_follows_a_product(self) -> None:
         for first in (True, False):
@@ -231,6 +234,7 @@ class TestEpilogues(FusionTestCase):
         self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
 
 
+@needs_opencl
 class TestBeside(FusionTestCase):
     def test_a_reduction_of_what_others_read(self) -> None:
         for axis in (0, 1):
@@ -253,6 +257,7 @@ class TestBeside(FusionTestCase):
         self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
 
 
+@needs_opencl
 class TestMany(FusionTestCase):
     def test_updates(self) -> None:
         s = Steps(6)

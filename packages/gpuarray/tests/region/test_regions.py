@@ -15,6 +15,7 @@ from theano_graph import config, record
 from theano_linker_c.kernels import ElementwiseKernel, IndexInput, IndexSlice, IndexViewKernel, Kernel
 from theano_linker_c.scalar import add, exp, mul
 from theano_testing.device import null_context, opencl_context
+from theano_testing.gpuarray import needs_opencl
 
 X = np.arange(12, dtype="float32").reshape(3, 4)
 
@@ -58,6 +59,7 @@ def _positive(kernel: Positive, recorder: Any, operands: Any) -> list[Any]:
     return [x]
 
 
+@needs_opencl
 class TestReplays(unittest.TestCase):
     def setUp(self) -> None:
         self.context: GpuContext = opencl_context()
@@ -203,6 +205,7 @@ class TestWhatTheDriverIsAsked(unittest.TestCase):
             self.assertEqual(arena, region.recordings[0].arena)
 
 
+@needs_opencl
 class TestFailures(unittest.TestCase):
     def test_a_wrong_value(self) -> None:
         context = opencl_context()
@@ -233,6 +236,7 @@ class TestFailures(unittest.TestCase):
         self.assertFalse(recorder.may_overwrite(x))
 
 
+@needs_opencl
 class TestAtOnce(unittest.TestCase):
     def test_operations(self) -> None:
         recorder = AtOnce(opencl_context(), offset=64)

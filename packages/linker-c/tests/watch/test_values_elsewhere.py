@@ -121,12 +121,13 @@ class TestRewritesForDevices(unittest.TestCase):
 class TestFunctionCache(unittest.TestCase):
     def test_a_condition_keeps_functions_out(self) -> None:
         with mock.patch.object(_gate, "_refusals", []):
-            before = _gate.is_cacheable(FAST_RUN, False)
+            before = _gate.is_cacheable(FAST_RUN, False, 5000)
             holds = [True]
             refuse_function_cache_when(lambda: holds[0])
-            self.assertFalse(_gate.is_cacheable(FAST_RUN, False))
+            self.assertFalse(_gate.is_cacheable(FAST_RUN, False, 5000))
             holds[0] = False
-            self.assertEqual(_gate.is_cacheable(FAST_RUN, False), before)
+            self.assertEqual(_gate.is_cacheable(FAST_RUN, False, 5000), before)
+            self.assertFalse(_gate.is_cacheable(FAST_RUN, False, 5))
 
 
 if __name__ == "__main__":

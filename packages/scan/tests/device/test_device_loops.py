@@ -14,6 +14,7 @@ from theano_gpuarray.contexts import get_context, list_contexts, open_context, r
 from theano_linker_c import function, shared
 from theano_scan import scan, until
 from theano_scan.device import GpuLoop
+from theano_testing.gpuarray import needs_opencl
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 3, 5)).astype("float32")
@@ -48,6 +49,7 @@ def network(target: str | None) -> tuple[Any, list[Any]]:
     return function([x, h0], cost, updates=updates), parameters
 
 
+@needs_opencl
 class TestLoops(unittest.TestCase):
     def compare(self, make: Any, *values: Any, count: int = 1) -> Any:
         """Check that what `make(target)` compiles gives the same on the host and on a device, and has loops there."""

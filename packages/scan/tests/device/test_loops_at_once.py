@@ -12,6 +12,7 @@ import theano_tensor as T
 from theano_gpuarray.contexts import get_context
 from theano_linker_c import function, shared
 from theano_scan import scan, until
+from theano_testing.gpuarray import needs_opencl
 
 from .test_device_loops import context, loops
 
@@ -43,6 +44,7 @@ class _Comparison(unittest.TestCase):
         return device
 
 
+@needs_opencl
 class TestAllSteps(_Comparison):
     def test_numbers_of_steps(self) -> None:
         self.compare(tanh_loop, *((X[:n], H) for n in (1, 2, 3, 9, 3, 4, 5)))
@@ -155,6 +157,7 @@ class TestAllSteps(_Comparison):
         np.testing.assert_array_equal(np.asarray(kept), first)
 
 
+@needs_opencl
 class TestLoopsThatValuesEnd(_Comparison):
     def test_where_they_end(self) -> None:
         def make(target: str | None) -> Any:
@@ -234,6 +237,7 @@ class TestLoopsThatValuesEnd(_Comparison):
         self.assertLess(native.statistics()["reads"] - before, 40)
 
 
+@needs_opencl
 class TestFailures(unittest.TestCase):
     def test_a_position_that_is_out_of_bounds(self) -> None:
         w, h, order = on(context("opencl"), W), T.fvector("h"), T.lmatrix("order")
@@ -257,6 +261,7 @@ class TestFailures(unittest.TestCase):
                 f(H)
 
 
+@needs_opencl
 class TestHostTime(unittest.TestCase):
     def test_one_list_for_all_steps(self) -> None:
         name = context("null0")

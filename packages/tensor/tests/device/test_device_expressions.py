@@ -17,6 +17,7 @@ from theano_tensor.gradient import grad
 from theano_tensor.nnet.blocksparse import sparse_block_dot
 from theano_tensor.random.mrg import ChoiceFromUniform, MRG_RandomStreams, MultinomialFromUniform
 from theano_tensor.signal import pool
+from theano_testing.gpuarray import needs_opencl
 
 from .contexts import NAME, computes, context
 from .test_device_variables import DeviceTestCase
@@ -112,6 +113,7 @@ class TestChoices(DeviceTestCase):
         self.assertEqual(number, 1)
 
 
+@needs_opencl
 class TestChecks(ExpressionCase):
     def test_checked_arrays_stay_on_the_device(self) -> None:
         f = self.check(lambda x: T.exp(T.Assert("small")(x * 2, x.sum() < 100)), X)
@@ -194,6 +196,7 @@ class TestCategories(DeviceTestCase):
             self.assertEqual(on_host.shape, on_device.shape)
 
 
+@needs_opencl
 class TestPooling(DeviceTestCase):
     def test_by_their_names(self) -> None:
         x, host = shared(IMAGES, target=NAME), T.constant(IMAGES)

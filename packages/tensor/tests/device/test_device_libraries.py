@@ -14,6 +14,7 @@ from theano_linker_c import function, shared
 from theano_tensor.fourier import InverseRealFourier, RealFourier, irfft, rfft
 from theano_tensor.linalg import Cholesky, CholeskyGrad, MatrixInverse, Solve, cholesky, matrix_inverse, solve
 from theano_tensor.nnet.ctc import ConnectionistTemporalClassification, ctc
+from theano_testing.gpuarray import needs_opencl
 
 from .contexts import NAME, computes
 from .test_device_variables import DeviceTestCase
@@ -42,6 +43,7 @@ def there_and_back(x: Any, norm: str | None) -> Any:
     return irfft(rfft(x, norm), norm, is_odd=bool(x.get_value().shape[-1] % 2))
 
 
+@needs_opencl
 class TestTransforms(LibraryTestCase):
     def test_values_and_gradients(self) -> None:
         for shape in ((2, 6), (2, 3, 5), (1, 2, 3, 4)):

@@ -13,6 +13,7 @@ import theano_tensor as T
 from theano_gpuarray.contexts import get_context
 from theano_linker_c import function, shared
 from theano_linker_c.program import Cluster
+from theano_testing.gpuarray import needs_opencl
 
 from .training_steps import BATCH, context, convolutional, data, perceptron
 
@@ -29,6 +30,7 @@ def asked(name: str) -> Counter[str]:
     return Counter(entry[0] for entry in get_context(name).native.recorded())
 
 
+@needs_opencl
 class TestValues(unittest.TestCase):
     def check(self, make: Any, shape: Any) -> None:
         """Check that losses and parameters of 20 steps are those of the host."""
@@ -68,6 +70,7 @@ class TestLaunches(unittest.TestCase):
         self.check(convolutional, IMAGE, 28)
 
 
+@needs_opencl
 class TestCalls(unittest.TestCase):
     def test_a_call_that_is_refused_changes_nothing(self) -> None:
         step, parameters = perceptron(context("opencl"))

@@ -22,7 +22,7 @@ from theano_gpuarray.contexts import DeviceUnavailable
 
 theano.config.print_active_device = False
 try:
-    use("opencl")
+    use("opencl", force=True)
 except DeviceUnavailable:
     use("null0")
 
