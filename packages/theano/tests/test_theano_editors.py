@@ -42,7 +42,8 @@ class TestFlags(unittest.TestCase):
             if not name.split(".")[0].startswith(("test", "my_", "example")):  # those of other tests in this process
                 kind: Any = theano.config.flag(name).kind
                 kinds = {BoolFlag: "bool", IntFlag: "int", FloatFlag: "float"}
-                wanted[name] = next((word for cls, word in kinds.items() if isinstance(kind, cls)), "str")
+                named = getattr(kind, "value_type", "str")
+                wanted[name] = next((word for cls, word in kinds.items() if isinstance(kind, cls)), named)
         self.assertEqual(dict(self.listed(classes, "Flags")), wanted)
 
 
