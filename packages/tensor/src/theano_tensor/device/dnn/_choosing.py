@@ -23,7 +23,7 @@ from ...nnet.convolution import (
     AbstractConv3d_gradWeights,
     BaseAbstractConv,
 )
-from .._rewrites import LEVELS, gpu_seqopt
+from ...rewrites.device_choices import give_choice
 from ..ops import (
     GpuCorr3dMM,
     GpuCorr3dMM_gradInputs,
@@ -192,15 +192,13 @@ class RequireCudnn(GraphRewriter):
         return RewriteProfile(self.name)
 
 
-#: By the tags that include and exclude them. Those without the usual levels run only where somebody includes them.
-_STEPS: tuple[tuple[str, GraphRewriter, tuple[str, ...], float], ...] = (
-    ("cudnn", RequireCudnn(), (), 0.5),
-    ("conv_gemm_alone", ChooseConvolutions("conv_gemm_alone", by_products), ("conv_gemm",), 3.1),
-    ("conv_meta", ChooseConvolutions("conv_meta", by_measuring), (), 3.2),
-    ("low_memory", ChooseConvolutions("low_memory", by_library), (*LEVELS, "conv_dnn", "cudnn"), 3.3),
-    ("conv_dnn", ChooseConvolutions("conv_dnn", by_library_with_memory), (*LEVELS, "cudnn"), 3.4),
-    ("conv_gemm", ChooseConvolutions("conv_gemm", by_products), LEVELS, 3.5),
-    ("conv_check", CheckConvolutions(), LEVELS, 3.6),
-)
-for _name, _rewriter, _tags, _position in _STEPS:
-    gpu_seqopt.register(_name, _rewriter, *_tags, position=_position)
+for _rewriter in (
+    RequireCudnn(),
+    ChooseConvolutions("conv_gemm_alone", by_products),
+    ChooseConvolutions("conv_meta", by_measuring),
+    ChooseConvolutions("low_memory", by_library),
+    ChooseConvolutions("conv_dnn", by_library_with_memory),
+    ChooseConvolutions("conv_gemm", by_products),
+    CheckConvolutions(),
+):
+    give_choice(_rewriter)
