@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
+import sys
 import unittest
 from functools import cache
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
 from theano_graph import Apply, Constant, Generic, Op, Type, Variable
-from theano_graph.hashing import NoStructuralHashError, StructuralHasher, structural_hash
+from theano_graph.hashing import NoStructuralHashError, StructuralHasher, is_known_module, structural_hash
 from theano_graph.hashing._canonical import canonical_pickle
 
 plain = Generic()
+
+
+class KnownModules(unittest.TestCase):
+    def test_modules_of_the_user_with_names_of_python(self) -> None:
+        for name in ("json", "json.decoder", "math", "_socket", "dataclasses", "sys", "numpy", "theano_graph.hashing"):
+            self.assertTrue(is_known_module(name), name)
+        own = ModuleType("trace")
+        own.__file__ = "/home/user/project/trace.py"
+        with mock.patch.dict(sys.modules, {"trace": own}):
+            self.assertFalse(is_known_module("trace"))
 
 
 class Joined(Op):

@@ -52,6 +52,11 @@ class Unnamed(theano.Op):
         output_storage[0][0] = inputs[0] + 1
 
 
+@theano.compile.ops.as_op(itypes=[T.dvector], otypes=[T.dvector])
+def scaled_by_environment(value: Any) -> Any:
+    return value * float(os.environ["FACTOR"])
+
+
 class CachedTestCase(unittest.TestCase):
     def setUp(self) -> None:
         change = config.change_flags(function_cache=True)
@@ -331,6 +336,30 @@ class DifferentTests(CachedTestCase):
         total, _ = theano.scan(lambda row: op(row) + 1.0, sequences=T.stack([self.x, self.x]))
         for _ in range(2):
             self.check_missed([self.x], total)
+
+    def test_what_code_of_the_user_gives_for_constants_is_computed_by_each_process(self) -> None:
+        for y in (Scaled()(T.constant(np.ones(2))), scaled_by_environment(T.constant(np.ones(2)))):
+            for value in ("2.0", "3.0"):
+                with mock.patch.dict(os.environ, {"FACTOR": value}):
+                    function = self.check_missed([self.x], y + self.x)
+            self.assertEqual(len(function(np.zeros(2))), 2)
+        self.assertEqual(function(np.zeros(2)).tolist(), [3.0, 3.0])
+
+    def test_large_constants(self) -> None:
+        def with_change(change: float, by_columns: bool = False) -> Any:
+            value = np.arange(1.0, 1000001.0).reshape(1000, 1000)
+            value = np.asfortranarray(value) if by_columns else value
+            value[999, 998] += change
+            return T.dot(T.constant(value), self.x)
+
+        # What the caller gives is told by its content and not written, what rewriting makes of it is too large.
+        built, found = self.twice([self.x], with_change(0.0))
+        value = np.ones(1000)
+        np.testing.assert_array_equal(found(value), built(value))
+        self.check_missed([self.x], with_change(1.0))
+        self.check_missed([self.x], with_change(0.0, by_columns=True))
+        for _ in range(2):
+            self.check_missed([self.x], T.constant(np.arange(1e6)) ** 2 + self.x)
 
     def test_names_count(self) -> None:
         y = self.x * 2

@@ -127,6 +127,11 @@ class StructuralHasher:
         if same is not None:
             self._known[id(value)] = (same[0], same[1], value)
             return same[0]
+        if brief is None and _is_array(value):
+            # Without the copies that pickles make of what may be large.
+            found = _digest_of_array(value)
+            self._known[id(value)] = found, (), value
+            return found
         if brief is None or brief.startswith(_NUMBER):
             whole = brief
         else:
@@ -372,14 +377,29 @@ class GraphScope:
         return hex_digest([*table, stream.tobytes()])
 
 
+def _is_array(value: Any) -> bool:
+    """Tell whether a value is an array of numbers of NumPy's own class."""
+    kind = type(value)
+    return (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.dtype.kind in "biufc"
+
+
+def _digest_of_array(value: Any) -> bytes:
+    by_columns = bool(value.flags.f_contiguous and not value.flags.c_contiguous)
+    found = blake2b(f"array {value.dtype.str} {value.shape} {by_columns} ".encode(), digest_size=20)
+    rows = value.T if by_columns else value
+    if not rows.flags.c_contiguous:
+        rows = rows.copy()
+    found.update(rows.reshape(-1).view("uint8").data)
+    return found.digest()
+
+
 def _pickled(value: Any) -> bytes | None:
     """Return the pickle of a small object; None where there is none."""
     size = getattr(value, "nbytes", None)
     if size is not None:
         if size > _SMALL:
             return None
-        kind = type(value)
-        if (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.ndim == 0 and value.dtype.kind in "biufc":
+        if _is_array(value) and value.ndim == 0:
             # The most frequent ones by far; a pickle takes longer.
             return _NUMBER + f"{value.dtype.str} ".encode() + bytes(value.tobytes())
     try:
