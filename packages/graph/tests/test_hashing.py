@@ -178,6 +178,16 @@ class _Named:
 _named = _Named()
 
 
+class _NoPickle:
+    """An object whose pickle is what it is told."""
+
+    def __init__(self, pickled: Any) -> None:
+        self.pickled = pickled
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.pickled
+
+
 class _Measure(type):
     by = 2
 
@@ -247,6 +257,14 @@ class CodeTests(unittest.TestCase):
             for text in (f"def f(x):\n  {line}\n  return x", f"def f(x):\n  def g():\n    {line}\n  return g()"):
                 with self.assertRaisesRegex(NoStructuralHashError, "imports"):
                     self.of(self.compiled(text))
+
+    def test_objects_that_cannot_be_looked_at_are_refused(self) -> None:
+        nested: tuple[Any, ...] = ()
+        for _ in range(5000):
+            nested = (nested,)
+        for held in (nested, _NoPickle(5), _NoPickle((_NoPickle,))):
+            with self.assertRaisesRegex(NoStructuralHashError, "looking at what it holds fails"):
+                self.of(held)
 
 
 if __name__ == "__main__":

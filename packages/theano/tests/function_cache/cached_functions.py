@@ -43,6 +43,13 @@ class Scaled(theano.Op):
         return shapes
 
 
+class Unpicklable:
+    """An object whose pickle is none."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return 5
+
+
 class Unnamed(theano.Op):
     """One that does not say what it consists of."""
 
@@ -330,6 +337,18 @@ class DifferentTests(CachedTestCase):
             self.check_missed([self.x], Scaled()(self.x) + 1)
         for _ in range(2):
             self.check_missed([self.x], Unnamed()(self.x))
+
+    def test_what_cannot_be_compared_is_built_as_ever(self) -> None:
+        nested: tuple[Any, ...] = ()
+        for _ in range(5000):
+            nested = (nested,)
+        held: Any
+        for held in (nested, Unpicklable()):
+            scaled = Scaled()
+            scaled.held = held  # type: ignore[attr-defined]
+            for _ in range(2):
+                function = self.check_missed([self.x], scaled(self.x) + 1)
+                self.assertEqual(function(np.ones(2)).tolist(), [3.0, 3.0])
 
     def test_ops_of_the_user_inside_of_loops_are_the_given_ones(self) -> None:
         op = Scaled()
