@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
+import sys
 import unittest
 from functools import cache
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
 from theano_graph import Apply, Constant, Generic, Op, Type, Variable
-from theano_graph.hashing import NoStructuralHashError, StructuralHasher, structural_hash
+from theano_graph.hashing import NoStructuralHashError, StructuralHasher, is_known_module, structural_hash
 from theano_graph.hashing._canonical import canonical_pickle
 
 plain = Generic()
+
+
+class KnownModules(unittest.TestCase):
+    def test_modules_of_the_user_with_names_of_python(self) -> None:
+        for name in ("json", "json.decoder", "math", "_socket", "dataclasses", "sys", "numpy", "theano_graph.hashing"):
+            self.assertTrue(is_known_module(name), name)
+        own = ModuleType("trace")
+        own.__file__ = "/home/user/project/trace.py"
+        with mock.patch.dict(sys.modules, {"trace": own}):
+            self.assertFalse(is_known_module("trace"))
 
 
 class Joined(Op):
@@ -166,6 +178,16 @@ class _Named:
 _named = _Named()
 
 
+class _NoPickle:
+    """An object whose pickle is what it is told."""
+
+    def __init__(self, pickled: Any) -> None:
+        self.pickled = pickled
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.pickled
+
+
 class _Measure(type):
     by = 2
 
@@ -235,6 +257,14 @@ class CodeTests(unittest.TestCase):
             for text in (f"def f(x):\n  {line}\n  return x", f"def f(x):\n  def g():\n    {line}\n  return g()"):
                 with self.assertRaisesRegex(NoStructuralHashError, "imports"):
                     self.of(self.compiled(text))
+
+    def test_objects_that_cannot_be_looked_at_are_refused(self) -> None:
+        nested: tuple[Any, ...] = ()
+        for _ in range(5000):
+            nested = (nested,)
+        for held in (nested, _NoPickle(5), _NoPickle((_NoPickle,))):
+            with self.assertRaisesRegex(NoStructuralHashError, "looking at what it holds fails"):
+                self.of(held)
 
 
 if __name__ == "__main__":

@@ -230,6 +230,10 @@ class TestErrors(unittest.TestCase):
             with self.assertRaisesRegex(LookupError, "no more"):
                 next(results)
 
+    def test_numbers_of_numpy_count_threads(self) -> None:
+        results = self.native.map([1.0, 2.0], np.int64(2), ahead=np.int32(1))  # type: ignore[arg-type]
+        self.assertEqual([float(r) for r in results], [2.0, 4.0])
+
     def test_bad_numbers_and_elements(self) -> None:
         for bad in (0, -1, True, 1.5, "2"):
             with self.assertRaisesRegex(ValueError, "threads is a number"):

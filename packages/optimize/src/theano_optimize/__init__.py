@@ -47,7 +47,11 @@ from ._errors import (
     number_of_reports as number_of_reports,
     report_failure as report_failure,
 )
-from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
+from ._fold import (
+    ConstantFolding as ConstantFolding,
+    constant_folding as constant_folding,
+    number_of_user_foldings as number_of_user_foldings,
+)
 from ._info import Exactness as Exactness, Phase as Phase, RewriteInfo as RewriteInfo
 from ._merge import MergeRewriter as MergeRewriter, MergeTable as MergeTable
 from ._origins import (
@@ -161,6 +165,7 @@ __all__ = [
     "is_destroyed",
     "node_rewriter",
     "number_of_reports",
+    "number_of_user_foldings",
     "pattern_of",
     "profile_report",
     "rewrite_node",

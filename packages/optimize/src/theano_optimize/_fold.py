@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, NoParams, Variable, call_with_graph
+from theano_graph import (
+    Apply,
+    Constant,
+    FunctionGraph,
+    NoParams,
+    PureOp,
+    Variable,
+    call_with_graph,
+    is_library_module,
+)
 
 from ._aliasing import is_destroyed
 from ._info import Phase, RewriteInfo
@@ -53,8 +63,34 @@ class ConstantFolding(NodeRewriter):
         return [_as_constant(output, value) for output, value in zip(node.outputs, values, strict=True)]
 
 
+class _Foldings:
+    """How many nodes with code of the user's have been computed in this process while graphs were rewritten."""
+
+    count = 0
+
+
+def number_of_user_foldings() -> int:
+    """Return how many times code of the user's has been run on constants in this process, to fold them."""
+    return _Foldings.count
+
+
+def _is_of_user(op: object, depth: int = 2) -> bool:
+    """Tell whether an op runs code of the user's: its own, or that of an op or a function that it holds."""
+    if isinstance(op, FunctionType):
+        return not is_library_module(op.__module__)
+    if not is_library_module(type(op).__module__):
+        return True
+    return depth > 0 and any(
+        _is_of_user(value, depth - 1)
+        for value in getattr(op, "__dict__", {}).values()
+        if isinstance(value, (PureOp, FunctionType))
+    )
+
+
 def computed_outputs(node: Apply) -> list[Any] | None:
     """Return the values of the outputs of a node on constants, or None if they cannot be computed."""
+    if _is_of_user(node.op):
+        _Foldings.count += 1
     cells: list[list[Any]] = [[None] for _ in node.outputs]
     storage = list(cells)
     inputs = [variable.data for variable in node.inputs]

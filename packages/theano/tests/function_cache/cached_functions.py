@@ -43,6 +43,13 @@ class Scaled(theano.Op):
         return shapes
 
 
+class Unpicklable:
+    """An object whose pickle is none."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return 5
+
+
 class Unnamed(theano.Op):
     """One that does not say what it consists of."""
 
@@ -50,6 +57,11 @@ class Unnamed(theano.Op):
 
     def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         output_storage[0][0] = inputs[0] + 1
+
+
+@theano.compile.ops.as_op(itypes=[T.dvector], otypes=[T.dvector])
+def scaled_by_environment(value: Any) -> Any:
+    return value * float(os.environ["FACTOR"])
 
 
 class CachedTestCase(unittest.TestCase):
@@ -326,11 +338,47 @@ class DifferentTests(CachedTestCase):
         for _ in range(2):
             self.check_missed([self.x], Unnamed()(self.x))
 
+    def test_what_cannot_be_compared_is_built_as_ever(self) -> None:
+        nested: tuple[Any, ...] = ()
+        for _ in range(5000):
+            nested = (nested,)
+        held: Any
+        for held in (nested, Unpicklable()):
+            scaled = Scaled()
+            scaled.held = held  # type: ignore[attr-defined]
+            for _ in range(2):
+                function = self.check_missed([self.x], scaled(self.x) + 1)
+                self.assertEqual(function(np.ones(2)).tolist(), [3.0, 3.0])
+
     def test_ops_of_the_user_inside_of_loops_are_the_given_ones(self) -> None:
         op = Scaled()
         total, _ = theano.scan(lambda row: op(row) + 1.0, sequences=T.stack([self.x, self.x]))
         for _ in range(2):
             self.check_missed([self.x], total)
+
+    def test_what_code_of_the_user_gives_for_constants_is_computed_by_each_process(self) -> None:
+        for y in (Scaled()(T.constant(np.ones(2))), scaled_by_environment(T.constant(np.ones(2)))):
+            for value in ("2.0", "3.0"):
+                with mock.patch.dict(os.environ, {"FACTOR": value}):
+                    function = self.check_missed([self.x], y + self.x)
+            self.assertEqual(len(function(np.zeros(2))), 2)
+        self.assertEqual(function(np.zeros(2)).tolist(), [3.0, 3.0])
+
+    def test_large_constants(self) -> None:
+        def with_change(change: float, by_columns: bool = False) -> Any:
+            value = np.arange(1.0, 1000001.0).reshape(1000, 1000)
+            value = np.asfortranarray(value) if by_columns else value
+            value[999, 998] += change
+            return T.dot(T.constant(value), self.x)
+
+        # What the caller gives is told by its content and not written, what rewriting makes of it is too large.
+        built, found = self.twice([self.x], with_change(0.0))
+        value = np.ones(1000)
+        np.testing.assert_array_equal(found(value), built(value))
+        self.check_missed([self.x], with_change(1.0))
+        self.check_missed([self.x], with_change(0.0, by_columns=True))
+        for _ in range(2):
+            self.check_missed([self.x], T.constant(np.arange(1e6)) ** 2 + self.x)
 
     def test_names_count(self) -> None:
         y = self.x * 2

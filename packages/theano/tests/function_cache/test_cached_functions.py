@@ -24,7 +24,7 @@ class CachedFunctions(unittest.TestCase):
         self.assertGreaterEqual(int(ran[1]), count)
 
     def test_all_cases(self) -> None:
-        self.check("cached_functions", 32)
+        self.check("cached_functions", 35)
 
     def test_all_cases_under_stress(self) -> None:
         self.check("stressed_functions", 4)

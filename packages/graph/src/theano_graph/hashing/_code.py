@@ -6,7 +6,9 @@ compares the versions of these, too.
 
 from __future__ import annotations
 
+import os
 import sys
+import sysconfig
 from collections.abc import Iterator
 from dis import get_instructions
 from types import CodeType, FunctionType, ModuleType
@@ -16,7 +18,11 @@ from .._errors import compose
 from .._user_code import is_library
 from ._errors import NoStructuralHashError
 
-_KNOWN_PACKAGES = frozenset({"numpy", "scipy", "builtins"}) | sys.stdlib_module_names
+_KNOWN_PACKAGES = frozenset({"numpy", "scipy", "builtins"})
+#: Folders of the standard library: a program of the user may have a module of the same name.
+_FOLDERS = tuple(
+    {path + os.sep for path in (os.path.dirname(os.__file__), *map(sysconfig.get_path, ("stdlib", "platstdlib")))}
+)
 #: Parts of a class that say nothing of what it does, or that are found elsewhere.
 _NO_CONTENT = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl", "__parameters__"}
@@ -28,9 +34,13 @@ def is_known_module(name: Any) -> bool:
     """Tell whether the code of a module is named by versions: the library's, Python's, or that of NumPy and SciPy."""
     if not isinstance(name, str) or name == "__main__":
         return False
-    if name.partition(".")[0] in _KNOWN_PACKAGES:
+    package = name.partition(".")[0]
+    if package in _KNOWN_PACKAGES:
         return True
     file = getattr(sys.modules.get(name), "__file__", None)
+    if package in sys.stdlib_module_names:
+        # What is built in or compiled may be anywhere, and no code of it could be read.
+        return file is None or not file.endswith((".py", ".pyc")) or file.startswith(_FOLDERS)
     return file is not None and is_library(file)
 
 

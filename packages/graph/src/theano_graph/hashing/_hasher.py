@@ -11,7 +11,7 @@ from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
-from .._errors import compose
+from .._errors import TheanoError, compose
 from .._expression._nodes import Apply, Constant, Variable
 from .._expression._op import PureOp
 from .._expression._origin import Origin
@@ -127,18 +127,32 @@ class StructuralHasher:
         if same is not None:
             self._known[id(value)] = (same[0], same[1], value)
             return same[0]
+        if brief is None and _is_array(value):
+            # Without the copies that pickles make of what may be large.
+            found = _digest_of_array(value)
+            self._known[id(value)] = found, (), value
+            return found
         if brief is None or brief.startswith(_NUMBER):
             whole = brief
         else:
             whole = canonical_pickle(value, self._known_code)
         if whole is None:
-            found = self._known_or_new(value)
+            found = self._walked(value)
         else:
             found = blake2b(b"pickle " + whole, digest_size=20).digest()
             self._known[id(value)] = found, (), value
         if brief is not None:
             self._by_pickle[brief] = self._known[id(value)]
         return found
+
+    def _walked(self, value: Any) -> bytes:
+        try:
+            return self._known_or_new(value)
+        except TheanoError:
+            raise
+        except Exception as error:  # whatever objects of users raise; too deep a nesting
+            why = f"looking at what it holds fails ({type(error).__name__}: {error})"
+            raise _refusal(value, why, "leave out of it what cannot be pickled") from error
 
     def _known_or_new(self, value: Any) -> bytes:
         mark = id(value)
@@ -372,17 +386,32 @@ class GraphScope:
         return hex_digest([*table, stream.tobytes()])
 
 
+def _is_array(value: Any) -> bool:
+    """Tell whether a value is an array of numbers of NumPy's own class."""
+    kind = type(value)
+    return (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.dtype.kind in "biufc"
+
+
+def _digest_of_array(value: Any) -> bytes:
+    by_columns = bool(value.flags.f_contiguous and not value.flags.c_contiguous)
+    found = blake2b(f"array {value.dtype.str} {value.shape} {by_columns} ".encode(), digest_size=20)
+    rows = value.T if by_columns else value
+    if not rows.flags.c_contiguous:
+        rows = rows.copy()
+    found.update(rows.reshape(-1).view("uint8").data)
+    return found.digest()
+
+
 def _pickled(value: Any) -> bytes | None:
     """Return the pickle of a small object; None where there is none."""
-    size = getattr(value, "nbytes", None)
-    if size is not None:
-        if size > _SMALL:
-            return None
-        kind = type(value)
-        if (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.ndim == 0 and value.dtype.kind in "biufc":
-            # The most frequent ones by far; a pickle takes longer.
-            return _NUMBER + f"{value.dtype.str} ".encode() + bytes(value.tobytes())
     try:
+        size = getattr(value, "nbytes", None)
+        if size is not None:
+            if size > _SMALL:
+                return None
+            if _is_array(value) and value.ndim == 0:
+                # The most frequent ones by far; a pickle takes longer.
+                return _NUMBER + f"{value.dtype.str} ".encode() + bytes(value.tobytes())
         found: bytes = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return found
     except Exception:  # noqa: BLE001  # whatever it is, the object has to be looked at

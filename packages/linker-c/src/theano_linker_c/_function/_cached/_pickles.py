@@ -7,10 +7,15 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from theano_graph import Origin, PureOp
 from theano_graph.hashing import known_name
 
 from ._key import Given
+
+#: Bytes of new arrays in an entry at most: beyond, computing them takes no longer than reading, and the folder fills.
+_MOST_BYTES = 4_000_000
 
 
 class NotCachedError(Exception):
@@ -34,6 +39,7 @@ class _Pickler(pickle.Pickler):
             self._known.update((id(item), (kind, last - i)) for i, item in enumerate(reversed(items)))
         self._known.pop(id(None), None)
         self._origins = given.origins
+        self._n_bytes = 0
 
     def reducer_override(self, obj: Any) -> Any:
         # Asked of no number, text or container of Python's: a persistent id would be asked of each.
@@ -42,6 +48,10 @@ class _Pickler(pickle.Pickler):
             return _given, known
         if type(obj) is Origin:
             return _given, self._line(obj)
+        if isinstance(obj, np.ndarray):
+            self._n_bytes += obj.nbytes
+            if self._n_bytes > _MOST_BYTES:
+                raise NotCachedError("rewriting has made large constants")
         if isinstance(obj, PureOp) and known_name(type(obj)) is None:
             # The function is to run the caller's own object, which may count its calls, say.
             raise NotCachedError(f"{obj} of the user stands inside of another op")

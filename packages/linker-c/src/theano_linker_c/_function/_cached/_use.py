@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable, config
 from theano_graph.hashing import NoStructuralHashError
-from theano_optimize import RewriteProfile, number_of_reports
+from theano_optimize import RewriteProfile, number_of_reports, number_of_user_foldings
 
 from ..._flags._modes import LARGE
 from ..._overwriting._shown import Decisions
@@ -35,7 +35,7 @@ class CachedFunction:
     """
 
     def __init__(self, signature: Signature, mode: Mode, builder: Callable[..., Any]) -> None:
-        self._reports = number_of_reports()
+        self._counts = _counts()
         self._options = CompilerOptions.from_config()
         self._signature, self._mode, self._builder = signature, mode, builder
         self._key: FunctionKey | None = None
@@ -101,7 +101,7 @@ class CachedFunction:
 
     def store(self, function: Any) -> None:
         """Put a function that has just been built on disk, if another process can do with it what this one does."""
-        if self._key is None or self._reports != number_of_reports():
+        if self._key is None or self._counts != _counts():
             return
         name = self._key.name(self._options)
         if name is None:
@@ -112,6 +112,11 @@ class CachedFunction:
             cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return
+
+
+def _counts() -> tuple[int, int]:
+    """Return numbers that go up with what only rewriting itself can do: report a failure, run code of the user's."""
+    return number_of_reports(), number_of_user_foldings()
 
 
 def _nothing_rewritten(mode: Mode, fgraph: FunctionGraph) -> RewriteProfile | None:

@@ -54,28 +54,28 @@ def thread_count(threads: int | None) -> int:
     """Return how many threads are asked for: by default as many as there are cores for this process."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         what = "threads is a number of at least 1, or None for as many as there are cores"
         mend = "pass threads=1 to make all calls in the calling thread."
         given: Any = threads
         if isinstance(given, Iterable) and not isinstance(given, str):
             mend = "the arguments of one call are one element: f.map(zip(xs, ys))."
         raise ValueError(compose(f"map: {what}; got {describe_value(threads)}", mend=mend))
-    return threads
+    return int(threads)
 
 
 def ahead_count(ahead: int | None, threads: int) -> int:
     """Return how many elements may be taken before their results are asked for."""
     if ahead is None:
         return AHEAD * threads
-    if isinstance(ahead, bool) or not isinstance(ahead, int) or ahead < 1:
+    if isinstance(ahead, bool) or not isinstance(ahead, (int, np.integer)) or ahead < 1:
         raise ValueError(
             compose(
                 f"map: ahead is a number of elements, at least 1; got {ahead!r}",
                 mend="leave it out, or pass how many elements may be taken before their results are asked for.",
             )
         )
-    return ahead
+    return int(ahead)
 
 
 def split(element: Any) -> tuple[Sequence[Any], dict[str, Any]]:
