@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray import get_include
+from theano_gpuarray._runtime import DeviceError
 from theano_gpuarray.arrays import SIZE, SSIZE, GpuArray, asarray
 from theano_gpuarray.kernel_base import GpuKernel, Kernel
 
@@ -102,6 +103,15 @@ class TestLaunches(unittest.TestCase):
             good = Kernel("KERNEL void first(GLOBAL_MEM ga_int *x) {}", [GpuArray], "first", {})
             with self.assertRaisesRegex(RuntimeError, "(?s)kernel add cannot be compiled.*no_such_value"):
                 run(code, X, kernels=[good, kernel])
+
+    def test_lines_are_counted_from_the_first_of_the_text(self) -> None:
+        text = '#include "cluda.h"\n\nKERNEL void k(GLOBAL_MEM int *x) { x[0] = nowhere; }'
+        kernel = Kernel(text, [GpuArray], "k", {})
+        if computes():
+            with self.assertRaisesRegex(RuntimeError, r"(?s)k\W{1,2}3\b.*nowhere"):
+                run(";", X, kernels=[kernel])
+            with self.assertRaisesRegex(DeviceError, r"(?s)k\W{1,2}3\b.*nowhere"):
+                GpuKernel(text, "k", [GpuArray], context())
 
     def test_values_that_c_cannot_pass(self) -> None:
         with self.assertRaisesRegex(TypeError, "a complex64 cannot be passed by value"):

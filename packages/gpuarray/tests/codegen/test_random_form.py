@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unittest
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from theano_gpuarray.codegen.random import CategoriesKernel, MRGKernel
+from theano_gpuarray.codegen.random._categories import _LINES
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
 
@@ -103,6 +104,14 @@ class TestCategories(DeviceCase):
             if total > 0:
                 wanted[row, c] = category(chances, self.NUMBERS[3 * c + row] * total, True)
         self.check(CategoriesKernel("int64", "choose"), [self.CHANCES, self.NUMBERS, np.int64(3)], [wanted])
+
+    def test_compilers_have_nothing_to_warn_of(self) -> None:
+        tasks: tuple[Literal["count", "choose", "choose_once"], ...] = ("count", "choose", "choose_once")
+        for task in tasks:
+            with self.subTest(task):
+                text = "\n".join(_LINES[task](CategoriesKernel("int64", task), "float32", "float32", "float"))
+                self.assertNotRegex(text, r"&& \(?1\b")
+                self.assertRegex(text, r"if \(found < 0")
 
     def test_choices_of_which_none_comes_twice(self) -> None:
         numbers = np.concatenate([self.NUMBERS, [0.5, 0.5, 0.5]])

@@ -9,7 +9,7 @@ from theano_gpuarray.arrays import dtype_to_ctype, dtype_to_typecode
 from theano_gpuarray.c_interface import Expression
 from theano_gpuarray.codegen import KernelText
 from theano_gpuarray.contexts import open_context
-from theano_gpuarray.kernel_base import inline_softmax, nvcc_kernel, without_include, write_w
+from theano_gpuarray.kernel_base import inline_softmax, nvcc_kernel, text_of_program, write_w
 
 from .nvrtc_support import ARCHITECTURES, failures
 
@@ -54,7 +54,7 @@ class TestTexts(unittest.TestCase):
     def compiled(self, *texts: str) -> None:
         for architecture in ARCHITECTURES:
             for text in texts:
-                found = failures([KernelText("k", without_include(text), "")], architecture)
+                found = failures([KernelText("k", text_of_program(text, "k"), "")], architecture)
                 self.assertEqual(found, [], text)
 
     def test_the_manual(self) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..codegen import KernelText
 from ..contexts import GpuContext, get_context, open_context
-from ..kernel_base import without_include
+from ..kernel_base import text_of_program
 
 if TYPE_CHECKING:
     from .._device import Kernel
@@ -24,7 +24,7 @@ def compile_kernel(context: GpuContext, source: str, name: str, letters: str) ->
     letters : str
         One for each parameter, see :class:`~theano_gpuarray.codegen.KernelText`.
     """
-    return context.kernel(KernelText(name, without_include(source), letters))
+    return context.kernel(KernelText(name, text_of_program(source, name), letters))
 
 
 def default_context() -> GpuContext:

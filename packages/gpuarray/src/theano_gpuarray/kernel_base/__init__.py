@@ -2,7 +2,7 @@
 
 from ._description import Kernel as Kernel
 from ._float16 import load_w as load_w, work_dtype as work_dtype, write_w as write_w
-from ._launching import GpuKernel as GpuKernel, without_include as without_include
+from ._launching import GpuKernel as GpuKernel, text_of_program as text_of_program
 from ._ops import CGpuKernelBase as CGpuKernelBase, GpuKernelBase as GpuKernelBase
 from ._products import gemm as gemm
 from ._text import (
@@ -37,7 +37,7 @@ __all__ = [
     "inline_softmax_fixed_shared",
     "load_w",
     "nvcc_kernel",
-    "without_include",
+    "text_of_program",
     "work_dtype",
     "write_w",
 ]

@@ -15,7 +15,7 @@ from ..codegen import KernelText
 from ..contexts import GpuContext
 from ._description import Kernel
 
-__all__ = ["GpuKernel", "without_include"]
+__all__ = ["GpuKernel", "text_of_program"]
 
 #: Letters of the runtime for parameters: what is not here cannot be passed by value.
 _LETTERS = {
@@ -83,7 +83,7 @@ class GpuKernel:
                     )
                 )
         letters = "".join(_LETTERS[word] for word in self._parameters)
-        self._kernel = context.kernel(KernelText(name, without_include(source), letters))
+        self._kernel = context.kernel(KernelText(name, text_of_program(source, name), letters))
 
     @property
     def maxlsize(self) -> int:
@@ -172,9 +172,17 @@ class GpuKernel:
         return whole - 2 * _SIGN if whole >= _SIGN else whole
 
 
-def without_include(source: str) -> str:
-    """Return the text of a kernel without the line that includes ``cluda.h``: its words stand before all texts."""
-    return _INCLUDE.sub("", source)
+def text_of_program(source: str, name: str) -> str:
+    """Return the text of a program's kernel, to stand behind the words of ``cluda.h``.
+
+    The line that includes them is left out, and the compiler counts lines from the first of `source`.
+
+    Parameters
+    ----------
+    source, name : str
+        The text, and the kernel's name, which messages of the compiler give as that of a file.
+    """
+    return f'#line 1 "{name}"\n{_INCLUDE.sub("", source)}'
 
 
 def _as_tuple(value: Any) -> tuple[int, ...]:

@@ -103,11 +103,13 @@ def _chance(dtype: str, number: str) -> str:
     return _element("chances", "row * s0 + j * s1", dtype, number)
 
 
-def _search(chance: str, whole: str, number: str, closed: str) -> Iterator[str]:
+def _search(chance: str, whole: str, number: str, closed: str = "") -> Iterator[str]:
     """Yield the search for the first category whose running sum exceeds ``u * whole``, or else the last possible one.
 
-    It leaves its number in `found`; -1 where there is none.
+    The latter only where `closed`, a condition in C, holds; without it, always. It leaves the number in `found`; -1
+    where there is none.
     """
+    unfound = f"found < 0 && {closed}" if closed else "found < 0"  # compilers of devices warn of constants beside &&
     yield f"{{ {number} sum = 0; int64_t possible = -1;"
     yield f"  const {number} wanted = u * ({whole});"
     yield "  found = -1;"
@@ -117,7 +119,7 @@ def _search(chance: str, whole: str, number: str, closed: str) -> Iterator[str]:
     yield "    if (wanted < sum) { found = j; break; }"
     yield "    if (p > 0) possible = j;"
     yield "  }"
-    yield f"  if (found < 0 && ({closed})) found = possible;"
+    yield f"  if ({unfound}) found = possible;"
     yield "}"
 
 
@@ -154,7 +156,7 @@ def _choose(kernel: CategoriesKernel, chances: str, numbers: str, number: str) -
     yield from _head(chances, number)
     yield from _draw(numbers, number)
     yield "  if (total > 0) {"
-    yield from _search(_chance(chances, number), "total", number, "1")
+    yield from _search(_chance(chances, number), "total", number)
     yield "  } else found = 0;"
     yield _store(kernel, "found", "row * draws + c")
     yield "}"
@@ -172,7 +174,7 @@ def _choose_once(kernel: CategoriesKernel, chances: str, numbers: str, number: s
     yield "    for (int64_t j = 0; j < k; j++) remains += rest[j];"
     yield "    found = -1;"
     yield "    if (remains > 0)"
-    yield from _search("rest[j]", "remains", number, "1")
+    yield from _search("rest[j]", "remains", number)
     yield "    if (found < 0) { found = 0; while (out[found] != 0) found++; }"
     yield "    rest[found] = 0;"
     yield "    out[found] = 1;"
