@@ -144,7 +144,7 @@ class GraphTests(unittest.TestCase):
 
     def test_deep_graphs(self) -> None:
         h = self.x
-        for _ in range(5000):
+        for _ in range(100_000):
             h = Joined()(h, self.y)
         self.assertEqual(len(structural_hash([self.x, self.y], [h])), 40)
 
@@ -260,7 +260,7 @@ class CodeTests(unittest.TestCase):
 
     def test_objects_that_cannot_be_looked_at_are_refused(self) -> None:
         nested: tuple[Any, ...] = ()
-        for _ in range(5000):
+        for _ in range(100_000):
             nested = (nested,)
         for held in (nested, _NoPickle(5), _NoPickle((_NoPickle,))):
             with self.assertRaisesRegex(NoStructuralHashError, "looking at what it holds fails"):
