@@ -21,13 +21,19 @@ except _runtime.DeviceError as error:
 
 
 class TestCudaDriver(unittest.TestCase):
-    def test_cases(self) -> None:
-        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "cuda_cases"])
+    def check(self, module: str) -> None:
+        done = run(["-X", "faulthandler", "-m", "unittest", "-b", module])
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
-        written = (Path(__file__).parent / "cuda_cases.py").read_text()
+        written = (Path(__file__).parent / f"{module}.py").read_text()
         self.assertEqual(int(count[1]), written.count("    def test_"))
+
+    def test_cases(self) -> None:
+        self.check("cuda_cases")
+
+    def test_arrays_and_bridges(self) -> None:
+        self.check("array_cases")
 
 
 class TestLibraries(unittest.TestCase):

@@ -26,8 +26,29 @@ def _matrix(node: Apply[AllocDiag, Tensor]) -> Kernel | None:
     return DiagonalMatrixKernel(node.inputs[0].type.dtype, op.offset, *op.places)
 
 
+class _DiagonalOp(NamedDeviceOp):
+    """What ops of diagonals say of themselves."""
+
+    host_op: ExtractDiag | AllocDiag
+
+    @property
+    def offset(self) -> int:
+        """The number of the diagonal."""
+        return self.host_op.offset
+
+    @property
+    def axis1(self) -> int:
+        """The dimension of the rows."""
+        return self.host_op.axis1
+
+    @property
+    def axis2(self) -> int:
+        """The dimension of the columns."""
+        return self.host_op.axis2
+
+
 @stands_for(ExtractDiag)
-class GpuExtractDiag(NamedDeviceOp):
+class GpuExtractDiag(_DiagonalOp):
     """A diagonal of two dimensions of an array on a device, which is the last dimension of the result.
 
     Parameters
@@ -40,32 +61,15 @@ class GpuExtractDiag(NamedDeviceOp):
         Accepted for old programs: the result is a copy.
     """
 
-    host_op: ExtractDiag
-
     def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1, view: bool = False) -> None:
         super().__init__(ExtractDiag(offset, axis1, axis2))
         self.view = bool(view)
 
     view: bool = False
 
-    @property
-    def offset(self) -> int:
-        """The number of the diagonal."""
-        return self.host_op.offset
-
-    @property
-    def axis1(self) -> int:
-        """The dimension of the rows."""
-        return self.host_op.axis1
-
-    @property
-    def axis2(self) -> int:
-        """The dimension of the columns."""
-        return self.host_op.axis2
-
 
 @stands_for(AllocDiag)
-class GpuAllocDiag(NamedDeviceOp):
+class GpuAllocDiag(_DiagonalOp):
     """Matrices of zeros on a device, with the elements of the last dimension on a diagonal.
 
     Parameters
@@ -76,22 +80,5 @@ class GpuAllocDiag(NamedDeviceOp):
         The dimensions of the result that make the matrices.
     """
 
-    host_op: AllocDiag
-
     def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
         super().__init__(AllocDiag(offset, axis1, axis2))
-
-    @property
-    def offset(self) -> int:
-        """The number of the diagonal."""
-        return self.host_op.offset
-
-    @property
-    def axis1(self) -> int:
-        """The dimension of the rows."""
-        return self.host_op.axis1
-
-    @property
-    def axis2(self) -> int:
-        """The dimension of the columns."""
-        return self.host_op.axis2

@@ -1,0 +1,223 @@
+"""What arrays and bridges tell the CUDA driver: run by `test_cuda_driver` in a process with stand-ins for libraries."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import cuda_cases
+import numpy as np
+from cuda_cases import FAKE, calls, driver, fake
+
+from theano_gpuarray._libraries import FoundLibrary
+from theano_gpuarray.arrays import asarray, from_dlpack, zeros
+from theano_gpuarray.bridges import (
+    attach_pycuda,
+    default_pycuda,
+    from_cuda_array,
+    from_pygpu,
+    to_pycuda,
+    to_pygpu,
+)
+from theano_gpuarray.contexts import ContextError, GpuContext, open_context
+
+
+class Holder:
+    """An array of another library: gives itself as a capsule of ours, and says with which stream it was asked."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        self.asked: dict[str, Any] = {}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        found: tuple[int, int] = self.x.__dlpack_device__()
+        return found
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        self.asked = asked
+        return self.x.__dlpack__(**asked)
+
+
+class TestArrays(cuda_cases.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.gpu = GpuContext(self.context, "cuda0")
+
+    def test_cuda_array_interface(self) -> None:
+        x = asarray(np.arange(12, dtype="float32").reshape(3, 4), context=self.gpu)
+        found = x.__cuda_array_interface__
+        self.assertEqual(
+            (found["shape"], found["typestr"], found["strides"], found["version"]), ((3, 4), "<f4", None, 3)
+        )
+        self.assertEqual(found["data"], (x.gpudata, False))
+        self.assertEqual(found["stream"], self.context.queue)
+        part = x[1:, ::2].__cuda_array_interface__
+        self.assertEqual((part["data"][0], part["strides"]), (x.gpudata + 16, (16, 8)))
+        self.assertEqual(x[:0].__cuda_array_interface__["data"][0], 0)
+
+    def test_dlpack_both_ways(self) -> None:
+        x = asarray(np.arange(12, dtype="int16").reshape(3, 4), context=self.gpu)
+        for view in (x, x[1:, ::2], x.T, x[::-1]):
+            holder = Holder(view)
+            y = from_dlpack(holder, context=self.gpu)
+            self.assertEqual(holder.asked, {"stream": self.context.queue, "max_version": (1, 0)})
+            np.testing.assert_array_equal(np.asarray(y), np.asarray(view))
+            self.assertEqual(y.gpudata + y.offset, view.gpudata + view.offset)
+        y[0, 0] = 77
+        self.assertEqual(int(np.asarray(x)[2, 0]), 77)
+
+    def test_consumers_wait_where_they_do_not_by_themselves(self) -> None:
+        x = asarray(np.arange(4.0), context=self.gpu)
+        for stream, count in ((None, 0), (1, 0), (-1, 0), (2, 1), (77, 1)):
+            fake.fake_reset()
+            x.__dlpack__(stream=stream)
+            self.assertEqual(calls().count("cuStreamSynchronize"), count)
+
+    def test_the_memory_lives_as_long_as_somebody_has_it(self) -> None:
+        x = asarray(np.arange(4.0), context=self.gpu)
+        y = from_dlpack(Holder(x), context=self.gpu)
+        x = asarray(np.zeros(4), context=self.gpu)
+        self.assertEqual(np.asarray(y).tolist(), [0, 1, 2, 3])
+        self.assertNotEqual(x.gpudata, y.gpudata)
+
+    def test_the_context_is_current_in_a_block(self) -> None:
+        with self.gpu as context:
+            self.assertIs(context, self.gpu)
+            self.assertEqual(fake.fake_depth(), 1)
+        self.assertEqual(fake.fake_depth(), 0)
+
+    def test_the_place_on_the_bus_is_told(self) -> None:
+        self.assertEqual(self.gpu.description, "Fake GPU 0 (0000:01:00.0)")
+
+
+class FakeModule(ModuleType):
+    """A module that stands in for one of PyCUDA."""
+
+    def __init__(self, **names: Any) -> None:
+        super().__init__("pycuda")
+        self.__dict__.update(names)
+
+
+class TestBridges(cuda_cases.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.gpu = GpuContext(self.context, "cuda0")
+        self.x = asarray(np.arange(12, dtype="float32").reshape(3, 4), context=self.gpu)
+
+    def test_arrays_of_other_libraries(self) -> None:
+        for view in (self.x, self.x[1:, ::-2], self.x.T):
+            other = SimpleNamespace(__cuda_array_interface__=view.__cuda_array_interface__)
+            found = from_cuda_array(other, self.gpu)
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(view))
+            self.assertEqual(found.gpudata + found.offset, view.gpudata + view.offset)
+            found[0, 0] = 99
+            self.assertEqual(float(view[0, 0]), 99)
+
+    def test_arrays_that_may_not_be_written_are_copied(self) -> None:
+        told = {**self.x.__cuda_array_interface__, "data": (self.x.gpudata, True)}
+        found = from_cuda_array(SimpleNamespace(__cuda_array_interface__=told), self.gpu)
+        self.assertNotEqual(found.gpudata, self.x.gpudata)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(self.x))
+
+    def test_other_queues_are_waited_for(self) -> None:
+        second = driver.open(0)
+        for stream, count in ((None, 0), (1, 0), (self.context.queue, 0), (second.queue, 1)):
+            other = SimpleNamespace(__cuda_array_interface__={**self.x.__cuda_array_interface__, "stream": stream})
+            fake.fake_reset()
+            with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+                from_cuda_array(other, self.gpu)
+            self.assertEqual(calls().count("cuStreamSynchronize"), count)
+
+    def test_what_is_no_array_of_cuda(self) -> None:
+        told = {**self.x.__cuda_array_interface__, "mask": self.x}
+        for wrong, text in ((3, "int does not tell"), (SimpleNamespace(__cuda_array_interface__=told), "has a mask")):
+            with self.assertRaisesRegex(TypeError, text):
+                from_cuda_array(wrong, self.gpu)
+        with self.assertRaisesRegex(ContextError, "no context on null0"):
+            from_cuda_array(self.x, open_context("null0"))
+
+    def pygpu_array(self, x: Any, kind: Any = b"cuda", address: int | None = None) -> Any:
+        """Return what an array of pygpu tells, for the memory of one of ours, and how often it was waited for."""
+        waits: list[int] = []
+        named = {name: getattr(x, name) for name in ("dtype", "shape", "strides", "size", "offset")}
+        host = np.asarray(x)
+        other = SimpleNamespace(**named, context=SimpleNamespace(kind=kind), sync=lambda: waits.append(1), waits=waits)
+        other.gpudata = x.gpudata if address is None else address
+        other.__array__ = lambda dtype=None, copy=None: host
+        return other
+
+    def test_arrays_of_pygpu_in_the_same_context(self) -> None:
+        with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+            for view in (self.x, self.x[1:, ::-2], self.x.T):
+                other = self.pygpu_array(view)
+                found = from_pygpu(other, self.gpu)
+                np.testing.assert_array_equal(np.asarray(found), np.asarray(view))
+                self.assertEqual(found.gpudata + found.offset, view.gpudata + view.offset)
+                self.assertEqual(other.waits, [1])
+            made: list[Any] = []
+
+            def empty(shape: Any, dtype: Any, context: Any) -> Any:
+                memory = zeros(shape, dtype, context=self.gpu)
+                made.append((memory, context))
+                return self.pygpu_array(memory)
+
+            pygpu = FakeModule(empty=empty, array=None)
+            with patch.dict(sys.modules, {"pygpu": pygpu, "pygpu.gpuarray": pygpu}):
+                fake.fake_reset()
+                found = to_pygpu(self.x[1:], "its context")
+            ((memory, where),) = made
+            np.testing.assert_array_equal(np.asarray(memory), np.asarray(self.x)[1:])
+            self.assertEqual((found.gpudata, where), (memory.gpudata, "its context"))
+
+    def test_arrays_of_pygpu_that_are_elsewhere_are_copied(self) -> None:
+        class Other:
+            def __init__(self, told: Any, values: Any) -> None:
+                self.__dict__.update(vars(told))
+                self.values = values
+
+            def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+                return np.array(self.values, dtype)
+
+        with patch("theano_gpuarray.bridges._cuda.find_library", return_value=FoundLibrary(FAKE, "the test")):
+            for kind, address in ((b"opencl", None), (b"cuda", 64)):
+                other = Other(self.pygpu_array(self.x, kind, address), np.asarray(self.x))
+                found = from_pygpu(other, self.gpu)
+                self.assertNotEqual(found.gpudata, self.x.gpudata)
+                np.testing.assert_array_equal(np.asarray(found), np.asarray(self.x))
+                self.assertEqual(other.waits, [])  # type: ignore[attr-defined]  # as all that it is told
+
+    def test_pycuda(self) -> None:
+        log: list[str] = []
+        attached = SimpleNamespace(detach=lambda: log.append("detach"))
+
+        def attach() -> Any:
+            log.append(f"attach with {fake.fake_depth()} context")
+            return attached
+
+        made = FakeModule(init=lambda: log.append("init"), Context=SimpleNamespace(attach=attach))
+        arrays = FakeModule(GPUArray=lambda shape, dtype, **more: SimpleNamespace(shape=shape, dtype=dtype, **more))
+        with patch.dict(sys.modules, {"pycuda": FakeModule(), "pycuda.driver": made, "pycuda.gpuarray": arrays}):
+            self.assertIs(attach_pycuda(self.gpu), attached)
+            self.assertIsNone(default_pycuda(), "no device is in use by default")
+            found = to_pycuda(self.x[1:])
+        self.assertEqual(log, ["init", "attach with 1 context"])
+        self.context.pop()
+        self.assertEqual((found.shape, found.dtype, found.strides), ((2, 4), np.dtype("float32"), (16, 4)))
+        self.assertEqual((found.gpudata, found.base.offset), (self.x.gpudata + 16, 16))
+
+    def test_libraries_that_are_not_installed(self) -> None:
+        with patch.dict(sys.modules, {"pycuda": None, "pycuda.driver": None, "pycuda.gpuarray": None}):
+            with self.assertRaisesRegex(ImportError, r"pip install 'theano-gpuarray\[pycuda\]'"):
+                attach_pycuda(self.gpu)
+            with self.assertRaisesRegex(ImportError, "pycuda.gpuarray cannot be imported"):
+                to_pycuda(self.x)
+        null = asarray(np.ones(3), context=open_context("null0"))
+        with self.assertRaisesRegex(ContextError, "PyCUDA does not work on null0"):
+            to_pycuda(null)
+
+
+if __name__ == "__main__":
+    unittest.main()
