@@ -8,9 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-import cuda_cases
 import numpy as np
-from cuda_cases import FAKE, calls, driver, fake
 
 from theano_gpuarray._libraries import FoundLibrary
 from theano_gpuarray.arrays import asarray, from_dlpack, zeros
@@ -23,6 +21,9 @@ from theano_gpuarray.bridges import (
     to_pygpu,
 )
 from theano_gpuarray.contexts import ContextError, GpuContext, open_context
+
+from . import cuda_cases
+from .cuda_cases import FAKE, calls, driver, fake
 
 
 class Holder:

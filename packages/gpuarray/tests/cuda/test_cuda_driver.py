@@ -22,11 +22,13 @@ except _runtime.DeviceError as error:
 
 class TestCudaDriver(unittest.TestCase):
     def check(self, module: str) -> None:
-        done = run(["-X", "faulthandler", "-m", "unittest", "-b", module])
+        folder = Path(__file__).parent
+        command = ["-X", "faulthandler", "-m", "unittest", "-b", f"{folder.name}.{module}"]
+        done = run(command, PYTHONPATH=str(folder.parent))
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
-        written = (Path(__file__).parent / f"{module}.py").read_text()
+        written = (folder / f"{module}.py").read_text()
         self.assertEqual(int(count[1]), written.count("    def test_"))
 
     def test_cases(self) -> None:
