@@ -42,4 +42,28 @@ int fake_enqueue(Stream *stream, void (*run)(void *data), const void *data, size
 /* Whether a context is current in this thread. */
 int fake_has_context(void);
 
+/* Of cuBLAS. */
+typedef struct {
+    Stream *stream;
+    size_t workspace;
+    int on_device, mode;
+} BlasHandle;
+
+/* Of cuSOLVER. */
+typedef struct {
+    Stream *stream;
+} Solver;
+
+/* Elements of float32 (0) and float64 (1). */
+static inline double get(const void *base, int type, long long i) {
+    return type == 1 ? ((const double *)base)[i] : ((const float *)base)[i];
+}
+
+static inline void put(void *base, int type, long long i, double value) {
+    if (type == 1)
+        ((double *)base)[i] = value;
+    else
+        ((float *)base)[i] = (float)value;
+}
+
 #endif
