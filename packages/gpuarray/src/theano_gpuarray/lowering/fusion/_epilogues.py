@@ -13,7 +13,7 @@ from ...region import Entry, Fusion, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, with_groups
 from ._library_epilogues import epilogue_by_library
 
-__all__ = ["EpilogueFusion", "fuse_epilogues"]
+__all__ = ["EpilogueFusion", "fuse_epilogues", "is_large"]
 
 #: Multiplications of a product up to which a launch that is saved is worth more than the library's kernels.
 _SMALL = 1 << 21
@@ -86,7 +86,7 @@ class EpilogueFusion(Fusion):
         assert kernel is not None, "there was one when the steps were put together"
         rest = [v for v in after.inputs if v != product.outputs[0]]
         operands = [entry_on_device(recorder, known[v]) for v in (*product.inputs, *rest)]
-        if recorder.properties.driver == "cuda" and _multiplications(operands, len(product.inputs)) > _SMALL:
+        if recorder.properties.driver == "cuda" and is_large(operands, len(product.inputs)):
             found = epilogue_by_library(kernel, recorder, operands)
             return None if found is None else dict(zip(after.outputs, [found], strict=True))
         try:
@@ -96,7 +96,15 @@ class EpilogueFusion(Fusion):
         return dict(zip(after.outputs, results, strict=True))
 
 
-def _multiplications(operands: Sequence[DeviceOperand], count: int) -> int:
-    """Return how many multiplications a product of some operands has."""
+def is_large(operands: Sequence[DeviceOperand], count: int) -> bool:
+    """Tell whether the kernels of a library are worth more for a product than a launch that is saved.
+
+    Parameters
+    ----------
+    operands : sequence of DeviceOperand
+        Those of the product come first.
+    count : int
+        How many operands the product has.
+    """
     a, b = operands[2:4] if count >= 4 else operands[:2]
-    return a.size * b.shape[-1] if b.ndim > 1 else a.size
+    return (a.size * b.shape[-1] if b.ndim > 1 else a.size) > _SMALL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -12,13 +13,15 @@ from theano_graph import config, record
 from theano_linker_c.scalar import add, ge, gt, le, lt, maximum, mul, program_of, relu, sqr, switch, tanh
 
 from ...codegen import DeviceOperand, LibraryCall, Recorder
+from ...codegen._copies import contiguous
 from ...codegen.products import ProductEpilogueKernel
 from ...region import library_product
 
-__all__ = ["epilogue_by_library", "epilogue_of"]
+__all__ = ["Scaled", "epilogue_by_library", "epilogue_of", "product_by_library"]
 
 #: Numbers of the library.
 _NONE, _RELU, _BIAS, _GELU = 1, 2, 4, 32
+_KEPT, _DROPPED = 1, 2
 #: The constants of GELU by tanh: Hendrycks and Gimpel (2016), "Gaussian error linear units", section 2.
 _OUTER, _CUBIC = math.sqrt(2 / math.pi), 0.044715
 #: Addresses that the library is promised to be multiples of.
@@ -46,10 +49,13 @@ class Epilogue:
         As the library has it.
     bias : int or None
         Which argument of the scalar op is the row that is added.
+    nan : int
+        What becomes of NaN by the larger one of it and 0: it stays (1), it is 0 (2), or nothing is asked (0).
     """
 
     number: int
     bias: int | None
+    nan: int = 0
 
 
 def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
@@ -71,13 +77,13 @@ def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
     result, first = known[output] if output >= 0 else constants[-1 - output], known[0]
     if len(kernel.input_dtypes) == 1:
         number = _activation(result, first)
-        return None if number in (None, _NONE) else Epilogue(number, None)
+        return None if number in (None, _NONE) else Epilogue(number, None, _of_nan(result, first, number))
     if len(kernel.input_dtypes) != 2 or kernel.broadcast[0] != (True, False):
         return None
     for inner in (("add", first, known[1]), ("add", known[1], first)):
         number = _activation(result, inner)
         if number is not None:
-            return Epilogue(_BIAS if number == _NONE else number | _BIAS, 1)
+            return Epilogue(_BIAS if number == _NONE else number | _BIAS, 1, _of_nan(result, inner, number))
     return None
 
 
@@ -88,6 +94,14 @@ def _activation(result: _Expression, x: _Expression) -> int | None:
     if _is_larger_of_zero(result, x):
         return _RELU
     return _GELU if _is_gelu(result, x) else None
+
+
+def _of_nan(result: _Expression, x: _Expression, number: int) -> int:
+    """Return what an activation makes of NaN: comparisons with it are false."""
+    if number != _RELU:
+        return 0
+    name, *args = result
+    return _DROPPED if name == "switch" and args[1] == x else _KEPT
 
 
 def _is_zero(x: _Expression) -> bool:
@@ -185,27 +199,78 @@ def epilogue_by_library(
         The factors, and the row.
     """
     epilogue = epilogue_of(kernel)
-    if epilogue is None or any(x.offset % _ALIGNMENT for x in operands):
+    if epilogue is None:
         return None
     a, b, *more = operands
-    if a.shape[1] != b.shape[0] or not min(*a.shape, *b.shape):
-        return None
-    z = DeviceOperand(0, kernel.output_dtype, (a.shape[0], b.shape[1]), (b.shape[1] * a.itemsize, a.itemsize))
-    found = library_product(z, a, b)
     row = more[0] if more else None
-    if found is None or (row is not None and (row.shape != (1, z.shape[1]) or not row.contiguous)):
+    if row is not None and (row.shape != (1, b.shape[1]) or not row.contiguous):
+        return None
+    # Where there is no row, any address stands in its place.
+    return product_by_library(recorder, epilogue.number, a, b, a if row is None else row, nan=epilogue.nan)
+
+
+@record
+class Scaled:
+    """What a product is added to, with the numbers that both are multiplied with.
+
+    Parameters
+    ----------
+    z : DeviceOperand
+    alpha, beta : float
+        Of the product, and of `z`.
+    """
+
+    z: DeviceOperand
+    alpha: float
+    beta: float
+
+
+def product_by_library(
+    recorder: Recorder,
+    epilogue: int,
+    a: DeviceOperand,
+    b: DeviceOperand,
+    row: DeviceOperand,
+    added: Scaled | None = None,
+    nan: int = 0,
+) -> DeviceOperand | None:
+    """Compute a product with an epilogue by cuBLASLt; None where there is none for these operands.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    epilogue : int
+        As the library has it.
+    a, b : DeviceOperand
+        Matrices.
+    row : DeviceOperand
+        What is added, or where the library puts the gradient by it.
+    added : Scaled, optional
+    nan : int
+        See :class:`Epilogue`.
+    """
+    if a.shape[1] != b.shape[0] or not min(*a.shape, *b.shape) or any(x.offset % _ALIGNMENT for x in (a, b, row)):
+        return None
+    z = DeviceOperand(0, a.dtype, (a.shape[0], b.shape[1]), (b.shape[1] * a.itemsize, a.itemsize))
+    found = library_product(z, a, b)
+    if found is None or (added is not None and added.z.shape != z.shape):
         return None
     m, n, k, _ = found.sizes
     leading = found.a.leading, found.b.leading, found.z.leading
-    tf32 = int(kernel.output_dtype == "float32" and config.gpuarray.tf32)
-    numbers = (int(found.a.transposed), int(found.b.transposed), m, n, k, *leading, epilogue.number, tf32)
-    call = LibraryCall("epilogue", kernel.output_dtype, numbers)
+    tf32 = int(a.dtype == "float32" and config.gpuarray.tf32)
+    factors = (1.0, 0.0) if added is None else (added.alpha, added.beta)
+    numbers = (int(found.a.transposed), int(found.b.transposed), m, n, k, *leading, epilogue, tf32)
+    call = LibraryCall("epilogue", a.dtype, (*numbers, *map(_bits, factors), nan))
     size = recorder.workspace(call)
     if size is None:
         return None
-    result, work = recorder.empty(kernel.output_dtype, z.shape), recorder.empty("uint8", (size,))
-    if result.offset % _ALIGNMENT:
-        return None
-    # Where there is no row, any address stands in its place.
-    recorder.call(call, [a, b, result, a if row is None else row, work])
+    work = recorder.empty("uint8", (size,))
+    result = recorder.empty(a.dtype, z.shape) if added is None else contiguous(recorder, added.z, copied=True)
+    recorder.call(call, [a, b, result, row, work])
     return result
+
+
+def _bits(number: float) -> int:
+    """Return the bits of a number as one that the runtime takes."""
+    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    return found
