@@ -12,9 +12,9 @@ from theano_gpuarray._runtime import DeviceError
 from theano_gpuarray.arrays import asarray
 from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_gpuarray.contexts import GpuContext
-from theano_gpuarray.lowering.fusion import BiasGradientFusion, fuse
-from theano_gpuarray.lowering.fusion._library_epilogues import epilogue_of
-from theano_gpuarray.region import Region, Step
+from theano_gpuarray.lowering.fusion import BiasGradientFusion, EpilogueFusion, fuse
+from theano_gpuarray.lowering.fusion._library_epilogues import epilogue_of, gelu_argument
+from theano_gpuarray.region import AtOnce, Region, Step
 from theano_graph import config
 from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel, Reduction, ReductionKernel, TransposeKernel
 from theano_linker_c.scalar import (
@@ -265,6 +265,88 @@ class TestEpilogues(Case):
         found = memory[begin + 60 : begin + 66].reshape(2, 3)
         np.testing.assert_allclose(found, a @ b + row, atol=1e-5)
         self.assertEqual(calls("cublasLtMatmulAlgoGetHeuristic"), 2)
+
+
+C, K = number(0.7978845608), number(0.044715)
+
+
+def gelu_parts(x: Any) -> list[Any]:
+    """Return the argument, half of it, tanh, 1 and that, and GELU: what a graph keeps for the gradient."""
+    half, t = mul(number(0.5), x), tanh(mul(C, add(x, mul(K, mul(sqr(x), x)))))
+    rest = add(number(1), t)
+    return [x, half, t, rest, mul(half, rest)]
+
+
+def gelu_slope(g: Any, x: Any, half: Any, t: Any, rest: Any, cubic: float = 0.134145) -> Any:
+    inner = mul(g, half, sub(number(1), sqr(t)), C)
+    return add(inner, mul(number(cubic), inner, sqr(x)), mul(g, rest, number(0.5)))
+
+
+class TestGeluGradients(Case):
+    """A gradient times weights, times the derivative of GELU at what was computed before."""
+
+    sizes = (136, 128, 136)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.device = GpuContext(self.context, "cuda0")
+
+    def steps(self, cubic: float = 0.134145) -> list[Step]:
+        """Return steps over x (0), a row (1), g (2) and weights (3); the slope is 20, and 10 is what GELU is of."""
+        forward = Composite([X, B], gelu_parts(S))
+        names = [FLOAT(name) for name in ("g", "half", "t", "x", "rest")]
+        g, half, t, x, rest = names
+        backward = Composite(names, [gelu_slope(g, x, half, t, rest, cubic)])
+        both = ((False, False), (True, False))
+        return [
+            Step(ElementwiseKernel(forward, ("float32",) * 2, ("float32",) * 5, both, 2), (0, 1), (10, 11, 12, 13, 14)),
+            Step(MatrixProductKernel("gemm", "float32"), (2, 3), (15,)),
+            Step(
+                ElementwiseKernel(backward, ("float32",) * 5, ("float32",), ((False, False),) * 5, 2),
+                (15, 11, 12, 10, 13),
+                (20,),
+            ),
+        ]
+
+    def test_formulas(self) -> None:
+        forward, _, after = self.steps()
+        self.assertEqual(gelu_argument(after, 15, forward), 10)
+        self.assertIsNone(gelu_argument(self.steps(cubic=0.1341)[2], 15, forward))
+        self.assertIsNone(gelu_argument(after, 15, Step(forward.task, (0, 1), (10, 12, 11, 13, 14))))
+        self.assertIsNone(gelu_argument(after, 15, after))
+
+    def test_fusion(self) -> None:
+        found = fuse(list(enumerate(self.steps())), {14, 20})
+        self.assertEqual([step.task.argument for _, step in found if isinstance(step.task, EpilogueFusion)], [10])
+
+    def test_values(self) -> None:
+        m, k, n = self.sizes
+        (fused,) = (
+            step.task
+            for _, step in fuse(list(enumerate(self.steps())), {14, 20})
+            if isinstance(step.task, EpilogueFusion)
+        )
+        for columns, done in ((n, True), (n - 4, False)):
+            fake.fake_reset()
+            g, w = (self.rng.normal(size=s).astype("float32") for s in ((m, k), (k, columns)))
+            x = self.rng.normal(size=(m, columns)).astype("float32")
+            recorder: Any = AtOnce(self.device)
+            given = [recorder.operand(asarray(v, context=self.device)) for v in (g, w, x)]
+            known = {2: given[0], 3: given[1], **dict.fromkeys((10, 11, 12, 13), given[2])}
+            results = fused.record(recorder, known)
+            self.assertEqual((results is not None, calls("cublasLtMatmul")), (done, int(done)))
+            if results is not None:
+                t = np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
+                slope = (1 + t) / 2 + x * (1 - t**2) * np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * x**2) / 2
+                np.testing.assert_allclose(np.asarray(recorder.value(results[20])), (g @ w) * slope, atol=1e-3)
+                self.assertEqual(fake.fake_epilogue(), 192)
+
+    def test_without_the_argument(self) -> None:
+        memory = self.context.allocate(4096)
+        numbers = (0, 0, 8, 8, 8, 8, 8, 8, 192, 0, ONE, 0, 0)
+        with self.assertRaisesRegex(DeviceError, "needs its argument"):
+            self.context.call("epilogue", "float32", numbers, *((memory, 0, 256),) * 5)
+        self.assertIsNone(self.context.workspace("epilogue", "float32", (0, 0, 8, 4, 8, 8, 4, 4, 192, 0, ONE, 0, 0)))
 
 
 class TestBiasGradients(Case):

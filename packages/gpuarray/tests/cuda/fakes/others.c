@@ -4,7 +4,8 @@
 
 typedef struct {
     int compute, scale, ta, tb, epilogue;
-    const void *bias;
+    const void *bias, *aux;
+    int64_t aux_leading;
 } Operation;
 typedef struct {
     int type;
@@ -66,9 +67,11 @@ int cublasLtMatmulDescSetAttribute(Operation *operation, int which, const void *
     case 4: memcpy(&operation->tb, value, sizeof(int)); break;
     case 7: memcpy(&operation->epilogue, value, sizeof(int)); break;
     case 8: memcpy(&operation->bias, value, sizeof(void *)); break;
+    case 11: memcpy(&operation->aux, value, sizeof(void *)); break;
+    case 12: memcpy(&operation->aux_leading, value, sizeof(int64_t)); break;
     default: return 7;
     }
-    return bytes == (which == 8 ? sizeof(void *) : sizeof(int)) ? 0 : 7;
+    return bytes == (which >= 8 ? sizeof(int64_t) : sizeof(int)) ? 0 : 7;
 }
 
 int cublasLtMatrixLayoutCreate(Layout **made, int type, uint64_t rows, uint64_t columns, int64_t leading) {
@@ -114,6 +117,8 @@ int cublasLtMatmulAlgoGetHeuristic(int *handle, Operation *operation, Layout *a,
     int m = (int)(operation->ta ? a->columns : a->rows), n = (int)(operation->tb ? b->rows : b->columns);
     int k = (int)(operation->ta ? a->rows : a->columns), other = (int)(operation->tb ? b->columns : b->rows);
     *count = 0;
+    if (operation->epilogue & 128 && (operation->aux_leading < m || operation->aux_leading % 8 != 0))
+        return 7;
     if (handle == NULL || c != d || wanted != 1 || k != other || d->rows != m || d->columns != n ||
         (operation->epilogue & (4 | 256 | 512) && (uintptr_t)operation->bias % preference->alignments[0] != 0))
         return 7;
@@ -157,6 +162,11 @@ static void multiply(void *data) {
                 sum = sum > 0 || (isnan(sum) && keeps_nan) ? sum : 0;
             if (o->epilogue & 32)
                 sum = 0.5 * sum * (1 + tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
+            if (o->epilogue & 64) {
+                double x = get(o->aux, type, j * o->aux_leading + i), c = 0.7978845608028654, k = 0.044715;
+                double t = tanh(c * (x + k * x * x * x));
+                sum *= 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * k * x * x);
+            }
             put(w->d, type, at, sum);
         }
     for (long long i = 0; o->epilogue & 256 && i < w->d_layout.rows; i++) {

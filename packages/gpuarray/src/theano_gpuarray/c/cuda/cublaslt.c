@@ -1,10 +1,10 @@
 /* cuBLASLt: a product of matrices, and what follows it for each element: a row that is added, and an activation; or the
- * sums of a factor along the inner length, which is the gradient by such a row.
+ * sums of a factor along the inner length, which is the gradient by such a row; or the gradient of an activation.
  *
  * Numbers are whether a and b are transposed, m, n, k, the leading dimensions of a, b and z, the epilogue, whether
  * factors of float32 may be rounded to TF32, the bits of two float64 that the product and z are multiplied with, and
  * what has to become of NaN by the larger one of it and 0: it is not documented, so the library is tried once;
- * places are a, b, z, the row and the workspace. Matrices are C-ordered, and the library gets their transposes, as
+ * places are a, b, z, the row, the workspace, and the argument of what is differentiated. Matrices are C-ordered, and the library gets their transposes, as
  * cuBLAS does: the row is then a column, which is what it adds, and its first factor is b. Algorithms are chosen by the
  * heuristic of the library, once for the same numbers; it is promised that addresses are multiples of 16 bytes, which
  * those of memory that somebody else owns may not be: then it is asked once more.
@@ -15,9 +15,12 @@
 enum { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2 };
 enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { MATMUL_TRANSA = 3, MATMUL_TRANSB = 4, MATMUL_EPILOGUE = 7, MATMUL_BIAS_POINTER = 8 };
+enum { MATMUL_AUX_POINTER = 11, MATMUL_AUX_LEADING = 12 };
 enum { PREFERENCE_WORKSPACE = 1, PREFERENCE_ALIGNMENT_A = 5, PREFERENCE_ALIGNMENT_D = 8 };
 /* Epilogues that read or write a row: the one that adds it, and those of its gradient. */
 enum { EPILOGUE_RELU = 2, EPILOGUE_BIAS = 4, EPILOGUE_BGRADA = 256, EPILOGUE_BGRADB = 512 };
+/* Those that read another matrix as large as z, and the place where it is. */
+enum { EPILOGUE_AUX = 128, AUX = 5 };
 enum { WITH_ROW = EPILOGUE_BIAS | EPILOGUE_BGRADA | EPILOGUE_BGRADB };
 enum { TRANSPOSE_A, TRANSPOSE_B, M, N, K, LEADING_A, LEADING_B, LEADING_Z, EPILOGUE, TF32, ALPHA, BETA, OF_NAN };
 /* What is asked of NaN; and that it cannot be told. */
@@ -94,6 +97,10 @@ static int describe(const CublasLtFunctions *lt, const Call *call, LtPlan *plan)
         status = lt->SetOperation(plan->operation, MATMUL_EPILOGUE, &epilogue, sizeof epilogue);
     if (status == 0 && epilogue & WITH_ROW)
         status = lt->SetOperation(plan->operation, MATMUL_BIAS_POINTER, &row, sizeof row);
+    if (status == 0 && epilogue & EPILOGUE_AUX)
+        status = lt->SetOperation(plan->operation, MATMUL_AUX_POINTER, &row, sizeof row);
+    if (status == 0 && epilogue & EPILOGUE_AUX)
+        status = lt->SetOperation(plan->operation, MATMUL_AUX_LEADING, &n[N], sizeof n[N]);
     const uint64_t m = (uint64_t)n[M], columns = (uint64_t)n[N], k = (uint64_t)n[K];
     if (status == 0)
         status = lt->CreateMatrix(&plan->b, type, tb ? k : columns, tb ? columns : k, n[LEADING_B]);
@@ -164,9 +171,13 @@ static int multiply(CudaContext *c, const LtPlan *plan, const Call *call, CUstre
     const void *const beta = full ? (const void *)&factors[1] : &singles[1];
     const void *const row = place_address(&p[3]);
     void *const z = place_address(&p[2]);
+    const int has_aux = (call->numbers[EPILOGUE] & EPILOGUE_AUX) != 0;
+    const void *const aux = has_aux ? place_address(&p[AUX]) : NULL;
     int status = 0;
     if (call->numbers[EPILOGUE] & WITH_ROW)
         status = lt->SetOperation(plan->operation, MATMUL_BIAS_POINTER, &row, sizeof row);
+    if (status == 0 && has_aux)
+        status = lt->SetOperation(plan->operation, MATMUL_AUX_POINTER, &aux, sizeof aux);
     if (status == 0)
         status = lt->Multiply(c->others->lt, plan->operation, alpha, place_address(&p[1]), plan->b,
                               place_address(&p[0]), plan->a, beta, z, plan->z, z, plan->z, &plan->algorithm,
@@ -226,12 +237,14 @@ int lt_workspace(CudaContext *c, const Call *call, int64_t *bytes, Failure *fail
 /* The largest power of two that divides the addresses of all arrays, up to what is promised otherwise. */
 static uint32_t alignment_of(const Call *call) {
     uintptr_t bits = MOST_ALIGNMENT;
-    for (int k = 0; k < 4; k++)
-        bits |= (uintptr_t)place_address(&call->places[k]);
+    for (int k = 0; k < call->n_places; k++)
+        bits |= k == 4 ? 0 : (uintptr_t)place_address(&call->places[k]);
     return (uint32_t)(bits & (~bits + 1));
 }
 
 int lt_call(CudaContext *c, const Call *call, CUstream stream, Failure *failure) {
+    if (call->numbers[EPILOGUE] & EPILOGUE_AUX && call->n_places <= AUX)
+        return failure_set(failure, "a product with the gradient of an activation needs its argument");
     const LtPlan *plan = plan_of(c, call, alignment_of(call), call->places[4].bytes);
     if (plan == NULL)
         return failure_set(failure, "cuBLASLt has no product for operands that it had one for before");
