@@ -34,7 +34,7 @@ _DTYPES = ("float16", "float32", "float64")
 _LEADING = 8
 
 #: Ops that are looked for; others have no name.
-_OPS = (add, ge, gt, le, lt, maximum, mul, relu, sqr, sub, switch, tanh)
+_OPS: tuple[ScalarOp, ...] = (add, ge, gt, le, lt, maximum, mul, relu, sqr, sub, switch, tanh)
 _NAMES = {op: op.name for op in _OPS}
 #: The name of an op with its operands, "input" with a number, or "constant" with a value.
 _Expression: TypeAlias = tuple[Any, ...]
