@@ -12,10 +12,13 @@ from ._helpers import (
     with_helpers as with_helpers,
 )
 from ._prelude import compile_options as compile_options, prelude as prelude
+from ._vectors import VECTOR_BYTES as VECTOR_BYTES, aligned as aligned, vector_type as vector_type
 
 __all__ = [
     "Parameter",
     "Signature",
+    "VECTOR_BYTES",
+    "aligned",
     "atomic_definitions",
     "compile_options",
     "declare",
@@ -24,5 +27,6 @@ __all__ = [
     "memory_type",
     "prelude",
     "store",
+    "vector_type",
     "with_helpers",
 ]

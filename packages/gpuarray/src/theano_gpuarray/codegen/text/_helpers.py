@@ -20,6 +20,7 @@ from theano_linker_c.scalar import (
 
 from .._form import KernelText, NoDeviceForm
 from ._atomics import atomic_definitions
+from ._vectors import vector_definitions
 
 __all__ = ["Parameter", "Signature", "kernel_text", "load", "store", "with_helpers"]
 
@@ -144,7 +145,7 @@ def kernel_text(
 def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     """Return text with the definitions of the functions that it calls before it, an empty line between.
 
-    Known are the helpers of scalar code, special functions (``theano_special_<name>``) and atomic operations.
+    Known are the helpers of scalar code, special functions (``theano_special_<name>``), atomic operations and vectors.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     # Names of atomic operations are like those of helpers, which do not know them.
     others = [_ATOMIC.sub("", part) for part in (*own, text)]
     helpers = [part for part in helper_definitions(others) if not _IN_PRELUDE.search(part)]
-    found = [*special, *helpers, *atomic_definitions([*own, text]), *own]
+    found = [*vector_definitions([text]), *special, *helpers, *atomic_definitions([*own, text]), *own]
     return "\n".join([*found, "", text]) if found else text
 
 

@@ -11,7 +11,7 @@ from theano_linker_c.kernels import ElementwiseKernel, broadcast_lengths
 from ...codegen import Argument, DeviceOperand, KernelText
 from ...codegen.elementwise._elementwise import GROUPS, LOCAL, PIECE, group_count, operand_arguments
 from ...codegen.elementwise._nest import Layout, Nest, layout_of, nest_of
-from ...codegen.elementwise._texts import ElementwiseBody, program_for
+from ...codegen.elementwise._texts import ElementwiseBody, program_for, weight
 from ...codegen.text import Signature, kernel_text
 from ...region import Download, Entry, Fusion, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, with_groups
@@ -80,7 +80,8 @@ class ManyFusion(Fusion):
             nest = nest_of(shape, inputs, task.broadcast, results)
             operands = (*inputs, *results)
             if nest.size:
-                layout = layout_of(nest, [x.itemsize for x in operands], recorder.properties)
+                sizes = [x.itemsize for x in operands]
+                layout = layout_of(nest, sizes, recorder.properties, weight(task), True)
                 parts.append(_Part(task, operands, nest, layout))
         if parts:
             _launch(recorder, parts)
@@ -112,7 +113,7 @@ def _launch(recorder: StepRecorder, parts: Sequence[_Part]) -> None:
 @lru_cache(maxsize=256)
 def _text(parts: tuple[tuple[ElementwiseKernel, Layout], ...]) -> KernelText:
     """Return the text of some kernels side by side; parameters as :func:`_launch` gives them."""
-    signature = Signature()
+    signature = Signature(apart=all(layout.apart for _, layout in parts))
     lines: list[str] = []
     preamble: dict[str, None] = {}
     for k, (kernel, layout) in enumerate(parts):
