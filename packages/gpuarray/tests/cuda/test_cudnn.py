@@ -14,13 +14,19 @@ HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLEV
 
 
 class TestCudnn(unittest.TestCase):
-    def test_cases(self) -> None:
-        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "cudnn_cases"])
+    def check_all(self, module: str) -> None:
+        done = run(["-X", "faulthandler", "-m", "unittest", "-b", module])
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
-        written = (Path(__file__).parent / "cudnn_cases.py").read_text()
+        written = (Path(__file__).parent / f"{module}.py").read_text()
         self.assertEqual(int(count[1]), written.count("    def test_"))
+
+    def test_convolutions(self) -> None:
+        self.check_all("cudnn_cases")
+
+    def test_layers(self) -> None:
+        self.check_all("layer_cases")
 
 
 class TestFlags(unittest.TestCase):
