@@ -6,9 +6,7 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-import cudnn_support
 import numpy as np
-from cudnn_support import calls, driver, fake
 from numpy.typing import NDArray
 
 from theano_gpuarray._runtime import DeviceError, LaunchList
@@ -19,6 +17,9 @@ from theano_gpuarray.dnn_flags import BACKWARD_DATA, BACKWARD_FILTER, FORWARD
 from theano_gpuarray.region import Region, Step, run_kernel
 from theano_graph import config
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask
+
+from . import cudnn_support
+from .cudnn_support import calls, driver, fake
 
 #: The library's numbers of the algorithms, from its headers.
 NUMBERS = {

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from cudnn_support import Case, calls, fake
 from numpy.typing import NDArray
 
 from theano_gpuarray._runtime import DeviceError
@@ -16,6 +15,8 @@ from theano_gpuarray.codegen import DnnKernel, DnnPoolingKernel
 from theano_gpuarray.region import Region, Step, run_kernel
 from theano_graph import config
 from theano_linker_c.kernels import PoolingKernel
+
+from .cudnn_support import Case, calls, fake
 
 
 class Left(Exception):

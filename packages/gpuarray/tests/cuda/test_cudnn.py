@@ -15,11 +15,13 @@ HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLEV
 
 class TestCudnn(unittest.TestCase):
     def check_all(self, module: str) -> None:
-        done = run(["-X", "faulthandler", "-m", "unittest", "-b", module])
+        folder = Path(__file__).parent
+        command = ["-X", "faulthandler", "-m", "unittest", "-b", f"{folder.name}.{module}"]
+        done = run(command, PYTHONPATH=str(folder.parent))
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
-        written = (Path(__file__).parent / f"{module}.py").read_text()
+        written = (folder / f"{module}.py").read_text()
         self.assertEqual(int(count[1]), written.count("    def test_"))
 
     def test_convolutions(self) -> None:
