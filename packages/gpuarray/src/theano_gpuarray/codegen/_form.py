@@ -229,15 +229,18 @@ class LibraryCall:
     Parameters
     ----------
     name : str
-        As the runtime has it, see `c/cuda`: "epilogue", "rfft", "irfft", "potrf", "getrf" or "getrs".
+        As the runtime has it, see `calls.c` in `c/cuda`: "epilogue", "rfft", "potrf", "pool", ...
     dtype : str
     numbers : tuple of int
         Lengths and the like.
+    of_cudnn : bool
+        Whether the library is cuDNN, which a flag may forbid.
     """
 
     name: str
     dtype: str
     numbers: tuple[int, ...]
+    of_cudnn: bool = False
 
 
 class Recorder(Protocol):

@@ -24,6 +24,7 @@ from ._steps import (
     Upload as Upload,
     entry_on_device as entry_on_device,
     entry_on_host as entry_on_host,
+    record_inside as record_inside,
 )
 from ._until import record_until as record_until
 
@@ -56,6 +57,7 @@ __all__ = [
     "form_of",
     "lay_out",
     "library_product",
+    "record_inside",
     "record_loop",
     "record_until",
     "run_kernel",

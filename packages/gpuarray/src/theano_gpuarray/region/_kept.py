@@ -24,6 +24,7 @@ from ..codegen import (
 )
 from ..contexts import GpuContext
 from ._at_once import STATUS_LENGTH, wants_deterministic
+from ._calls import workspace_of
 from ._convolutions import planned
 from ._products import has_products, library_product
 
@@ -243,7 +244,7 @@ class Kept:
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Return the bytes that an operation of a library works in; None where no library has it."""
-        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+        return workspace_of(self._context, call)
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Keep an operation of a library."""
