@@ -22,6 +22,7 @@ from ..codegen import (
     NoDeviceForm,
     contiguous_strides,
 )
+from ..codegen.text import written_arrays
 from ..contexts import GpuContext
 from ._at_once import STATUS_LENGTH, wants_deterministic
 from ._calls import workspace_of
@@ -55,6 +56,10 @@ class Event:
         Of a convolution.
     call : LibraryCall or None
         Of another operation of a library.
+    joined : tuple of tuple of int
+        Of launches that are one: the numbers of work-groups of each.
+    writes : tuple of bool or None
+        Of launches that are one: which operands may be written to.
     """
 
     kind: Literal["launch", "copy", "fill", "product", "convolution", "call"]
@@ -64,6 +69,24 @@ class Event:
     local: tuple[int, ...] = ()
     plan: ConvolutionPlan | None = None
     call: LibraryCall | None = None
+    joined: tuple[tuple[int, ...], ...] = ()
+    writes: tuple[bool, ...] | None = None
+
+    @property
+    def written(self) -> tuple[bool, ...]:
+        """Which operands may be written to."""
+        if self.writes is not None:
+            return self.writes
+        if self.text is not None:
+            return written_arrays(self.text)
+        count = len(self.operands)
+        return (True,) * count if self.kind in ("convolution", "call") else (True,) + (False,) * (count - 1)
+
+    @property
+    def slots(self) -> tuple[set[int], set[int]]:
+        """The memory that is read or written, and the one of these that may be written."""
+        written = {x.slot for x, flag in zip(self.operands, self.written, strict=True) if flag}
+        return {x.slot for x in self.operands}, written
 
     @property
     def operands(self) -> list[DeviceOperand]:
@@ -157,6 +180,8 @@ class Kept:
         self._n_slots = n_inputs
         self._status: DeviceOperand | None = None
         self.events: list[Event] = []
+        #: How many events there were before each copy that is none, since both are the same memory.
+        self._left_out: list[int] = []
         self.sizes: dict[int, int] = {}
         self.held: dict[int, _device.Buffer] = {}
         self.failures: list[tuple[int, Explain]] = []
@@ -172,6 +197,18 @@ class Kept:
     def status_slot(self) -> int | None:
         """The slot of the status; None where no kernel looks for anything wrong."""
         return None if self._status is None else self._status.slot
+
+    def numbered(self) -> dict[int, Event]:
+        """Return the events with numbers that do not depend on where arrays lie: copies that are none are counted."""
+        found: dict[int, Event] = {}
+        number, left_out = 0, list(self._left_out)
+        for i, event in enumerate(self.events):
+            while left_out and left_out[0] <= i:
+                left_out.pop(0)
+                number += 1
+            found[number] = event
+            number += 1
+        return found
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
@@ -204,7 +241,9 @@ class Kept:
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
         """Keep a copy of contiguous bytes; none where both are the same memory."""
         same = self.memory_of(target.slot) == self.memory_of(source.slot) and target.offset == source.offset
-        if target.size and not same:
+        if target.size and same:
+            self._left_out.append(len(self.events))
+        elif target.size:
             self.events.append(Event("copy", None, (target, source)))
 
     def fill(self, target: DeviceOperand, value: int = 0) -> None:

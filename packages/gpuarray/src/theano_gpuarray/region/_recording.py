@@ -16,6 +16,7 @@ from ..arrays import GpuArray
 from ..codegen import DeviceOperand
 from ..contexts import GpuContext
 from ._array import extent
+from ._joining import plan_joins
 from ._kept import ARENA, Constants, Event, Kept
 from ._layout import Layout, lay_out
 from ._products import library_product
@@ -117,6 +118,11 @@ class Recording:
         if slot in kept.held:
             return HELD, kept.held[slot]
         return (STATUS, None) if slot == kept.status_slot else (OWN, max(kept.sizes[slot], 1))
+
+    @property
+    def events(self) -> list[Event]:
+        """The launches, copies, fills and products, in the order in which they run."""
+        return list(self._kept.events)
 
     @property
     def launches(self) -> int:
@@ -268,6 +274,8 @@ def make_recording(
     """
     first = Kept(context, constants, n_inputs)
     known = record_steps(first, steps, entries, outputs)
+    plan = plan_joins(first)
+    plan.apply(first)
     leaving = {operand.slot for operand in _operands([known[i] for i in outputs])}
     layout = lay_out(first.events, first.sizes, leaving)
     arrays = {i: entry for i, entry in entries.items() if isinstance(entry, DeviceOperand)}
@@ -278,6 +286,7 @@ def make_recording(
             moved[i] = replace(array, offset=offset)
         kept = Kept(context, constants, n_inputs, layout.places)
         found = record_steps(kept, steps, moved, outputs)
+        plan.apply(kept)
         return kept, [found[i] for i in outputs]
 
     offsets = tuple(array.offset for array in arrays.values())
