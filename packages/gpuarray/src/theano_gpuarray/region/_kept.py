@@ -30,7 +30,7 @@ from ._products import has_products, library_product
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept"]
+__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept", "StoredEvents"]
 
 #: The slot of the memory in which all lie that do not leave.
 ARENA = -1
@@ -92,6 +92,25 @@ class Event:
         return replace(self, arguments=tuple(arguments))
 
 
+@record
+class StoredEvents:
+    """What of a recorder another process takes over.
+
+    Attributes
+    ----------
+    events : list of Event
+    sizes : dict of int to int
+    status : DeviceOperand or None
+    held : dict of int to (str, bytes)
+        Slots of constants, with dtype and bytes of each.
+    """
+
+    events: list[Event]
+    sizes: dict[int, int]
+    status: DeviceOperand | None
+    held: dict[int, tuple[str, bytes]]
+
+
 def _placeless(operand: DeviceOperand) -> DeviceOperand:
     return replace(operand, offset=0)
 
@@ -113,6 +132,10 @@ class Constants:
                 found.write(0, value)
             self._buffers[key] = found
         return found
+
+    def content(self, buffer: _device.Buffer) -> tuple[str, bytes]:
+        """Return dtype and bytes of the array for which :meth:`buffer` has returned some memory."""
+        return next(key for key, found in self._buffers.items() if found is buffer)
 
 
 class Kept:
@@ -137,6 +160,8 @@ class Kept:
         Slots of constants, with their memory.
     failures : list of (int, callable)
         By number, from 1 on: the step that was being recorded, and what makes the exception.
+    workspaces : list of (LibraryCall, int or None)
+        What libraries have told of operations.
     step : int
         The number of the step that is being recorded.
     dying : set of int
@@ -155,6 +180,7 @@ class Kept:
         self._places = places or {}
         self._n_slots = n_inputs
         self._status: DeviceOperand | None = None
+        self.workspaces: list[tuple[LibraryCall, int | None]] = []
         self.events: list[Event] = []
         self.sizes: dict[int, int] = {}
         self.held: dict[int, _device.Buffer] = {}
@@ -166,6 +192,19 @@ class Kept:
     def properties(self) -> DeviceProperties:
         """The device."""
         return self._context.properties
+
+    def restore(self, told: StoredEvents) -> None:
+        """Take over what another process has recorded; the failures are not among it."""
+        self.events, self.sizes = list(told.events), dict(told.sizes)
+        self._status = told.status
+        self.held = {
+            slot: self._constants.buffer(np.frombuffer(content, dtype)) for slot, (dtype, content) in told.held.items()
+        }
+
+    def stored(self) -> StoredEvents:
+        """Return what another process takes over."""
+        held = {slot: self._constants.content(buffer) for slot, buffer in self.held.items()}
+        return StoredEvents(self.events, self.sizes, self._status, held)
 
     @property
     def status_slot(self) -> int | None:
@@ -243,7 +282,9 @@ class Kept:
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Return the bytes that an operation of a library works in; None where no library has it."""
-        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+        found = self._context.native.workspace(call.name, call.dtype, call.numbers)
+        self.workspaces.append((call, found))
+        return found
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Keep an operation of a library."""
