@@ -32,7 +32,7 @@ from ._products import has_products, library_product
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept"]
+__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept", "StoredEvents"]
 
 #: The slot of the memory in which all lie that do not leave.
 ARENA = -1
@@ -116,6 +116,25 @@ class Event:
         return replace(self, arguments=tuple(arguments))
 
 
+@record
+class StoredEvents:
+    """What of a recorder another process takes over.
+
+    Attributes
+    ----------
+    events : list of Event
+    sizes : dict of int to int
+    status : DeviceOperand or None
+    held : dict of int to (str, bytes)
+        Slots of constants, with dtype and bytes of each.
+    """
+
+    events: list[Event]
+    sizes: dict[int, int]
+    status: DeviceOperand | None
+    held: dict[int, tuple[str, bytes]]
+
+
 def _placeless(operand: DeviceOperand) -> DeviceOperand:
     return replace(operand, offset=0)
 
@@ -137,6 +156,10 @@ class Constants:
                 found.write(0, value)
             self._buffers[key] = found
         return found
+
+    def content(self, buffer: _device.Buffer) -> tuple[str, bytes]:
+        """Return dtype and bytes of the array for which :meth:`buffer` has returned some memory."""
+        return next(key for key, found in self._buffers.items() if found is buffer)
 
 
 class Kept:
@@ -161,6 +184,8 @@ class Kept:
         Slots of constants, with their memory.
     failures : list of (int, callable)
         By number, from 1 on: the step that was being recorded, and what makes the exception.
+    workspaces : list of (LibraryCall, int or None)
+        What libraries have told of operations.
     step : int
         The number of the step that is being recorded.
     dying : set of int
@@ -179,6 +204,7 @@ class Kept:
         self._places = places or {}
         self._n_slots = n_inputs
         self._status: DeviceOperand | None = None
+        self.workspaces: list[tuple[LibraryCall, int | None]] = []
         self.events: list[Event] = []
         #: How many events there were before each copy that is none, since both are the same memory.
         self._left_out: list[int] = []
@@ -192,6 +218,19 @@ class Kept:
     def properties(self) -> DeviceProperties:
         """The device."""
         return self._context.properties
+
+    def restore(self, told: StoredEvents) -> None:
+        """Take over what another process has recorded; the failures are not among it."""
+        self.events, self.sizes = list(told.events), dict(told.sizes)
+        self._status = told.status
+        self.held = {
+            slot: self._constants.buffer(np.frombuffer(content, dtype)) for slot, (dtype, content) in told.held.items()
+        }
+
+    def stored(self) -> StoredEvents:
+        """Return what another process takes over."""
+        held = {slot: self._constants.content(buffer) for slot, buffer in self.held.items()}
+        return StoredEvents(self.events, self.sizes, self._status, held)
 
     @property
     def status_slot(self) -> int | None:
@@ -283,7 +322,9 @@ class Kept:
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Return the bytes that an operation of a library works in; None where no library has it."""
-        return workspace_of(self._context, call)
+        found = workspace_of(self._context, call)
+        self.workspaces.append((call, found))
+        return found
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Keep an operation of a library."""

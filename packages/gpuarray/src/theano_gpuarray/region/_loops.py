@@ -419,7 +419,7 @@ def record_loop(
 
 def explain_by(kept: Kept) -> Any:
     """Return what raises the exception for a status."""
-    return partial(explain_failure, kept.failures)
+    return partial(explain_failure, lambda number: kept.failures[number - 1])
 
 
 def _fixed(event: Event) -> Event:
