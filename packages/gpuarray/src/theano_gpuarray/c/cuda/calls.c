@@ -1,4 +1,4 @@
-/* CUDA: operations of cuBLASLt, cuFFT, cuSOLVER and cuBLAS, by their names. */
+/* CUDA: operations of cuBLASLt, cuFFT, cuSOLVER, cuBLAS and cuDNN, by their names. */
 #include "others.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +29,13 @@ static const Operation operations[] = {
     {"trsm_stack", 8, 2, 0, blas_workspace, blas_call},
     {"getrf_stack", 2, 3, 0, blas_workspace, blas_call},
     {"getrs_stack", 3, 3, 0, blas_workspace, blas_call},
+    {"pool", 12, 2, 0, dnn_pool_workspace, dnn_pool_call},
+    {"pool_grad", 12, 2, 0, dnn_pool_workspace, dnn_pool_call},
+    {"softmax", 6, 2, 0, dnn_softmax_workspace, dnn_softmax_call},
+    {"softmax_grad", 6, 3, 0, dnn_softmax_workspace, dnn_softmax_call},
+    {"norm_train", 5, 6, 0, dnn_norm_workspace, dnn_norm_call},
+    {"norm_test", 5, 6, 0, dnn_norm_workspace, dnn_norm_call},
+    {"norm_grad", 5, 8, 0, dnn_norm_workspace, dnn_norm_call},
 };
 
 static const Operation *operation_of(const Call *call) {

@@ -191,4 +191,12 @@ int blas_open(OtherLibraries *libraries, const char *path, Failure *failure);
 int blas_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
 int blas_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 
+/* Those of cuDNN: see cudnn/. */
+int dnn_pool_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_pool_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_softmax_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_softmax_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_norm_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_norm_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+
 #endif
