@@ -4,7 +4,8 @@ The words are those of `cluda.h` (``KERNEL``, ``GLOBAL_MEM``, ``LID_0``, ``ga_fl
 ``stdint.h`` and what the C text of scalars calls: functions of the C library with the suffix ``f`` for float, and
 built-in functions of gcc. A bare name such as ``pow`` is the function of doubles.
 
-``theano_barrier()`` is a barrier after which a group sees what its work-items have written to global memory, too.
+``theano_barrier()`` is a barrier after which a group sees what its work-items have written to global memory, too. On
+CUDA alone ``theano_shuffle(x, h)`` gives a work-item of a warp the `x` of the one whose number differs by the bit `h`.
 
 Sums and products are never contracted to one operation with one rounding, so that results are those of the CPU.
 """
@@ -81,6 +82,7 @@ _CUDA = """#define KERNEL extern "C" __global__
 #define GDIM_2 gridDim.z
 #define local_barrier() __syncthreads()
 #define theano_barrier() __syncthreads()
+#define theano_shuffle(x, h) __shfl_xor_sync(0xffffffffu, x, h)
 #define restrict __restrict__
 #define _Bool bool
 #define __builtin_inf() __longlong_as_double(0x7ff0000000000000LL)

@@ -11,7 +11,7 @@ from theano_linker_c.kernels import ElementwiseKernel, broadcast_lengths
 from ...codegen import Argument, DeviceOperand, KernelText
 from ...codegen.elementwise._elementwise import GROUPS, LOCAL, PIECE, group_count, operand_arguments
 from ...codegen.elementwise._nest import Layout, Nest, layout_of, nest_of
-from ...codegen.elementwise._texts import ElementwiseBody, program_for, weight
+from ...codegen.elementwise._texts import ElementwiseBody, program_for, weight_of
 from ...codegen.text import Signature, kernel_text
 from ...region import Download, Entry, Fusion, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, with_groups
@@ -81,7 +81,7 @@ class ManyFusion(Fusion):
             operands = (*inputs, *results)
             if nest.size:
                 sizes = [x.itemsize for x in operands]
-                layout = layout_of(nest, sizes, recorder.properties, weight(task), True)
+                layout = layout_of(nest, sizes, recorder.properties, weight_of(task), True)
                 parts.append(_Part(task, operands, nest, layout))
         if parts:
             _launch(recorder, parts)
