@@ -272,6 +272,27 @@ class TestVectors(unittest.TestCase):
                     # Rows that have a warp to themselves wait for no barrier.
                     self.assertEqual("bar.sync" in code or "barrier.sync" in code, barriers, shape)
 
+    def test_products(self) -> None:
+        """Strips are read from local memory 16 bytes at once, and the next ones are under way before that."""
+        for dtype in FLOATS:
+            x = DeviceOperand(-1, dtype, (2048, 2048), contiguous_strides((2048, 2048), np.dtype(dtype).itemsize))
+            card = Card()
+            card.run(MatrixProductKernel("gemm", dtype), [x, x])
+            code = compiled(card.launches[0][0])
+            if code is None:
+                return
+            shared = "ld.shared.v2.f64" if dtype == "float64" else "ld.shared.v4.f32"
+            with self.subTest(dtype=dtype):
+                self.assertIn(shared, code)
+                self.assertLess(code.rindex("ld.global"), code.index(shared))
+
+    def test_positions_in_products(self) -> None:
+        for step, index in ((4, "int32_t"), (FAR, "int64_t")):
+            x = DeviceOperand(-1, "float32", (64, 64), (step, 4))
+            card = Card()
+            card.run(MatrixProductKernel("gemm", "float32"), [x, x])
+            self.assertIn(f"const {index} row = first_row", card.launches[0][0].text)
+
     def test_functions_of_float32_are_computed_as_such(self) -> None:
         for op in (tanh, exp, log, sigmoid, softplus, sqrt, erf, log1p, expm1, identity):
             card = Card()
