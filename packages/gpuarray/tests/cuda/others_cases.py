@@ -476,6 +476,7 @@ class TestEpilogues(Case):
         places = [(wrapped, 4 * at, values.nbytes) for at, values in parts.items()]
         result = (wrapped, 4 * (begin + 60), 24)
         self.context.call("epilogue", "float32", numbers, places[0], places[1], result, places[2], (work, 0, size))
+        self.context.synchronize()
         found = memory[begin + 60 : begin + 66].reshape(2, 3)
         np.testing.assert_allclose(found, a @ b + row, atol=1e-5)
         self.assertEqual(calls("cublasLtMatmulAlgoGetHeuristic"), 2)
@@ -501,10 +502,10 @@ class TestOperations(Case):
 
     def test_wrong_arguments(self) -> None:
         memory = self.context.allocate(64)
-        with self.assertRaisesRegex(ValueError, "an operation has 12 numbers at most"):
-            self.context.workspace("rfft", "float32", (1,) * 13)
-        with self.assertRaisesRegex(ValueError, "an operation has 6 arrays at most"):
-            self.context.call("rfft", "float32", (1, 2), *((memory, 0, 4),) * 7)
+        with self.assertRaisesRegex(ValueError, "an operation has 24 numbers at most"):
+            self.context.workspace("rfft", "float32", (1,) * 25)
+        with self.assertRaisesRegex(ValueError, "an operation has 16 arrays at most"):
+            self.context.call("rfft", "float32", (1, 2), *((memory, 0, 4),) * 17)
         with self.assertRaisesRegex(ValueError, "offsets and lengths are not negative"):
             self.context.call("rfft", "float32", (1, 2), (memory, -1, 4))
         with self.assertRaisesRegex(ValueError, "the buffer is too small"):

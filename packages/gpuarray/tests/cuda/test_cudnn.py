@@ -14,13 +14,24 @@ HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLEV
 
 
 class TestCudnn(unittest.TestCase):
-    def test_cases(self) -> None:
-        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "cudnn_cases"])
+    def check_all(self, module: str) -> None:
+        folder = Path(__file__).parent
+        command = ["-X", "faulthandler", "-m", "unittest", "-b", f"{folder.name}.{module}"]
+        done = run(command, PYTHONPATH=str(folder.parent))
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
-        written = (Path(__file__).parent / "cudnn_cases.py").read_text()
+        written = (folder / f"{module}.py").read_text()
         self.assertEqual(int(count[1]), written.count("    def test_"))
+
+    def test_convolutions(self) -> None:
+        self.check_all("cudnn_cases")
+
+    def test_layers(self) -> None:
+        self.check_all("layer_cases")
+
+    def test_normalization(self) -> None:
+        self.check_all("norm_cases")
 
 
 class TestFlags(unittest.TestCase):

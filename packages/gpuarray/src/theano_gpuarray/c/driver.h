@@ -143,7 +143,7 @@ typedef struct {
 } Choice;
 
 /* An operation of another library on arrays. What its numbers and places are is said where the driver computes it. */
-enum { MOST_NUMBERS = 12, MOST_PLACES = 6 };
+enum { MOST_NUMBERS = 24, MOST_PLACES = 16 };
 typedef struct {
     char name[16], dtype[16];
     int count, n_places;

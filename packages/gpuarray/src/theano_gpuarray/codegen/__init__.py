@@ -24,6 +24,7 @@ from .elementwise import _elementwise as _elementwise
 from .fourier import _real as _real
 from .indexing import _read as _read, _write as _write
 from .linear_algebra import _equations as _equations
+from .networks import DnnKernel as DnnKernel
 from .products import _matrix_product as _matrix_product
 from .random import _mrg as _mrg
 from .reduction import _argmax as _argmax, _reduction as _reduction
@@ -32,6 +33,7 @@ from .sorting import _forms as _forms
 from .windows import (
     ChosenOnce as ChosenOnce,
     DnnConvolutionKernel as DnnConvolutionKernel,
+    DnnPoolingKernel as DnnPoolingKernel,
     _convolution as _convolution,
     _pooling as _pooling,
 )
@@ -45,6 +47,8 @@ __all__ = [
     "DeviceOperand",
     "DeviceProperties",
     "DnnConvolutionKernel",
+    "DnnKernel",
+    "DnnPoolingKernel",
     "HostValue",
     "KernelText",
     "LibraryCall",

@@ -12,7 +12,15 @@ from ._loops import (
     record_loop as record_loop,
 )
 from ._products import library_product as library_product
-from ._region import KEYED as KEYED, MOVED as MOVED, RECORDINGS as RECORDINGS, Region as Region
+from ._recording import StoredRecording as StoredRecording
+from ._region import (
+    KEYED as KEYED,
+    MOVED as MOVED,
+    RECORDINGS as RECORDINGS,
+    Outline as Outline,
+    Region as Region,
+    Shelf as Shelf,
+)
 from ._steps import (
     Download as Download,
     Entry as Entry,
@@ -24,6 +32,7 @@ from ._steps import (
     Upload as Upload,
     entry_on_device as entry_on_device,
     entry_on_host as entry_on_host,
+    record_inside as record_inside,
 )
 from ._until import record_until as record_until
 
@@ -44,11 +53,14 @@ __all__ = [
     "LoopOutput",
     "LoopPlan",
     "OnHost",
+    "Outline",
     "Region",
     "Replays",
+    "Shelf",
     "Step",
     "StepError",
     "StepRecorder",
+    "StoredRecording",
     "Upload",
     "entry_on_device",
     "entry_on_host",
@@ -56,6 +68,7 @@ __all__ = [
     "form_of",
     "lay_out",
     "library_product",
+    "record_inside",
     "record_loop",
     "record_until",
     "run_kernel",

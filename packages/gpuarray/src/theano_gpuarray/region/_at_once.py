@@ -28,6 +28,7 @@ from ..codegen import (
 )
 from ..contexts import GpuContext
 from ._array import array_of, extent, operand_of, upload
+from ._calls import workspace_of
 from ._convolutions import planned
 from ._products import library_product
 
@@ -50,6 +51,12 @@ class AtOnce:
     context : GpuContext
     offset : int
         Bytes that are left free before each new array; not 0 in tests of device forms, which have to heed offsets.
+
+    Attributes
+    ----------
+    step : int
+    dying : set of int
+        As any recorder of steps has them; nothing is done with them here.
     """
 
     def __init__(self, context: GpuContext, *, offset: int = 0) -> None:
@@ -58,6 +65,8 @@ class AtOnce:
         self._buffers: list[_device.Buffer] = []
         self._status: DeviceOperand | None = None
         self._failures: list[Callable[[int, int, int], Exception]] = []
+        self.step = 0
+        self.dying: set[int] = set()
 
     @property
     def properties(self) -> DeviceProperties:
@@ -147,7 +156,7 @@ class AtOnce:
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Return the bytes that an operation of a library works in; None where no library has it."""
-        return self._context.native.workspace(call.name, call.dtype, call.numbers)
+        return workspace_of(self._context, call)
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Compute by a library."""

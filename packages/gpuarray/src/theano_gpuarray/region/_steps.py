@@ -249,6 +249,40 @@ def _results_of(recorder: StepRecorder, step: Step, given: Sequence[Entry]) -> S
     return results
 
 
+def record_inside(
+    recorder: StepRecorder, steps: Sequence[tuple[int, Step]], entries: Mapping[int, Entry], outputs: Sequence[int]
+) -> list[Operand]:
+    """Tell a recorder of the steps that a device form consists of.
+
+    Parameters
+    ----------
+    recorder : StepRecorder
+    steps : sequence of (int, Step)
+    entries : mapping of int to Entry
+        The values that are known before, the operands of the form among them.
+    outputs : sequence of int
+
+    Returns
+    -------
+    list of Operand
+        The values of `outputs`.
+
+    Raises
+    ------
+    Exception
+        What a step refuses.
+    """
+    step, dying = recorder.step, recorder.dying
+    try:
+        # The operands of the form may be read by others.
+        known = record_steps(recorder, steps, entries, {*outputs, *entries})
+    except StepError as failure:
+        raise failure.error from failure
+    finally:
+        recorder.step, recorder.dying = step, dying
+    return [entry_on_device(recorder, known[i]) for i in outputs]
+
+
 def entry_on_device(recorder: StepRecorder, entry: Entry) -> DeviceOperand:
     """Return a value on the device; one on the host depends on nothing but the key of the recording."""
     if isinstance(entry, OnHost):

@@ -1,19 +1,7 @@
 /* The stand-in for cuDNN: convolutions that are right, algorithms that differ in what they are said to need. */
-#include "fake.h"
+#include "cudnn.h"
 
 #ifndef WITHOUT_CUDNN
-
-enum { AXES = 3, LENGTHS = 5 };
-enum { FLOAT = 0, DOUBLE = 1, HALF = 2 };
-enum { NOT_SUPPORTED = 3000, BAD_PARAMETER = 2000 };
-
-typedef struct {
-    Stream *stream;
-} Handle;
-
-typedef struct {
-    int type, count, lengths[LENGTHS];
-} Tensor;
 
 typedef struct {
     int axes, zeros[AXES], strides[AXES], dilations[AXES], flipped, compute, groups, math;
@@ -60,31 +48,35 @@ int cudnnSetStream(Handle *handle, Stream *stream) {
     return 0;
 }
 
-static int create(const char *name, void **made, size_t bytes) {
+int fake_create(const char *name, void **made, size_t bytes) {
     FAKE(name);
     descriptors++;
     *made = calloc(1, bytes);
     return 0;
 }
 
-static int destroy(const char *name, void *given) {
+int fake_destroy(const char *name, void *given) {
     FAKE(name);
     descriptors--;
     free(given);
     return 0;
 }
 
-int cudnnCreateTensorDescriptor(void **made) { return create("cudnnCreateTensorDescriptor", made, sizeof(Tensor)); }
-int cudnnCreateFilterDescriptor(void **made) { return create("cudnnCreateFilterDescriptor", made, sizeof(Tensor)); }
-int cudnnCreateConvolutionDescriptor(void **made) {
-    return create("cudnnCreateConvolutionDescriptor", made, sizeof(Description));
+int cudnnCreateTensorDescriptor(void **made) {
+    return fake_create("cudnnCreateTensorDescriptor", made, sizeof(Tensor));
 }
-int cudnnDestroyTensorDescriptor(void *given) { return destroy("cudnnDestroyTensorDescriptor", given); }
-int cudnnDestroyFilterDescriptor(void *given) { return destroy("cudnnDestroyFilterDescriptor", given); }
-int cudnnDestroyConvolutionDescriptor(void *given) { return destroy("cudnnDestroyConvolutionDescriptor", given); }
+int cudnnCreateFilterDescriptor(void **made) {
+    return fake_create("cudnnCreateFilterDescriptor", made, sizeof(Tensor));
+}
+int cudnnCreateConvolutionDescriptor(void **made) {
+    return fake_create("cudnnCreateConvolutionDescriptor", made, sizeof(Description));
+}
+int cudnnDestroyTensorDescriptor(void *given) { return fake_destroy("cudnnDestroyTensorDescriptor", given); }
+int cudnnDestroyFilterDescriptor(void *given) { return fake_destroy("cudnnDestroyFilterDescriptor", given); }
+int cudnnDestroyConvolutionDescriptor(void *given) { return fake_destroy("cudnnDestroyConvolutionDescriptor", given); }
 
 static int set_lengths(Tensor *tensor, int type, int count, const int *lengths) {
-    if (count < 4 || count > LENGTHS || type < FLOAT || type > HALF)
+    if (count < 3 || count > LENGTHS || type < FLOAT || type > HALF)
         return BAD_PARAMETER;
     tensor->type = type;
     tensor->count = count;
@@ -167,24 +159,6 @@ typedef struct {
     void *result;
 } Work;
 
-static double number(const void *base, int type, long long i) {
-    return type == DOUBLE ? ((const double *)base)[i] : (double)((const float *)base)[i];
-}
-
-static void add_to(void *base, int type, long long i, double value) {
-    if (type == DOUBLE)
-        ((double *)base)[i] += value;
-    else
-        ((float *)base)[i] += (float)value;
-}
-
-static long long size_of(const Tensor *t) {
-    long long size = 1;
-    for (int d = 0; d < t->count; d++)
-        size *= t->lengths[d];
-    return size;
-}
-
 static long long row_of(const Tensor *t, int first, int second) {
     long long row = (long long)first * t->lengths[1] + second;
     for (int d = 2; d < t->count; d++)
@@ -223,15 +197,15 @@ static void run_channel(const Work *w, int image, int filter, int channel) {
             const long long places[] = {pixels + at, taps + t, tops + p};
             static const int orders[3][3] = {{0, 1, 2}, {1, 2, 0}, {0, 2, 1}};
             const int *o = orders[w->task];
-            add_to(w->result, type, places[o[2]],
-                   number(w->first, type, places[o[0]]) * number(w->second, type, places[o[1]]));
+            fake_add(w->result, type, places[o[2]],
+                     fake_number(w->first, type, places[o[0]]) * fake_number(w->second, type, places[o[1]]));
         }
 }
 
 static void run_convolution(void *data) {
     const Work *w = data;
     const Tensor *result = w->task == 0 ? &w->top : w->task == 1 ? &w->image : &w->filter;
-    memset(w->result, 0, (size_t)size_of(result) * (w->image.type == DOUBLE ? 8 : 4));
+    memset(w->result, 0, (size_t)fake_size(result) * (w->image.type == DOUBLE ? 8 : 4));
     for (int image = 0; image < w->image.lengths[0]; image++)
         for (int filter = 0; filter < w->filter.lengths[0]; filter++)
             for (int channel = 0; channel < w->filter.lengths[1]; channel++)
@@ -244,7 +218,7 @@ static int convolve(Handle *handle, const Tensor *image, const Tensor *filter, c
     size_t wanted = 0;
     if (needs(d, task, algorithm, &wanted) != 0 || bytes < wanted || (wanted > 0 && workspace == NULL))
         return BAD_PARAMETER;
-    if (number(alpha, image->type == DOUBLE, 0) != 1 || number(beta, image->type == DOUBLE, 0) != 0)
+    if (fake_number(alpha, image->type == DOUBLE, 0) != 1 || fake_number(beta, image->type == DOUBLE, 0) != 0)
         return BAD_PARAMETER;
     const int told[] = {algorithm, (int)bytes, d->compute, d->math};
     memcpy(last, told, sizeof last);

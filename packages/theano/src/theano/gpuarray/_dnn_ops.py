@@ -6,6 +6,13 @@ from typing import Any
 
 from theano_graph import compose, describe
 from theano_tensor import as_tensor_variable, cast, exp, sum as sum_over
+from theano_tensor.device.dnn import (
+    LayerOp,
+    NormalizationLayer,
+    NormalizationLayerTest,
+    SoftmaxLayer,
+    SoftmaxLayerGrad,
+)
 from theano_tensor.nnet import LogSoftmax, Softmax
 from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
 
@@ -77,7 +84,8 @@ class GpuDnnSoftmaxBase(OnDevice, _SoftmaxBase):
     Parameters
     ----------
     algo : {'fast', 'accurate', 'log'}
-        'log' is the logarithm of softmax; the others are computed alike, the largest element taken out.
+        'log' is the logarithm of softmax. Without cuDNN the others are computed alike, the largest element taken out;
+        with it 'fast' overflows where exponentials do.
     mode : {'instance', 'channel'}
         Whether softmax is over all of each image, or over the channels at each position.
 
@@ -89,11 +97,19 @@ class GpuDnnSoftmaxBase(OnDevice, _SoftmaxBase):
 
 
 class GpuDnnSoftmax(GpuDnnSoftmaxBase, _Softmax):
-    """Softmax of images on a device."""
+    """Softmax of images on a device, by cuDNN where it is there."""
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return SoftmaxLayer(self.algo, self.mode)
 
 
 class GpuDnnSoftmaxGrad(GpuDnnSoftmaxBase, _SoftmaxGrad):
     """The gradient of softmax on a device; operands are the gradient by its result, and this result."""
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return SoftmaxLayerGrad(self.algo, self.mode)
 
 
 class _BatchNorm(ExpressionOp):
@@ -161,6 +177,10 @@ class GpuDnnBatchNorm(OnDevice, _BatchNorm):
         If the mode is unknown.
     """
 
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return NormalizationLayer(self.mode, self.running_averages)
+
 
 class _BatchNormInference(ExpressionOp):
     __props__ = ("mode",)
@@ -191,3 +211,7 @@ class GpuDnnBatchNormInference(OnDevice, _BatchNormInference):
     inplace : bool
         As for :class:`GpuDnnBatchNorm`.
     """
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return NormalizationLayerTest(self.mode)

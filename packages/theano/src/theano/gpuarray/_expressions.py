@@ -6,6 +6,7 @@ from typing import Any
 
 from theano_gpuarray.types import GpuArrayType, host_from_gpu, infer_context_name, is_host_array
 from theano_tensor.device import as_gpuarray_variable
+from theano_tensor.device.dnn import LayerOp, library_results
 
 from ..tensor._expression_ops import ExpressionOp
 
@@ -13,7 +14,8 @@ from ..tensor._expression_ops import ExpressionOp
 class OnDevice(ExpressionOp):
     """A mix-in, before a class of expressions of the host: operands are moved to a device, and results are there.
 
-    What it computes is the expression of the host, which rewriting moves to the device.
+    What it computes is the expression of the host, which rewriting moves to the device; or a node that asks cuDNN where
+    the context can use that, and :meth:`layer` names one.
     """
 
     #: How many of the first operands go to the device; lengths stay on the host.
@@ -28,9 +30,17 @@ class OnDevice(ExpressionOp):
             for i, v in enumerate(checked)
         ]
 
+    def layer(self) -> LayerOp | None:
+        """Return what cuDNN has for this; None where it has nothing."""
+        return None
+
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the outputs of the op of the host, moved to the device of the first operand."""
         name = inputs[0].type.context_name
+        layer = self.layer()
+        found = None if layer is None else library_results(layer, name, *inputs)
+        if found is not None:
+            return found
         return [as_gpuarray_variable(v, name) for v in super().expression(*map(_on_host, inputs))]
 
 

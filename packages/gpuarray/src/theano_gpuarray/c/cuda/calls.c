@@ -1,4 +1,4 @@
-/* CUDA: operations of cuBLASLt, cuFFT and cuSOLVER, by their names. */
+/* CUDA: operations of cuBLASLt, cuFFT, cuSOLVER and cuDNN, by their names. */
 #include "others.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,19 @@ typedef struct {
 } Operation;
 
 static const Operation operations[] = {
-    {"epilogue", 10, 5, lt_workspace, lt_call},     {"rfft", 2, 3, fft_workspace, fft_call},
-    {"irfft", 2, 3, fft_workspace, fft_call},       {"potrf", 1, 3, solver_workspace, solver_call},
-    {"getrf", 1, 4, solver_workspace, solver_call}, {"getrs", 2, 4, solver_workspace, solver_call},
+    {"epilogue", 10, 5, lt_workspace, lt_call},
+    {"rfft", 2, 3, fft_workspace, fft_call},
+    {"irfft", 2, 3, fft_workspace, fft_call},
+    {"potrf", 1, 3, solver_workspace, solver_call},
+    {"getrf", 1, 4, solver_workspace, solver_call},
+    {"getrs", 2, 4, solver_workspace, solver_call},
+    {"pool", 12, 2, dnn_pool_workspace, dnn_pool_call},
+    {"pool_grad", 12, 2, dnn_pool_workspace, dnn_pool_call},
+    {"softmax", 6, 2, dnn_softmax_workspace, dnn_softmax_call},
+    {"softmax_grad", 6, 3, dnn_softmax_workspace, dnn_softmax_call},
+    {"norm_train", 5, 6, dnn_norm_workspace, dnn_norm_call},
+    {"norm_test", 5, 6, dnn_norm_workspace, dnn_norm_call},
+    {"norm_grad", 5, 8, dnn_norm_workspace, dnn_norm_call},
 };
 
 static const Operation *operation_of(const Call *call) {

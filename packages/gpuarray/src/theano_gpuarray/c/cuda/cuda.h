@@ -220,8 +220,9 @@ typedef struct {
     CublasFunctions cublas;
     int has_cublas;
     CudnnFunctions cudnn;
-    int64_t cudnn_version; /* as 90100 for 9.1.0; 0: there is none */
-    Failure cudnn_problem; /* why it cannot be used, though it was given */
+    int64_t cudnn_version;      /* as 90100 for 9.1.0; 0: there is none */
+    Failure cudnn_problem;      /* why it cannot be used, though it was given */
+    struct CudnnLayers *layers; /* what it has beside convolutions: see cudnn/cudnn.h; NULL where it has none */
     OtherLibraries *others;
     int count;        /* devices */
     int cuda_version; /* of the driver, 1000 * major + 10 * minor */
@@ -262,7 +263,7 @@ int cublas_open(CudaState *state, const char *path, Failure *failure);
 int cublas_product(CudaContext *context, const Product *product, CUstream stream, Failure *failure);
 void cublas_close(CudaContext *context);
 
-/* cudnn.c */
+/* cudnn/library.c and cudnn/convolutions.c */
 /* Where that fails, the state says why, and the library is not used. */
 void cudnn_open(CudaState *state, const char *path);
 int64_t cudnn_version(void *state, const char *role, const char **why);

@@ -138,4 +138,12 @@ int solver_workspace(CudaContext *context, const Call *call, int64_t *bytes, Fai
 int solver_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 void solver_close(CudaContext *context);
 
+/* Those of cuDNN: see cudnn/. */
+int dnn_pool_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_pool_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_softmax_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_softmax_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_norm_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_norm_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+
 #endif

@@ -2,5 +2,6 @@
 
 from . import _convolution as _convolution, _pooling as _pooling
 from ._library import ChosenOnce as ChosenOnce, DnnConvolutionKernel as DnnConvolutionKernel
+from ._library_pooling import DnnPoolingKernel as DnnPoolingKernel
 
-__all__ = ["ChosenOnce", "DnnConvolutionKernel"]
+__all__ = ["ChosenOnce", "DnnConvolutionKernel", "DnnPoolingKernel"]

@@ -13,7 +13,7 @@ from .._copies import host_numbers, on_device
 from .._form import DeviceOperand, Operand, Recorder, register_device_form
 from .._kernel_writer import KernelWriter, loaded, merged_dimensions, spread, stored
 
-__all__: list[str] = []
+__all__ = ["Pooling", "launch_pooling", "understood_pooling"]
 
 _DTYPES = ("float16", "float32", "float64")
 
@@ -27,6 +27,15 @@ class _Axis:
     step: int
     pad: int
     windows: int
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How windows lie, the arrays that are read, and the result."""
+
+    axes: Sequence[_Axis]
+    arrays: Sequence[DeviceOperand]
+    result: DeviceOperand
 
 
 def _count(length: int, window: int, step: int, pad: int, ignore_border: bool) -> int:
@@ -65,6 +74,19 @@ _ARRAYS = {"pool": 1, "average_pool_grad": 1, "max_pool_grad": 3, "max_pool_grad
     host_inputs=lambda kernel, count: range(_ARRAYS[kernel.task], count),
 )
 def _pooling(kernel: PoolingKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
+    found = understood_pooling(kernel, recorder, operands)
+    launch_pooling(kernel, recorder, found)
+    return [found.result]
+
+
+def understood_pooling(kernel: PoolingKernel, recorder: Recorder, operands: Sequence[Operand]) -> Pooling:
+    """Return what is pooled how, with a new array for the result.
+
+    Raises
+    ------
+    ValueError
+        If windows cannot lie so, or arrays do not belong together.
+    """
     count = _ARRAYS[kernel.task]
     arrays = [on_device(recorder, x) for x in operands[:count]]
     layout = [host_numbers(v) for v in operands[-3:]]
@@ -75,9 +97,13 @@ def _pooling(kernel: PoolingKernel, recorder: Recorder, operands: Sequence[Opera
     _check(kernel, arrays, counts)
     of_windows = kernel.task in ("pool", "max_pool_grad_grad")
     result = recorder.empty(kernel.dtype, (*leading, *(counts if of_windows else lengths)))
-    if result.size:
-        _launch(kernel, recorder, axes, arrays, result)
-    return [result]
+    return Pooling(axes, arrays, result)
+
+
+def launch_pooling(kernel: PoolingKernel, recorder: Recorder, found: Pooling) -> None:
+    """Pool by a kernel."""
+    if found.result.size:
+        _launch(kernel, recorder, found.axes, found.arrays, found.result)
 
 
 def _check(kernel: PoolingKernel, arrays: Sequence[DeviceOperand], counts: tuple[int, ...]) -> None:

@@ -19,12 +19,19 @@ from ._functions import (
     dnn_gradweight3d as dnn_gradweight3d,
     dnn_pool as dnn_pool,
 )
+from ._library import GpuDnnLayer as GpuDnnLayer, LayerOp as LayerOp, library_results as library_results
+from ._normalization import (
+    NormalizationLayer as NormalizationLayer,
+    NormalizationLayerGrad as NormalizationLayerGrad,
+    NormalizationLayerTest as NormalizationLayerTest,
+)
 from ._pooling import (
     GpuDnnPool as GpuDnnPool,
     GpuDnnPoolBase as GpuDnnPoolBase,
     GpuDnnPoolDesc as GpuDnnPoolDesc,
     GpuDnnPoolGrad as GpuDnnPoolGrad,
 )
+from ._softmax import SoftmaxLayer as SoftmaxLayer, SoftmaxLayerGrad as SoftmaxLayerGrad
 
 __all__ = [
     "CudnnMissing",
@@ -33,11 +40,18 @@ __all__ = [
     "GpuDnnConvDesc",
     "GpuDnnConvGradI",
     "GpuDnnConvGradW",
+    "GpuDnnLayer",
     "GpuDnnPool",
     "GpuDnnPoolBase",
     "GpuDnnPoolDesc",
     "GpuDnnPoolGrad",
+    "LayerOp",
     "NoConvolution",
+    "NormalizationLayer",
+    "NormalizationLayerGrad",
+    "NormalizationLayerTest",
+    "SoftmaxLayer",
+    "SoftmaxLayerGrad",
     "dnn_batch_normalization_test",
     "dnn_batch_normalization_train",
     "dnn_conv",
@@ -47,4 +61,5 @@ __all__ = [
     "dnn_gradweight",
     "dnn_gradweight3d",
     "dnn_pool",
+    "library_results",
 ]

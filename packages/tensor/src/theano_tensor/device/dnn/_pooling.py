@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Op, compose, generic, pullback, pushforward, shape_rule
+from theano_gpuarray.codegen import DnnPoolingKernel
+from theano_gpuarray.types import DeviceOp, host_from_gpu
+from theano_graph import Apply, Op, Variable, compose, generic, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import Kernel, PoolingKernel
 
 from ...shape import lengths_of, make_vector
 from ...signal.pool import AveragePoolGrad, MaxPoolGrad, Pool
@@ -48,6 +51,12 @@ class GpuDnnPoolBase(DnnBase):
                 )
             )
         return ndim - 2
+
+    def device_kernel(self, kernel: Kernel) -> Kernel:
+        """Return the kernel by which the library computes, where it does."""
+        return (
+            DnnPoolingKernel(kernel, self.mode == "max_deterministic") if isinstance(kernel, PoolingKernel) else kernel
+        )
 
 
 class GpuDnnPool(GpuDnnPoolBase):
@@ -105,6 +114,17 @@ class GpuDnnPoolGrad(GpuDnnPoolBase):
             return DnnBase.make_node(op, image, result, gradient, *layout)
         op = self.with_host_op(AveragePoolGrad(True, self.mode, count))
         return DnnBase.make_node(op, gradient, make_vector(*lengths_of(image)[2:]), *layout)
+
+
+@pullback.register(GpuDnnPool)
+def _pullback(node: Apply[GpuDnnPool], cotangents: list[Variable]) -> Sequence[Variable | None]:
+    """Gradients of means are nodes of the same kind; others are those of the op of the host."""
+    if not node.op.mode.startswith("average"):
+        return pullback.lookup(DeviceOp(node.op.host_op))(node, cotangents)
+    image, *layout = node.inputs
+    gradient = as_gpuarray_variable(cotangents[0], image.type.context_name)
+    found = GpuDnnPoolGrad(node.op.mode)(image, node.outputs[0], gradient, *layout)
+    return [host_from_gpu(found), *(None for _ in layout)]
 
 
 #: How many operands the gradient has, and a node of it for sums and means, which needs no more than lengths of images.
