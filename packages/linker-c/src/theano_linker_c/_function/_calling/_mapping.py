@@ -137,6 +137,7 @@ class Workers:
         self._error: BaseException | None = None
         self._stop = False
         self._waiting: SimpleQueue[Batch | None] = SimpleQueue()
+        self._process = os.getpid()
         self._threads = [
             threading.Thread(target=self._work, args=(runner,), name=f"theano-map-{k}", daemon=True)
             for k, runner in enumerate(runners)
@@ -186,8 +187,8 @@ class Workers:
 
     @property
     def ended(self) -> bool:
-        """Whether all threads are at their end."""
-        return not any(thread.is_alive() for thread in self._threads)
+        """Whether all threads are at their end, and not where they were in the process that this one was made of."""
+        return self._process == os.getpid() and not any(thread.is_alive() for thread in self._threads)
 
     def _leave(self, seconds: float | None) -> None:
         """Let the threads end, and wait for the others than this one, at most so long."""
@@ -198,6 +199,23 @@ class Workers:
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(None if end is None else max(0.0, end - time.monotonic()))
+
+    def _wait(self, batch: Batch) -> None:
+        """Wait until a batch is done.
+
+        Raises
+        ------
+        RuntimeError
+            In a process that was made of the one that began: the threads stayed behind.
+        """
+        if self._process != os.getpid():
+            raise RuntimeError(
+                compose(
+                    "map: the iterator was begun before this process was forked, and its threads are not here",
+                    mend="call map after the fork, or with threads=1",
+                )
+            )
+        batch.done.acquire()
 
     def results(self) -> Iterator[Any]:
         """Give the results in order; the threads end when this does, or when they can."""
@@ -210,7 +228,7 @@ class Workers:
             self._feed(pending, given)
             while pending:
                 batch = pending.popleft()
-                batch.done.acquire()
+                self._wait(batch)
                 self._learn(batch)
                 self._feed(pending, given)
                 yield from batch.found
