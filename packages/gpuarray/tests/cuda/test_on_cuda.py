@@ -1,4 +1,4 @@
-"""Tests of kernels, fusions and regions once more, on the stand-in for CUDA, which executes kernels on the processor."""
+"""Tests of kernels, fusions and regions once more, on the stand-in for CUDA, which executes kernels."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar, cast
 
-from theano_testing.gpuarray import CONTEXT_VARIABLE
+from ..gpuarray import CONTEXT_VARIABLE
 
 __all__ = ["HEADERS", "build", "has_compilers", "libraries", "link_libraries", "needs_compilers", "run_on_cuda"]
 
