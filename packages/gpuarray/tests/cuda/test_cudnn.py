@@ -30,6 +30,9 @@ class TestCudnn(unittest.TestCase):
     def test_layers(self) -> None:
         self.check_all("layer_cases")
 
+    def test_normalization(self) -> None:
+        self.check_all("norm_cases")
+
 
 class TestFlags(unittest.TestCase):
     """Where the library is looked for, and whether it is used."""

@@ -88,6 +88,11 @@ def replacement(x):
 """
 
 
+@theano.compile.ops.as_op([T.dvector], [T.dvector], infer_shape=lambda node, shapes: [(shapes[0][0] + 1,)])
+def longer_by_one(value: Any) -> Any:
+    return np.append(value, 0.0)
+
+
 class CachedTestCase(unittest.TestCase):
     def setUp(self) -> None:
         change = config.change_flags(function_cache=True)
@@ -361,6 +366,20 @@ class DifferentTests(CachedTestCase):
             self.check_missed([self.x], Scaled()(self.x) + 1)
         for _ in range(2):
             self.check_missed([self.x], Unnamed()(self.x))
+
+    def test_ops_of_functions_that_are_pickled_by_their_names(self) -> None:
+        _, found = self.twice([self.x], longer_by_one(self.x).shape[0])
+        self.assertEqual(int(found(np.ones(2))), 3)
+
+        def longer(node: Any, shapes: Any) -> Any:
+            return [(shapes[0][0] + 7,)]
+
+        with mock.patch.object(longer_by_one, "infer_shape", longer):
+            again = self.check_missed([self.x], longer_by_one(self.x).shape[0])
+        self.assertEqual(int(again(np.ones(2))), 9)
+        self.twice([self.x], longer_by_one(self.x))
+        with mock.patch.object(longer_by_one, "fn", lambda value: np.append(value, 7.0)):
+            self.check_missed([self.x], longer_by_one(self.x))
 
     def test_what_cannot_be_compared_is_built_as_ever(self) -> None:
         nested: tuple[Any, ...] = ()

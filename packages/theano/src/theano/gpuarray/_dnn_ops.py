@@ -6,7 +6,13 @@ from typing import Any
 
 from theano_graph import compose, describe
 from theano_tensor import as_tensor_variable, cast, exp, sum as sum_over
-from theano_tensor.device.dnn import LayerOp, SoftmaxLayer, SoftmaxLayerGrad
+from theano_tensor.device.dnn import (
+    LayerOp,
+    NormalizationLayer,
+    NormalizationLayerTest,
+    SoftmaxLayer,
+    SoftmaxLayerGrad,
+)
 from theano_tensor.nnet import LogSoftmax, Softmax
 from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
 
@@ -171,6 +177,10 @@ class GpuDnnBatchNorm(OnDevice, _BatchNorm):
         If the mode is unknown.
     """
 
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return NormalizationLayer(self.mode, self.running_averages)
+
 
 class _BatchNormInference(ExpressionOp):
     __props__ = ("mode",)
@@ -201,3 +211,7 @@ class GpuDnnBatchNormInference(OnDevice, _BatchNormInference):
     inplace : bool
         As for :class:`GpuDnnBatchNorm`.
     """
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return NormalizationLayerTest(self.mode)

@@ -21,6 +21,9 @@ static const Operation operations[] = {
     {"pool_grad", 12, 2, dnn_pool_workspace, dnn_pool_call},
     {"softmax", 6, 2, dnn_softmax_workspace, dnn_softmax_call},
     {"softmax_grad", 6, 3, dnn_softmax_workspace, dnn_softmax_call},
+    {"norm_train", 5, 6, dnn_norm_workspace, dnn_norm_call},
+    {"norm_test", 5, 6, dnn_norm_workspace, dnn_norm_call},
+    {"norm_grad", 5, 8, dnn_norm_workspace, dnn_norm_call},
 };
 
 static const Operation *operation_of(const Call *call) {

@@ -20,6 +20,11 @@ from ._functions import (
     dnn_pool as dnn_pool,
 )
 from ._library import GpuDnnLayer as GpuDnnLayer, LayerOp as LayerOp, library_results as library_results
+from ._normalization import (
+    NormalizationLayer as NormalizationLayer,
+    NormalizationLayerGrad as NormalizationLayerGrad,
+    NormalizationLayerTest as NormalizationLayerTest,
+)
 from ._pooling import (
     GpuDnnPool as GpuDnnPool,
     GpuDnnPoolBase as GpuDnnPoolBase,
@@ -42,6 +47,9 @@ __all__ = [
     "GpuDnnPoolGrad",
     "LayerOp",
     "NoConvolution",
+    "NormalizationLayer",
+    "NormalizationLayerGrad",
+    "NormalizationLayerTest",
     "SoftmaxLayer",
     "SoftmaxLayerGrad",
     "dnn_batch_normalization_test",

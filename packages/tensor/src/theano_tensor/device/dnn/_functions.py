@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from theano_gpuarray.types import infer_context_name
+import numpy as np
+
+from theano_gpuarray.types import GpuArrayType, infer_context_name
 from theano_graph import Variable, compose
 
 from ..._core._convert import as_tensor_variable
@@ -14,6 +16,8 @@ from ...elemwise import cast
 from ...nnet.bn import batch_normalization_test, batch_normalization_train
 from .._convert import as_gpuarray_variable
 from ._convolution import GpuDnnConv, GpuDnnConvDesc, GpuDnnConvGradI, GpuDnnConvGradW
+from ._library import library_results
+from ._normalization import NormalizationLayer, NormalizationLayerTest
 from ._options import one_of, working_dtype
 from ._pooling import GpuDnnPool
 
@@ -317,7 +321,22 @@ def dnn_batch_normalization_train(
     results = batch_normalization_train(
         inputs, gamma, beta, mode, epsilon, running_average_factor, running_mean, running_var
     )
-    return tuple(as_gpuarray_variable(v, name) for v in results)
+    running = given[3:]
+    arrays = [_array(v) for v in given]
+    numbers = [_number(v) for v in ([epsilon, running_average_factor] if running else [epsilon])]
+    layer = NormalizationLayer(mode, bool(running))
+    found = library_results(layer, name, *arrays[:3], *numbers, *arrays[3:])
+    return tuple(found or (as_gpuarray_variable(v, name) for v in results))
+
+
+def _number(v: Any) -> Any:
+    """Return a number as a float64."""
+    return cast(v, "float64") if isinstance(v, Variable) else as_tensor_variable(np.float64(v))
+
+
+def _array(v: TensorLike) -> Any:
+    """Return an operand as a variable, on the device or on the host."""
+    return v if isinstance(getattr(v, "type", None), GpuArrayType) else as_tensor_variable(v)
 
 
 def dnn_batch_normalization_test(
@@ -346,4 +365,7 @@ def dnn_batch_normalization_test(
     """
     one_of("dnn_batch_normalization_test", "mode", mode, ("per-activation", "spatial"))
     name = infer_context_name(inputs, gamma, beta, mean, var)
-    return as_gpuarray_variable(batch_normalization_test(inputs, gamma, beta, mean, var, mode, epsilon), name)
+    result = batch_normalization_test(inputs, gamma, beta, mean, var, mode, epsilon)
+    arrays = [_array(v) for v in (inputs, gamma, beta, mean, var)]
+    found = library_results(NormalizationLayerTest(mode), name, *arrays, _number(epsilon))
+    return found[0] if found is not None else as_gpuarray_variable(result, name)

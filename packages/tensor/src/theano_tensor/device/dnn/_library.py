@@ -27,7 +27,8 @@ from theano_graph import (
 )
 from theano_linker_c.kernels import Kernel, native_kernel
 
-from ...gradient import DisconnectedType, Rop, grad
+from ...gradient import DisconnectedType, Rop
+from ...gradient._accumulation._backward import backward
 from .._convert import as_gpuarray_variable
 from ..ops._table import stands_for
 from ._base import DnnBase
@@ -72,6 +73,10 @@ class LayerOp(Op):
         """Return numbers that :meth:`steps` needs and that follow from the shapes of operands."""
         return []
 
+    def takes(self, inputs: Sequence[Any]) -> bool:
+        """Tell whether the library has it for operands of such types."""
+        return True
+
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
         """Return the shapes of the results from those of the operands."""
         raise TypeError(f"{type(self).__name__} does not say what shapes its results have")
@@ -111,7 +116,7 @@ class GpuDnnLayer(DnnBase):
 
 
 def library_results(op: LayerOp, context_name: Hashable, *inputs: Any) -> list[Any] | None:
-    """Return the results of a layer as nodes that ask cuDNN; None where the context, or the dtype, is none for it.
+    """Return the results of a layer as nodes that ask cuDNN; None where cuDNN has none for them.
 
     Parameters
     ----------
@@ -122,6 +127,8 @@ def library_results(op: LayerOp, context_name: Hashable, *inputs: Any) -> list[A
     """
     dtypes = {v.type.dtype for i, v in enumerate(inputs) if i not in op.numbers}
     if not has_cudnn(get_context(context_name)) or len(dtypes) > 1 or not dtypes <= op.dtypes:
+        return None
+    if not op.takes(inputs):
         return None
     made: dict[str, Any] = {"return_list": True}
     return list(GpuDnnLayer(op)(*inputs, **made))
@@ -182,13 +189,9 @@ def _by_expression(node: Apply[LayerOp], cotangents: list[Variable]) -> list[Var
     inputs = [v.type.make_variable() for v in node.inputs]
     outputs = node.op.expression(*inputs)
     known = {v: g for v, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
-    options: dict[str, Any] = {
-        "disconnected_inputs": "ignore",
-        "return_disconnected": "Disconnected",
-        "null_gradients": "return",
-    }
+    # Of the results, averages are what others are computed from, and what flows to them is added.
     with config.change_flags(warn_integer_gradient=False):
-        found: Any = grad(None, inputs, known_grads=known, **options)
+        found = backward(known, inputs, additive=True)
     return _placed(node, inputs, outputs, found)
 
 
@@ -206,11 +209,11 @@ def _forwards(node: Apply[LayerOp], tangents: list[Variable | None]) -> list[Var
 
 
 def _placed(
-    node: Apply[LayerOp], inputs: Sequence[Variable], outputs: Sequence[Variable], found: Sequence[Variable]
+    node: Apply[LayerOp], inputs: Sequence[Variable], outputs: Sequence[Variable], found: Sequence[Variable | None]
 ) -> list[Variable | None]:
     """Return derivatives of the expression in terms of the operands; None where there is no connection."""
     values = dict(zip((*inputs, *outputs), (*node.inputs, *node.op.expression(*node.inputs)), strict=True))
-    return [clone_replace(v, values) if _is_there(v) else None for v in found]
+    return [None if v is None or not _is_there(v) else clone_replace(v, values) for v in found]
 
 
 def _is_there(cotangent: Variable) -> bool:
