@@ -33,6 +33,9 @@ class TestCudnn(unittest.TestCase):
     def test_normalization(self) -> None:
         self.check_all("norm_cases")
 
+    def test_recurrent_networks(self) -> None:
+        self.check_all("rnn_cases")
+
 
 class TestFlags(unittest.TestCase):
     """Where the library is looked for, and whether it is used."""

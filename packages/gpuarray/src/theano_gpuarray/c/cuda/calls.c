@@ -24,6 +24,10 @@ static const Operation operations[] = {
     {"norm_train", 5, 6, dnn_norm_workspace, dnn_norm_call},
     {"norm_test", 5, 6, dnn_norm_workspace, dnn_norm_call},
     {"norm_grad", 5, 8, dnn_norm_workspace, dnn_norm_call},
+    {"rnn", 9, 10, dnn_rnn_workspace, dnn_rnn_call},
+    {"rnn_reserve", 9, 10, dnn_rnn_workspace, dnn_rnn_call},
+    {"rnn_weights", 9, 10, dnn_rnn_workspace, dnn_rnn_call},
+    {"rnn_grad", 9, 15, dnn_rnn_workspace, dnn_rnn_call},
 };
 
 static const Operation *operation_of(const Call *call) {

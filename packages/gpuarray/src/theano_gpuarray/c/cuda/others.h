@@ -145,5 +145,7 @@ int dnn_softmax_workspace(CudaContext *context, const Call *call, int64_t *bytes
 int dnn_softmax_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 int dnn_norm_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
 int dnn_norm_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_rnn_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_rnn_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 
 #endif

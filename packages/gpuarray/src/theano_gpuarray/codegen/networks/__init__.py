@@ -2,5 +2,6 @@
 
 from . import _normalization as _normalization, _softmax as _softmax
 from ._kernel import DnnKernel as DnnKernel
+from ._recurrent import network_numbers as network_numbers
 
-__all__ = ["DnnKernel"]
+__all__ = ["DnnKernel", "network_numbers"]

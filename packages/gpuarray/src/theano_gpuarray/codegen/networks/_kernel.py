@@ -22,7 +22,7 @@ class DnnKernel(Kernel):
 
     Parameters
     ----------
-    task : {"softmax", "softmax_grad", "norm_train", "norm_test", "norm_grad"}
+    task : {"softmax", "softmax_grad", "norm_train", "norm_test", "norm_grad", "rnn", "rnn_grad"}
     dtype : str
         Of all arrays.
     options : tuple of int

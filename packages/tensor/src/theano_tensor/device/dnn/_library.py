@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -77,8 +77,12 @@ class LayerOp(Op):
         """Tell whether the library has it for operands of such types."""
         return True
 
+    def instead(self, inputs: Sequence[Any]) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
+        """Return what records kernels where the library does not compute, ``(recorder, operands) -> results``."""
+        return _Steps(self, inputs)
+
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
-        """Return the shapes of the results from those of the operands."""
+        """Return the shapes of the results from those of the operands; None for one that is not known."""
         raise TypeError(f"{type(self).__name__} does not say what shapes its results have")
 
     def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any] | None:
@@ -176,7 +180,7 @@ def _kernel(node: Apply) -> Kernel:
 @native_kernel.for_target(DEVICE).register(LayerOp)
 def _describe(node: Apply[LayerOp]) -> Kernel | None:
     op, dtype = node.op, node.inputs[0].type.dtype
-    return DnnKernel(op.task, dtype, op.options(), op.numbers, _Steps(op, node.inputs))
+    return DnnKernel(op.task, dtype, op.options(), op.numbers, op.instead(node.inputs))
 
 
 @shape_rule.register(LayerOp)
