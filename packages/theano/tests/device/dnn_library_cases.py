@@ -86,8 +86,8 @@ class TestLayers(unittest.TestCase):
             np.testing.assert_allclose(found[-1], np.asarray(dy.get_value()).sum((0, 2, 3), keepdims=True))
             self.assertEqual(len(found), 8 if moving else 6)
         op = dnn.GpuDnnBatchNormInference("spatial")
-        (found,) = self.values([op(x, scale, shift, mean, T.as_tensor_variable(np.ones((1, 3, 1, 1))), 1e-3)])
-        self.assertEqual(found.shape, (4, 3, 2, 5))
+        (by_given,) = self.values([op(x, scale, shift, mean, T.as_tensor_variable(np.ones((1, 3, 1, 1))), 1e-3)])
+        self.assertEqual(by_given.shape, (4, 3, 2, 5))
         self.assertGreater(calls("cudnnBatchNormalizationBackward"), 0)
         self.assertGreater(calls("cudnnBatchNormalizationForwardInference"), 0)
 
