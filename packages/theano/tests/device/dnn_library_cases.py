@@ -99,6 +99,21 @@ class TestLayers(unittest.TestCase):
         np.testing.assert_allclose(by, np.asarray(dy.get_value()).repeat(2, 2).repeat(2, 3) / 4)
         self.assertGreater(min(calls("cudnnPoolingForward"), calls("cudnnPoolingBackward")), 0)
 
+    def test_spatial_transformers(self) -> None:
+        image, theta = self.shared(2, 3, 5, 4), theano.shared(self.rng.normal(size=(2, 2, 3)) / 3, target=NAME)
+        dy = self.shared(2, 3, 5, 8)
+        y = dnn.dnn_spatialtf(image, theta, scale_width=2)
+        by = T.grad(None, [image, theta], known_grads={y: dy})
+        found = self.values([y, *by])
+
+        self.assertEqual([v.shape for v in found], [(2, 3, 5, 8), (2, 3, 5, 4), (2, 2, 3)])
+        # Results are linear in images.
+        sides = [found[1] * np.asarray(image.get_value()), found[0] * np.asarray(dy.get_value())]
+        np.testing.assert_allclose(sides[0].sum(), sides[1].sum())
+        for name in ("GridGenerator", "Sampler"):
+            for way in ("Forward", "Backward"):
+                self.assertGreater(calls(f"cudnnSpatialTf{name}{way}"), 0)
+
     def test_networks(self) -> None:
         # The stand-in takes this network as a linear one.
         block = dnn.RNNBlock("float64", 3, 1, "rnn_tanh")
@@ -147,6 +162,18 @@ class TestLayers(unittest.TestCase):
                         shapes = [(4, 5, 3 + 3 * both), *[(2 + 2 * both, 5, 3)] * len(states)]
                         shapes += [v.get_value().shape for v in (w, x, *states)]
                         self.assertEqual([v.shape for v in found], shapes)
+
+    def test_derivatives_that_the_library_has_not(self) -> None:
+        block = dnn.RNNBlock("float64", 3, 1, "gru")
+        w, x, h = self.shared(block.get_param_size((5, 2))), self.shared(4, 5, 2), self.shared(1, 5, 3)
+        y, _ = block.apply(w, x, h)
+        pushed = T.Rop(T.as_tensor_variable(y), x, T.ones_like(T.as_tensor_variable(x)))
+        by = T.grad(None, x, known_grads={y: self.shared(4, 5, 3)})
+        second = T.grad(None, [w, h], known_grads={by: self.shared(4, 5, 2)})
+        # They are loops, which the stand-in has no kernels for.
+        found = [pushed.type.ndim, *(v.type.ndim for v in second)]
+        self.assertEqual(found, [3, 1, 3])
+        self.assertTrue(all(v.owner is not None for v in (pushed, *second)))
 
     def test_operands_that_do_not_fit(self) -> None:
         block = dnn.RNNBlock("float64", 3, 1, "gru")

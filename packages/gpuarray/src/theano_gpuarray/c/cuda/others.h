@@ -147,5 +147,7 @@ int dnn_norm_workspace(CudaContext *context, const Call *call, int64_t *bytes, F
 int dnn_norm_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 int dnn_rnn_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
 int dnn_rnn_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_transformer_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_transformer_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 
 #endif
