@@ -45,6 +45,7 @@ BENCHMARKS = (
     "loops",
     "convolution",
     "exported",
+    "threads",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
 

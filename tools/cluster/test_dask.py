@@ -141,6 +141,40 @@ class TestTraining(DaskCase):
         rate.set_value(1.0)
         self.assertAlmostEqual(step(*batch) - before, float(np.sum(step.params[0].get_value() ** 2)), places=12)
 
+    def test_values_that_are_set_after_a_step_that_failed_are_sent(self) -> None:
+        step = distributed.data_parallel(*models.model(), lambda g, p: [], self.client)
+        x, y = models.batches()[0]
+        before = step(x, y)
+        with self.assertRaises(ValueError):
+            step(x[:, :3], y)
+        w = step.params[0]
+        w.set_value(w.get_value() + 1)
+        changed = step(x, y)
+        self.assertNotAlmostEqual(changed, before, places=3)
+        with self.assertRaises(ValueError):
+            step(x[:, :3], y)
+        w.set_value(w.get_value() - 1)
+        self.assertAlmostEqual(step(x, y), before, places=12)
+
+    def test_values_that_are_put_back_are_sent(self) -> None:
+        first = np.asarray(0.5)
+        rate = theano.shared(first, name="decay", borrow=True)
+        step = distributed.data_parallel(*models.model(rate), lambda g, p: [], self.client)
+        batch = models.batches()[0]
+        before = step(*batch)
+        rate.set_value(np.asarray(2.0), borrow=True)
+        self.assertNotAlmostEqual(step(*batch), before, places=3)
+        rate.set_value(first, borrow=True)
+        self.assertEqual(step(*batch), before)
+
+    def test_a_batch_without_rows_is_an_error_of_the_step(self) -> None:
+        step = distributed.data_parallel(*models.model(), lambda g, p: [], self.client)
+        x, y = models.batches()[0]
+        for call in (lambda: step(x[:0], y[:0]), lambda: step.parts([(x[:0], y[:0])] * 2)):
+            with self.assertRaisesRegex(ValueError, "a batch has no rows\n  To mend: leave") as caught:
+                call()
+            self.assertEqual(caught.exception.__notes__[-1], "The parameters are those before the step.")
+
     def test_dropout_draws_by_step_and_part(self) -> None:
         found = []
         for _ in range(2):

@@ -178,6 +178,16 @@ class _Named:
 _named = _Named()
 
 
+class _Around:
+    """An object around a function, whose pickle says where to find it."""
+
+    def __init__(self, function: Any) -> None:
+        self.__wrapped__ = function
+
+    def __reduce__(self) -> Any:
+        return str, ("a name",)
+
+
 class _NoPickle:
     """An object whose pickle is what it is told."""
 
@@ -240,6 +250,11 @@ class CodeTests(unittest.TestCase):
         one, same, other = map(self.of, cached)
         self.assertEqual(one, same)
         self.assertNotEqual(one, other)
+
+    def test_what_is_around_a_function_counts_by_that_though_its_pickle_is_a_look_up(self) -> None:
+        one, same, other = (_Around(self.compiled(f"def f(x): return x * {n}")) for n in (2, 2, 3))
+        self.assertEqual(self.of(one), self.of(same))
+        self.assertNotEqual(self.of(one), self.of(other))
 
     def test_classes_count_by_their_metaclass(self) -> None:
         one = self.of(_Measured)

@@ -43,6 +43,7 @@ class Recorder(AtOnce):
         super().__init__(opencl_context(), offset=64)
         self._card, self._deterministic, self._overwrites = card, deterministic, overwrites
         self.launches = 0
+        self.texts: list[KernelText] = []
 
     @property
     def properties(self) -> DeviceProperties:
@@ -69,6 +70,7 @@ class Recorder(AtOnce):
     ) -> None:
         """Count and launch."""
         self.launches += 1
+        self.texts.append(text)
         TEXTS[text.name] = text
         super().launch(text, arguments, groups, local)
 

@@ -36,14 +36,26 @@ def failures(texts: Sequence[KernelText], architecture: str) -> list[str]:
     return [] if code is not None or not log else [log]
 
 
+def compiled(text: KernelText) -> str | None:
+    """Return the PTX of a text; None where there is no NVRTC."""
+    log, code = _compiled([text], "compute_90")
+    assert code is not None or not log, log
+    return code
+
+
 def most_loads(text: KernelText) -> int | None:
     """Return how many loads from global memory stand side by side, with no branch between; None without NVRTC."""
-    log, code = _compiled([text], "compute_90")
+    code = compiled(text)
     if code is None:
-        assert not log, log
         return None
     blocks = re.split(r"^\s*(?:@%p\d+ )?bra.*$|^\$.*:$", code, flags=re.MULTILINE)
     return max(block.count("ld.global") for block in blocks)
+
+
+def accesses(text: KernelText) -> list[str] | None:
+    """Return loads and stores of global memory by their PTX names, such as "ld.global.v4.f32"; None without NVRTC."""
+    code = compiled(text)
+    return None if code is None else re.findall(r"\b(?:ld|st)\.global[.\w]*", code)
 
 
 def _compiled(texts: Sequence[KernelText], architecture: str) -> tuple[str, str | None]:

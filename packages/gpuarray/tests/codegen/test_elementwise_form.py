@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from theano_gpuarray.codegen import DeviceOperand, NoDeviceForm
+from theano_gpuarray.codegen import DeviceOperand, KernelText, NoDeviceForm
 from theano_gpuarray.codegen.elementwise import merge
 from theano_gpuarray.codegen.elementwise._nest import layout_of
+from theano_gpuarray.codegen.text import vector_type
 from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c import scalar as scalars
-from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, add, mul, neg, sub
+from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, add, mul, neg, sub, switch
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
 
 from .device_cases import DeviceCase, contexts, elementwise
+from .form_support import Recorder
 
 DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 #: Relative errors that results may have beside those of SciPy and NumPy.
 ERRORS = {"float16": 2e-3, "float32": 4e-6, "float64": 4e-13}
 RNG = np.random.default_rng(5)
+#: So many elements, or rows of 128, that work-items of a card take several.
+COUNT, ROWS = 140_007, 1100
 
 
 def numbers(dtype: str, *shape: int) -> Any:
@@ -125,6 +130,85 @@ class TestLayouts(DeviceCase):
         own = [ScalarType("float32")() for _ in range(300)]
         with self.assertRaises(NoDeviceForm):
             form_of(elementwise(Composite(own, [add(*own)]), *["float32"] * 300))
+
+
+@needs_opencl
+class TestVectors(unittest.TestCase):
+    """Loads and stores of several elements at once on graphics cards, and operands that do not lie so."""
+
+    def found(self, kernel: Any, arrays: Sequence[Any], *, overwrites: bool = False) -> tuple[Any, KernelText]:
+        """Run a kernel on arrays, or on pairs of an array and the slices of a view of it."""
+        recorder = Recorder(card=True, overwrites=overwrites)
+        views = []
+        for array in arrays:
+            whole, part = array if isinstance(array, tuple) else (array, ())
+            view = recorder.upload(whole)[part]
+            views.append(recorder.operand(view))
+        (result,) = form_of(kernel).run(kernel, recorder, views)
+        assert isinstance(result, DeviceOperand), "it is on the device"
+        return np.asarray(recorder.value(result)), recorder.texts[-1]
+
+    def test_dtypes(self) -> None:
+        for dtype in DTYPES:
+            width = 16 // np.dtype(dtype).itemsize
+            for n in (COUNT, COUNT + 2048 * 8):
+                x, y = numbers(dtype, n), numbers(dtype, n)
+                with self.subTest(dtype=dtype, n=n), np.errstate(all="ignore"):
+                    result, text = self.found(elementwise(sub, dtype, dtype), [x, y])
+                    self.assertIn(vector_type(dtype, width), text.text)
+                    np.testing.assert_array_equal(result, x - y)
+
+    def test_several_dtypes(self) -> None:
+        op = Composite([x := ScalarType("bool")("x"), y := ScalarType("float64")("y")], [switch(x, y, neg(y))])
+        a, b = numbers("int8", COUNT) > 0, numbers("float64", COUNT)
+        result, text = self.found(elementwise(op, "bool", "float64"), [a, b])
+        self.assertIn("theano_uint8_t_x2", text.text)
+        np.testing.assert_array_equal(result, np.where(a, b, -b))
+
+    def test_views_that_are_not_aligned(self) -> None:
+        for dtype in ("int8", "float16", "float32", "float64"):
+            x = numbers(dtype, COUNT + 9)
+            for start in (1, 2, 4, 8):
+                with self.subTest(dtype=dtype, start=start), np.errstate(all="ignore"):
+                    part = slice(start, COUNT + start)
+                    result, text = self.found(elementwise(sub, dtype, dtype), [(x, part), x[:COUNT]])
+                    self.assertIn("aligned", text.text)
+                    np.testing.assert_array_equal(result, x[part] - x[:COUNT])
+
+    def test_rows_and_columns(self) -> None:
+        x, y, z = (ScalarType("float32")(name) for name in "xyz")
+        op = Composite([x, y, z], [x * y + z])
+        for columns, width in ((128, 4), (130, 2), (131, 1)):
+            wide = numbers("float32", ROWS, columns + 4)
+            row, column = numbers("float32", 1, columns), numbers("float32", ROWS, 1)
+            broadcast = [(False, False), (True, False), (False, True)]
+            kernel = elementwise(op, *["float32"] * 3, broadcast=broadcast, ndim=2)
+            for start in (0, 1, 4):
+                with self.subTest(columns=columns, start=start):
+                    part = (slice(None), slice(start, columns + start))
+                    result, text = self.found(kernel, [(wide, part), row, column])
+                    self.assertEqual(width > 1, f"_x{width}" in text.text)
+                    np.testing.assert_array_equal(result, wide[part] * row + column)
+
+    def test_what_does_not_lie_side_by_side(self) -> None:
+        x = numbers("float32", 300, 70)
+        for part in ((slice(None), slice(None, None, -1)), (slice(None), slice(0, 70, 2))):
+            result, text = self.found(elementwise(neg, "float32", ndim=2), [(x, part)])
+            self.assertNotIn("aligned", text.text)
+            np.testing.assert_array_equal(result, -x[part])
+
+    def test_results_in_the_memory_of_the_first_input(self) -> None:
+        x, y = numbers("float32", COUNT), numbers("float32", COUNT)
+        for overwrites in (False, True):
+            result, text = self.found(elementwise(sub, "float32", "float32"), [x, y], overwrites=overwrites)
+            self.assertEqual("restrict" in text.text, not overwrites)
+            np.testing.assert_array_equal(result, x - y)
+
+    def test_heavy_programs_take_an_element_at_a_time(self) -> None:
+        x = np.abs(numbers("float32", COUNT)) + 1
+        result, text = self.found(elementwise(scalars.gammaln, "float32"), [x])
+        self.assertNotIn("aligned", text.text)
+        np.testing.assert_allclose(result, scalars.gammaln.evaluate(x), rtol=1e-5)
 
 
 @needs_opencl

@@ -32,11 +32,27 @@ from theano_linker_c.kernels import (
     Reduction,
     ReductionKernel,
 )
-from theano_linker_c.scalar import Composite, ScalarType, add, identity, mul
+from theano_linker_c.scalar import (
+    Composite,
+    ScalarType,
+    add,
+    erf,
+    exp,
+    expm1,
+    identity,
+    log,
+    log1p,
+    mul,
+    sigmoid,
+    softplus,
+    sqrt,
+    tanh,
+)
 from theano_testing.gpuarray import needs_opencl
 
+from .device_cases import elementwise
 from .form_support import Card, Recorder
-from .nvrtc_support import ARCHITECTURES, failures, most_loads
+from .nvrtc_support import ARCHITECTURES, accesses, compiled, failures, most_loads
 
 FLOATS = ("float16", "float32", "float64")
 DTYPES = (*FLOATS, "bool", "int8", "uint16", "int32", "uint64")
@@ -212,6 +228,32 @@ class TestLoads(unittest.TestCase):
         matrix, vector = operand("float32", 4096, 4096), operand("float32", 4096)
         self.check(MatrixProductKernel("gemv", "float32"), [matrix, vector], 8)
         self.check(MatrixProductKernel("vecmat", "float32"), [vector, matrix], 8)
+
+
+class TestVectors(unittest.TestCase):
+    """What memory limits is loaded and stored 16 bytes at once."""
+
+    def test_elementwise(self) -> None:
+        for dtype in DTYPES:
+            size = np.dtype(dtype).itemsize
+            card = Card()
+            given = [DeviceOperand(-k, dtype, (1 << 22,), (size,)) for k in range(1, 3)]
+            card.run(elementwise(add, dtype, dtype), given)
+            found = accesses(card.launches[0][0])
+            if found is None:
+                return
+            with self.subTest(dtype=dtype):
+                loads = [name for name in found if re.match(r"ld\.global\.nc\.v(4\.[buf]32|2\.[buf]64)", name)]
+                stores = [name for name in found if re.match(r"st\.global\.v(4\.[buf]32|2\.[buf]64)", name)]
+                self.assertEqual(len(loads), 2 * len(stores), found)
+                self.assertGreaterEqual(len(stores), 1, found)
+
+    def test_functions_of_float32_are_computed_as_such(self) -> None:
+        for op in (tanh, exp, log, sigmoid, softplus, sqrt, erf, log1p, expm1, identity):
+            card = Card()
+            card.run(elementwise(op, "float32"), [DeviceOperand(-1, "float32", (1 << 22,), (4,))])
+            code = compiled(card.launches[0][0])
+            self.assertNotIn(".f64", code or "", op)
 
 
 class TestLocalMemory(unittest.TestCase):

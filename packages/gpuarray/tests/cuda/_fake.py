@@ -20,8 +20,10 @@ def fake_library(*flags: str) -> str:
     _kept.append(TemporaryDirectory())
     path = Path(_kept[-1].name) / "libfake.so"
     sources = sorted(map(str, (FOLDER / "fakes").glob("*.c")))
-    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", *flags, *sources, "-lm"]
-    subprocess.run([*command, "-o", str(path)], check=True)
+    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", *flags]
+    places = [f'-DPYTHON="{sys.executable}"', f'-DCOMPILER="{FOLDER / "fakes" / "compile.py"}"']
+    libraries = ["-lm", "-ldl", "-lpthread"]
+    subprocess.run([*command, *places, *sources, *libraries, "-o", str(path)], check=True)
     return str(path)
 
 

@@ -18,7 +18,18 @@ from theano_gpuarray import _runtime
 from theano_gpuarray._runtime import Buffer, Context, DeviceError, Kernel, LaunchList
 
 FAKE = os.environ["THEANO_TEST_FAKE"]
-TEXT = "kernels scale and sum_into"
+TEXT = """
+extern "C" __global__ void scale(float *x, long long count, float factor) {
+  for (long long i = threadIdx.x + (long long)blockDim.x * blockIdx.x; i < count; i += (long long)gridDim.x * blockDim.x)
+    x[i] *= factor;
+}
+extern "C" __global__ void sum_into(double *z, const float *x, const float *y, long long count, double first, int times,
+                                    unsigned more) {
+  const long long i = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * (blockIdx.x + gridDim.x * blockIdx.y));
+  if (i < count)
+    z[i] = first + times * (double)x[i] + more * (double)y[i];
+}
+"""
 fake = ctypes.CDLL(FAKE)
 fake.fake_log.restype = ctypes.c_char_p
 fake.fake_options.restype = ctypes.c_char_p

@@ -476,6 +476,7 @@ class TestEpilogues(Case):
         places = [(wrapped, 4 * at, values.nbytes) for at, values in parts.items()]
         result = (wrapped, 4 * (begin + 60), 24)
         self.context.call("epilogue", "float32", numbers, places[0], places[1], result, places[2], (work, 0, size))
+        self.context.synchronize()
         found = memory[begin + 60 : begin + 66].reshape(2, 3)
         np.testing.assert_allclose(found, a @ b + row, atol=1e-5)
         self.assertEqual(calls("cublasLtMatmulAlgoGetHeuristic"), 2)

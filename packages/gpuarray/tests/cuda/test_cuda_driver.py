@@ -87,7 +87,8 @@ from theano_gpuarray._runtime import LaunchList
 import numpy as np
 context = driver.open(0)
 x = context.allocate(8)
-kernel = context.load(context.compile("scale")).kernel("scale", "Pqf")
+text = 'extern "C" __global__ void scale(float *x, long long n, float y) { for (int i = 0; i < n; i++) x[i] *= y; }'
+kernel = context.load(context.compile(text)).kernel("scale", "Pqf")
 steps = [("launch", kernel, [1], [1], [(0,), 2, 2.0])] * 4
 x.write(0, np.ones(2, "float32"))
 replay = LaunchList(context, steps, 1)

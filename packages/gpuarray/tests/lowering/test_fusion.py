@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.contexts import GpuContext
-from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, ManyFusion, RowFusion, fuse
+from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, RowFusion, fuse
 from theano_gpuarray.region import Download, Fusion, Region, Step, StepError, Upload
 from theano_linker_c.kernels import (
     ElementwiseKernel,
@@ -255,36 +255,6 @@ class TestBeside(FusionTestCase):
         with self.assertRaises(StepError) as caught:
             region([np.ones((2, 3), "float32"), np.ones((2, 4), "float32")])
         self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
-
-
-@needs_opencl
-class TestMany(FusionTestCase):
-    def test_updates(self) -> None:
-        s = Steps(6)
-        for k in range(3):
-            pattern = ((False, False), (False,), ())[k]
-            s.download(s.elementwise(sub, (s.given[2 * k], pattern), (s.given[2 * k + 1], pattern)))
-        rng = np.random.default_rng(0)
-        values = [rng.normal(size=shape).astype("float32") for shape in ((70, 80), (5,), ()) for _ in range(2)]
-        region = s.region(null_context())
-        self.assertEqual([ManyFusion], kinds(region))
-        for found, (a, b) in zip(self.check(s, values, 1), zip(values[::2], values[1::2], strict=True), strict=True):
-            np.testing.assert_array_equal(found, a - b)
-
-    def test_empty_ones_and_ones_that_do_not_fit(self) -> None:
-        s = Steps(2)
-        s.download(*(s.elementwise(neg, (v, (False,))) for v in s.given))
-        s.download(s.elementwise(add, *((v, (False,)) for v in s.given)))
-        empty = np.zeros(0, "float32")
-        self.assertEqual([(0,)] * 3, [found.shape for found in self.check(s, [empty, empty], 0)])
-        with self.assertRaises(StepError) as caught:
-            s.region(opencl_context())([empty, np.zeros(2, "float32")])
-        self.assertEqual(2, len(s.steps[caught.exception.step].inputs))
-
-    def test_many_operands_take_several_launches(self) -> None:
-        s = Steps(40)
-        s.download(*(s.elementwise(neg, (v, (False,))) for v in s.given))
-        self.check(s, [np.full(3, k, "float32") for k in range(40)], 2)
 
 
 class TestSeveral(unittest.TestCase):

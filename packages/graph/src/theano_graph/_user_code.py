@@ -9,6 +9,13 @@ from itertools import pairwise
 from types import FrameType
 
 _library_roots: list[str] = []
+#: The packages of the library. Others may be called `theano_...` as well: they are the user's.
+_PACKAGES = frozenset(
+    (
+        *("theano", "theano_graph", "theano_optimize", "theano_linker_c", "theano_gpuarray", "theano_tensor"),
+        *("theano_scan", "theano_sparse", "theano_testing"),
+    )
+)
 #: Packages that run cells of notebooks.
 _SHELLS = frozenset({"IPython", "ipykernel", "tornado", "traitlets"})
 _ASYNCIO = os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep
@@ -52,8 +59,7 @@ def is_library(filename: str) -> bool:
 
 def is_library_module(name: object) -> bool:
     """Tell by its name whether a module is one of the library's: also while these are being imported."""
-    package = name.partition(".")[0] if isinstance(name, str) else ""
-    return package == "theano" or package.startswith("theano_")
+    return isinstance(name, str) and name.partition(".")[0] in _PACKAGES
 
 
 def asked_by_user() -> bool:

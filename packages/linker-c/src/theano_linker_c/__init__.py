@@ -33,7 +33,7 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
-from ._function._cached._gate import refuse_function_cache_when as refuse_function_cache_when
+from ._function._cached._gate import function_cache_depends_on as function_cache_depends_on
 from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._machines._captures import capture_after as capture_after
 from ._storage._advances import note_advance as note_advance
@@ -120,6 +120,7 @@ __all__ = [
     "deep_copy_op",
     "eval_cache",
     "function",
+    "function_cache_depends_on",
     "function_dump",
     "generic",
     "generic_shared_constructor",
@@ -132,7 +133,6 @@ __all__ = [
     "predefined_modes",
     "predefined_optimizers",
     "register_mode",
-    "refuse_function_cache_when",
     "register_shared_constructor",
     "shared",
     "shared_constructor",

@@ -7,11 +7,13 @@ import time
 import unittest
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from stress.stress_support import NATIVE, nadd, nexp, nmul, nsum
 
 from theano_linker_c import Function, In, Mode, function
+from theano_linker_c._function._calling import _mapping
 
 from .function_support import Pointwise, add, fail_if_negative, mul, scalar, shared, vector
 
@@ -169,6 +171,63 @@ class TestLookAhead(unittest.TestCase):
             self.assertEqual(list(self.f.map([], threads)), [])
 
 
+class Told:
+    """A number that tells in which threads it was accepted, and may raise there."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.names: set[str] = set()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        name = threading.current_thread().name
+        self.names.add(name)
+        if self.error is not None and not name.startswith("theano-map"):
+            raise self.error
+        return np.asarray(1.0, dtype)
+
+
+class TestWhoMakesCalls(unittest.TestCase):
+    def setUp(self) -> None:
+        x = scalar("x")
+        self.f = function([x], nadd(x, x), mode=NATIVE)
+        self.here = threading.current_thread().name
+
+    def test_who_asks_for_results_makes_short_calls_too(self) -> None:
+        for threads in (2, 3):
+            told = Told()
+            self.assertEqual([float(v) for v in self.f.map([told] * 4000, threads)], [2.0] * 4000)
+            self.assertLessEqual(told.names, {self.here, *(f"theano-map-{k}" for k in range(threads - 1))})
+            self.assertIn("theano-map-0", told.names)
+
+    def test_long_calls_are_left_to_the_threads(self) -> None:
+        told, first = Told(), Told()
+        with mock.patch.object(_mapping, "HELP_SECONDS", 0.0):
+            results = self.f.map([first, *[told] * 2000], 2)
+            self.assertEqual(float(next(results)), 2.0)
+            self.assertEqual(thread_names(), {"theano-map-0", "theano-map-1"})
+            self.assertEqual(len(list(results)), 2000)
+        self.assertNotIn(self.here, told.names | first.names)
+
+    def test_python_code_runs_in_the_threads(self) -> None:
+        x = scalar("x")
+        names: set[str] = set()
+
+        def where(value: Any) -> Any:
+            names.add(threading.current_thread().name)
+            return value
+
+        f = function([x], Pointwise("where", where)(x), mode=NATIVE)
+        self.assertEqual(len(list(f.map([1.0] * 200, 2))), 200)
+        self.assertNotIn(self.here, names)
+
+    def test_an_interrupt_ends_the_calls(self) -> None:
+        told = Told(KeyboardInterrupt())
+        with self.assertRaises(KeyboardInterrupt):
+            list(self.f.map([1.0, *[told] * 4000], 2))
+        self.assertEqual(thread_names(), set())
+        self.assertEqual([float(v) for v in self.f.map([1.0] * 40, 2)], [2.0] * 40)
+
+
 class TestErrors(unittest.TestCase):
     def setUp(self) -> None:
         self.x = scalar("x")
@@ -303,6 +362,22 @@ class TestClosing(unittest.TestCase):
         while thread_names() and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(thread_names(), set())
+
+    def test_while_results_are_gone_through(self) -> None:
+        f = function([self.x], nadd(self.x, self.x), mode=NATIVE)
+        for stop in (1, 2, 500):
+            results, seen = f.map([1.0] * 4000, 2), 0
+            for _ in results:
+                seen += 1
+                if seen == stop:
+                    results.close()  # type: ignore[attr-defined]
+            self.assertEqual((seen, list(results), thread_names()), (stop, [], set()))
+
+    def test_what_is_let_go_of_ends_its_threads(self) -> None:
+        f = function([self.x], nadd(self.x, self.x), mode=NATIVE)
+        for _ in f.map([1.0] * 4000, 2):
+            break
+        self.wait_for_threads()
 
     def test_in_one_of_its_own_threads(self) -> None:
         begun, handed = threading.Event(), threading.Event()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 import uuid
 import warnings
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -20,6 +23,7 @@ import theano
 import theano.tensor as T
 from theano import config
 from theano_linker_c import capture_after
+from theano_linker_c._function._cached._exchanged import exchanged_code
 from theano_linker_c.compiler import CompilerOptions
 from theano_linker_c.kernels import library
 
@@ -62,6 +66,31 @@ class Unnamed(theano.Op):
 @theano.compile.ops.as_op(itypes=[T.dvector], otypes=[T.dvector])
 def scaled_by_environment(value: Any) -> Any:
     return value * float(os.environ["FACTOR"])
+
+
+_HELPER = """
+import os
+
+import theano
+import theano.tensor as T
+
+
+class Scaled(theano.Op):
+    __props__ = ()
+    itypes = otypes = (T.dvector,)
+
+    def perform(self, node, inputs, output_storage, params=None):
+        output_storage[0][0] = inputs[0] * float(os.environ["FACTOR"])
+
+
+def replacement(x):
+    return x
+"""
+
+
+@theano.compile.ops.as_op([T.dvector], [T.dvector], infer_shape=lambda node, shapes: [(shapes[0][0] + 1,)])
+def longer_by_one(value: Any) -> Any:
+    return np.append(value, 0.0)
 
 
 class CachedTestCase(unittest.TestCase):
@@ -338,6 +367,20 @@ class DifferentTests(CachedTestCase):
         for _ in range(2):
             self.check_missed([self.x], Unnamed()(self.x))
 
+    def test_ops_of_functions_that_are_pickled_by_their_names(self) -> None:
+        _, found = self.twice([self.x], longer_by_one(self.x).shape[0])
+        self.assertEqual(int(found(np.ones(2))), 3)
+
+        def longer(node: Any, shapes: Any) -> Any:
+            return [(shapes[0][0] + 7,)]
+
+        with mock.patch.object(longer_by_one, "infer_shape", longer):
+            again = self.check_missed([self.x], longer_by_one(self.x).shape[0])
+        self.assertEqual(int(again(np.ones(2))), 9)
+        self.twice([self.x], longer_by_one(self.x))
+        with mock.patch.object(longer_by_one, "fn", lambda value: np.append(value, 7.0)):
+            self.check_missed([self.x], longer_by_one(self.x))
+
     def test_what_cannot_be_compared_is_built_as_ever(self) -> None:
         nested: tuple[Any, ...] = ()
         for _ in range(5000):
@@ -363,6 +406,23 @@ class DifferentTests(CachedTestCase):
                     function = self.check_missed([self.x], y + self.x)
             self.assertEqual(len(function(np.zeros(2))), 2)
         self.assertEqual(function(np.zeros(2)).tolist(), [3.0, 3.0])
+
+    def test_modules_of_users_that_are_called_like_the_library(self) -> None:
+        name, folder = f"theano_{self.name}", tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        (Path(folder) / f"{name}.py").write_text(_HELPER)
+        with mock.patch.object(sys, "path", [folder, *sys.path]):
+            module: Any = importlib.import_module(name)
+        self.addCleanup(sys.modules.pop, name)
+        # What is folded depends on more than the text of the op.
+        for factor in (2.0, 3.0):
+            with mock.patch.dict(os.environ, {"FACTOR": str(factor)}):
+                function = self.check_missed([self.x], module.Scaled()(T.constant(np.ones(2))) + self.x)
+            self.assertEqual(function(np.zeros(2)).tolist(), [factor, factor])
+        # A function of it in the place of one of the library's is noticed.
+        with mock.patch.object(theano.tensor, "exp", module.replacement):
+            self.assertIsNotNone(exchanged_code())
+        self.assertIsNone(exchanged_code())
 
     def test_large_constants(self) -> None:
         def with_change(change: float, by_columns: bool = False) -> Any:

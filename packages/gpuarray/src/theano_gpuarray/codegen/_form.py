@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = [
     "DeviceOperand",
     "DeviceProperties",
     "HostValue",
+    "KernelSource",
     "KernelText",
     "LibraryCall",
     "NoDeviceForm",
@@ -112,6 +114,29 @@ Argument: TypeAlias = DeviceOperand | int | float
 
 
 @record
+class KernelSource:
+    """What the text of a kernel was made of.
+
+    Parameters
+    ----------
+    parameters : tuple of str
+        Their declarations, each of which ends with the name.
+    lines : tuple of str
+        The statements.
+    functions, preamble : tuple of str
+        What has to stand before the kernel; see :func:`theano_gpuarray.codegen.text.with_helpers`.
+    single_item : bool
+        Whether a group is one work-item.
+    """
+
+    parameters: tuple[str, ...]
+    lines: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    preamble: tuple[str, ...] = ()
+    single_item: bool = False
+
+
+@record
 class KernelText:
     """The source text of one kernel function.
 
@@ -127,11 +152,14 @@ class KernelText:
     parameters : str
         One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
         ``f`` float32, ``d`` float64; ``b``, ``B``, ``h`` and ``H`` int8, uint8, int16 and uint16.
+    source : KernelSource, optional
+        What the text was made of, so that it can be joined with others.
     """
 
     name: str
     text: str
     parameters: str
+    source: KernelSource | None = field(default=None, compare=False, repr=False)
 
 
 @record

@@ -6,7 +6,6 @@ so that arrays of other shapes are treated by the same machine code. Addresses a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,8 +13,8 @@ import numpy as np
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_cast, c_helper
 
-from ._form import Argument, DeviceOperand, KernelText, Recorder
-from .text import with_helpers
+from ._form import Argument, DeviceOperand, KernelSource, KernelText, Recorder
+from .text import build_text
 
 __all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread", "stored"]
 
@@ -24,8 +23,6 @@ _TYPES = {"q": "int64_t", "i": "int32_t", "I": "uint32_t", "f": "float", "d": "d
 _LOCAL = 256
 _GROUPS_OF_UNIT = 32
 _SMALL = 2**31 - 2**20
-#: Stands for the name of a kernel, which follows from the rest of its text.
-_NAME = "THEANO_KERNEL"
 
 
 def move_type(itemsize: int) -> str:
@@ -180,10 +177,8 @@ class KernelWriter:
     @property
     def text(self) -> KernelText:
         """The text of the kernel, helper functions included; its name ends with a digest of the text."""
-        head = f"KERNEL void {_NAME}({', '.join(self._declared)}) {{"
-        given = with_helpers("\n".join([*self.functions, head, *self.lines, "}", ""]))
-        name = f"{self.name}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
-        return KernelText(name, given.replace(_NAME, name).lstrip("\n"), "".join(self._letters))
+        source = KernelSource(tuple(self._declared), tuple(self.lines), tuple(self.functions))
+        return build_text(self.name, source, "".join(self._letters))
 
     def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:
         """Launch what has been written."""

@@ -13,7 +13,7 @@ from .._errors import DeviceUnavailable, LibraryNotFound
 from .._libraries import cuda_of_driver, find_library
 from .._runtime import DeviceError, Driver
 
-__all__ = ["DRIVERS", "driver_libraries", "open_driver"]
+__all__ = ["DRIVERS", "driver_libraries", "open_driver", "opened_libraries"]
 
 DRIVERS = ("cuda", "opencl", "null")
 
@@ -23,6 +23,7 @@ class _Opened:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.libraries: dict[str, dict[str, str]] = {}
         self.process = 0
         self.lock = threading.RLock()
 
@@ -56,6 +57,11 @@ def driver_libraries(name: str) -> dict[str, str]:
     return found
 
 
+def opened_libraries(name: str) -> dict[str, str]:
+    """Return the paths of the libraries with which a driver has been opened, by key."""
+    return _opened.libraries.get(name, {})
+
+
 def open_driver(name: str) -> Driver:
     """Return a driver, which is opened when it is first asked for.
 
@@ -81,9 +87,11 @@ def open_driver(name: str) -> Driver:
             )
         try:
             known = name in _opened.names or not _runtime.is_built
-            driver = _runtime.open_driver(name, {} if known else driver_libraries(name))
+            libraries = {} if known else driver_libraries(name)
+            driver = _runtime.open_driver(name, libraries)
         except DeviceError as error:
             raise DeviceUnavailable(_failure(name, error)) from error
+        _opened.libraries.setdefault(name, libraries)
         if name != "null":
             _opened.names.add(name)
             _opened.process = os.getpid()

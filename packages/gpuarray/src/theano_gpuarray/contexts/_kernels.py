@@ -6,6 +6,7 @@ where nobody else can write: what was planted there is never loaded, and what is
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from theano_linker_c.compiler import CompileDirectory, digest
 
 from .._version import __version__
 
-__all__ = ["device_identity", "find_binary", "store_binary"]
+__all__ = ["device_identity", "find_binary", "find_kept", "store_binary", "store_kept"]
 
 #: What of a device decides whether code that was compiled for it can be loaded.
 _IDENTITY = ("name", "vendor", "version", "arch", "platform")
@@ -44,6 +45,17 @@ def _key(text: str, options: str, identity: tuple[str, ...]) -> str:
 def _opened() -> KernelCache:
     path = os.path.abspath(os.path.expanduser(str(config.gpuarray.cache_path)))
     return _cache(path, os.getpid())
+
+
+def find_kept(key: str) -> bytes | None:
+    """Return what was kept under a key; None where nothing is there that this user has written."""
+    return _opened().find_function(digest("device recording", __version__, key))
+
+
+def store_kept(key: str, data: bytes) -> None:
+    """Keep something under a key; where the disk is full or cannot be written, it is not there for others."""
+    with contextlib.suppress(OSError):
+        _opened().store_function(digest("device recording", __version__, key), data)
 
 
 def find_binary(text: str, options: str, identity: tuple[str, ...]) -> bytes | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,9 @@ from theano_linker_c.program import ClusterRule, NodeError, cluster_rule
 
 from ..arrays import GpuArray
 from ..contexts import get_context
-from ..region import Download, Region, Step, StepError, Upload, form_of
+from ..region import Download, Outline, Region, Step, StepError, Upload, form_of
 from ..types import DEVICE, DeviceOp, GpuArrayType, GpuFromHost, HostFromGpu, as_device_value, device_kernel
+from ._disk import DiskShelf
 from .fusion import fuse
 
 __all__ = ["DEVICE_CLUSTERS", "RegionRunner"]
@@ -31,6 +32,8 @@ class RegionRunner:
     ----------
     nodes : sequence of Apply
     inputs, outputs : sequence of Variable
+    outline : Outline, optional
+        What another process has found out of the steps; then they are made of the nodes only where they are wanted.
 
     Attributes
     ----------
@@ -39,24 +42,26 @@ class RegionRunner:
         Which of the inputs the region gets: those that are no constants.
     """
 
-    def __init__(self, nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Apply],
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        outline: Outline | None = None,
+    ) -> None:
         self._nodes = tuple(nodes)
         self._context = _context(nodes[0])
         numbers: dict[Variable, int] = {}
         for variable in (*inputs, *(v for node in nodes for v in (*node.inputs, *node.outputs))):
             numbers.setdefault(variable, len(numbers))
-        steps = [
-            Step(_task(node), tuple(numbers[v] for v in node.inputs), tuple(numbers[v] for v in node.outputs))
-            for node in nodes
-        ]
         self.given = [i for i, v in enumerate(inputs) if not isinstance(v, Constant)]
         constants = {numbers[v]: _constant(v) for v in inputs if isinstance(v, Constant)}
-        counting = {numbers[v] for v in numbers if _counts(v)}
         self._moves = len(self.given) < len(inputs)
         #: The results that have to be on the device.
         self._there = [i for i, v in enumerate(outputs) if isinstance(v.type, GpuArrayType)]
         given, wanted = [numbers[inputs[i]] for i in self.given], [numbers[v] for v in outputs]
-        self.region = Region(self._context, steps, given, wanted, constants, partial(fuse, counting=counting))
+        steps, together = partial(_steps, self._nodes, numbers), partial(_fused, numbers)
+        self.region = Region(self._context, steps, given, wanted, constants, together, outline)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs.
@@ -74,6 +79,19 @@ class RegionRunner:
             if type(results[i]) is not GpuArray:
                 results[i] = as_device_value(results[i], self._context)
         return results
+
+
+def _steps(nodes: Sequence[Apply], numbers: Mapping[Variable, int]) -> list[Step]:
+    return [
+        Step(_task(node), tuple(numbers[v] for v in node.inputs), tuple(numbers[v] for v in node.outputs))
+        for node in nodes
+    ]
+
+
+def _fused(
+    numbers: Mapping[Variable, int], steps: Sequence[tuple[int, Step]], outputs: Collection[int]
+) -> list[tuple[int, Step]]:
+    return fuse(steps, outputs, {number for v, number in numbers.items() if _counts(v)})
 
 
 def _constant(variable: Constant) -> Any:
@@ -126,6 +144,20 @@ def _build(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence
     return RegionRunner(nodes, inputs, outputs)
 
 
+def _keep(runner: RegionRunner, name: str) -> Outline:
+    """Return what is known of the steps of a region, whose recordings are kept on disk from now on."""
+    runner.region.keep_on(DiskShelf(name))
+    return runner.region.outline
+
+
+def _restore(
+    nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable], state: Outline, name: str
+) -> RegionRunner:
+    runner = RegionRunner(nodes, inputs, outputs, state)
+    runner.region.keep_on(DiskShelf(name))
+    return runner
+
+
 def _late(nodes: Sequence[Apply]) -> list[Apply]:
     """Return transfers to the host, where there are several devices: each waits until one of them has done its work."""
     if len({id(_context(node)) for node in nodes}) < 2:
@@ -134,5 +166,5 @@ def _late(nodes: Sequence[Apply]) -> list[Apply]:
 
 
 #: How nodes on a device run together.
-DEVICE_CLUSTERS = ClusterRule(_claims, _build, _late)
+DEVICE_CLUSTERS = ClusterRule(_claims, _build, _late, _keep, _restore)
 cluster_rule.register(DeviceOp, GpuFromHost, HostFromGpu)(DEVICE_CLUSTERS)

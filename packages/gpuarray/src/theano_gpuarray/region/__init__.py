@@ -13,7 +13,15 @@ from ._loops import (
     record_loop as record_loop,
 )
 from ._products import library_product as library_product
-from ._region import KEYED as KEYED, MOVED as MOVED, RECORDINGS as RECORDINGS, Region as Region
+from ._recording import StoredRecording as StoredRecording
+from ._region import (
+    KEYED as KEYED,
+    MOVED as MOVED,
+    RECORDINGS as RECORDINGS,
+    Outline as Outline,
+    Region as Region,
+    Shelf as Shelf,
+)
 from ._steps import (
     Download as Download,
     Entry as Entry,
@@ -46,11 +54,14 @@ __all__ = [
     "LoopOutput",
     "LoopPlan",
     "OnHost",
+    "Outline",
     "Region",
     "Replays",
+    "Shelf",
     "Step",
     "StepError",
     "StepRecorder",
+    "StoredRecording",
     "Upload",
     "entry_on_device",
     "entry_on_host",

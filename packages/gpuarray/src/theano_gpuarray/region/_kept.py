@@ -22,6 +22,7 @@ from ..codegen import (
     NoDeviceForm,
     contiguous_strides,
 )
+from ..codegen.text import written_arrays
 from ..contexts import GpuContext
 from ._at_once import STATUS_LENGTH, wants_deterministic
 from ._calls import workspace_of
@@ -31,7 +32,7 @@ from ._products import has_products, library_product
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept"]
+__all__ = ["ARENA", "Constants", "Event", "Explain", "Kept", "StoredEvents"]
 
 #: The slot of the memory in which all lie that do not leave.
 ARENA = -1
@@ -55,6 +56,10 @@ class Event:
         Of a convolution.
     call : LibraryCall or None
         Of another operation of a library.
+    joined : tuple of tuple of int
+        Of launches that are one: the numbers of work-groups of each.
+    writes : tuple of bool or None
+        Of launches that are one: which operands may be written to.
     """
 
     kind: Literal["launch", "copy", "fill", "product", "convolution", "call"]
@@ -64,6 +69,24 @@ class Event:
     local: tuple[int, ...] = ()
     plan: ConvolutionPlan | None = None
     call: LibraryCall | None = None
+    joined: tuple[tuple[int, ...], ...] = ()
+    writes: tuple[bool, ...] | None = None
+
+    @property
+    def written(self) -> tuple[bool, ...]:
+        """Which operands may be written to."""
+        if self.writes is not None:
+            return self.writes
+        if self.text is not None:
+            return written_arrays(self.text)
+        count = len(self.operands)
+        return (True,) * count if self.kind in ("convolution", "call") else (True,) + (False,) * (count - 1)
+
+    @property
+    def slots(self) -> tuple[set[int], set[int]]:
+        """The memory that is read or written, and the one of these that may be written."""
+        written = {x.slot for x, flag in zip(self.operands, self.written, strict=True) if flag}
+        return {x.slot for x in self.operands}, written
 
     @property
     def operands(self) -> list[DeviceOperand]:
@@ -93,6 +116,25 @@ class Event:
         return replace(self, arguments=tuple(arguments))
 
 
+@record
+class StoredEvents:
+    """What of a recorder another process takes over.
+
+    Attributes
+    ----------
+    events : list of Event
+    sizes : dict of int to int
+    status : DeviceOperand or None
+    held : dict of int to (str, bytes)
+        Slots of constants, with dtype and bytes of each.
+    """
+
+    events: list[Event]
+    sizes: dict[int, int]
+    status: DeviceOperand | None
+    held: dict[int, tuple[str, bytes]]
+
+
 def _placeless(operand: DeviceOperand) -> DeviceOperand:
     return replace(operand, offset=0)
 
@@ -114,6 +156,10 @@ class Constants:
                 found.write(0, value)
             self._buffers[key] = found
         return found
+
+    def content(self, buffer: _device.Buffer) -> tuple[str, bytes]:
+        """Return dtype and bytes of the array for which :meth:`buffer` has returned some memory."""
+        return next(key for key, found in self._buffers.items() if found is buffer)
 
 
 class Kept:
@@ -138,6 +184,8 @@ class Kept:
         Slots of constants, with their memory.
     failures : list of (int, callable)
         By number, from 1 on: the step that was being recorded, and what makes the exception.
+    workspaces : list of (LibraryCall, int or None)
+        What libraries have told of operations.
     step : int
         The number of the step that is being recorded.
     dying : set of int
@@ -156,7 +204,10 @@ class Kept:
         self._places = places or {}
         self._n_slots = n_inputs
         self._status: DeviceOperand | None = None
+        self.workspaces: list[tuple[LibraryCall, int | None]] = []
         self.events: list[Event] = []
+        #: How many events there were before each copy that is none, since both are the same memory.
+        self._left_out: list[int] = []
         self.sizes: dict[int, int] = {}
         self.held: dict[int, _device.Buffer] = {}
         self.failures: list[tuple[int, Explain]] = []
@@ -168,10 +219,35 @@ class Kept:
         """The device."""
         return self._context.properties
 
+    def restore(self, told: StoredEvents) -> None:
+        """Take over what another process has recorded; the failures are not among it."""
+        self.events, self.sizes = list(told.events), dict(told.sizes)
+        self._status = told.status
+        self.held = {
+            slot: self._constants.buffer(np.frombuffer(content, dtype)) for slot, (dtype, content) in told.held.items()
+        }
+
+    def stored(self) -> StoredEvents:
+        """Return what another process takes over."""
+        held = {slot: self._constants.content(buffer) for slot, buffer in self.held.items()}
+        return StoredEvents(self.events, self.sizes, self._status, held)
+
     @property
     def status_slot(self) -> int | None:
         """The slot of the status; None where no kernel looks for anything wrong."""
         return None if self._status is None else self._status.slot
+
+    def numbered(self) -> dict[int, Event]:
+        """Return the events with numbers that do not depend on where arrays lie: copies that are none are counted."""
+        found: dict[int, Event] = {}
+        number, left_out = 0, list(self._left_out)
+        for i, event in enumerate(self.events):
+            while left_out and left_out[0] <= i:
+                left_out.pop(0)
+                number += 1
+            found[number] = event
+            number += 1
+        return found
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
@@ -204,7 +280,9 @@ class Kept:
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
         """Keep a copy of contiguous bytes; none where both are the same memory."""
         same = self.memory_of(target.slot) == self.memory_of(source.slot) and target.offset == source.offset
-        if target.size and not same:
+        if target.size and same:
+            self._left_out.append(len(self.events))
+        elif target.size:
             self.events.append(Event("copy", None, (target, source)))
 
     def fill(self, target: DeviceOperand, value: int = 0) -> None:
@@ -244,7 +322,9 @@ class Kept:
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Return the bytes that an operation of a library works in; None where no library has it."""
-        return workspace_of(self._context, call)
+        found = workspace_of(self._context, call)
+        self.workspaces.append((call, found))
+        return found
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Keep an operation of a library."""

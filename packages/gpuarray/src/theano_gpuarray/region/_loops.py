@@ -15,6 +15,7 @@ from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..codegen._copies import copy_into
 from ._array import operand_of
+from ._joining import JoinPlan, plan_joins
 from ._kept import ARENA, Event, Kept
 from ._layout import lay_out
 from ._recording import HELD, INPUT, OWN, STATUS, launch_step
@@ -179,6 +180,7 @@ class LoopRecording:
         self._slots = self._more + len(plan.inputs) - len(region.inputs)
         self._claims: dict[int, int] = {}
         self._places: Mapping[int, tuple[int, int]] = {}
+        self._plan_of_joins = JoinPlan(())
         self._index: dict[int, int] = {}
         self._before = Kept(self._context, region.constants, self._slots)
         self.arena = 0
@@ -281,6 +283,8 @@ class LoopRecording:
             made = _rows_of(self._plan.outputs[k], x.dtype, tuple(x.shape), self._n, self._plan.backwards)
             if self._rows.setdefault(k, made) != made:
                 return False
+        self._plan_of_joins = plan_joins(kept)
+        self._plan_of_joins.apply(kept)
         layout = lay_out(kept.events, kept.sizes, {x.slot for x in found})
         for k, x in enumerate(found):
             root, offset = layout.places.get(x.slot, (ARENA, 0))
@@ -301,6 +305,7 @@ class LoopRecording:
                 assert isinstance(x, DeviceOperand), "results are on the device"
                 rows = self._rows[k]
                 copy_into(kept, rows.operand(self._first + k, rows.written(i)), x)
+        self._plan_of_joins.apply(kept)
         return kept
 
     def _begin(self) -> Kept:
@@ -414,7 +419,7 @@ def record_loop(
 
 def explain_by(kept: Kept) -> Any:
     """Return what raises the exception for a status."""
-    return partial(explain_failure, kept.failures)
+    return partial(explain_failure, lambda number: kept.failures[number - 1])
 
 
 def _fixed(event: Event) -> Event:

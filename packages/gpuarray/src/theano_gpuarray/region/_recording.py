@@ -13,18 +13,31 @@ from theano_graph import record
 
 from .._runtime import LaunchList
 from ..arrays import GpuArray
-from ..codegen import DeviceOperand
+from ..codegen import DeviceOperand, LibraryCall
 from ..contexts import GpuContext
 from ._array import extent
-from ._kept import ARENA, Constants, Event, Kept
+from ._calls import workspace_of
+from ._joining import JoinPlan, plan_joins
+from ._kept import ARENA, Constants, Event, Explain, Kept, StoredEvents
 from ._layout import Layout, lay_out
-from ._products import library_product
+from ._products import has_products, library_product
 from ._steps import Entry, OnHost, Step, record_steps
 
 if TYPE_CHECKING:
     from .. import _device
 
-__all__ = ["HELD", "INPUT", "OWN", "STATUS", "Recording", "Replay", "launch_step", "make_recording"]
+__all__ = [
+    "HELD",
+    "INPUT",
+    "OWN",
+    "STATUS",
+    "Recording",
+    "Replay",
+    "StoredRecording",
+    "launch_step",
+    "make_recording",
+    "restored_recording",
+]
 
 #: Where the memory of a slot comes from in a call.
 INPUT, OWN, HELD, STATUS = range(4)
@@ -64,12 +77,14 @@ class Recording:
     kept : Kept
         With its events, which lie where `layout` says.
     layout : Layout
+    plan : JoinPlan
+        Which launches are one.
     results : list of Entry
     n_inputs : int
     offsets : tuple of int
         Those of the inputs with which it was recorded.
     again : callable
-        ``(offsets) -> (events, results)`` records the same with other offsets.
+        ``(offsets) -> (kept, results)`` records the same with other offsets.
 
     Attributes
     ----------
@@ -87,10 +102,11 @@ class Recording:
         context: GpuContext,
         kept: Kept,
         layout: Layout,
+        plan: JoinPlan,
         results: list[Entry],
         n_inputs: int,
         offsets: tuple[int, ...],
-        again: Callable[[tuple[int, ...]], tuple[list[Event], list[Entry]]],
+        again: Callable[[tuple[int, ...]], tuple[Kept, list[Entry]]],
     ) -> None:
         self._context = context
         self._kept = kept
@@ -99,14 +115,30 @@ class Recording:
         self._again = again
         self._slopes: dict[int, Numbers | None] = {}
         self._lists: OrderedDict[tuple[int, ...], Replay] = OrderedDict()
+        self._layout, self._plan, self._n_inputs = layout, plan, n_inputs
         self.arena = layout.arena
-        self.failures = kept.failures
         arrays = [*(operand for event in kept.events for operand in event.operands), *_operands(results)]
         self.memory_of = kept.memory_of
         self.slots = sorted({kept.memory_of(operand.slot) for operand in arrays})
         self._index = {slot: i for i, slot in enumerate(self.slots)}
         self.sources = [self._source(slot, n_inputs) for slot in self.slots]
         self.status_index = None if kept.status_slot is None else self._index.get(kept.status_slot)
+
+    def explain(self, number: int) -> tuple[int, Explain]:
+        """Return the step in which a kernel has found something wrong, and what makes the exception."""
+        if not self._kept.failures:
+            # Another process has recorded the steps, and the exceptions are made by code.
+            self._kept.failures = self._again(self._offsets)[0].failures
+        return self._kept.failures[number - 1]
+
+    def stored(self) -> StoredRecording | None:
+        """Return what another process takes over; None where a library has chosen how it computes by measuring."""
+        if any(event.plan is not None for event in self._kept.events):
+            return None
+        kept = self._kept
+        return StoredRecording(
+            kept.stored(), kept.workspaces, self._layout, self._plan, self._results, self._n_inputs, self._offsets
+        )
 
     def _source(self, slot: int, n_inputs: int) -> tuple[int, Any]:
         kept = self._kept
@@ -117,6 +149,11 @@ class Recording:
         if slot in kept.held:
             return HELD, kept.held[slot]
         return (STATUS, None) if slot == kept.status_slot else (OWN, max(kept.sizes[slot], 1))
+
+    @property
+    def events(self) -> list[Event]:
+        """The launches, copies, fills and products, in the order in which they run."""
+        return list(self._kept.events)
 
     @property
     def launches(self) -> int:
@@ -133,11 +170,13 @@ class Recording:
         if found is not None:
             self._lists.move_to_end(offsets)
             return found
-        numbers = self._numbers(offsets)
-        if numbers is None:
-            return None
-        events = [e.with_numbers(n) for e, n in zip(self._kept.events, numbers, strict=False)]
-        results = _with_offsets(self._results, numbers[len(events) :])
+        events, results = self._kept.events, self._results
+        if offsets != self._offsets:
+            numbers = self._numbers(offsets)
+            if numbers is None:
+                return None
+            events = [e.with_numbers(n) for e, n in zip(events, numbers, strict=False)]
+            results = _with_offsets(results, numbers[len(events) :])
         found = self._lists[offsets] = Replay(self._launches(events), tuple(map(self._output, results)))
         if len(self._lists) > _LISTS:
             self._lists.popitem(last=False)
@@ -176,7 +215,8 @@ class Recording:
     def _slopes_of(self, i: int) -> Numbers | None:
         """Return by how much each number changes for each byte of the offset of an input; None where more changes."""
         moved = tuple(o + _SHIFT * (k == i) for k, o in enumerate(self._offsets))
-        events, results = self._again(moved)
+        kept, results = self._again(moved)
+        events = kept.events
         if [_fixed(e) for e in events] != [_fixed(e) for e in self._kept.events]:
             return None
         slopes: Numbers = []
@@ -195,6 +235,31 @@ class Recording:
 
     def _buffer(self, operand: DeviceOperand) -> int:
         return self._index[self.memory_of(operand.slot)]
+
+
+@record
+class StoredRecording:
+    """What of a recording another process takes over.
+
+    Attributes
+    ----------
+    kept : StoredEvents
+    workspaces : list of (LibraryCall, int or None)
+        What libraries have told, and have to tell there.
+    layout : Layout
+    plan : JoinPlan
+    results : list of Entry
+    n_inputs : int
+    offsets : tuple of int
+    """
+
+    kept: StoredEvents
+    workspaces: list[tuple[LibraryCall, int | None]]
+    layout: Layout
+    plan: JoinPlan
+    results: list[Entry]
+    n_inputs: int
+    offsets: tuple[int, ...]
 
 
 def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
@@ -268,26 +333,74 @@ def make_recording(
     """
     first = Kept(context, constants, n_inputs)
     known = record_steps(first, steps, entries, outputs)
+    plan = plan_joins(first)
+    plan.apply(first)
     leaving = {operand.slot for operand in _operands([known[i] for i in outputs])}
     layout = lay_out(first.events, first.sizes, leaving)
-    arrays = {i: entry for i, entry in entries.items() if isinstance(entry, DeviceOperand)}
+    offsets = tuple(array.offset for array in _arrays(entries).values())
+    again = _again(context, constants, steps, entries, outputs, n_inputs, layout, plan)
+    kept, results = again(offsets)
+    return Recording(context, kept, layout, plan, results, n_inputs, offsets, again)
+
+
+def restored_recording(
+    context: GpuContext,
+    constants: Constants,
+    steps: Callable[[], Sequence[tuple[int, Step]]],
+    entries: Mapping[int, Entry],
+    outputs: Sequence[int],
+    told: StoredRecording,
+) -> Recording | None:
+    """Return the recording that another process has made of the same steps; None where libraries tell something else.
+
+    Parameters
+    ----------
+    context, constants, entries, outputs
+        As for :func:`make_recording`.
+    steps : callable
+        Gives the steps, which are wanted where an offset differs, and where a kernel finds something wrong.
+    told : StoredRecording
+    """
+    if any(workspace_of(context, call) != found for call, found in told.workspaces):
+        return None
+    # Libraries that multiply matrices are started by a first product.
+    if not all(has_products(context, e.operands[0].dtype) for e in told.kept.events if e.kind == "product"):
+        return None
+    kept = Kept(context, constants, told.n_inputs, told.layout.places)
+    kept.restore(told.kept)
+
+    def again(offsets: tuple[int, ...]) -> tuple[Kept, list[Entry]]:
+        return _again(context, constants, steps(), entries, outputs, told.n_inputs, told.layout, told.plan)(offsets)
+
+    return Recording(context, kept, told.layout, told.plan, told.results, told.n_inputs, told.offsets, again)
+
+
+def _arrays(entries: Mapping[int, Entry]) -> dict[int, DeviceOperand]:
+    return {i: entry for i, entry in entries.items() if isinstance(entry, DeviceOperand)}
+
+
+def _again(
+    context: GpuContext,
+    constants: Constants,
+    steps: Sequence[tuple[int, Step]],
+    entries: Mapping[int, Entry],
+    outputs: Sequence[int],
+    n_inputs: int,
+    layout: Layout,
+    plan: JoinPlan,
+) -> Callable[[tuple[int, ...]], tuple[Kept, list[Entry]]]:
+    """Return what records steps with other offsets of the inputs."""
 
     def again(offsets: tuple[int, ...]) -> tuple[Kept, list[Entry]]:
         moved = dict(entries)
-        for (i, array), offset in zip(arrays.items(), offsets, strict=True):
+        for (i, array), offset in zip(_arrays(entries).items(), offsets, strict=True):
             moved[i] = replace(array, offset=offset)
         kept = Kept(context, constants, n_inputs, layout.places)
         found = record_steps(kept, steps, moved, outputs)
+        plan.apply(kept)
         return kept, [found[i] for i in outputs]
 
-    offsets = tuple(array.offset for array in arrays.values())
-    kept, results = again(offsets)
-
-    def events_again(moved: tuple[int, ...]) -> tuple[list[Event], list[Entry]]:
-        other, found = again(moved)
-        return other.events, found
-
-    return Recording(context, kept, layout, results, n_inputs, offsets, events_again)
+    return again
 
 
 def _operands(results: Sequence[Entry]) -> list[DeviceOperand]:

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from ..contexts import GpuContext
 from ._array import operand_of, upload
 from ._at_once import flags_token
 from ._kept import Constants, Explain, Kept
-from ._recording import HELD, INPUT, Recording, Replay, make_recording
+from ._recording import HELD, INPUT, Recording, Replay, StoredRecording, make_recording, restored_recording
 from ._steps import Entry, OnHost, Step, StepError, record_steps
 
-__all__ = ["KEYED", "MOVED", "RECORDINGS", "Region", "explain_failure"]
+__all__ = ["KEYED", "MOVED", "RECORDINGS", "Outline", "Region", "Shelf", "explain_failure"]
 
 #: Recordings that a region keeps, for so many combinations of shapes and numbers; the one used longest ago goes first.
 RECORDINGS = 64
@@ -56,6 +56,38 @@ class _Call:
     offsets: tuple[int, ...]
 
 
+class Shelf(Protocol):
+    """What keeps recordings for other processes."""
+
+    def find(self, key: Hashable) -> StoredRecording | None:
+        """Return what has been kept under a key; None where there is nothing."""
+
+    def put(self, key: Hashable, recording: StoredRecording) -> None:
+        """Keep a recording."""
+
+
+@record
+class Outline:
+    """What a region has to know of its steps where recordings of them are there already.
+
+    Attributes
+    ----------
+    views : list of (int, Step)
+        The steps that each call takes for itself, with their numbers.
+    keyed, moved, asked : frozenset of int
+        Inputs whose value on the host is a part of the key of a recording; values that are transferred if they are on
+        the host; inputs whose value on the host matters to what is done in a call.
+    viewed : frozenset of int
+        Constants that are moved to the device, since views of them are taken.
+    """
+
+    views: list[tuple[int, Step]]
+    keyed: frozenset[int]
+    moved: frozenset[int]
+    asked: frozenset[int]
+    viewed: frozenset[int]
+
+
 class Region:
     """Runs steps on a device.
 
@@ -67,14 +99,16 @@ class Region:
     Parameters
     ----------
     context : GpuContext
-    steps : sequence of Step
-        In the order in which they run.
+    steps : sequence of Step, or callable
+        In the order in which they run; or what gives them.
     inputs, outputs : sequence of int
         The values that calls give and get.
     constants : mapping of int to object
         Values that are the same in each call: arrays on the host or on the device.
     fuse : callable, optional
         ``(steps with their numbers, outputs) -> steps``: puts steps together that one launch can do.
+    outline : Outline, optional
+        What is known of the steps; then they are asked for only if they have to be recorded.
 
     Attributes
     ----------
@@ -82,6 +116,7 @@ class Region:
         Arrays that recordings hold.
     held : list of GpuArray
         Constants on the device.
+    outline : Outline
     flags : bytes
         For each input what matters of an array on the host: that it is transferred, its elements, or both.
 
@@ -100,26 +135,25 @@ class Region:
     def __init__(
         self,
         context: GpuContext,
-        steps: Sequence[Step],
+        steps: Sequence[Step] | Callable[[], Sequence[Step]],
         inputs: Sequence[int],
         outputs: Sequence[int],
         constants: Mapping[int, Value] | None = None,
         fuse: Callable[[Sequence[tuple[int, Step]], Collection[int]], Sequence[tuple[int, Step]]] | None = None,
+        outline: Outline | None = None,
     ) -> None:
         self.context = context
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.constants = Constants(context)
         self._fixed = dict(constants or {})
-        numbered = list(enumerate(steps))
-        whole = numbered if fuse is None else fuse(numbered, set(outputs))
-        self._move_viewed([step for _, step in whole])
-        on_host = {number for number, value in self._fixed.items() if not isinstance(value, GpuArray)}
-        self._views, self._steps = _split(whole, {*inputs, *self._fixed}, on_host)
-        wanted = frozenset[int]().union(*(step.host_inputs for _, step in self._steps))
-        #: Inputs whose value on the host is a part of the key, and those that are transferred if they are on the host.
-        self._keyed = wanted.intersection(self.inputs)
-        self._moved = {i for _, step in self._steps for i in step.inputs if i not in step.host_inputs}
+        self._told, self._fuse = steps, fuse
+        self._known: list[tuple[int, Step]] | None = None
+        self._shelf: Shelf | None = None
+        self.outline = self._outlined() if outline is None else outline
+        for number in self.outline.viewed:
+            self._fixed[number] = upload(context, np.asarray(self._fixed[number]))
+        self._views = self.outline.views
         self.held = [value for value in self._fixed.values() if isinstance(value, GpuArray)]
         self._viewed = [v for _, step in self._views for v in step.outputs]
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
@@ -127,22 +161,31 @@ class Region:
         self._lock = threading.RLock()
         #: Memory that recordings find, one after the other.
         self._slots = len(self.inputs) + len(self.held)
-        asked = self._keyed.union(*(step.host_inputs for _, step in self._views))
-        #: For each input what matters of an array on the host.
-        self.flags = bytes(MOVED * (i in self._moved) + KEYED * (i in asked) for i in self.inputs)
+        moved, asked = self.outline.moved, self.outline.asked
+        self.flags = bytes(MOVED * (i in moved) + KEYED * (i in asked) for i in self.inputs)
         self._replays = Replays(context.native, GpuArray, context, np.empty, self.flags)
 
-    def _move_viewed(self, steps: Sequence[Step]) -> None:
-        """Move constants of which views are taken to the device, unless the host has to know them, too.
+    def _outlined(self) -> Outline:
+        """Return what calls have to know of the steps.
 
-        Each call takes views of what has memory before anything is recorded.
+        Constants of which views are taken are on the device, unless the host has to know them, too: each call takes
+        views of what has memory before anything is recorded.
         """
-        asked = {i for step in steps for i in step.host_inputs}
-        viewed = {i for step in steps if isinstance(step.task, IndexViewKernel) for i in step.inputs}
-        for number in (viewed - asked) & self._fixed.keys():
-            value = self._fixed[number]
-            if not isinstance(value, GpuArray):
-                self._fixed[number] = upload(self.context, np.asarray(value))
+        whole = self._whole()
+        asked = {i for _, step in whole for i in step.host_inputs}
+        viewed = {i for _, step in whole if isinstance(step.task, IndexViewKernel) for i in step.inputs}
+        on_host = {number for number, value in self._fixed.items() if not isinstance(value, GpuArray)}
+        moved = (viewed - asked) & on_host
+        views, steps = _split(whole, {*self.inputs, *self._fixed}, on_host - moved)
+        self._known = steps
+        keyed = frozenset[int]().union(*(step.host_inputs for _, step in steps)).intersection(self.inputs)
+        return Outline(
+            views,
+            keyed,
+            frozenset(i for _, step in steps for i in step.inputs if i not in step.host_inputs),
+            keyed.union(*(step.host_inputs for _, step in views)),
+            frozenset(moved),
+        )
 
     @property
     def recordings(self) -> list[Recording]:
@@ -152,7 +195,25 @@ class Region:
     @property
     def steps(self) -> list[tuple[int, Step]]:
         """The steps that are recorded, with their numbers; views that each call takes for itself are none of them."""
-        return list(self._steps)
+        return list(self._recorded_steps())
+
+    def _recorded_steps(self) -> list[tuple[int, Step]]:
+        if self._known is None:
+            views = {number for number, _ in self._views}
+            self._known = [(number, step) for number, step in self._whole() if number not in views]
+        return self._known
+
+    def _whole(self) -> Sequence[tuple[int, Step]]:
+        numbered = list(enumerate(self._told() if callable(self._told) else self._told))
+        return numbered if self._fuse is None else self._fuse(numbered, set(self.outputs))
+
+    def keep_on(self, shelf: Shelf) -> None:
+        """Let recordings be looked for on a shelf before they are made, and kept there, those that there are, too."""
+        with self._lock:
+            self._shelf = shelf
+            made = list(self._recordings.items())
+        for key, recording in made:
+            self._put(key, recording)
 
     def __call__(self, values: Sequence[Value]) -> list[Value]:
         """Run the steps and return the outputs: arrays on the device, and on the host where a step has put them there.
@@ -174,7 +235,7 @@ class Region:
         with self._lock:
             recording, replay = self._replay(call)
         sources = tuple(self._source(*source) for source in recording.sources)
-        explain = partial(explain_failure, recording.failures)
+        explain = partial(explain_failure, recording.explain)
         entry = replay.launches, sources, replay.outputs, recording.status_index, explain
         self._replays.keep(values, token, entry)
         return self._replays.make(values, entry)
@@ -193,9 +254,9 @@ class Region:
                 key.append((value.shape, value.strides, value.offset % _ALIGNED))
                 offsets.append(value.offset)
                 continue
-            if number in self._moved:
+            if number in self.outline.moved:
                 key.append(value.shape)
-            if number in self._keyed:
+            if number in self.outline.keyed:
                 key.append(value.tobytes())
         offsets.extend(value.offset for value in self.held)
         entries = None
@@ -216,7 +277,7 @@ class Region:
                 entries[number] = operand_of(slot, value)
                 continue
             array = entries[number] = np.asarray(value)
-            if number in self._moved:
+            if number in self.outline.moved:
                 strides = contiguous_strides(array.shape, array.itemsize)
                 entries[number] = OnHost(DeviceOperand(slot, array.dtype.name, array.shape, strides), array)
         slot = len(self.inputs)
@@ -235,7 +296,7 @@ class Region:
         """Return what runs for a call, recorded now if it is the first one of its kind."""
         exact = (call.key, call.offsets)
         key: Hashable = exact if call.key in self._exact else call.key
-        recording = self._recordings.get(key) or self._record(key, call)
+        recording = self._recordings.get(key) or self._found(key, call) or self._record(key, call)
         self._recordings.move_to_end(key)
         replay = recording.replay(call.offsets)
         if replay is None:  # more changes with an offset than numbers
@@ -247,11 +308,30 @@ class Region:
 
     def _record(self, key: Hashable, call: _Call) -> Recording:
         entries = self.entries(call.values) if call.entries is None else call.entries
-        made = make_recording(self.context, self.constants, self._steps, entries, self.outputs, self._slots)
+        steps = self._recorded_steps()
+        made = make_recording(self.context, self.constants, steps, entries, self.outputs, self._slots)
+        self._put(key, made)
+        return self._added(key, made)
+
+    def _found(self, key: Hashable, call: _Call) -> Recording | None:
+        """Return the recording for a call that another process has made; None where there is none."""
+        told = None if self._shelf is None else self._shelf.find(key)
+        if told is None:
+            return None
+        entries = self.entries(call.values) if call.entries is None else call.entries
+        made = restored_recording(self.context, self.constants, self._recorded_steps, entries, self.outputs, told)
+        return None if made is None else self._added(key, made)
+
+    def _added(self, key: Hashable, made: Recording) -> Recording:
         self._recordings[key] = made
         if len(self._recordings) > RECORDINGS:
             self._recordings.popitem(last=False)
         return made
+
+    def _put(self, key: Hashable, recording: Recording) -> None:
+        told = None if self._shelf is None else recording.stored()
+        if self._shelf is not None and told is not None:
+            self._shelf.put(key, told)
 
 
 def _split(
@@ -272,7 +352,7 @@ def _split(
     return views, others
 
 
-def explain_failure(failures: Sequence[tuple[int, Explain]], number: int, *told: int) -> None:
-    """Raise what a kernel has found wrong."""
-    step, explain = failures[number - 1]
+def explain_failure(failure: Callable[[int], tuple[int, Explain]], number: int, *told: int) -> None:
+    """Raise what a kernel has found wrong; `failure` gives the step of a number, and what makes the exception."""
+    step, explain = failure(number)
     raise StepError(step, [], explain(*told))

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c import as_host, refuse_function_cache_when
+from theano_linker_c import as_host, function_cache_depends_on
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
 
 from ..arrays import GpuArray, asarray
-from ..contexts import get_context, list_contexts
+from ..contexts import get_context, identity_of_contexts
 from ._array_type import GpuArrayType, set_conversions
 from ._host import host_spec, host_type
 
@@ -161,8 +161,7 @@ def _elements(value: GpuArray) -> Any:
     return np.asarray(value)
 
 
-# Which contexts there are, and on what devices, no key of the cache has.
-refuse_function_cache_when(lambda: bool(list_contexts()))
+function_cache_depends_on(identity_of_contexts)
 
 
 @pullback.register(GpuFromHost, HostFromGpu)

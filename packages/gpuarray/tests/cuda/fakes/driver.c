@@ -42,10 +42,6 @@ static int contexts[3], retained[3];
 int fake_depth(void) { return depth; }
 int fake_retained(int device) { return retained[device]; }
 int fake_has_context(void) { return depth > 0; }
-#define NEEDS_CONTEXT                                                                                                  \
-    if (!fake_has_context())                                                                                           \
-    return INVALID_CONTEXT
-
 int cuInit(unsigned flags) {
     (void)flags;
     FAKE("cuInit");
@@ -64,7 +60,13 @@ int cuDriverGetVersion(int *version) {
 
 int cuGetErrorName(int status, const char **name) {
     FAKE("cuGetErrorName");
-    *name = status == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OF_THE_TEST";
+    switch (status) {
+    case OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+    case ILLEGAL_ADDRESS: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
+    case MISALIGNED_ADDRESS: *name = "CUDA_ERROR_MISALIGNED_ADDRESS"; break;
+    case LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+    default: *name = "CUDA_ERROR_OF_THE_TEST";
+    }
     return 0;
 }
 
@@ -172,21 +174,6 @@ int cuCtxPopCurrent_v2(void **context) {
     return status;
 }
 
-int cuStreamCreate(Stream **stream, unsigned flags) {
-    FAKE("cuStreamCreate");
-    NEEDS_CONTEXT;
-    *stream = calloc(1, sizeof **stream);
-    (*stream)->flags = flags;
-    return 0;
-}
-
-int cuStreamDestroy_v2(Stream *stream) {
-    FAKE("cuStreamDestroy_v2");
-    NEEDS_CONTEXT;
-    free(stream);
-    return 0;
-}
-
 /* All memory is that of the first device, but for what lies on the first page. */
 int cuPointerGetAttribute(void **data, int attribute, uint64_t address) {
     FAKE("cuPointerGetAttribute");
@@ -194,53 +181,5 @@ int cuPointerGetAttribute(void **data, int attribute, uint64_t address) {
     if (attribute != 1 || address < 4096)
         return INVALID_VALUE;
     *data = &contexts[0];
-    return 0;
-}
-
-int cuStreamSynchronize(Stream *stream) {
-    FAKE("cuStreamSynchronize");
-    NEEDS_CONTEXT;
-    return stream->capturing != NULL ? INVALID_VALUE : 0;
-}
-
-int cuStreamWaitEvent(Stream *stream, void *event, unsigned flags) {
-    (void)stream, (void)event, (void)flags;
-    FAKE("cuStreamWaitEvent");
-    NEEDS_CONTEXT;
-    return 0;
-}
-
-/* Events that have not been destroyed. */
-static int events;
-int fake_events(void) { return events; }
-
-int cuEventCreate(void **event, unsigned flags) {
-    (void)flags;
-    FAKE("cuEventCreate");
-    NEEDS_CONTEXT;
-    events++;
-    *event = malloc(8);
-    return 0;
-}
-
-int cuEventRecord(void *event, Stream *stream) {
-    (void)event, (void)stream;
-    FAKE("cuEventRecord");
-    NEEDS_CONTEXT;
-    return 0;
-}
-
-int cuEventSynchronize(void *event) {
-    (void)event;
-    FAKE("cuEventSynchronize");
-    NEEDS_CONTEXT;
-    return 0;
-}
-
-int cuEventDestroy_v2(void *event) {
-    FAKE("cuEventDestroy_v2");
-    NEEDS_CONTEXT;
-    events--;
-    free(event);
     return 0;
 }

@@ -99,6 +99,11 @@ class FromFunctionOp(Op):
     def __str__(self) -> str:
         return f"FromFunctionOp{{{getattr(self.fn, '__name__', self.fn)}}}"
 
+    @property
+    def __wrapped__(self) -> Any:
+        """The function: what a pickle of the op may name only, so that comparing ops between processes asks for it."""
+        return self.fn
+
     def __reduce__(self) -> Any:
         arguments = (self.fn, self.itypes, self.otypes, self.__dict__.get("infer_shape"))
         module, name = getattr(self.fn, "__module__", ""), getattr(self.fn, "__qualname__", "")

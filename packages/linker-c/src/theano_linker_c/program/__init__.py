@@ -29,7 +29,13 @@ from .._machines._run_errors import (
 from .._machines._thunks import MachineView as MachineView, Thunk as Thunk
 from .._overwriting._shown import overwriting_form as overwriting_form
 from .._perform import call_form as call_form
-from ._clusters import Cluster as Cluster, ClusterRule as ClusterRule, cluster_rule as cluster_rule
+from ._clusters import (
+    Cluster as Cluster,
+    ClusterRule as ClusterRule,
+    cluster_rule as cluster_rule,
+    restored_cluster as restored_cluster,
+    state_of_cluster as state_of_cluster,
+)
 from ._loop import (
     LoopSpec as LoopSpec,
     ResultKind as ResultKind,
@@ -77,5 +83,7 @@ __all__ = [
     "native_machine",
     "on_lowered",
     "overwriting_form",
+    "restored_cluster",
+    "state_of_cluster",
     "when_needed",
 ]

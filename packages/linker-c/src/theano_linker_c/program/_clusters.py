@@ -34,11 +34,19 @@ class ClusterRule:
     late : callable, optional
         ``(nodes) -> nodes``: of all that it claims in a graph, those that run apart from the others, and as late as
         their readers let them. So a node that waits for one device does not keep another one waiting.
+    keep : callable, optional
+        ``(runner, name) -> state``: what another process needs to make the runner again, for a pickle. The name stands
+        for the function on disk and the place of the cluster in it; a runner may keep more on disk under it. Functions
+        with clusters of a rule without `keep` and `restore` are not cached on disk.
+    restore : callable, optional
+        ``(nodes, inputs, outputs, state, name) -> runner``, in place of `build`, for nodes like those of that process.
     """
 
     claims: Callable[[Apply], Hashable | None]
     build: Callable[[Sequence[Apply], Sequence[Variable], Sequence[Variable]], Runner]
     late: Callable[[Sequence[Apply]], Collection[Apply]] | None = None
+    keep: Callable[[Any, str], Any] | None = None
+    restore: Callable[[Sequence[Apply], Sequence[Variable], Sequence[Variable], Any, str], Runner] | None = None
 
 
 #: Class of ops -> how their nodes run together.
@@ -53,15 +61,16 @@ class Cluster(Op):
     nodes : sequence of Apply
     inputs, outputs : sequence of Variable
         What comes from other nodes, and what other nodes or the caller read.
-    rule : ClusterRule
+    run : callable
+        What a rule has built of them.
     """
 
     def __init__(
-        self, nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable], rule: ClusterRule
+        self, nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable], run: Runner
     ) -> None:
         self.nodes = tuple(nodes)
         self.view_map = _views(nodes, inputs, outputs)
-        self.run = rule.build(self.nodes, tuple(inputs), tuple(outputs))
+        self.run = run
 
     def __str__(self) -> str:
         count = len(self.nodes)
@@ -198,11 +207,38 @@ def _cluster_node(fgraph: FunctionGraph, nodes: Sequence[Apply], rule: ClusterRu
         for v in node.outputs
         if any(client == "output" or client not in inside for client, _ in fgraph.clients(v))
     ]
-    made = Apply(Cluster(nodes, list(inputs), outputs, rule), list(inputs), [])
+    run = rule.build(tuple(nodes), tuple(inputs), tuple(outputs))
+    return _node_of(Cluster(nodes, list(inputs), outputs, run), list(inputs), outputs)
+
+
+def _node_of(op: Cluster, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Apply:
+    made = Apply(op, list(inputs), [])
     # They are still those of the nodes inside, which other nodes read and messages name.
-    made.outputs = outputs
-    made.origin = nodes[-1].origin
+    made.outputs = list(outputs)
+    made.origin = op.nodes[-1].origin
     return made
+
+
+def state_of_cluster(op: Cluster, name: str) -> Any:
+    """Return what another process needs to make a cluster again; None where it cannot.
+
+    Parameters
+    ----------
+    op : Cluster
+    name : str
+        Stands for the cluster on disk.
+    """
+    rule = cluster_rule.get(op.nodes[0].op)
+    return None if rule is None or rule.keep is None or rule.restore is None else rule.keep(op.run, name)
+
+
+def restored_cluster(
+    nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable], state: Any, name: str
+) -> Apply:
+    """Return the node of a cluster of nodes like those of which another process has told the state."""
+    rule = cluster_rule.get(nodes[0].op)
+    assert rule is not None and rule.restore is not None, "the rules are those of the process that kept the state"
+    return _node_of(Cluster(nodes, inputs, outputs, rule.restore(nodes, inputs, outputs, state, name)), inputs, outputs)
 
 
 def _views(nodes: Sequence[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> dict[int, list[int]]:

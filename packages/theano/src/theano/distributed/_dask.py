@@ -9,6 +9,7 @@ gone with it, the step is computed again from the parameters, which no one has c
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -68,7 +69,10 @@ def _combine(means: Sequence[Mean | Failure]) -> Mean | Failure:
     for mean in means:
         if isinstance(mean, Failure):
             return mean
-    return mean_of_means([mean for mean in means if isinstance(mean, Mean)])
+    try:
+        return mean_of_means([mean for mean in means if isinstance(mean, Mean)])
+    except Exception as error:  # noqa: BLE001  (the caller raises it; workers would log it)
+        return Failure.of(error)
 
 
 def _same(packed: Packed) -> Packed:
@@ -101,6 +105,7 @@ class DaskDataParallel(DataParallel):
         }
         self._changing = {i for i, box in self._boxes.items() if id(box) in changing}
         self._packed_values = {i: box.value for i, box in self._boxes.items()}
+        self._versions = itertools.count()
         self._sent: TaskFuture | None = None
 
     def _find_workers(self) -> list[str]:
@@ -158,9 +163,8 @@ class DaskDataParallel(DataParallel):
                 return found
 
     def _version(self) -> Version:
-        values = {
-            i: box.value
-            for i, box in self._boxes.items()
-            if i in self._changing or box.value is not self._packed_values[i]
-        }
-        return Version((self._name, self.steps), values)
+        # What was sent once is sent always: workers do not keep what they unpickled. And what failed before its update
+        # is tried again under the same number of steps, perhaps with other values: steps are no versions.
+        self._changing |= {i for i, box in self._boxes.items() if box.value is not self._packed_values[i]}
+        values = {i: self._boxes[i].value for i in self._changing}
+        return Version((self._name, next(self._versions)), values)

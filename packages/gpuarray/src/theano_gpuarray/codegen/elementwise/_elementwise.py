@@ -12,8 +12,8 @@ from theano_linker_c.kernels import ElementwiseKernel, broadcast_lengths
 from theano_linker_c.scalar import NoNativeForm
 
 from .._form import Argument, DeviceOperand, DeviceProperties, NoDeviceForm, Operand, Recorder, register_device_form
-from ._nest import Layout, Nest, layout_of, nest_of
-from ._texts import elementwise_text
+from ._nest import Layout, Nest, has_strides, layout_of, nest_of
+from ._texts import elementwise_text, weight
 
 __all__ = ["arrays", "fits_parameters"]
 
@@ -87,7 +87,9 @@ def _first_output(
 def launch(kernel: ElementwiseKernel, recorder: Recorder, nest: Nest, operands: Sequence[DeviceOperand]) -> None:
     """Launch a kernel over a nest, on inputs and outputs."""
     properties = recorder.properties
-    layout = layout_of(nest, [x.itemsize for x in operands], properties)
+    count = len(kernel.input_dtypes)
+    apart = {x.slot for x in operands[:count]}.isdisjoint(y.slot for y in operands[count:])
+    layout = layout_of(nest, [x.itemsize for x in operands], properties, weight(kernel), apart)
     text = elementwise_text(kernel, layout)
     given: list[Argument] = [*nest.shape]
     groups = [0]
@@ -108,7 +110,7 @@ def operand_arguments(layout: Layout, nest: Nest, operands: Sequence[DeviceOpera
     given: list[Argument] = []
     for operand, mode, strides in zip(operands, layout.modes, nest.strides, strict=True):
         given += [operand, operand.offset]
-        if mode == "strided" or (layout.cpu and layout.ndim > 1):
+        if has_strides(layout, mode):
             given += strides
     return given
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from theano_graph import record
 
 from .._form import DeviceOperand, DeviceProperties
+from ..text import VECTOR_BYTES
 
 __all__ = ["IndexWidth", "Layout", "Nest", "fits_narrow", "merge", "nest_of"]
 
@@ -15,6 +16,11 @@ __all__ = ["IndexWidth", "Layout", "Nest", "fits_narrow", "merge", "nest_of"]
 _NARROW = 2**31 - 2**20
 #: Operands up to which a work-item takes several elements.
 _MOST_SIDE_BY_SIDE = 10
+#: Elements of a work-item up to some weight of the program, which is written down for each of them; and those that it
+#: loads side by side where it has no vectors. Heavier programs wait for arithmetic, not for memory.
+_ELEMENTS = ((24, 16, 4), (96, 8, 1), (math.inf, 1, 1))
+#: Vectors that a work-item loads of each operand, and operands up to which these are several.
+_VECTORS, _FEW = 2, 4
 
 
 @record
@@ -113,14 +119,21 @@ class Layout(IndexWidth):
     Parameters
     ----------
     ndim : int
-    modes : tuple of {"contiguous", "fixed", "strided"}
-        For each operand: an element behind the other, one for all, or something else.
+    modes : tuple of {"contiguous", "fixed", "strided", "row", "column"}
+        For each operand: an element behind the other, one for all, or something else. Where there are vectors: whether
+        an operand with strides has one in each row, or a single element.
     narrow : bool
         Whether 32 bits are enough for all numbers.
     cpu : bool
         Whether the device is a CPU, where each group takes whole rows.
     unroll : int
         Elements of a work-item.
+    vector : int
+        How many of them are loaded and stored at once.
+    apart : bool
+        Whether nothing that is read is written to.
+    rest : int
+        Elements that a work-item loads side by side where there are no vectors.
     """
 
     ndim: int
@@ -128,6 +141,9 @@ class Layout(IndexWidth):
     narrow: bool
     cpu: bool
     unroll: int
+    vector: int = 1
+    apart: bool = False
+    rest: int = 1
 
 
 def fits_narrow(nest: Nest) -> bool:
@@ -140,8 +156,26 @@ def fits_narrow(nest: Nest) -> bool:
     )
 
 
-def layout_of(nest: Nest, itemsizes: Sequence[int], properties: DeviceProperties) -> Layout:
-    """Say how the operands of a nest lie."""
+def has_strides(layout: Layout, mode: str) -> bool:
+    """Whether the strides of an operand are parameters."""
+    return mode not in ("contiguous", "fixed") or (layout.cpu and layout.ndim > 1)
+
+
+def layout_of(
+    nest: Nest, itemsizes: Sequence[int], properties: DeviceProperties, weight: int = 1, apart: bool = False
+) -> Layout:
+    """Say how the operands of a nest lie.
+
+    Parameters
+    ----------
+    nest : Nest
+    itemsizes : sequence of int
+    properties : DeviceProperties
+    weight : int
+        About how many operations an element takes.
+    apart : bool
+        Whether nothing that is read is written to.
+    """
     cpu = properties.cpu
     modes = []
     for strides, size in zip(nest.strides, itemsizes, strict=True):
@@ -149,9 +183,38 @@ def layout_of(nest: Nest, itemsizes: Sequence[int], properties: DeviceProperties
         seen, full = (strides[-1:], wanted[-1:]) if cpu else (strides, wanted)
         alone = nest.shape == (1,)  # its stride says nothing
         modes.append("contiguous" if seen == full or alone else "strided" if any(seen) else "fixed")
+    unroll, vector, rest = 1, 1, 1
     # Short arrays are spread over all units; many operands would not fit into the registers of a work-item.
-    alone = nest.size <= 1024 * properties.units or len(itemsizes) > _MOST_SIDE_BY_SIDE
-    return Layout(len(nest.shape), tuple(modes), fits_narrow(nest), cpu, 1 if cpu or alone else 4)
+    if not cpu and nest.size > 1024 * properties.units and len(itemsizes) <= _MOST_SIDE_BY_SIDE:
+        most, rest = next((elements, side) for least, elements, side in _ELEMENTS if weight <= least)
+        rows = _along_rows(nest, itemsizes, modes)
+        vector = _vector_width(nest, itemsizes, rows, most)
+        unroll = min(4, most)
+        if vector > 1:
+            modes, rest = rows, min(rest, vector)
+            unroll = min(most, vector * _VECTORS) if len(itemsizes) <= _FEW else vector
+    return Layout(len(nest.shape), tuple(modes), fits_narrow(nest), cpu, unroll, vector, apart, rest)
+
+
+def _along_rows(nest: Nest, itemsizes: Sequence[int], modes: Sequence[str]) -> list[str]:
+    """Say of operands with strides whether they have a vector in each row, or one element."""
+    found = []
+    for strides, size, mode in zip(nest.strides, itemsizes, modes, strict=True):
+        along = {size: "row", 0: "column"}.get(strides[-1], "strided")
+        found.append(along if mode == "strided" else mode)
+    return found
+
+
+def _vector_width(nest: Nest, itemsizes: Sequence[int], modes: Sequence[str], most: int) -> int:
+    """Return how many elements are loaded at once; 1 where neighbours of an operand do not lie side by side."""
+    if "strided" in modes:
+        return 1
+    sizes = [size for size, mode in zip(itemsizes, modes, strict=True) if mode in ("contiguous", "row")]
+    width = min(VECTOR_BYTES // max(sizes), most)
+    rows = "row" in modes or "column" in modes
+    while rows and nest.shape[-1] % width:
+        width //= 2
+    return width
 
 
 def _contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:

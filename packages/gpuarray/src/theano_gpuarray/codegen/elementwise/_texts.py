@@ -1,11 +1,14 @@
 """The text of elementwise kernels.
 
-On a graphics card a work-item takes some elements, a work-group apart, and loads all of them before it computes: so
-several loads are under way at once. On a CPU a group takes a piece of a row, whose loop the compiler vectorises.
+On a graphics card a work-item takes some elements and loads all of them before it computes: so several loads are under
+way at once. Where operands lie so, each load and store is a vector of up to 16 bytes; the kernel looks at the addresses
+itself, since a list of launches may be replayed with others. On a CPU a group takes a piece of a row, whose loop the
+compiler vectorises.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol
@@ -14,10 +17,14 @@ from theano_linker_c.kernels import ElementwiseKernel
 from theano_linker_c.scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, c_type, program_of
 
 from .._form import KernelText
-from ..text import Signature, declare, kernel_text, load, memory_type, store
-from ._nest import Layout
+from ..text import Signature, aligned, declare, kernel_text, load, memory_type, store, vector_type
+from ._nest import Layout, has_strides
 
-__all__ = ["elementwise_text", "program_for"]
+__all__ = ["elementwise_text", "program_for", "weight"]
+
+_CALL = re.compile(r"\b[a-z_]\w+\(")
+#: Operations of a function such as an exponential, and of one that is no function of C.
+_FUNCTION, _SPECIAL = 5, 200
 
 
 class Indices(Protocol):
@@ -78,7 +85,7 @@ def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
         If a dtype or an op has no form.
     """
     program = program_for(kernel.scalar_op, kernel.input_dtypes)
-    signature = Signature()
+    signature = Signature(apart=layout.apart)
     names = ["n0"] if layout.ndim == 1 else [f"n{d}" for d in range(layout.ndim)]
     signature.number(layout.letter, *names)
     if layout.cpu:
@@ -87,6 +94,15 @@ def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
     body.declare(signature)
     lines = body.cpu_lines() if layout.cpu else body.lines("GID_0")
     return kernel_text("elementwise", signature, list(lines), program.preamble, layout.cpu)
+
+
+@lru_cache(maxsize=4096)
+def weight(kernel: ElementwiseKernel) -> int:
+    """Return about how many operations an element takes; a function counts as some, a special one as many."""
+    program = program_for(kernel.scalar_op, kernel.input_dtypes)
+    statements, _ = program.emit([CValue(f"x{k}", dtype) for k, dtype in enumerate(kernel.input_dtypes)], "t")
+    called = _CALL.findall("\n".join(statements))
+    return len(statements) + sum(_SPECIAL if name.startswith("theano_special") else _FUNCTION for name in called)
 
 
 class ElementwiseBody:
@@ -117,7 +133,7 @@ class ElementwiseBody:
             mode = self.layout.modes[k]
             typed = mode == "contiguous" and not self.layout.cpu
             signature.array(self._array(k), memory_type(dtype) if typed else "char", written=k >= len(self.inputs))
-            if mode == "strided" or (self.layout.cpu and self.layout.ndim > 1):
+            if has_strides(self.layout, mode):
                 signature.number(self.layout.letter, *self._steps(k))
 
     def _place(self, k: int, index: str, offset: str) -> str:
@@ -128,51 +144,112 @@ class ElementwiseBody:
         return f"*(GLOBAL_MEM {const}{memory_type(self.dtypes[k])} *)({self._array(k)}{offset})"
 
     def lines(self, group: str) -> Iterator[str]:
-        """Give the statements for a graphics card: the group with this number takes its elements."""
-        layout, count = self.layout, len(self.inputs)
-        index, unroll = layout.index, layout.unroll
+        """Give the statements for a graphics card: the group with this number takes its elements.
+
+        Groups all of whose elements are there, and lie where vectors may, are apart from others: compilers would join
+        loads of both kinds, and split the vectors.
+        """
+        layout, unroll = self.layout, self.layout.unroll
         total = " * ".join(f"({layout.unsigned}){n}" for n in self.lengths)
         yield f"const {layout.unsigned} n = {total};"
-        yield f"const {layout.unsigned} first = ({layout.unsigned}){group} * (LDIM_0 * {unroll}) + LID_0;"
-        strided = [k for k, mode in enumerate(layout.modes) if mode == "strided"]
-        fixed = [k for k in range(count) if layout.modes[k] == "fixed"]
-        for k in fixed:
-            yield declare(f"x{k}", self.dtypes[k], load(self._place(k, "0", ""), self.dtypes[k]))
-        varying = [k for k in range(count) if k not in fixed]
-        for k in varying:
-            yield f"{c_type(self.dtypes[k])} v{k}[{unroll}];"
-        head = f"for (int k = 0; k < {unroll}; k++) {{"
-        yield "#pragma unroll"
-        yield head
-        yield f"  const {layout.unsigned} i = first + k * LDIM_0;"
-        yield "  if (i < n) {"
-        for k in strided:
-            yield f"    {index} o{k} = 0;"
-        moves = [(f"o{k}", self._steps(k)) for k in strided]
-        for line in decode(layout, "i", self.lengths, moves):
-            yield "    " + line
-        for k in varying:
-            yield f"    v{k}[k] = {load(self._place(k, 'i', f' + o{k}'), self.dtypes[k])};"
-        yield "  }"
-        yield "}"
-        yield "#pragma unroll"
-        yield head
-        yield f"  const {layout.unsigned} i = first + k * LDIM_0;"
-        yield "  if (i < n) {"
-        for k in varying:
-            yield "    " + declare(f"x{k}", self.dtypes[k], f"v{k}[k]")
-        yield from self._computed("    ", "i")
+        yield f"const {layout.unsigned} base = ({layout.unsigned}){group} * (LDIM_0 * {unroll});"
+        for k, dtype in enumerate(self.inputs):
+            if layout.modes[k] == "fixed":
+                yield declare(f"x{k}", dtype, load(self._place(k, "0", ""), dtype))
+        if layout.vector == 1:
+            yield from self._elements("base", unroll)
+            return
+        yield f"if (n - base >= LDIM_0 * {unroll} && {self._aligned()}) {{"
+        yield from (f"  {line}" for line in self._vectors())
+        yield "} else {"
+        yield "#pragma unroll 1"
+        yield f"  for (int c = 0; c < {unroll}; c += {layout.rest}) {{"
+        yield from (f"    {line}" for line in self._elements("(base + c * LDIM_0)", layout.rest))
         yield "  }"
         yield "}"
 
-    def _computed(self, indent: str, index: str) -> Iterator[str]:
-        """Give the statements that compute and store one element."""
-        count = len(self.inputs)
+    @property
+    def _varying(self) -> list[int]:
+        """Inputs that have an element of their own for each result."""
+        return [k for k in range(len(self.inputs)) if self.layout.modes[k] != "fixed"]
+
+    def _aligned(self) -> str:
+        """Give the text that tells whether all vectors lie where they may."""
+        layout, places = self.layout, []
+        for k, (mode, dtype) in enumerate(zip(layout.modes, self.dtypes, strict=True)):
+            if mode in ("contiguous", "row"):
+                steps = self._steps(k)[:-1] if mode == "row" else []
+                places += [(place, dtype, layout.vector) for place in (self._array(k), *steps)]
+        return aligned(places)
+
+    def _vectors(self) -> Iterator[str]:
+        """Give the statements that take all elements of a work-item as vectors."""
+        layout, count, width = self.layout, len(self.inputs), self.layout.vector
+        kinds = {k: self._vector_kind(k) for k in self._varying}
+        yield from (f"{kind} v{k}[{layout.unroll // width}];" for k, kind in kinds.items())
+        head = f"for (int u = 0; u < {layout.unroll // width}; u++) {{"
+        first = f"  const {layout.unsigned} i = base + (u * LDIM_0 + LID_0) * {width};"
+        yield from ("#pragma unroll", head, first)
+        yield from (f"  {line}" for line in self._offsets())
+        for k, kind in kinds.items():
+            place = f"{self._array(k)} + {'i' if layout.modes[k] == 'contiguous' else f'o{k}'}"
+            yield f"  v{k}[u] = *(GLOBAL_MEM const {kind} *)({place});"
+        yield from ("}", "#pragma unroll", head, first)
+        outputs = list(enumerate(self.outputs, count))
+        yield from (f"  {vector_type(dtype, width)} w{k};" for k, dtype in outputs)
+        yield from ("#pragma unroll", f"  for (int e = 0; e < {width}; e++) {{")
+        for k in kinds:
+            place = f"v{k}[u]" if layout.modes[k] == "column" else f"v{k}[u].at[e]"
+            yield "    " + declare(f"x{k}", self.dtypes[k], load(place, self.dtypes[k]))
+        yield from (f"    {line}" for line in self._computed([f"w{k}.at[e]" for k, _ in outputs]))
+        yield "  }"
+        for k, dtype in outputs:
+            yield f"  *(GLOBAL_MEM {vector_type(dtype, width)} *)({self._array(k)} + i) = w{k};"
+        yield "}"
+
+    def _vector_kind(self, k: int) -> str:
+        if self.layout.modes[k] == "column":
+            return memory_type(self.dtypes[k])
+        return vector_type(self.dtypes[k], self.layout.vector)
+
+    def _elements(self, first: str, unroll: int) -> Iterator[str]:
+        """Give the statements that take elements one by one, a work-group apart, from a number on.
+
+        Work-items beyond the last element read that one: a branch for each element would hold up the loads.
+        """
+        layout, count = self.layout, len(self.inputs)
+        varying = self._varying
+        yield from (f"{c_type(self.dtypes[k])} v{k}[{unroll}];" for k in varying)
+        head = f"for (int k = 0; k < {unroll}; k++) {{"
+        at = f"{first} + k * LDIM_0 + LID_0"
+        yield from ("#pragma unroll", head)
+        yield f"  const {layout.unsigned} at = {at}, i = at < n ? at : n - 1;"
+        yield from (f"  {line}" for line in self._offsets())
+        for k in varying:
+            yield f"  v{k}[k] = {load(self._place(k, 'i', f' + o{k}'), self.dtypes[k])};"
+        yield from ("}", "#pragma unroll", head)
+        yield f"  const {layout.unsigned} i = {at};"
+        yield "  if (i < n) {"
+        yield from (f"    {declare(f'x{k}', self.dtypes[k], f'v{k}[k]')}" for k in varying)
+        yield from (f"    {line}" for line in self._computed([self._place(count + k, "i", "") for k in self._results]))
+        yield from ("  }", "}")
+
+    @property
+    def _results(self) -> range:
+        return range(len(self.outputs))
+
+    def _offsets(self) -> Iterator[str]:
+        """Give the statements that find element ``i`` of operands that are not contiguous."""
+        moved = [k for k, mode in enumerate(self.layout.modes) if mode not in ("contiguous", "fixed")]
+        yield from (f"{self.layout.index} o{k} = 0;" for k in moved)
+        yield from decode(self.layout, "i", self.lengths, [(f"o{k}", self._steps(k)) for k in moved])
+
+    def _computed(self, places: Sequence[str]) -> Iterator[str]:
+        """Give the statements that compute an element of each result, and store them."""
         statements, results = self.program.emit([CValue(f"x{k}", d) for k, d in enumerate(self.inputs)], "t")
-        for statement in statements:
-            yield indent + statement
-        for k, (dtype, result) in enumerate(zip(self.outputs, results, strict=True), count):
-            yield indent + store(self._place(k, index, ""), result, dtype)
+        yield from statements
+        for place, dtype, result in zip(places, self.outputs, results, strict=True):
+            yield store(place, result, dtype)
 
     def cpu_lines(self) -> Iterator[str]:
         """Give the statements for a CPU: a group takes pieces of rows."""
@@ -209,10 +286,7 @@ class ElementwiseBody:
         for k in range(count):
             if self.layout.modes[k] != "fixed":
                 yield declare(f"x{k}", self.dtypes[k], load(self._row_place(k), self.dtypes[k]))
-        statements, results = self.program.emit([CValue(f"x{k}", d) for k, d in enumerate(self.inputs)], "t")
-        yield from statements
-        for k, (dtype, result) in enumerate(zip(self.outputs, results, strict=True), count):
-            yield store(self._row_place(k), result, dtype)
+        yield from self._computed([self._row_place(count + k) for k in self._results])
 
     def _row_place(self, k: int) -> str:
         const = "" if k >= len(self.inputs) else "const "

@@ -4,6 +4,7 @@ from ._atomics import atomic_definitions as atomic_definitions
 from ._helpers import (
     Parameter as Parameter,
     Signature as Signature,
+    build_text as build_text,
     declare as declare,
     kernel_text as kernel_text,
     load as load,
@@ -11,18 +12,27 @@ from ._helpers import (
     store as store,
     with_helpers as with_helpers,
 )
+from ._joined import joined_text as joined_text
 from ._prelude import compile_options as compile_options, prelude as prelude
+from ._vectors import VECTOR_BYTES as VECTOR_BYTES, aligned as aligned, vector_type as vector_type
+from ._written import written_arrays as written_arrays
 
 __all__ = [
     "Parameter",
     "Signature",
+    "VECTOR_BYTES",
+    "aligned",
     "atomic_definitions",
+    "build_text",
     "compile_options",
     "declare",
+    "joined_text",
     "kernel_text",
     "load",
     "memory_type",
     "prelude",
     "store",
+    "vector_type",
     "with_helpers",
+    "written_arrays",
 ]

@@ -18,15 +18,18 @@ from theano_linker_c.scalar import (
     special_definitions,
 )
 
-from .._form import KernelText, NoDeviceForm
+from .._form import KernelSource, KernelText, NoDeviceForm
 from ._atomics import atomic_definitions
+from ._vectors import vector_definitions
 
-__all__ = ["Parameter", "Signature", "kernel_text", "load", "store", "with_helpers"]
+__all__ = ["Parameter", "Signature", "build_text", "kernel_text", "load", "store", "with_helpers"]
 
 #: Defined by the prelude.
 _IN_PRELUDE = re.compile(r"\btheano_(?:from_half_uint16|to_half_float32)\(\w+ x\) \{")
 _ATOMIC = re.compile(r"\btheano_atomic_[a-z]+_\w+")
 _INCLUDE = re.compile(r"^\s*#\s*include\s*<(math|stdint|stdlib|stddef)\.h>\s*$", re.MULTILINE)
+#: Stands for the name of a kernel, which follows from the rest of its text.
+_NAME = "THEANO_KERNEL"
 _C_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t", "f": "float", "d": "double"}
 
 
@@ -85,11 +88,6 @@ class Signature:
         """One letter for each parameter."""
         return "".join(parameter.letter for parameter in self.parameters)
 
-    @property
-    def declarations(self) -> str:
-        """The C text between the parentheses."""
-        return ", ".join(parameter.declaration for parameter in self.parameters)
-
 
 def load(place: str, dtype: str) -> str:
     """Return the text of the value of an element that lies at `place`."""
@@ -132,19 +130,38 @@ def kernel_text(
     NoDeviceForm
         If something has no text for devices.
     """
-    inner = "\n".join(f"  {line}" for line in [*signature.starts, *body])
-    given = with_helpers(f"({signature.declarations}) {{\n{inner}\n}}\n", preamble)
+    parameters = tuple(parameter.declaration for parameter in signature.parameters)
+    source = KernelSource(parameters, (*signature.starts, *body), (), tuple(preamble), single_item)
+    return build_text(stem, source, signature.letters)
+
+
+def build_text(stem: str, source: KernelSource, letters: str) -> KernelText:
+    """Return the text of a kernel that is made of some source.
+
+    Parameters
+    ----------
+    stem : str
+        The beginning of its name; a digest of the text follows.
+    source : KernelSource
+    letters : str
+        One for each parameter.
+
+    Raises
+    ------
+    NoDeviceForm
+        If something has no text for devices.
+    """
+    head = f"KERNEL {'SINGLE_ITEM ' * source.single_item}void {_NAME}({', '.join(source.parameters)}) {{"
+    lines = (f"  {line}" for line in source.lines)
+    given = with_helpers("\n".join([*source.functions, head, *lines, "}", ""]), source.preamble)
     name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
-    before, _, function = given.rpartition("\n\n") if "\n\n" in given else ("", "", given)
-    return KernelText(
-        name, f"{before}\n\nKERNEL {'SINGLE_ITEM ' * single_item}void {name}{function}".lstrip("\n"), signature.letters
-    )
+    return KernelText(name, given.replace(_NAME, name).lstrip("\n"), letters, source)
 
 
 def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     """Return text with the definitions of the functions that it calls before it, an empty line between.
 
-    Known are the helpers of scalar code, special functions (``theano_special_<name>``) and atomic operations.
+    Known are the helpers of scalar code, special functions (``theano_special_<name>``), atomic operations and vectors.
 
     Parameters
     ----------
@@ -164,7 +181,7 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     # Names of atomic operations are like those of helpers, which do not know them.
     others = [_ATOMIC.sub("", part) for part in (*own, text)]
     helpers = [part for part in helper_definitions(others) if not _IN_PRELUDE.search(part)]
-    found = [*special, *helpers, *atomic_definitions([*own, text]), *own]
+    found = [*vector_definitions([text]), *special, *helpers, *atomic_definitions([*own, text]), *own]
     return "\n".join([*found, "", text]) if found else text
 
 

@@ -7,18 +7,15 @@ from collections.abc import Collection, Sequence
 from ._beside import BesideFusion as BesideFusion, fuse_beside as fuse_beside
 from ._epilogues import EpilogueFusion as EpilogueFusion, fuse_epilogues as fuse_epilogues
 from ._groups import Numbered
-from ._many import ManyFusion as ManyFusion, fuse_many as fuse_many
 from ._rows import RowFusion as RowFusion, fuse_rows as fuse_rows
 
 __all__ = [
     "BesideFusion",
     "EpilogueFusion",
-    "ManyFusion",
     "RowFusion",
     "fuse",
     "fuse_beside",
     "fuse_epilogues",
-    "fuse_many",
     "fuse_rows",
 ]
 
@@ -38,6 +35,6 @@ def fuse(
         Values that are vectors of the numbers 0, 1, 2, ...
     """
     steps = fuse_rows(steps, outputs, counting)
-    for rule in (fuse_epilogues, fuse_beside, fuse_many):
+    for rule in (fuse_epilogues, fuse_beside):
         steps = rule(steps, outputs)
     return list(steps)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, ReplaceValidate, Variable, record
@@ -18,7 +19,7 @@ from ..._overwriting._kinds import Overwriting, _Allowed
 from ..._overwriting._shown import Decisions
 from ..._perform import OwnThunk
 from ...kernels import Kernel, Linkage, LoadedKernel
-from ...program import Cluster, branch_of, thunk_of
+from ...program import Cluster, branch_of, restored_cluster, state_of_cluster, thunk_of
 from ...targets import Target
 from .._making._link import Wiring
 from .._making._maker import FunctionMaker
@@ -45,7 +46,9 @@ class Entry:
     shown : list of (int, Op, Op)
         Nodes that are shown with in-place forms of their ops: the plain op and the form.
     instructions : list of tuple
-        For each: number of its node, of its form, and its other fields.
+        For each: number of its node (-1 for the first cluster, -2 for the second one), of its form, its other fields.
+    clusters : list of (list of int, list of int, list of int, object)
+        Of each its nodes, inputs and outputs, and what its rule has told of it.
     forms : list
         The different ones: ``None`` for Python code, "again", or a kernel.
     linkages : dict of str to (Linkage, str)
@@ -62,6 +65,7 @@ class Entry:
     overwriting: frozenset[Overwriting]
     shown: list[tuple[int, Op, Op]]
     instructions: list[tuple[Any, ...]]
+    clusters: list[tuple[list[int], list[int], list[int], Any]]
     forms: list[Any]
     linkages: dict[str, tuple[Linkage, str]]
     rest: dict[str, Any]
@@ -69,8 +73,20 @@ class Entry:
     loops: list[tuple[Any, int]]
 
 
-def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of: Callable[[str], str | None]) -> bytes:
-    """Return a built function as bytes; `object_of` gives the name of the object that holds a kernel, by its key.
+def write_entry(
+    maker: FunctionMaker, program: Program, given: Given, object_of: Callable[[str], str | None], name: str
+) -> bytes:
+    """Return a built function as bytes.
+
+    Parameters
+    ----------
+    maker : FunctionMaker
+    program : Program
+    given : Given
+    object_of : callable
+        Gives the name of the object that holds a kernel, by its key.
+    name : str
+        That of the function on disk.
 
     Raises
     ------
@@ -79,10 +95,9 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of:
     GraphError
         If the graph cannot be written as columns.
     """
-    if any(isinstance(x.node.op, Cluster) for x in program.instructions):
-        raise NotCachedError("nodes run together that other processes would have to put together again")
     columns, numbers, nodes = graph_columns(maker.fgraph, _ops_once(maker.decisions, given))
     place = {node: i for i, node in enumerate(nodes)}
+    clusters = _clusters(program, place, numbers, name)
     forms = _Forms(object_of)
     instructions = [
         (place[x.node], forms.number(x.form), x.inputs, x.outputs, x.release, x.donors, x.waits, x.unread)
@@ -96,6 +111,7 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of:
         maker.overwriting,
         [(place[node], op, form) for node, op, form in maker.decisions.known()],
         instructions,
+        clusters,
         forms.items,
         forms.linkages,
         {
@@ -111,6 +127,27 @@ def write_entry(maker: FunctionMaker, program: Program, given: Given, object_of:
         loops,
     )
     return _packed(entry, given)
+
+
+def _clusters(
+    program: Program, place: dict[Apply, int], numbers: Mapping[Variable, int], name: str
+) -> list[tuple[list[int], list[int], list[int], Any]]:
+    """Return what is stored of the nodes that run together; `place` gets the number of each cluster."""
+    found: list[tuple[list[int], list[int], list[int], Any]] = []
+    inner = [x.node for x in program.instructions if isinstance(x.node.op, Cluster)]
+    for node, where in zip(inner, _names_of_clusters(name), strict=False):
+        state = state_of_cluster(node.op, where)
+        if state is None:
+            raise NotCachedError("nodes run together that other processes would have to put together again")
+        inside = [place[member] for member in node.op.nodes]
+        found.append((inside, [numbers[v] for v in node.inputs], [numbers[v] for v in node.outputs], state))
+        place[node] = -len(found)
+    return found
+
+
+def _names_of_clusters(name: str) -> Iterator[str]:
+    """Yield the names on disk of the clusters of a function, in the order of its instructions."""
+    return (f"{name}/{k}" for k in count())
 
 
 def _ops_once(decisions: Decisions, given: Given) -> Callable[[Apply], Op]:
@@ -224,22 +261,35 @@ def restore_graph(entry: Entry, decisions: Decisions) -> tuple[FunctionGraph, li
     return fgraph, variables, nodes
 
 
+def _named_clusters(entry: Entry, name: str) -> Iterator[tuple[list[int], list[int], list[int], Any, str]]:
+    """Yield what is stored of each cluster, with its name on disk."""
+    for found, where in zip(entry.clusters, _names_of_clusters(name), strict=False):
+        yield (*found, where)
+
+
 def restore_program(
     entry: Entry,
     variables: list[Variable],
     nodes: list[Apply],
     loaded: Mapping[str, LoadedKernel],
     target: Target,
+    name: str,
 ) -> Callable[[Wiring], Program]:
-    """Return what makes the program when it is known how the function is wired."""
+    """Return what makes the program when it is known how the function, called `name` on disk, is wired."""
     forms = [_restored_form(form, loaded) for form in entry.forms]
     rest = entry.rest
     arguments = [variables[i] for i in range(entry.columns.n_inputs)]
+    clusters = [
+        restored_cluster(
+            [nodes[i] for i in inside], [variables[i] for i in given], [variables[i] for i in made], state, where
+        )
+        for inside, given, made, state, where in _named_clusters(entry, name)
+    ]
 
     def program(wiring: Wiring) -> Program:
         instructions = []
         for place, number, inputs, outputs, release, donors, waits, unread in entry.instructions:
-            node, form = nodes[place], forms[number]
+            node, form = nodes[place] if place >= 0 else clusters[-1 - place], forms[number]
             if form is None:
                 again = thunk_of(node, target) or branch_of(node)
                 assert again is not None, "the environment of the function is the same, and so is the op"

@@ -17,6 +17,7 @@ from theano_optimize import RewriteDatabase
 
 from ..._flags import _modes as _modes
 from ...modes import optdb
+from ._gate import surroundings
 
 #: Flags that only say where things are kept, for how long, or what is printed of a run.
 _NO_MATTER = frozenset(
@@ -39,7 +40,9 @@ def environment(hasher: StructuralHasher) -> str:
         If a rule that was registered from outside of the library has no code that could be compared.
     """
     flags = [f"{name}={_value(name)}" for name in config.flag_names() if name not in _NO_MATTER]
-    return hex_digest([_versions(), "\n".join(flags).encode(), *_rewrites(hasher), *_rules_of_users(hasher)])
+    beside = [text.encode() for text in surroundings() or ()]
+    told = [_versions(), "\n".join(flags).encode(), b"".join(_rewrites(hasher)), *_rules_of_users(hasher)]
+    return hex_digest([*told, *beside])
 
 
 def _value(name: str) -> str:

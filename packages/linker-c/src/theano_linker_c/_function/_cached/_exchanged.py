@@ -29,10 +29,25 @@ def exchanged_code() -> str | None:
     look = _Look()
     for name, module in list(sys.modules.items()):
         if is_library_module(name) and name.partition(".")[0] not in _NO_PART and module is not None:
-            found = look.foreign(vars(module))
+            content = vars(module)
+            found = look.foreign(content, content)
             if found is not None:
                 return f"{name}.{found}"
     return None
+
+
+#: What is looked at in a value, by its class.
+_NOTHING, _FUNCTION, _CLASS, _WRAPPER, _MOCK = range(5)
+
+
+def _kind_of(kind: type) -> int:
+    if kind is FunctionType:
+        return _FUNCTION
+    if issubclass(kind, type):
+        return _CLASS
+    if kind in _WRAPPERS:
+        return _WRAPPER
+    return _MOCK if kind.__module__ == "unittest.mock" else _NOTHING
 
 
 class _Look:
@@ -40,34 +55,40 @@ class _Look:
         #: Name of a module -> whether its code is named by versions.
         self._known: dict[Any, bool] = {}
         self._seen: set[type] = set()
+        self._kinds: dict[type, int] = {}
 
-    def foreign(self, content: Mapping[str, Any]) -> str | None:
-        """Return the name under which code of another kind stands in a module or class."""
+    def foreign(self, content: Mapping[str, Any], own: Mapping[str, Any]) -> str | None:
+        """Return the name under which code of another kind stands in a module or class.
+
+        Most of it is functions whose globals are those of the module itself, `own`, and that is seen at once.
+        """
+        kinds, seen = self._kinds, self._seen
         for name, value in list(content.items()):
             kind = type(value)
-            if kind is FunctionType:
-                if not self._is_known(value.__globals__.get("__name__")):
+            what = kinds.get(kind)
+            if what is None:
+                what = kinds[kind] = _kind_of(kind)
+            if what == _FUNCTION:
+                space = value.__globals__
+                if space is not own and not self._is_known(space.get("__name__")):
                     return name
-            elif isinstance(value, type):
-                inner = self._in_class(value)
-                if inner is not None:
+            elif what == _CLASS:
+                if value not in seen and (inner := self._in_class(value)) is not None:
                     return name + inner
-            elif kind in _WRAPPERS:
+            elif what == _WRAPPER:
                 if not self._all_known(getattr(value, part) for part in _WRAPPERS[kind]):
                     return name
-            elif kind.__module__ == "unittest.mock":
+            elif what == _MOCK:
                 return name
         return None
 
     def _in_class(self, cls: type) -> str | None:
-        if cls in self._seen:
-            return None
         self._seen.add(cls)
         if not self._is_known(cls.__module__):
             return ""
         if not is_library_module(cls.__module__):
             return None
-        found = self.foreign(vars(cls))
+        found = self.foreign(vars(cls), vars(sys.modules[cls.__module__]))
         return None if found is None else f".{found}"
 
     def _all_known(self, functions: Iterable[Any]) -> bool:

@@ -11,36 +11,46 @@ from ...linkers import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
 from ...modes import Mode
 from ...targets import PYTHON, C
 
-_refusals: list[Callable[[], bool]] = []
+_surroundings: list[Callable[[], str | None]] = []
 
 #: Nodes from which functions are cached by default. A process that finds nothing takes 5 % longer at most, although its
 #: first function finds out which files the library consists of and whether it runs their code, in some 30 ms.
 LARGE_COUNT = 1000
+#: Where something besides the library matters, as devices do: rewriting and lowering take a millisecond a node there,
+#: so that one function pays for what the first one of a process finds out.
+LARGE_COUNT_BESIDE = 50
 
 _LINKERS = (Linker, VM_Linker, OpWiseCLinker, CLinker, PerformLinker)
 
 
-def refuse_function_cache_when(depends: Callable[[], bool]) -> None:
-    """Let no function be cached while something holds.
+def function_cache_depends_on(tell: Callable[[], str | None]) -> None:
+    """Make something of this process a part of the name of each cached function.
 
     Parameters
     ----------
-    depends : callable
-        Without arguments; tells whether functions of this process depend on what no key of the cache has, such as the
-        devices that are open.
+    tell : callable
+        Without arguments; returns a text that differs where functions do, such as that of the devices that are open.
+        It is empty where there is nothing, and None where no text tells it, so that no function is cached.
     """
-    _refusals.append(depends)
+    _surroundings.append(tell)
+
+
+def surroundings() -> list[str] | None:
+    """Return what functions depend on besides the library, its flags and the compiler; None where no text tells it."""
+    found = [text for tell in _surroundings if (text := tell()) != ""]
+    return None if None in found else [text for text in found if text is not None]
 
 
 def is_cacheable(mode: Mode, accept_inplace: bool, n_nodes: int) -> bool:
     """Tell whether a function of a mode is to be cached: not one that somebody looks at while it is built."""
     linker = mode.linker
     wanted = config.function_cache
+    if not wanted or accept_inplace or (wanted == LARGE and n_nodes < LARGE_COUNT_BESIDE):
+        return False
+    beside = surroundings()
     return bool(
-        wanted
-        and (n_nodes >= LARGE_COUNT or wanted != LARGE)
-        and not accept_inplace
-        and not any(depends() for depends in _refusals)
+        beside is not None
+        and (n_nodes >= LARGE_COUNT or wanted != LARGE or beside)
         and type(mode) is Mode
         and mode.query is not None
         and not mode.query.extra

@@ -18,7 +18,7 @@ from .._signature._collect import Signature
 from ._environment import environment
 
 #: Goes up when entries are written in another way.
-_FORMAT = "4"
+_FORMAT = "5"
 
 
 class Given:
@@ -89,11 +89,16 @@ class FunctionKey:
         self._known = [part.encode() for part in parts]
 
     def name(self, options: CompilerOptions) -> str | None:
-        """Return the name of the file; None where the compiler has not been tried yet, or does not work."""
+        """Return the name of the file; None where the compiler does not work.
+
+        What has been built without asking the compiler, as what runs on devices alone, has a name of its own.
+        """
         if self.mode.linker.target is PYTHON:
             return hex_digest(self._known)
         toolchain = library.known_toolchain(options)
-        return None if toolchain is None else hex_digest([*self._known, toolchain.identity.encode()])
+        if toolchain is not None:
+            return hex_digest([*self._known, toolchain.identity.encode()])
+        return None if library.lacks_compiler(options) else hex_digest([*self._known, b"no compiler was asked"])
 
 
 def _of_mode(mode: Mode) -> list[str]:

@@ -78,7 +78,7 @@ class CachedFunction:
         name = key.name(self._options)
         data = None if name is None else library.cache(self._options).find_function(name)
         self._is_missing = data is None
-        if data is None:
+        if name is None or data is None:
             return None
         try:
             entry = read_entry(data, key.given)
@@ -96,7 +96,7 @@ class CachedFunction:
         maker.overwriting = entry.overwriting
         maker.profile = _nothing_rewritten(mode, rewritten)
         decisions.restore([(nodes[i], plain, form) for i, plain, form in entry.shown])
-        maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present)
+        maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present, name)
         return maker
 
     def store(self, function: Any) -> None:
@@ -108,7 +108,7 @@ class CachedFunction:
             return
         try:
             cache = library.cache(self._options)
-            data = write_entry(function.maker, function.machine.program, self._key.given, cache.holder)
+            data = write_entry(function.maker, function.machine.program, self._key.given, cache.holder, name)
             cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return

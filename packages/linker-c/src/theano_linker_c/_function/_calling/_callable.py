@@ -338,8 +338,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
             A tuple or list holds the arguments of a call, a dict those by keyword; anything else is the one argument.
             Arrays are not copied, nor are the rows of one: what changes before its result is there changes the result.
         threads : int, optional
-            By default as many as there are cores. With 1, each call is made in this thread when its result is asked
-            for.
+            By default as many as there are cores; this thread is one of them while calls are short. With 1, each call
+            is made in this thread when its result is asked for.
         ahead : int, optional
             How many elements may be taken from the iterable before their results are asked for; 512 a thread by
             default, and fewer of calls that take long.

@@ -6,9 +6,9 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from queue import SimpleQueue
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +24,12 @@ BATCH_SECONDS = 0.002
 #: Elements that are taken ahead for each thread at most, and batches that these make.
 AHEAD = 512
 BATCHES = 2
+#: How many times more calls the next batch may have.
+GROWTH = 8
+#: Calls that a batch has at least where more could be in it, but threads would be without one.
+FEWEST = 16
+#: Batches that take longer are left to the threads: who asks for results should not wait for later ones.
+HELP_SECONDS = 0.02
 #: How long an iterator that is closed waits for its threads: the collector may close it in a thread for whose lock a
 #: call of theirs waits.
 CLOSING_SECONDS = 1.0
@@ -97,13 +103,38 @@ def note(error: BaseException, index: int) -> BaseException:
 def one_after_another(call: Callable[..., Any], elements: Iterable[Any]) -> Iterator[Any]:
     """Make the calls in this thread, each when its result is asked for."""
     for index, element in enumerate(elements):
-        args, kwargs = split(element)
         try:
-            result = call(*args, **kwargs)
+            if type(element) is tuple:
+                result = call(*element)
+            else:
+                args, kwargs = split(element)
+                result = call(*args, **kwargs)
         except Exception as error:
             note(error, index)
             raise
         yield result
+        del result  # else its memory is in use while the next call is made
+
+
+class Results(Iterator[Any]):
+    """The results of calls in order: those in the lists that a generator makes, without a frame for each one."""
+
+    __slots__ = ("_lists", "_results")
+
+    def __init__(self, lists: Generator[list[Any], None, None]) -> None:
+        self._lists = lists
+        self._results = chain.from_iterable(lists)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._results
+
+    def __next__(self) -> Any:
+        return next(self._results)
+
+    def close(self) -> None:
+        """Give no more results; threads that make calls end when they can."""
+        self._lists.close()
+        self._results = chain()
 
 
 class Workers:
@@ -118,6 +149,10 @@ class Workers:
         Of an array, batches are parts of it, so that no object is made for each row.
     ahead : int
         Elements that may be taken before their results are asked for.
+    helps : bool
+        While batches are short, the thread that asks for results makes calls, too, instead of waiting for them, and one
+        thread less is there: to be woken up for each batch costs as much as some calls, on a core that another thread
+        has just used.
     """
 
     def __init__(
@@ -125,9 +160,11 @@ class Workers:
         runners: Sequence[Callable[..., Any]],
         elements: Iterable[Any],
         ahead: int,
+        helps: bool,
     ) -> None:
         self._rows = elements if type(elements) is np.ndarray and elements.ndim > 0 else None
         self._elements = iter(elements)
+        self._count = len(elements) if isinstance(elements, (list, tuple, np.ndarray)) else None
         self._ahead = ahead
         self._taken = 0
         self._most = max(1, ahead // (BATCHES * len(runners)))
@@ -137,21 +174,60 @@ class Workers:
         self._error: BaseException | None = None
         self._stop = False
         self._waiting: SimpleQueue[Batch | None] = SimpleQueue()
-        self._threads = [
-            threading.Thread(target=self._work, args=(runner,), name=f"theano-map-{k}", daemon=True)
-            for k, runner in enumerate(runners)
-        ]
+        self._runners = list(runners)
+        self._helps = helps
+        # Other processes on the same cores do not make calls longer; but code in Python may wait for something.
+        self._clock = time.thread_time if helps else time.perf_counter
+        self._threads: list[threading.Thread] = []
+
+    def _start(self, count: int) -> None:
+        """Start so many of the threads that are not there yet."""
+        for k in range(len(self._threads), len(self._threads) + count):
+            thread = threading.Thread(target=self._work, args=(self._runners[k],), name=f"theano-map-{k}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def _work(self, run: Callable[..., Any]) -> None:
         while (batch := self._waiting.get()) is not None:
-            begin = time.perf_counter()
             try:
-                if not self._stop:
-                    batch.found, batch.error = run(batch.elements)
+                self._make(batch, run)
             except BaseException as error:  # noqa: BLE001  (raised again where the results are asked for)
                 batch.error = error
-            batch.seconds = time.perf_counter() - begin
-            batch.done.release()
+                batch.done.release()
+
+    def _make(self, batch: Batch, run: Callable[..., Any]) -> None:
+        begin = self._clock()
+        try:
+            if not self._stop:
+                batch.found, batch.error = run(batch.elements)
+        except Exception as error:  # noqa: BLE001  (the same)
+            batch.error = error
+        batch.seconds = self._clock() - begin
+        batch.done.release()
+
+    def _wait(self, batch: Batch) -> None:
+        """Wait until a batch is done; where calls are short, make batches meanwhile that no thread has begun."""
+        if self._helps and batch.first == 0:  # nobody knows yet how long a call takes
+            if batch.done.acquire(timeout=HELP_SECONDS):
+                return
+            self._leave_to_threads()
+        while not batch.done.acquire(blocking=not self._helps):
+            try:
+                other = self._waiting.get_nowait()
+            except Empty:
+                other = None  # as for threads that are to end
+            if other is None:
+                batch.done.acquire()
+                return
+            self._make(other, self._runners[-1])
+            if other.seconds > HELP_SECONDS:
+                self._leave_to_threads()
+
+    def _leave_to_threads(self) -> None:
+        """Make no more batches here."""
+        if self._helps:
+            self._helps = False
+            self._start(1)
 
     def _fill(self, most: int) -> Batch | None:
         """Take elements for the next batch; None at the end of them, which an error of theirs is too."""
@@ -173,16 +249,26 @@ class Workers:
     def _feed(self, pending: deque[Batch], given: int) -> None:
         while len(pending) < self._most_batches and not self._ended:
             room = self._ahead - (self._taken - given)
-            batch = self._fill(min(self._size, room)) if room > 0 else None
+            if room < self._size and pending:
+                return  # there will be room for a whole batch: what has to be done for each takes as long for a part
+            batch = self._fill(min(self._size, room, self._share())) if room > 0 else None
             if batch is None:
                 return
             pending.append(batch)
             self._waiting.put(batch)
 
+    def _share(self) -> int:
+        """Return how many calls a batch may have, so that towards the end all threads have some."""
+        if self._count is None:
+            return self._most
+        return max(FEWEST, (self._count - self._taken) // (BATCHES * len(self._runners)))
+
     def _learn(self, batch: Batch) -> None:
         """Choose how many calls the next batches have."""
         wanted = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
-        self._size = max(1, min(self._most, 2 * self._size, int(wanted)))
+        self._size = max(1, min(self._most, GROWTH * self._size, int(wanted)))
+        if batch.seconds > HELP_SECONDS:
+            self._leave_to_threads()
 
     @property
     def ended(self) -> bool:
@@ -199,29 +285,31 @@ class Workers:
             if thread is not threading.current_thread():
                 thread.join(None if end is None else max(0.0, end - time.monotonic()))
 
-    def results(self) -> Iterator[Any]:
-        """Give the results in order; the threads end when this does, or when they can."""
+    def results(self) -> Generator[list[Any], None, None]:
+        """Give the results in order, in lists; the threads end when this does, or when they can."""
         pending: deque[Batch] = deque()
         given = 0
         seconds = None
-        for thread in self._threads:
-            thread.start()
+        found: list[Any] = []
         try:
+            self._start(len(self._runners) - self._helps)
             self._feed(pending, given)
             while pending:
                 batch = pending.popleft()
-                batch.done.acquire()
+                self._wait(batch)
                 self._learn(batch)
                 self._feed(pending, given)
-                yield from batch.found
-                given = batch.first + len(batch.found)
+                found = batch.found
+                given = batch.first + len(found)
+                yield found
                 if batch.error is not None:
-                    raise note(batch.error, batch.first + len(batch.found))
+                    raise note(batch.error, given)
                 self._feed(pending, given)
             if self._error is not None:
                 raise self._error
         except GeneratorExit:
             seconds = CLOSING_SECONDS
+            found.clear()  # whoever goes through it is at the end, too
             raise
         finally:
             self._leave(seconds)
@@ -261,6 +349,31 @@ def own_machine(machine: Machine, spare: list[Any], threads: int) -> Any | None:
     return made
 
 
+def lists_of_results(
+    machine: Machine,
+    bind: Bind,
+    n_inputs: int,
+    elements: Iterable[Any],
+    threads: int,
+    ahead: int,
+    spare: list[Any],
+) -> Generator[list[Any], None, None]:
+    """Make the calls from threads, each with a machine of its own where calls of that run without the interpreter."""
+
+    def regular(element: Any) -> tuple[Any, ...]:
+        return element if type(element) is tuple and len(element) == n_inputs else bind(*split(element))
+
+    own = [own_machine(machine, spare, threads) for _ in range(threads)]
+    runners = [call_each(machine, regular) if twin is None else batches_of(twin, regular) for twin in own]
+    workers = Workers(runners, elements, ahead, helps=all(twin is not None for twin in own))
+    try:
+        yield from workers.results()
+    finally:
+        if workers.ended:
+            spare.extend(twin for twin in own if twin is not None)
+            del spare[max(threads, 1) :]
+
+
 def in_threads(
     machine: Machine,
     bind: Bind,
@@ -270,17 +383,5 @@ def in_threads(
     ahead: int,
     spare: list[Any],
 ) -> Iterator[Any]:
-    """Make the calls from threads, each with a machine of its own where calls of that run without the interpreter."""
-
-    def regular(element: Any) -> tuple[Any, ...]:
-        return element if type(element) is tuple and len(element) == n_inputs else bind(*split(element))
-
-    own = [own_machine(machine, spare, threads) for _ in range(threads)]
-    runners = [call_each(machine, regular) if twin is None else batches_of(twin, regular) for twin in own]
-    workers = Workers(runners, elements, ahead)
-    try:
-        yield from workers.results()
-    finally:
-        if workers.ended:
-            spare.extend(twin for twin in own if twin is not None)
-            del spare[max(threads, 1) :]
+    """Return the results of calls that threads make, in order."""
+    return Results(lists_of_results(machine, bind, n_inputs, elements, threads, ahead, spare))

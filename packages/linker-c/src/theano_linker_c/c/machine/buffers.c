@@ -118,8 +118,12 @@ PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy
 int slot_offered(const Frame *f, int reg) { return f->slots != NULL && f->slots[reg] != NULL; }
 
 static int slot_fits(PyArrayObject *slot, int type_num, int ndim, const npy_intp *shape) {
-    return PyArray_TYPE(slot) == type_num && PyArray_NDIM(slot) == ndim && PyArray_IS_C_CONTIGUOUS(slot) &&
-           PyArray_CompareLists(PyArray_DIMS(slot), shape, ndim);
+    if (PyArray_TYPE(slot) != type_num || PyArray_NDIM(slot) != ndim || !PyArray_IS_C_CONTIGUOUS(slot))
+        return 0;
+    for (int d = 0; d < ndim; d++)
+        if (PyArray_DIM(slot, d) != shape[d])
+            return 0;
+    return 1;
 }
 
 /* Put an array for an output into its register and return it (borrowed): the slot that is offered for it, the buffer of

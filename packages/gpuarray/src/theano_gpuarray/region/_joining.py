@@ -1,0 +1,204 @@
+"""Launches that do not need each other, as one: which ones, and the order of events that follows.
+
+Launches of one text are joined, whatever they compute; those of light kernels, which wait for memory alone and have no
+barriers, whatever their text: compilers of OpenCL for processors make errors with barriers in branches. Each computes
+what it does by itself, so values stay the same bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from theano_graph import record
+
+from ..codegen import Argument, KernelText
+from ..codegen.text import joined_text
+from ._kept import Event, Kept
+
+__all__ = ["JoinPlan", "needed_events", "plan_joins"]
+
+#: Bytes of the operands of a launch from which on it gains nothing by another one beside it, and of all that are
+#: joined: what they read has to live until they run.
+_LARGE, _LARGE_TOGETHER = 8 << 20, 64 << 20
+#: Bytes of the parameters of a launch. OpenCL promises 1024.
+_PARAMETERS = {"cuda": 4000}
+_FEWEST_PARAMETERS = 1000
+#: Texts in one launch, at most: what takes the most registers decides how many groups run at a time.
+_MOST_TEXTS = 4
+#: Kernels that wait for memory: any of them run well side by side.
+_LIGHT = ("elementwise", "reduction", "product_parts")
+
+
+@record
+class JoinPlan:
+    """In which order events run, and which are joined.
+
+    Parameters
+    ----------
+    items : tuple of tuple of int
+        The numbers of the events that are one.
+    """
+
+    items: tuple[tuple[int, ...], ...]
+
+    def apply(self, kept: Kept) -> None:
+        """Put the events of a recording into the order of the plan; those that it does not know come last."""
+        events = kept.numbered()
+        known = {number for item in self.items for number in item}
+        found: list[Event] = []
+        for item in self.items:
+            found += _joined([events[number] for number in item if number in events])
+        kept.events[:] = [*found, *(event for number, event in events.items() if number not in known)]
+
+
+def needed_events(events: Sequence[Event]) -> list[set[int]]:
+    """Return for each event the ones before that have to be done: what it reads, or what still reads or has written it.
+
+    Arrays are taken as wholes: two that write into parts of one memory need each other.
+
+    Parameters
+    ----------
+    events : sequence of Event
+    """
+    writers: dict[int, int] = {}
+    readers: dict[int, set[int]] = {}
+    needed: list[set[int]] = []
+    for i, event in enumerate(events):
+        reads, writes = event.slots
+        found = {writers[slot] for slot in reads | writes if slot in writers}
+        for slot in writes:
+            found |= readers.get(slot, set())
+        needed.append(found - {i})
+        for slot in writes:
+            writers[slot] = i
+            readers[slot] = set()
+        for slot in reads - writes:
+            readers.setdefault(slot, set()).add(i)
+    return needed
+
+
+def plan_joins(kept: Kept) -> JoinPlan:
+    """Choose which launches of a recording are joined.
+
+    Parameters
+    ----------
+    kept : Kept
+        With memory of its own for each array.
+    """
+    numbers, events = list(kept.numbered()), kept.events
+    needed = needed_events(events)
+    # Events as far from the end do not need each other, and neither do groups of them.
+    levels = [0] * len(events)
+    for i in reversed(range(len(events))):
+        for j in needed[i]:
+            levels[j] = max(levels[j], levels[i] + 1)
+    families: dict[Hashable, list[int]] = {}
+    for i, event in enumerate(events):
+        family = _family(event)
+        if family is not None:
+            families.setdefault((levels[i], family), []).append(i)
+    most = _PARAMETERS.get(kept.properties.driver, _FEWEST_PARAMETERS)
+    groups = [group for family in families.values() for group in _groups(events, family, most)]
+    return JoinPlan(tuple(tuple(numbers[i] for i in item) for item in _ordered(len(events), groups, needed)))
+
+
+def _family(event: Event) -> Hashable | None:
+    """Return what launches have in common that may be joined; None where an event stays alone."""
+    text = event.text
+    if text is None or text.source is None or _bytes(event) > _LARGE:
+        return None
+    if len(event.groups) > 2 or any(n != 1 for n in event.local[1:]):
+        return None
+    light = text.name.rpartition("_")[0] in _LIGHT and not any("barrier()" in line for line in text.source.lines)
+    return (light or text.name), event.local[0], text.source.single_item
+
+
+def _bytes(event: Event) -> int:
+    return sum(operand.nbytes for operand in event.operands)
+
+
+def _parameter_bytes(text: KernelText) -> int:
+    return 8 + sum(8 if letter in "Pqd" else 4 for letter in text.parameters)
+
+
+def _groups(events: Sequence[Event], members: Iterable[int], most: int) -> list[list[int]]:
+    """Return groups of members, each of which fits into one launch; those of one text come together."""
+    by_text: dict[KernelText | None, list[int]] = {}
+    for i in members:
+        by_text.setdefault(events[i].text, []).append(i)
+    groups: list[list[int]] = []
+    texts: set[KernelText] = set()
+    parameters = size = 0
+    for text, found in by_text.items():
+        assert text is not None, "only launches have a family"
+        for i in found:
+            more, bytes_ = _parameter_bytes(text), _bytes(events[i])
+            full = parameters + more > most or size + bytes_ > _LARGE_TOGETHER or len(texts | {text}) > _MOST_TEXTS
+            if full or not groups:
+                groups.append([])
+                texts, parameters, size = set(), 0, 0
+            groups[-1].append(i)
+            texts.add(text)
+            parameters += more
+            size += bytes_
+    return [group for group in groups if len(group) > 1]
+
+
+def _ordered(count: int, groups: Iterable[Sequence[int]], needed: Sequence[set[int]]) -> list[list[int]]:
+    """Return events and groups of them, each after what it needs, and otherwise as they came before."""
+    items = {i: [i] for i in range(count)}
+    places = list(range(count))
+    for group in groups:
+        last = max(group)
+        for i in group:
+            del items[i]
+            places[i] = last
+        items[last] = list(group)
+    waits = {i: {places[j] for member in item for j in needed[member]} for i, item in items.items()}
+    readers: dict[int, list[int]] = {i: [] for i in items}
+    for i, found in waits.items():
+        for j in found:
+            readers[j].append(i)
+    ready = [i for i, found in waits.items() if not found]
+    heapify(ready)
+    order: list[list[int]] = []
+    while ready:
+        i = heappop(ready)
+        order.append(items[i])
+        for j in readers[i]:
+            waits[j].discard(i)
+            if not waits[j]:
+                heappush(ready, j)
+    assert len(order) == len(items), "groups do not need each other"
+    return order
+
+
+def _joined(events: Sequence[Event]) -> list[Event]:
+    """Return launches as one."""
+    if len(events) < 2:
+        return list(events)
+    by_text: dict[KernelText, list[Event]] = {}
+    for event in events:
+        assert event.text is not None, "only launches are joined"
+        by_text.setdefault(event.text, []).append(event)
+    if not _alike(by_text):
+        return list(events)
+    arguments: list[Argument] = []
+    written: list[bool] = []
+    sizes: list[tuple[int, ...]] = []
+    begin = 0
+    for event in (event for found in by_text.values() for event in found):
+        arguments += [begin, event.groups[0], *event.arguments]
+        written += event.written
+        sizes.append(event.groups)
+        begin += event.groups[0] * (event.groups[1] if len(event.groups) > 1 else 1)
+    text = joined_text(tuple((text, len(found)) for text, found in by_text.items()))
+    local = events[0].local[0]
+    return [Event("launch", text, tuple(arguments), (begin,), (local,), joined=tuple(sizes), writes=tuple(written))]
+
+
+def _alike(by_text: Mapping[KernelText, Sequence[Event]]) -> bool:
+    """Tell whether launches can be joined: with other offsets they may have other texts than those of the plan."""
+    families = {_family(event) for found in by_text.values() for event in found}
+    return len(families) == 1 and None not in families
