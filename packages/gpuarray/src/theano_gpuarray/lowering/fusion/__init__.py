@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ._beside import BesideFusion as BesideFusion, fuse_beside as fuse_beside
+from ._bias_gradients import BiasGradientFusion as BiasGradientFusion, fuse_bias_gradients as fuse_bias_gradients
 from ._epilogues import EpilogueFusion as EpilogueFusion, fuse_epilogues as fuse_epilogues
 from ._groups import Numbered
 from ._rows import RowFusion as RowFusion, fuse_rows as fuse_rows
 
 __all__ = [
     "BesideFusion",
+    "BiasGradientFusion",
     "EpilogueFusion",
     "RowFusion",
     "fuse",
     "fuse_beside",
+    "fuse_bias_gradients",
     "fuse_epilogues",
     "fuse_rows",
 ]
@@ -35,6 +38,6 @@ def fuse(
         Values that are vectors of the numbers 0, 1, 2, ...
     """
     steps = fuse_rows(steps, outputs, counting)
-    for rule in (fuse_epilogues, fuse_beside):
+    for rule in (fuse_epilogues, fuse_beside, fuse_bias_gradients):
         steps = rule(steps, outputs)
     return list(steps)
