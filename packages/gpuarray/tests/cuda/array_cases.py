@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import unittest
+from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -96,8 +97,7 @@ class TestArrays(cuda_cases.Case):
         with self.assertRaisesRegex(BufferError, r"the stream 0 may mean several ones\s+To mend: pass 1"):
             x.__dlpack__(stream=0)
         for call in ("cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"):
-            stream = self.stream()
-            self.assertIn(call, self.refused(call, lambda stream=stream: x.__dlpack__(stream=stream)))
+            self.assertIn(call, self.refused(call, partial(x.__dlpack__, stream=self.stream())))
         self.assertEqual(fake.fake_events(), 0)
 
     def stream(self) -> int:

@@ -14,9 +14,7 @@ FLAGS = ("-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-f
 #: What a program of a card must not do, and a processor does not refuse.
 CHECKS = ("-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error")
 DEFINED = ("-undef", "-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__CUDA_ARCH__=900", "-D__cplusplus=201703L", "-w")
-KERNEL = re.compile(
-    r"\b__global__\s+void\s+(?:__launch_bounds__\s*\((?P<bound>.*?)\)\s*)?(?P<name>\w+)\s*\(", re.DOTALL
-)
+KERNEL = re.compile(r"\b__global__\s+void\s+(?:__launch_bounds__\s*\((?P<bound>.*?)\)\s*)?(?P<name>\w+)\s*\(", re.DOTALL)
 DYNAMIC = re.compile(r"\bextern\s+__shared__\s+([\w\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
 #: One instruction with one result and one operand.
 PTX = re.compile(r'asm\s*(?:volatile)?\s*\(\s*"([\w.]+) %0, %1;"\s*:\s*"=\w"\s*\((\w+)\)\s*:\s*"\w"\s*\((\w+)\)\s*\)')
