@@ -30,7 +30,7 @@ from theano_linker_c.scalar import (
     xor,
 )
 from theano_testing.device import on_device
-from theano_testing.gpuarray import needs_opencl
+from theano_testing.gpuarray import needs_opencl, tested_device
 
 from .device_cases import DeviceCase, contexts, texts_of
 
@@ -177,7 +177,7 @@ class TestReductions(DeviceCase):
     def test_groups_that_are_no_power_of_two(self) -> None:
         x = RNG.random((7, 1000)).astype("float32")
         kernel = reduction(add, dtype="float32", ndim=2, axes=(1,))
-        context = open_context("opencl")
+        context = open_context(tested_device())
         context.properties = replace(context.properties, cpu=False, max_local=100)
         (found,) = on_device(kernel, [x], context)
         np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)

@@ -20,7 +20,7 @@ from theano_gpuarray._runtime import Buffer, Context, DeviceError, Kernel, Launc
 FAKE = os.environ["THEANO_TEST_FAKE"]
 TEXT = """
 extern "C" __global__ void scale(float *x, long long count, float factor) {
-  for (long long i = threadIdx.x + (long long)blockDim.x * blockIdx.x; i < count; i += (long long)gridDim.x * blockDim.x)
+  for (long long i = threadIdx.x + blockDim.x * blockIdx.x; i < count; i += gridDim.x * blockDim.x)
     x[i] *= factor;
 }
 extern "C" __global__ void sum_into(double *z, const float *x, const float *y, long long count, double first, int times,
