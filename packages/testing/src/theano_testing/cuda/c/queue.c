@@ -265,6 +265,18 @@ int cuStreamSynchronize(Stream *stream) {
     return status;
 }
 
+int cuCtxSynchronize(void) {
+    FAKE("cuCtxSynchronize");
+    NEEDS_CONTEXT;
+    fake_lock();
+    while (n_pending > 0)
+        run_one();
+    fake_check_memory();
+    int status = take_failure();
+    fake_unlock();
+    return status;
+}
+
 /* Events that have not been destroyed. */
 static int events;
 int fake_events(void) { return events; }
