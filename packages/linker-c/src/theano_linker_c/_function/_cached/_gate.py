@@ -14,7 +14,7 @@ from ...targets import PYTHON, C
 _refusals: list[Callable[[], bool]] = []
 
 #: Nodes from which functions are cached by default. A process that finds nothing takes 5 % longer at most, although its
-#: first function finds out which files the library consists of and whether it runs their code, in some 30 ms.
+#: first function finds out which files the library consists of and whether it runs their code, in some 20 ms.
 LARGE_COUNT = 1000
 
 _LINKERS = (Linker, VM_Linker, OpWiseCLinker, CLinker, PerformLinker)
