@@ -14,6 +14,7 @@ from theano_gpuarray.kernel_base import GpuKernelBase, Kernel
 from theano_gpuarray.types import GpuArrayType, host_type, register_host_type
 from theano_graph import Apply, Op, Type
 from theano_linker_c.cop import c_thunk
+from theano_testing.gpuarray import tested_device
 
 NAME = "c code"
 
@@ -37,7 +38,7 @@ except RuntimeError:  # no other folder of tests has said what arrays on the hos
 @cache
 def context() -> GpuContext:
     try:
-        made = open_context("opencl")
+        made = open_context(tested_device())
     except DeviceUnavailable:
         made = open_context("null0")
     reg_context(NAME, made)

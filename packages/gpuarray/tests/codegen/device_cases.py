@@ -17,12 +17,13 @@ from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c.kernels import ElementwiseKernel, Kernel
 from theano_linker_c.scalar import ScalarOp
 from theano_testing.device import null_context, on_device, opencl_context
+from theano_testing.gpuarray import tested_device
 
 
 @cache
 def contexts() -> dict[str, GpuContext]:
     """Return two contexts: forms write text for a CPU in one, and for a graphics card in the other."""
-    cpu, card = opencl_context(), open_context("opencl")
+    cpu, card = opencl_context(), open_context(tested_device())
     cpu.properties = replace(cpu.properties, cpu=True)
     card.properties = replace(card.properties, cpu=False, max_local=min(256, card.properties.max_local), units=4)
     return {"cpu": cpu, "card": card}

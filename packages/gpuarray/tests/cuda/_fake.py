@@ -6,25 +6,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+from theano_testing.cuda import build
 
 FOLDER = Path(__file__).parent
-_kept: list[TemporaryDirectory[str]] = []
 
 
-@cache
 def fake_library(*flags: str) -> str:
-    """Compile the stand-in and return its path."""
-    _kept.append(TemporaryDirectory())
-    path = Path(_kept[-1].name) / "libfake.so"
-    sources = sorted(map(str, (FOLDER / "fakes").glob("*.c")))
-    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", *flags]
-    places = [f'-DPYTHON="{sys.executable}"', f'-DCOMPILER="{FOLDER / "fakes" / "compile.py"}"']
-    libraries = ["-lm", "-ldl", "-lpthread"]
-    subprocess.run([*command, *places, *sources, *libraries, "-o", str(path)], check=True)
-    return str(path)
+    """Compile the stand-in, with those for the other libraries, and return its path."""
+    return build(*flags, *sorted(map(str, (FOLDER / "fakes").glob("*.c"))))
 
 
 def run(arguments: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:

@@ -13,6 +13,7 @@ from theano_graph import Apply, Op, Type
 from theano_linker_c import ArraySpec
 from theano_linker_c.kernels import ElementwiseKernel, native_kernel
 from theano_linker_c.scalar import add
+from theano_testing.gpuarray import tested_device
 
 
 class Host(Type):
@@ -88,7 +89,7 @@ def named_context(name: str) -> GpuContext:
 def opencl() -> GpuContext | None:
     """Return a context that computes, registered under the name "types_opencl"; None where there is no OpenCL."""
     try:
-        context = open_context("opencl")
+        context = open_context(tested_device())
     except DeviceUnavailable:
         return None
     reg_context("types_opencl", context)

@@ -33,6 +33,7 @@ from theano_gpuarray.kernel_base import (
     write_w,
 )
 from theano_graph import Apply, MissingRuleError, Op
+from theano_testing.gpuarray import tested_device
 
 DIAGONAL = """#include "cluda.h"
 KERNEL void eye(GLOBAL_MEM ga_double *a, ga_size a_off, ga_size n, ga_size m, ga_ssize k) {
@@ -47,7 +48,7 @@ DIAGONAL_PARAMS = [GpuArray, SIZE, SIZE, SIZE, SSIZE]
 @cache
 def context() -> Any:
     try:
-        return open_context("opencl")
+        return open_context(tested_device())
     except DeviceUnavailable:
         return open_context("null0")
 

@@ -11,10 +11,35 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from theano_gpuarray._libraries import find_library
 from theano_gpuarray._runtime import Buffer, Context, DeviceError, Driver, Kernel, open_driver
+from theano_testing.gpuarray import tested_device
 
-#: Kernels of the tests, for OpenCL; the null driver looks for their names alone.
-TEXT = """
+#: What makes the words of OpenCL in kernels of the tests those of CUDA, too.
+HEAD = """
+#ifdef __CUDACC__
+#define __kernel extern "C" __global__
+#define __global
+#define LOCAL_PARAMETER(type, name)
+#define LOCAL_MEMORY(type, name) extern __shared__ type name[];
+#define get_local_id(d) (d == 0 ? threadIdx.x : d == 1 ? threadIdx.y : threadIdx.z)
+#define get_local_size(d) (d == 0 ? blockDim.x : d == 1 ? blockDim.y : blockDim.z)
+#define get_group_id(d) (d == 0 ? blockIdx.x : d == 1 ? blockIdx.y : blockIdx.z)
+#define get_num_groups(d) (d == 0 ? gridDim.x : d == 1 ? gridDim.y : gridDim.z)
+#define get_global_id(d) (get_group_id(d) * get_local_size(d) + get_local_id(d))
+#define get_global_size(d) (get_num_groups(d) * get_local_size(d))
+#define barrier(kind) __syncthreads()
+#define atomic_add(place, value) atomicAdd(place, value)
+typedef unsigned uint;
+#else
+#define LOCAL_PARAMETER(type, name) , __local type *name
+#define LOCAL_MEMORY(type, name)
+#endif
+"""
+#: Kernels of the tests; the null driver looks for their names alone.
+TEXT = (
+    HEAD
+    + """
 __kernel void add(long n, __global const float *x, __global const float *y, __global float *z) {
     for (long i = get_global_id(0); i < n; i += get_global_size(0)) z[i] = x[i] + y[i];
 }
@@ -26,7 +51,8 @@ __kernel void place(__global int *x) {
     x[get_group_id(0) + get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2))] =
         get_local_size(0) + 100 * get_local_size(1) + 10000 * get_local_size(2);
 }
-__kernel void reverse(__global int *x, __local int *kept) {
+__kernel void reverse(__global int *x LOCAL_PARAMETER(int, kept)) {
+    LOCAL_MEMORY(int, kept)
     int i = get_local_id(0), n = get_local_size(0);
     kept[i] = x[i];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -38,12 +64,15 @@ __kernel void slow(long n, __global float *x) {
     x[get_global_id(0)] = sum;
 }
 """
+)
 PARAMETERS = {"add": "qPPP", "scale": "iIfP", "count": "P", "place": "P", "reverse": "P", "slow": "qP"}
 
 
 @cache
 def opencl() -> Driver | None:
-    """Open OpenCL; where there is none, say so, or fail where the environment asks for it."""
+    """Open OpenCL, or the driver that tests are told to use; where there is none, say so, or fail if it is required."""
+    if tested_device().startswith("cuda"):
+        return open_driver("cuda", {role: find_library(role).path for role in ("cuda", "nvrtc", "cublas")})
     reason = "it has no device"
     try:
         found = open_driver("opencl", {"opencl": "libOpenCL.so.1"})

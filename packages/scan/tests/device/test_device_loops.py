@@ -14,7 +14,7 @@ from theano_gpuarray.contexts import get_context, list_contexts, open_context, r
 from theano_linker_c import function, shared
 from theano_scan import scan, until
 from theano_scan.device import GpuLoop
-from theano_testing.gpuarray import needs_opencl
+from theano_testing.gpuarray import needs_opencl, tested_device
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 3, 5)).astype("float32")
@@ -53,14 +53,14 @@ def network(target: str | None) -> tuple[Any, list[Any]]:
 class TestLoops(unittest.TestCase):
     def compare(self, make: Any, *values: Any, count: int = 1) -> Any:
         """Check that what `make(target)` compiles gives the same on the host and on a device, and has loops there."""
-        host, device = make(None), make(context("opencl"))
+        host, device = make(None), make(context(tested_device()))
         self.assertEqual(count, len(loops(device)))
         for wanted, found in zip(host(*values), device(*values), strict=True):
             np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5, atol=1e-6)
         return device
 
     def test_training(self) -> None:
-        (host, mine), (device, theirs) = network(None), network(context("opencl"))
+        (host, mine), (device, theirs) = network(None), network(context(tested_device()))
         self.assertEqual(2, len(loops(device)))
         for n in (6, 6, 1, 3, 6):
             np.testing.assert_allclose(device(X[:n], H), host(X[:n], H), rtol=1e-5)
@@ -106,7 +106,7 @@ class TestLoops(unittest.TestCase):
         self.compare(make)
 
     def test_a_sequence_that_is_too_short(self) -> None:
-        w, *_ = weights(context("opencl"))
+        w, *_ = weights(context(tested_device()))
         x, n = T.fmatrix("x"), T.lscalar("n")
         found, _ = scan(lambda row, h: T.dot(h, w) + row, sequences=[x], outputs_info=[w[0]], n_steps=n)
         f = function([x, n], found)
@@ -115,7 +115,7 @@ class TestLoops(unittest.TestCase):
             f(np.ones((2, 4), "float32"), 5)
 
     def test_a_step_that_fails(self) -> None:
-        w, *_ = weights(context("opencl"))
+        w, *_ = weights(context(tested_device()))
         x = T.fmatrix("x")
         found, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[w[0]])
         f = function([x], found)
@@ -140,7 +140,7 @@ class TestLoops(unittest.TestCase):
         self.assertLessEqual(asked.count("write"), 1)
 
     def test_pickles(self) -> None:
-        w, *_ = weights(context("opencl"))
+        w, *_ = weights(context(tested_device()))
         x = T.fmatrix("x")
         found, _ = scan(lambda row, h: T.tanh(T.dot(h, w) + row), sequences=[x], outputs_info=[w[0]])
         f = function([x], found)

@@ -12,7 +12,7 @@ import theano_tensor as T
 from theano_gpuarray.contexts import get_context
 from theano_linker_c import function, shared
 from theano_scan import scan, until
-from theano_testing.gpuarray import needs_opencl
+from theano_testing.gpuarray import needs_opencl, tested_device
 
 from .test_device_loops import context, loops
 
@@ -35,7 +35,7 @@ def tanh_loop(target: str | None) -> Any:
 class _Comparison(unittest.TestCase):
     def compare(self, make: Any, *calls: tuple[Any, ...]) -> Any:
         """Check values against those of the host, where no step of the device may be done by itself."""
-        host, device = make(None), make(context("opencl"))
+        host, device = make(None), make(context(tested_device()))
         self.assertTrue(loops(device))
         with mock.patch("theano_scan.device._Steps", side_effect=AssertionError("a step by itself")):
             for values in calls:
@@ -133,7 +133,7 @@ class TestAllSteps(_Comparison):
             found, _ = scan(lambda i, s: s * w[i] + 1, [order], [h])
             return function([h, order], found)
 
-        host, device = make(None), make(context("opencl"))
+        host, device = make(None), make(context(tested_device()))
         self.assertEqual(1, len(loops(device)))
         for order in ([0, 2, 1, 3], [-2, -1, 0, 1], [3, 3, 3], [0], [1, 3], [0, 1, 2, 1], [0, 2, 1, 3]):
             given = H[0], np.asarray(order)
@@ -143,7 +143,7 @@ class TestAllSteps(_Comparison):
         self.compare(tanh_loop, (X[:, :0], H[:0]), (X[:2], H))
 
     def test_arguments_keep_their_values(self) -> None:
-        name = context("opencl")
+        name = context(tested_device())
         h = on(name, H)
         w = on(name, W)
         found, _ = scan(lambda s: T.tanh(T.dot(s, w)), outputs_info=[h], n_steps=6)
@@ -186,13 +186,13 @@ class TestLoopsThatValuesEnd(_Comparison):
             found, _ = scan(lambda s: (T.dot(s, w) * 3, until((s**2).sum() > 1000)), outputs_info=[h], n_steps=50)
             return function([h], [found[-1], T.grad(found[-1].sum(), w), T.grad(found.sum(), h)])
 
-        host, device = make(None), make(context("opencl"))
+        host, device = make(None), make(context(tested_device()))
         self.assertEqual(2, len(loops(device)))
         for wanted, found in zip(host(H), device(H), strict=True):
             np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4)
 
     def test_what_fails_beyond_the_end_is_not_seen(self) -> None:
-        w, h, order = on(context("opencl"), W), T.fvector("h"), T.lmatrix("order")
+        w, h, order = on(context(tested_device()), W), T.fvector("h"), T.lmatrix("order")
         found, _ = scan(lambda rows, s: (s + abs(w[rows]).sum(axis=0), until(s.sum() > 3)), [order], [h])
         f = function([h, order], found)
         order_given = np.zeros((12, 2), "int64")
@@ -213,7 +213,7 @@ class TestLoopsThatValuesEnd(_Comparison):
             found, _ = scan(lambda i, s: (T.dot(s, w), until(T.eq(i, last))), [T.arange(10)], [h])
             return function([h, last], [found])
 
-        host, device = make(None), make(context("opencl"))
+        host, device = make(None), make(context(tested_device()))
         for last in (0, 3, 9, 12):
             np.testing.assert_allclose(np.asarray(device(H, last)[0]), host(H, last)[0], rtol=1e-5, atol=1e-6)
 
@@ -240,7 +240,7 @@ class TestLoopsThatValuesEnd(_Comparison):
 @needs_opencl
 class TestFailures(unittest.TestCase):
     def test_a_position_that_is_out_of_bounds(self) -> None:
-        w, h, order = on(context("opencl"), W), T.fvector("h"), T.lmatrix("order")
+        w, h, order = on(context(tested_device()), W), T.fvector("h"), T.lmatrix("order")
         found, _ = scan(lambda rows, s: s + w[rows].sum(axis=0), [order], [h])
         f = function([h, order], found)
         good = np.zeros((6, 2), "int64")
@@ -253,7 +253,7 @@ class TestFailures(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(f(H[0], good)), wanted)
 
     def test_states_that_change_their_shapes(self) -> None:
-        w, h = on(context("opencl"), W), T.fmatrix("h")
+        w, h = on(context(tested_device()), W), T.fmatrix("h")
         found, _ = scan(lambda s: T.dot(s, w)[1:], outputs_info=[h], n_steps=2)
         f = function([h], found)
         for _ in range(2):
@@ -279,7 +279,7 @@ class TestHostTime(unittest.TestCase):
         self.assertLessEqual(after["copies"] - before["copies"], 2)
 
     def test_steps_that_differ_are_not_recorded_again_and_again(self) -> None:
-        name = context("opencl")
+        name = context(tested_device())
         w, h, order = on(name, W), T.fvector("h"), T.lvector("order")
         found, _ = scan(lambda i, s: s * w[i] + 1, [order], [h])
         f = function([h, order], found)

@@ -6,6 +6,7 @@ from functools import cache
 
 import theano_tensor.device
 from theano_gpuarray.contexts import DeviceUnavailable, GpuContext, open_context, reg_context
+from theano_testing.gpuarray import tested_device
 
 #: The name under which the context is registered. It is not the default one, so that other tests stay on the host.
 NAME = "tests"
@@ -26,7 +27,7 @@ def context() -> GpuContext:
 def fresh_context() -> GpuContext:
     """Return a new context, which has no name."""
     try:
-        return open_context("opencl")
+        return open_context(tested_device())
     except DeviceUnavailable:
         return open_context("null0")
 

@@ -13,7 +13,7 @@ import theano_tensor as T
 from theano_gpuarray.contexts import get_context
 from theano_linker_c import function, shared
 from theano_linker_c.program import Cluster
-from theano_testing.gpuarray import needs_opencl
+from theano_testing.gpuarray import needs_opencl, tested_device
 
 from .training_steps import BATCH, context, convolutional, data, perceptron
 
@@ -34,7 +34,7 @@ def asked(name: str) -> Counter[str]:
 class TestValues(unittest.TestCase):
     def check(self, make: Any, shape: Any) -> None:
         """Check that losses and parameters of 20 steps are those of the host."""
-        (host, mine), (device, theirs) = make(None), make(context("opencl"))
+        (host, mine), (device, theirs) = make(None), make(context(tested_device()))
         values = data(shape)
         for _ in range(20):
             np.testing.assert_allclose(device(*values), host(*values), rtol=2e-4, atol=1e-5)
@@ -73,7 +73,7 @@ class TestLaunches(unittest.TestCase):
 @needs_opencl
 class TestCalls(unittest.TestCase):
     def test_a_call_that_is_refused_changes_nothing(self) -> None:
-        step, parameters = perceptron(context("opencl"))
+        step, parameters = perceptron(context(tested_device()))
         x, y = data((20,))
         step(x, y)
         before = [np.asarray(p.get_value()) for p in parameters]
@@ -90,7 +90,7 @@ class TestCalls(unittest.TestCase):
         self.assertFalse(np.array_equal(np.asarray(parameters[0].get_value()), before[0]))
 
     def test_minibatches_of_a_shared_variable(self) -> None:
-        name = context("opencl")
+        name = context(tested_device())
         values = np.random.default_rng(0).normal(size=(64, 5)).astype("float32")
         rows, weights, i = shared(values, target=name), shared(values[:5].T.copy(), target=name), T.lscalar("i")
         part = rows[i * 8 : (i + 1) * 8]
@@ -102,7 +102,7 @@ class TestCalls(unittest.TestCase):
         self.assertEqual(1, len(cluster.run.region.recordings))
 
     def test_batches_of_other_lengths(self) -> None:
-        name = context("opencl")
+        name = context(tested_device())
         w = shared(np.ones((3, 2), "float32"), target=name)
         x = T.fmatrix("x")
         f = function([x], T.dot(x, w).sum(axis=0))

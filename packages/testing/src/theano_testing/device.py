@@ -18,6 +18,8 @@ from theano_gpuarray.region import form_of, run_kernel, upload
 from theano_graph import Variable
 from theano_linker_c.kernels import Kernel
 
+from .gpuarray import tested_device
+
 __all__ = ["DEVICE_VARIABLE", "card_context", "null_context", "on_device", "opencl_context", "placed_on"]
 
 #: The variable of the environment that names the device on which tests of ops run, too.
@@ -27,24 +29,24 @@ OFFSET = 256
 
 
 @cache
-def opencl_context(devname: str = "opencl") -> GpuContext:
-    """Return a context on a device of OpenCL, the same each time.
+def opencl_context(devname: str | None = None) -> GpuContext:
+    """Return a context on a device of OpenCL, or on the one that tests are told to run on, the same each time.
 
     Raises
     ------
     DeviceUnavailable
         If there is no OpenCL here, or no such device.
     """
-    return open_context(devname)
+    return open_context(devname or tested_device())
 
 
 @cache
-def card_context(devname: str = "opencl") -> GpuContext:
-    """Return a context on a device of OpenCL that says it is a graphics card, the same each time.
+def card_context(devname: str | None = None) -> GpuContext:
+    """Return a context on such a device that says it is a graphics card, the same each time.
 
     So kernels for cards, with their work-groups and barriers, run on a processor.
     """
-    context = open_context(devname)
+    context = open_context(devname or tested_device())
     context.properties = replace(context.properties, cpu=False, warp=32)
     return context
 

@@ -20,7 +20,10 @@ from typing import TypeVar, cast
 
 from theano_gpuarray.contexts import DeviceUnavailable, open_context
 
-__all__ = ["REQUIRE_VARIABLE", "has_opencl", "needs_opencl"]
+__all__ = ["CONTEXT_VARIABLE", "REQUIRE_VARIABLE", "has_opencl", "needs_opencl", "tested_device"]
+
+#: The variable of the environment that names the device on which tests of devices run.
+CONTEXT_VARIABLE = "THEANO_TEST_CONTEXT"
 
 #: The variable of the environment that makes it an error that there is no OpenCL.
 REQUIRE_VARIABLE = "THEANO_REQUIRE_OPENCL"
@@ -28,9 +31,14 @@ REQUIRE_VARIABLE = "THEANO_REQUIRE_OPENCL"
 _Case = TypeVar("_Case", bound=unittest.TestCase)
 
 
+def tested_device() -> str:
+    """Return the name of the device on which tests of devices run: "opencl", or what ``THEANO_TEST_CONTEXT`` names."""
+    return os.environ.get(CONTEXT_VARIABLE) or "opencl"
+
+
 @cache
 def has_opencl() -> bool:
-    """Tell whether a device of OpenCL is there, so that what tests compute on devices can be compared.
+    """Tell whether the tested device is there, so that what tests compute on devices can be compared.
 
     Raises
     ------
@@ -38,7 +46,7 @@ def has_opencl() -> bool:
         If there is none, and the environment variable ``THEANO_REQUIRE_OPENCL`` asks for one.
     """
     try:
-        open_context("opencl")
+        open_context(tested_device())
     except DeviceUnavailable as error:
         if os.environ.get(REQUIRE_VARIABLE, "0") not in {"", "0"}:
             raise AssertionError(f"{REQUIRE_VARIABLE} is set, and no OpenCL can be used: {error}") from error

@@ -228,6 +228,11 @@ typedef struct {
      * the queue of the other one, whose later work waits for the copy; NULL: it goes through the host. */
     int (*copy_from)(void *context, void *other, const Copy *copy, Failure *failure);
 
+    /* Let a stream of somebody else wait for all that is in the queue; and wait for all work of the device, whoever gave
+     * it. NULL: there are no streams of others. */
+    int (*lend)(void *context, uintptr_t stream, Failure *failure);
+    int (*settle)(void *context, Failure *failure);
+
     /* Compile; `binary` is allocated by malloc. The failure has the log, with the text's own line numbers. */
     int (*compile)(void *context, const char *text, const char *options, unsigned char **binary, size_t *bytes,
                    Failure *failure);
@@ -253,6 +258,10 @@ typedef struct {
     /* Enqueue all steps; NULL: they are enqueued one by one, by the functions above. */
     int (*replay)(void *context, List *list, Failure *failure);
     void (*list_free)(void *context, List *list);
+
+    /* Whether a write that does not block reads its source without a copy of it in memory of the host. CUDA copies what
+     * is not pinned, and may wait before it does. */
+    int reads_sources;
 
     /* The null driver: take out the oldest thing that it was asked to do; 0 where there is none. NULL for others. */
     int (*recorded)(void *context, Record *record);

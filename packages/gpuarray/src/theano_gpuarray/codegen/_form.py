@@ -257,7 +257,7 @@ class LibraryCall:
     Parameters
     ----------
     name : str
-        As the runtime has it, see `calls.c` in `c/cuda`: "epilogue", "rfft", "potrf", "pool", ...
+        As the runtime has it, see `c/cuda/calls.c`: "epilogue", "rfft", "potrf", "pool", ...
     dtype : str
     numbers : tuple of int
         Lengths and the like.

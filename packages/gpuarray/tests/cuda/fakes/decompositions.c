@@ -18,13 +18,13 @@ int fake_settings(void) { return live_settings; }
 static double *copied(const void *a, int full, long long at, long long count) {
     double *x = calloc((size_t)count + 1, sizeof *x);
     for (long long i = 0; i < count; i++)
-        x[i] = number_at(a, full, at + i);
+        x[i] = get(a, full, at + i);
     return x;
 }
 
 static void stored(void *a, int full, long long at, const double *x, long long count) {
     for (long long i = 0; i < count; i++)
-        set_number(a, full, at + i, x[i]);
+        put(a, full, at + i, x[i]);
 }
 
 /* Reflections as LAPACK keeps them: the first element of each is 1 and not stored. */
@@ -52,7 +52,7 @@ static void reflect(void *data) {
                     y[i] -= tau * sum * x[i];
             }
         }
-        set_number(w->values, w->full, k, tau);
+        put(w->values, w->full, k, tau);
     }
     stored(w->a, w->full, 0, a, m * n);
     free(a);
@@ -68,7 +68,7 @@ static void multiply_out(void *data) {
         double *y = q + j * m;
         y[j] = 1;
         for (long long k = w->inner - 1; k >= 0; k--) {
-            double *x = a + k * m, sum = y[k], tau = number_at(w->values, w->full, k);
+            double *x = a + k * m, sum = y[k], tau = get(w->values, w->full, k);
             for (long long i = k + 1; i < m; i++)
                 sum += x[i] * y[i];
             y[k] -= tau * sum;
@@ -194,7 +194,7 @@ static void decompose_one(const Work *w, long long b) {
         stored(w->u, w->full, 0, u, m * (w->job == 2 ? m : n));
         for (long long i = 0; i < n; i++)
             for (long long j = 0; j < n; j++)
-                set_number(w->v, w->full, j * n + i, v[i * n + j]);
+                put(w->v, w->full, j * n + i, v[i * n + j]);
     }
     free(a);
     free(x);
@@ -226,7 +226,7 @@ static void eigenvalues(void *data) {
             a[i * n + i] += shift;
         w->info[b] = singular(a, n, n, s, u, v);
         for (long long k = 0; k < n; k++) {
-            set_number(w->values, w->full, b * n + k, s[n - 1 - k] - shift);
+            put(w->values, w->full, b * n + k, s[n - 1 - k] - shift);
             stored(w->a, w->full, b * n * n + k * n, v + (n - 1 - k) * n, n);
         }
         free(a);

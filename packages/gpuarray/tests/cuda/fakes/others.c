@@ -142,7 +142,7 @@ typedef struct {
 
 /* An element of op(a) or op(b). */
 static double factor(const void *base, const Layout *layout, int transposed, long long i, long long j) {
-    return number_at(base, layout->type, transposed ? i * layout->leading + j : j * layout->leading + i);
+    return get(base, layout->type, transposed ? i * layout->leading + j : j * layout->leading + i);
 }
 
 static void multiply(void *data) {
@@ -156,30 +156,30 @@ static void multiply(void *data) {
             double sum = 0;
             for (long long q = 0; q < inner; q++)
                 sum += factor(w->a, &w->a_layout, o->ta, i, q) * factor(w->b, &w->b_layout, o->tb, q, j);
-            sum = w->alpha * sum + (w->beta == 0 ? 0 : w->beta * number_at(w->d, type, at)) +
-                  (o->epilogue & 4 ? number_at(o->bias, type, i) : 0);
+            sum = w->alpha * sum + (w->beta == 0 ? 0 : w->beta * get(w->d, type, at)) +
+                  (o->epilogue & 4 ? get(o->bias, type, i) : 0);
             if (o->epilogue & 2)
                 sum = sum > 0 || (isnan(sum) && keeps_nan) ? sum : 0;
             if (o->epilogue & 32)
                 sum = 0.5 * sum * (1 + tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
             if (o->epilogue & 64) {
-                double x = number_at(o->aux, type, j * o->aux_leading + i), c = 0.7978845608028654, k = 0.044715;
+                double x = get(o->aux, type, j * o->aux_leading + i), c = 0.7978845608028654, k = 0.044715;
                 double t = tanh(c * (x + k * x * x * x));
                 sum *= 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * k * x * x);
             }
-            set_number(w->d, type, at, sum);
+            put(w->d, type, at, sum);
         }
     for (long long i = 0; o->epilogue & 256 && i < w->d_layout.rows; i++) {
         double sum = 0;
         for (long long q = 0; q < inner; q++)
             sum += factor(w->a, &w->a_layout, o->ta, i, q);
-        set_number((void *)o->bias, type, i, sum);
+        put((void *)o->bias, type, i, sum);
     }
     for (long long j = 0; o->epilogue & 512 && j < w->d_layout.columns; j++) {
         double sum = 0;
         for (long long q = 0; q < inner; q++)
             sum += factor(w->b, &w->b_layout, o->tb, q, j);
-        set_number((void *)o->bias, type, j, sum);
+        put((void *)o->bias, type, j, sum);
     }
 }
 
@@ -202,8 +202,8 @@ int cublasLtMatmul(int *handle, Operation *operation, const void *alpha, const v
                  a,
                  b,
                  d,
-                 number_at(alpha, operation->scale, 0),
-                 number_at(beta, operation->scale, 0)};
+                 get(alpha, operation->scale, 0),
+                 get(beta, operation->scale, 0)};
     return d_layout->type == 2 ? 0 : fake_enqueue(stream, multiply, &work, sizeof work);
 }
 
@@ -309,22 +309,22 @@ static void transform(void *data) {
                     step *= d == rank - 1 ? kept : p->n[d];
                 }
                 if (!inverse) {
-                    double x = number_at(t->from, full, b * whole + i);
+                    double x = get(t->from, full, b * whole + i);
                     re += x * cos(angle);
                     im -= x * sin(angle);
                 } else {
-                    double x = number_at(t->from, full, 2 * (b * half + mirrored));
-                    double y = number_at(t->from, full, 2 * (b * half + mirrored) + 1) * (flip ? -1 : 1);
+                    double x = get(t->from, full, 2 * (b * half + mirrored));
+                    double y = get(t->from, full, 2 * (b * half + mirrored) + 1) * (flip ? -1 : 1);
                     re += x * cos(angle) - y * sin(angle);
                     im += x * sin(angle) + y * cos(angle);
                 }
             }
             if (inverse) {
                 /* The operand has to be as the transform of real numbers is: else what comes out is nonsense. */
-                set_number(t->to, full, b * whole + o, fabs(im) < 1e-3 ? re : NAN);
+                put(t->to, full, b * whole + o, fabs(im) < 1e-3 ? re : NAN);
             } else {
-                set_number(t->to, full, 2 * (b * half + o), re);
-                set_number(t->to, full, 2 * (b * half + o) + 1, im);
+                put(t->to, full, 2 * (b * half + o), re);
+                put(t->to, full, 2 * (b * half + o) + 1, im);
             }
         }
     if (inverse) /* as the library does where there are several dimensions */

@@ -33,23 +33,22 @@ static void factor_definite(void *data) {
     *e->info = 0;
     for (int j = 0; j < e->n; j++)
         for (int i = 0; i <= j; i++) {
-            double sum = number_at(e->a, e->full, (long long)j * e->n + i);
+            double sum = get(e->a, e->full, (long long)j * e->n + i);
             for (int k = 0; k < i; k++)
-                sum -= number_at(e->a, e->full, (long long)i * e->n + k) *
-                       number_at(e->a, e->full, (long long)j * e->n + k);
+                sum -= get(e->a, e->full, (long long)i * e->n + k) * get(e->a, e->full, (long long)j * e->n + k);
             if (i == j && !(sum > 0)) {
                 *e->info = j + 1;
                 return;
             }
-            set_number(e->a, e->full, (long long)j * e->n + i,
-                       i == j ? sqrt(sum) : sum / number_at(e->a, e->full, (long long)i * e->n + i));
+            put(e->a, e->full, (long long)j * e->n + i,
+                i == j ? sqrt(sum) : sum / get(e->a, e->full, (long long)i * e->n + i));
         }
 }
 
 static void exchange(void *x, int full, long long i, long long j) {
-    double held = number_at(x, full, i);
-    set_number(x, full, i, number_at(x, full, j));
-    set_number(x, full, j, held);
+    double held = get(x, full, i);
+    put(x, full, i, get(x, full, j));
+    put(x, full, j, held);
 }
 
 static void factor(void *data) {
@@ -59,20 +58,19 @@ static void factor(void *data) {
     for (long long k = 0; k < n; k++) {
         long long best = k;
         for (long long i = k + 1; i < n; i++)
-            if (fabs(number_at(e->a, e->full, k * n + i)) > fabs(number_at(e->a, e->full, k * n + best)))
+            if (fabs(get(e->a, e->full, k * n + i)) > fabs(get(e->a, e->full, k * n + best)))
                 best = i;
         e->pivots[k] = (int)best + 1;
         for (long long j = 0; best != k && j < n; j++)
             exchange(e->a, e->full, j * n + k, j * n + best);
-        double pivot = number_at(e->a, e->full, k * n + k);
+        double pivot = get(e->a, e->full, k * n + k);
         if (pivot == 0 && *e->info == 0)
             *e->info = (int)k + 1;
         for (long long i = k + 1; pivot != 0 && i < n; i++) {
-            double scale = number_at(e->a, e->full, k * n + i) / pivot;
-            set_number(e->a, e->full, k * n + i, scale);
+            double scale = get(e->a, e->full, k * n + i) / pivot;
+            put(e->a, e->full, k * n + i, scale);
             for (long long j = k + 1; j < n; j++)
-                set_number(e->a, e->full, j * n + i,
-                           number_at(e->a, e->full, j * n + i) - scale * number_at(e->a, e->full, j * n + k));
+                put(e->a, e->full, j * n + i, get(e->a, e->full, j * n + i) - scale * get(e->a, e->full, j * n + k));
         }
     }
 }
@@ -84,16 +82,16 @@ static void solve(void *data) {
     *e->info = 0;
     for (long long c = 0; c < e->columns; c++) {
         for (long long i = 0; i < n; i++) {
-            double sum = number_at(e->b, e->full, c * n + i);
+            double sum = get(e->b, e->full, c * n + i);
             for (long long k = 0; k < i; k++)
-                sum -= number_at(e->a, e->full, i * n + k) * number_at(e->b, e->full, c * n + k);
-            set_number(e->b, e->full, c * n + i, sum / number_at(e->a, e->full, i * n + i));
+                sum -= get(e->a, e->full, i * n + k) * get(e->b, e->full, c * n + k);
+            put(e->b, e->full, c * n + i, sum / get(e->a, e->full, i * n + i));
         }
         for (long long i = n - 1; i >= 0; i--) {
-            double sum = number_at(e->b, e->full, c * n + i);
+            double sum = get(e->b, e->full, c * n + i);
             for (long long k = i + 1; k < n; k++)
-                sum -= number_at(e->a, e->full, i * n + k) * number_at(e->b, e->full, c * n + k);
-            set_number(e->b, e->full, c * n + i, sum);
+                sum -= get(e->a, e->full, i * n + k) * get(e->b, e->full, c * n + k);
+            put(e->b, e->full, c * n + i, sum);
         }
         for (long long i = n - 1; i >= 0; i--)
             exchange(e->b, e->full, c * n + i, c * n + e->pivots[i] - 1);
@@ -165,7 +163,7 @@ static void of_stack(void *data) {
 static double of_triangle(const Stack *s, const void *a, long long i, long long j) {
     const long long row = s->transposed ? j : i, column = s->transposed ? i : j;
     const int is_read = row == column || (s->fill == 0) == (row > column);
-    return is_read ? number_at(a, s->one.full, column * s->lda + row) : 0;
+    return is_read ? get(a, s->one.full, column * s->lda + row) : 0;
 }
 
 /* x is overwritten by the solution y of op(a) y = x, or of y op(a) = x: element by element, in the order of either
@@ -181,13 +179,13 @@ static void substitute(void *data) {
             for (long long p = 0; p < n; p++) {
                 const long long i = forwards ? p : n - 1 - p;
                 const long long at = s->side == 0 ? c * s->ldx + i : i * s->ldx + c;
-                double sum = s->alpha * number_at(x, full, at);
+                double sum = s->alpha * get(x, full, at);
                 for (long long q = 0; q < p; q++) {
                     const long long j = forwards ? q : n - 1 - q;
                     sum -= (s->side == 0 ? of_triangle(s, a, i, j) : of_triangle(s, a, j, i)) *
-                           number_at(x, full, s->side == 0 ? c * s->ldx + j : j * s->ldx + c);
+                           get(x, full, s->side == 0 ? c * s->ldx + j : j * s->ldx + c);
                 }
-                set_number(x, full, at, sum / of_triangle(s, a, i, i));
+                put(x, full, at, sum / of_triangle(s, a, i, i));
             }
     }
 }
@@ -203,7 +201,7 @@ static int triangular(BlasHandle *handle, int full, int side, int fill, int tran
     work.transposed = transposed;
     work.rows = m;
     work.width = n;
-    work.alpha = number_at(alpha, full, 0);
+    work.alpha = get(alpha, full, 0);
     return fake_enqueue(handle->stream, substitute, &work, sizeof work);
 }
 

@@ -38,7 +38,11 @@ int cuda_kernel(void *context, void *module, const char *name, void **kernel, in
     int threads = 0;
     if (cuda_enter(context, failure) < 0)
         return -1;
-    int result = cuda_check(cu.ModuleGetFunction(&function, module, name), "cuModuleGetFunction", failure);
+    Failure reason = {0};
+    int result = cuda_check(cu.ModuleGetFunction(&function, module, name), "cuModuleGetFunction", &reason);
+    if (result < 0)
+        failure_set(failure, "%s\n  the kernel %s", reason.text, name);
+    failure_clear(&reason);
     if (result == 0)
         result = cuda_check(cu.FuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
                             "cuFuncGetAttribute", failure);

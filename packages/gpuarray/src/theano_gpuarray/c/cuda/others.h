@@ -186,11 +186,6 @@ int solver_workspace(CudaContext *context, const Call *call, int64_t *bytes, Fai
 int solver_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 void solver_close(CudaContext *context);
 
-/* Of cuBLAS, beside products; its handle is closed with them. */
-int blas_open(OtherLibraries *libraries, const char *path, Failure *failure);
-int blas_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
-int blas_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
-
 /* Those of cuDNN: see cudnn/. */
 int dnn_pool_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
 int dnn_pool_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
@@ -198,5 +193,14 @@ int dnn_softmax_workspace(CudaContext *context, const Call *call, int64_t *bytes
 int dnn_softmax_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 int dnn_norm_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
 int dnn_norm_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_rnn_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_rnn_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_transformer_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_transformer_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+
+/* Of cuBLAS, beside products; its handle is closed with them. */
+int blas_open(OtherLibraries *libraries, const char *path, Failure *failure);
+int blas_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int blas_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 
 #endif

@@ -4,13 +4,17 @@ Called with the file of the text, that of the library to make, and the options t
 says is written to the standard output, as NVRTC has it.
 """
 
+from __future__ import annotations
+
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-FLAGS = ("-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing", "-x", "c++")
+HEADER = Path(__file__).resolve().parent / "c" / "kernel.h"
+FLAGS = ("-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing")
+#: Kernels of one name in several modules are different ones.
+APART = ("-fno-gnu-unique", "-Wl,-Bsymbolic")
 #: What a program of a card must not do, and a processor does not refuse.
 CHECKS = ("-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error")
 DEFINED = ("-undef", "-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__CUDA_ARCH__=900", "-D__cplusplus=201703L", "-w")
@@ -19,17 +23,21 @@ KERNEL = re.compile(
 )
 DYNAMIC = re.compile(r"\bextern\s+__shared__\s+([\w\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
 #: One instruction with one result and one operand.
-PTX = re.compile(r'asm\s*(?:volatile)?\s*\(\s*"([\w.]+) %0, %1;"\s*:\s*"=\w"\s*\((\w+)\)\s*:\s*"\w"\s*\((\w+)\)\s*\)')
+PTX = re.compile(
+    r'asm\s*(?:volatile)?\s*\(\s*"([\w.]+) %0, %1;"\s*:\s*"=\w"\s*\((\w+)\)\s*'
+    r':\s*"\w"\s*\(([^;]*)\)\s*\)(?=\s*;)'
+)
 MESSAGE = re.compile(r"^kernel\.cu:(\d+)(?::\d+)?: (?:fatal )?(error|warning): (.*)$")
 
 
-def compiler(arguments, text):
+def compiler(arguments: list[str], text: str) -> subprocess.CompletedProcess[str]:
+    """Run g++ on a text."""
     command = ["g++", *arguments]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
-def bound_of(text):
-    """The number of threads is the first of the numbers of launch bounds."""
+def bound_of(text: str) -> str:
+    """Return the number of threads, the first of the numbers of launch bounds."""
     depth = 0
     for i, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -38,9 +46,11 @@ def bound_of(text):
     return text
 
 
-def translated(text):
+def translated(text: str) -> str:
     """Return the text as C++ of the processor, and descriptions of its kernels behind it."""
-    parts, last, tables = [], 0, []
+    parts: list[str] = []
+    tables: list[tuple[str, str, str]] = []
+    last = 0
     for number, found in enumerate([*KERNEL.finditer(text), None]):
         piece = text[last : None if found is None else found.start()]
         last = last if found is None else found.end()
@@ -66,18 +76,19 @@ def translated(text):
     return PTX.sub(lambda m: f"{m[2]} = fake_{m[1].replace('.', '_')}({m[3]})", "".join(parts))
 
 
-def told(text):
+def told(text: str) -> str:
     """Write messages as NVRTC does."""
     lines = (MESSAGE.sub(r"kernel.cu(\1): \2: \3", line) for line in text.splitlines())
     return "\n".join(line for line in lines if line.startswith("kernel.cu("))
 
 
-def main(source, target, *options):
+def main(source: str, target: str, *options: str) -> int:
+    """Run as a program; return the exit status of the compiler."""
     passed = [option for option in options if option.startswith(("-D", "-I", "-U"))]
     text = f'# 1 "kernel.cu"\n{Path(source).read_text()}'
     done = compiler(["-E", "-x", "c++", *DEFINED, *passed, "-"], text)
     if done.returncode == 0:
-        flags = [*FLAGS, *CHECKS, "-include", str(HERE / "kernel.h"), "-", "-lm", "-o", target]
+        flags = [*FLAGS, *APART, *CHECKS, "-x", "c++", "-include", str(HEADER), "-", "-lm", "-o", target]
         done = compiler(flags, translated(done.stdout))
     print(told(done.stderr) or done.stderr, end="")
     return done.returncode

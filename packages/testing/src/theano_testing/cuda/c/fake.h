@@ -57,7 +57,7 @@ typedef struct Stream {
     unsigned flags;
     Op **after; /* what the next work of the stream runs behind */
     int n_after;
-    Capture *capturing;  /* NULL: work goes into the queue */
+    Capture *capturing; /* NULL: work goes into the queue */
     int *nodes, n_nodes; /* what the next node of the capture runs behind */
     struct Stream *next;
 } Stream;
@@ -67,30 +67,6 @@ typedef struct Stream {
 int fake_enqueue(Stream *stream, void (*run)(void *data), const void *data, size_t bytes);
 /* Whether a context is current in this thread. */
 int fake_has_context(void);
-
-/* Of cuBLAS. */
-typedef struct {
-    Stream *stream;
-    size_t workspace;
-    int on_device, mode;
-} BlasHandle;
-
-/* Of cuSOLVER. */
-typedef struct {
-    Stream *stream;
-} Solver;
-
-/* Elements of float32 (0) and float64 (1). */
-static inline double number_at(const void *base, int type, long long i) {
-    return type == 1 ? ((const double *)base)[i] : ((const float *)base)[i];
-}
-
-static inline void set_number(void *base, int type, long long i, double value) {
-    if (type == 1)
-        ((double *)base)[i] = value;
-    else
-        ((float *)base)[i] = (float)value;
-}
 
 /* Everything below is for the parts of the driver. */
 
@@ -119,5 +95,29 @@ int fake_is_pinned(uintptr_t address);
 void fake_check_memory(void);
 void fake_lock(void);
 void fake_unlock(void);
+
+/* Of cuBLAS. */
+typedef struct {
+    Stream *stream;
+    size_t workspace;
+    int on_device, mode;
+} BlasHandle;
+
+/* Of cuSOLVER. */
+typedef struct {
+    Stream *stream;
+} Solver;
+
+/* Elements of float32 (0) and float64 (1). */
+static inline double get(const void *base, int type, long long i) {
+    return type == 1 ? ((const double *)base)[i] : ((const float *)base)[i];
+}
+
+static inline void put(void *base, int type, long long i, double value) {
+    if (type == 1)
+        ((double *)base)[i] = value;
+    else
+        ((float *)base)[i] = (float)value;
+}
 
 #endif

@@ -40,17 +40,25 @@ typedef struct {
 
 static Op **pending;
 static int n_pending;
-static int failed; /* what is told to the next who waits */
+static int failed; /* what is told to all who wait from now on */
 static Stream legacy, *streams;
 static __thread Capture *capture_here;
 
 static uint64_t state;
 static int seeded = -1;
+
+/* For tests: choose by another number from now on. */
+void fake_seed(unsigned long long number) {
+    seeded = 1;
+    state = number * 0x9e3779b97f4a7c15u + 1;
+}
+
 int fake_is_seeded(void) {
     if (seeded < 0) {
         const char *text = getenv("THEANO_FAKE_SEED");
-        seeded = text != NULL && *text != 0;
-        state = seeded ? strtoull(text, NULL, 10) * 0x9e3779b97f4a7c15u + 1 : 0;
+        seeded = 0;
+        if (text != NULL && *text != 0)
+            fake_seed(strtoull(text, NULL, 10));
     }
     return seeded;
 }
@@ -69,7 +77,7 @@ void fake_wrong(int status, const char *text, ...) {
     vfprintf(stderr, text, list);
     fputc('\n', stderr);
     va_end(list);
-    failed = status;
+    failed = failed == 0 ? status : failed;
 }
 
 Stream *fake_stream(Stream *stream) { return stream == NULL ? &legacy : stream; }
@@ -130,17 +138,14 @@ static void finish_all(Op *const *list, int count) {
             run_one();
 }
 
-static int take_failure(void) {
-    int status = failed;
-    failed = 0;
-    return status;
-}
+/* For tests: forget what has failed. */
+void fake_recover(void) { failed = 0; }
 
 int fake_finish(Stream *stream) {
     fake_lock();
     stream = fake_stream(stream);
     finish_all(stream->after, stream->n_after);
-    int status = take_failure();
+    int status = failed;
     fake_unlock();
     return status;
 }
@@ -164,14 +169,14 @@ static Op *new_op(Stream *stream, void (*run)(void *data), const void *data, siz
     return op;
 }
 
-static void put(Op *op) {
+static void append(Op *op) {
     pending = realloc(pending, ((size_t)n_pending + 1) * sizeof(Op *));
     pending[n_pending++] = op;
     op->references++;
 }
 
 static void put_into(Stream *stream, Op *op) {
-    put(op);
+    append(op);
     forget(&stream->after, &stream->n_after);
     remember(&stream->after, &stream->n_after, op);
 }
@@ -252,11 +257,22 @@ int cuStreamSynchronize(Stream *stream) {
         fake_stream(stream)->capturing->invalid = 1;
         return CAPTURE_UNSUPPORTED;
     }
-    int status = fake_finish(stream);
+    fake_finish(stream);
     fake_lock();
     fake_check_memory();
-    if (status == 0)
-        status = take_failure();
+    const int status = failed;
+    fake_unlock();
+    return status;
+}
+
+int cuCtxSynchronize(void) {
+    FAKE("cuCtxSynchronize");
+    NEEDS_CONTEXT;
+    fake_lock();
+    while (n_pending > 0)
+        run_one();
+    fake_check_memory();
+    int status = take_failure();
     fake_unlock();
     return status;
 }
@@ -335,7 +351,7 @@ int cuEventSynchronize(Event *event) {
         return CAPTURE_UNSUPPORTED;
     fake_lock();
     finish_all(event->after, event->n_after);
-    int status = take_failure();
+    int status = failed;
     fake_unlock();
     return status;
 }
@@ -490,7 +506,7 @@ int cuGraphLaunch(Graph *exec, Stream *stream) {
         remember(&made[i]->after, &made[i]->n_after, begin);
         for (int k = 0; k < node->n_after; k++)
             remember(&made[i]->after, &made[i]->n_after, made[node->after[k]]);
-        put(made[i]);
+        append(made[i]);
         end->after = realloc(end->after, ((size_t)end->n_after + 1) * sizeof(Op *));
         end->after[end->n_after++] = made[i];
         made[i]->references++;
