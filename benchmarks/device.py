@@ -1,9 +1,10 @@
-"""Measure functions on a device beside JAX, PyTorch and the rate at which the device copies memory.
+"""Measure functions on a device beside JAX, PyTorch, CuPy and the rate at which the device copies memory.
 
     python benchmarks/device.py [--device cuda0] [--quick] [--only NAME ...] [--output docs/device.md]
 
-Each case is a process of its own, so that memory of one is free for the next, and a case that fails leaves the others.
-What cannot be measured (no device, no peer, an error) stands in the table as it is. All cases take at most 25 minutes.
+Each case is a process of its own, so that memory of one is free for the next, and a case that fails leaves the others;
+in a case, a contender that fails leaves the others, too. What cannot be measured (no device, no peer, an error, no time
+left) stands in the table as it is. All cases take at most 25 minutes. The page is written after each case.
 """
 
 from __future__ import annotations
@@ -12,22 +13,32 @@ import argparse
 import datetime
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from device_cases import CASES, Figures
+from device_cases import CASES
+from device_peers import Figures, describe_device, first_line
+from harness import show_seconds
 
-#: Seconds that one case may take.
-PATIENCE = 130.0
+#: Seconds that one case may take, and all of them with what starts and ends them.
+PATIENCE, BUDGET = 150.0, 1440.0
 NOT_MEASURED = "not measured"
+#: Begins the line on which a process tells what it has found; contenders print, too.
+MARK = "found by the case: "
 PAGE = """\
 # Functions on devices: figures
 
 `nox -s device` measures these cases and writes this page. Contenders run in one process and take turns; each figure is
-the median of a call that waits for its result. "Ratio" is our time divided by that of the contender that the aim names.
-Where a case could not be measured, the table says so.
+the median of a call that waits for its result. "Ratio" is our time divided by that of the contender that the aim names,
+which is the first one. Products of float32 are rounded to TF32 by nobody, unless the case says so. Where a case or a
+contender could not be measured, the table says so.
 
 {about}
 
@@ -44,84 +55,114 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes and few turns, to see that all cases run")
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES), metavar="NAME")
     parser.add_argument("--output", type=Path, default=Path("docs/device.md"))
-    parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
+    parser.add_argument("--case", choices=[*CASES, "about"], help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
-def measure(name: str, device: str, quick: bool) -> Figures | str:
-    """Run a case in a process of its own; return its figures, or in one line why there are none."""
-    command = [sys.executable, __file__, "--device", device, "--case", name, *(["--quick"] if quick else [])]
+def in_process(case: str, device: str, quick: bool, patience: float) -> dict[str, Any] | str:
+    """Run a case in a process of its own; return what it tells, or in one line why it tells nothing."""
+    command = [sys.executable, __file__, "--device", device, "--case", case, *(["--quick"] if quick else [])]
+    flags = f"device={device},floatX=float32,force_device=True,print_active_device=False"
     environment = {
         **os.environ,
-        "THEANO_FLAGS": f"{os.environ.get('THEANO_FLAGS', '')},device={device},floatX=float32,force_device=True".strip(
-            ","
-        ),
+        "THEANO_FLAGS": ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags])),
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     }
+    # A group of its own: what the case has started ends with it.
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return f"more than {patience:.0f} s"
+    told = [line for line in output.splitlines() if line.startswith(MARK)]
+    if errors.strip():
+        print(errors.strip()[-2000:], file=sys.stderr)
+    if not told:
+        lines = errors.strip().splitlines()
+        return f"fails with exit code {process.returncode}{': ' + lines[-1][:100] if lines else ''}"
+    found: dict[str, Any] = json.loads(told[-1].removeprefix(MARK))
+    failure = found.get("failure")
+    return found if failure is None else str(failure)
+
+
+def run_case(name: str, quick: bool) -> int:
+    """Measure in this process, and print what was found."""
+    found: Mapping[str, object]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        return f"more than {PATIENCE:g} s"
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        return f"fails: {lines[-1][:100]}" if lines else f"fails with exit code {done.returncode}"
-    return Figures(**json.loads(done.stdout.strip().splitlines()[-1]))
+        found = {"about": describe_device()} if name == "about" else asdict(CASES[name].run(quick))
+    except Exception as error:  # noqa: BLE001  # it stands in the table
+        traceback.print_exc()
+        found = {"failure": f"fails: {first_line(error)}"}
+    print(f"\n{MARK}{json.dumps(found)}", flush=True)
+    return 0
 
 
-def show(seconds: float | None) -> str:
-    """Write a time with three digits and the unit that fits."""
-    if seconds is None:
-        return ""
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+def measure(name: str, options: argparse.Namespace, end: float) -> Figures | str:
+    """Return the figures of a case, or why there are none."""
+    left = min(PATIENCE, end - time.monotonic())
+    if left < 1:
+        return "no time left"
+    found = in_process(name, options.device, options.quick, left)
+    return found if isinstance(found, str) else Figures(found["ours"], found["beside"], found["note"])
+
+
+def cell(text: str) -> str:
+    """Return a text that does not end a cell of a table."""
+    return text.replace("|", "\\|")
 
 
 def row(name: str, found: Figures | str) -> str:
     """Write a line of the table."""
     case = CASES[name]
     if isinstance(found, str):
-        return f"| {case.title} | {NOT_MEASURED} ({found}) | | | {case.aim} | |"
-    beside = "" if found.beside is None else f"{show(found.beside)} ({found.contender})"
+        return f"| {case.title} | {NOT_MEASURED} ({cell(found)}) | | | {case.aim} | |"
+    parts = [
+        f"{other}: {show_seconds(value) if isinstance(value, float) else f'{NOT_MEASURED} ({value})'}"
+        for other, value in found.beside.items()
+    ]
+    beside = cell("; ".join([*parts, *filter(None, [found.note])]))
     ratio = "" if found.ratio is None else f"{found.ratio:.2f}"
     met = "" if (held := case.holds(found)) is None else "yes" if held else "no"
-    return f"| {case.title} | {show(found.ours)} | {beside} | {ratio} | {case.aim} | {met} |"
+    return f"| {case.title} | {show_seconds(found.ours)} | {beside} | {ratio} | {case.aim} | {met} |"
 
 
-def about(device: str) -> str:
-    """Say when and on what the figures were taken, or that there was no device."""
+def about(options: argparse.Namespace) -> tuple[str, bool]:
+    """Say when and on what the figures are taken; False where there is no device."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    code = "import device_cases; print(device_cases.describe_device())"
-    environment = {**os.environ, "THEANO_FLAGS": f"device={device},force_device=True"}
-    here = Path(__file__).resolve().parent
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=here)
-    if done.returncode:
-        return f"{today}: the device {device} could not be used here, so nothing was measured."
-    return f"{today}, {done.stdout.strip().splitlines()[-1]}."
+    found = in_process("about", options.device, options.quick, PATIENCE)
+    if isinstance(found, str):
+        why = f"{today}: the device {options.device} could not be used here, so nothing was measured ({found})."
+        return why, False
+    quick = ", with small sizes and few turns, which say nothing of speed" if options.quick else ""
+    return f"{today}, {found['about']}{quick}.", True
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases and write the page; return the exit code."""
     options = parse(arguments)
     if options.case is not None:
-        print(json.dumps(CASES[options.case].run(options.quick).fields()))
-        return 0
-    title = about(options.device)
+        return run_case(options.case, options.quick)
+    start = time.monotonic()
+    title, there = about(options)
     print(title, file=sys.stderr)
-    there = "nothing was measured" not in title
-    rows = []
+    rows: list[str] = []
     for name in CASES:
+        found: Figures | str
         if name not in options.only:
-            found: Figures | str = "left out"
+            found = "left out"
         elif not there:
             found = "no device"
         else:
             print(f"{name} ...", file=sys.stderr, flush=True)
-            found = measure(name, options.device, options.quick)
+            found = measure(name, options, start + BUDGET)
         rows.append(row(name, found))
         print(rows[-1], flush=True)
-    options.output.write_text(PAGE.format(about=title, rows="\n".join(rows)), encoding="utf-8")
+        options.output.write_text(PAGE.format(about=title, rows="\n".join(rows)), encoding="utf-8")
+    print(f"all cases took {time.monotonic() - start:.0f} s", file=sys.stderr)
     return 0
 
 

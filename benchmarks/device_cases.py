@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,29 +22,10 @@ import convolution
 import loops
 import mlp
 import numpy
-from harness import Options, compare, peer
+from device_peers import Contenders, Figures, contest, cupy, jax, on_device_of_jax, torch, turns
 
-OURS = "theano"
 #: Bytes of the arrays whose rates are measured, and the rows and columns of the products; then those of a quick run.
 BYTES, SIDE = (1 << 30, 1 << 24), (8192, 256)
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Seconds of a call of ours, and of the contender that the aim names."""
-
-    ours: float
-    beside: float | None = None
-    contender: str = ""
-
-    @property
-    def ratio(self) -> float | None:
-        """Our time divided by that of the contender."""
-        return None if not self.beside else self.ours / self.beside
-
-    def fields(self) -> dict[str, Any]:
-        """Return what `json` writes."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,81 +55,106 @@ class Case:
         return None if figure is None else figure <= self.most
 
 
-def describe_device() -> str:
-    """Return names and versions of the device and of all contenders."""
+def default_context() -> Any:
+    """Return the context of the device."""
     theano: Any = importlib.import_module("theano")
-    context = theano.gpuarray.type.get_context(None)
-    versions = [f"{name} {module.__version__}" for name in ("jax", "torch") if (module := peer(name)) is not None]
-    return ", ".join([f"{context.devname}", f"theano {theano.__version__}", f"numpy {numpy.__version__}", *versions])
-
-
-def turns(quick: bool) -> Options:
-    """Return how many turns of what length there are."""
-    return Options(rounds=5, turn_seconds=0.02) if quick else Options(rounds=21, turn_seconds=0.1)
-
-
-def beside(ours: Callable[[], object], theirs: Callable[[], object] | None, contender: str, quick: bool) -> Figures:
-    """Time two contenders in turns."""
-    found = compare({OURS: ours, contender: theirs}, turns(quick))
-    own, other = found[OURS], found[contender]
-    assert isinstance(own, float), "ours is always there"
-    return Figures(own, other if isinstance(other, float) else None, contender)
-
-
-def jax_on_device(step: Callable[..., Any], values: tuple[Any, ...]) -> Callable[[], object] | None:
-    """Return a call of a step of JAX with data on its device."""
-    jax: Any = peer("jax")
-    return None if jax is None else partial(step, *(jax.device_put(value) for value in values))
+    return theano.gpuarray.type.get_context(None)
 
 
 def mlp_resident(quick: bool) -> Figures:
     """Measure the training step of `mlp`; parameters and data are on the device."""
-    theirs = None if peer("jax") is None else jax_on_device(mlp.jax_step(), mlp.data())
-    return beside(mlp.symbolic_step("theano", None, mlp.data()), theirs, "jax", quick)
+    step = mlp.symbolic_step("theano", None, mlp.data())
+    return contest(step, {"jax": lambda: on_device_of_jax(mlp.jax_step, mlp.data())}, quick)
 
 
 def mlp_passed(quick: bool) -> Figures:
     """Measure the same step with data that are passed from the host."""
-    theirs = None if peer("jax") is None else partial(mlp.jax_step(), *mlp.data())
-    return beside(partial(mlp.symbolic_step("theano", None), *mlp.data()), theirs, "jax", quick)
+    step = partial(mlp.symbolic_step("theano", None), *mlp.data())
+    return contest(step, {"jax": lambda: jax() and partial(mlp.jax_step(), *mlp.data())}, quick)
 
 
-def host_time(quick: bool) -> Figures:
-    """Measure how long a call keeps the host, where nothing waits for its results."""
+def unwaited_step(passed: bool) -> Callable[[], object]:
+    """Return a step of the same perceptron with squared errors: it has no result and no status to wait for."""
     theano: Any = importlib.import_module("theano")
-    weights = theano.shared(numpy.ones((64, 64), "float32"))
-    step = theano.function([], [], updates=[(weights, weights * numpy.float32(0.999))])
-    times, calls = [], 20 if quick else 200
+    tensor = theano.tensor
+    images = mlp.data()[0]
+    values = images, numpy.ones((len(images), mlp.SIZES[-1]), "float32")
+    given = [tensor.fmatrix(), tensor.fmatrix()] if passed else [theano.shared(value) for value in values]
+    parameters = [theano.shared(value) for value in mlp.first_values()]
+    h = given[0]
+    for weights, bias in zip(parameters[::2], parameters[1::2], strict=True):
+        h = tensor.tanh(tensor.dot(h, weights) + bias)
+    gradients = tensor.grad(tensor.sqr(h - given[1]).mean(), parameters)
+    rate = numpy.float32(mlp.RATE)
+    updates = [(p, p - rate * g) for p, g in zip(parameters, gradients, strict=True)]
+    step: Callable[..., object] = theano.function(given if passed else [], [], updates=updates)
+    return partial(step, *values) if passed else step
+
+
+def host_time(passed: bool, quick: bool) -> Figures:
+    """Measure how long a call keeps the host where nothing waits for the device; the queue is empty in the beginning.
+
+    Of calls with data from the host, the time that copying them in the memory of the host takes is told, too.
+    """
+    step, context = unwaited_step(passed), default_context()
+    calls = 10
+    for _ in range(calls):
+        step()
+    times = []
     for _ in range(turns(quick).rounds):
-        weights.get_value()  # waits until the queue is empty
+        context.synchronize()
         start = time.perf_counter_ns()
         for _ in range(calls):
             step()
         times.append((time.perf_counter_ns() - start) / calls * 1e-9)
-    return Figures(sorted(times)[len(times) // 2])
+    context.synchronize()
+    note = f"{1e6 * _copy_seconds():.1f} µs of it copy the images" if passed else ""
+    return Figures(sorted(times)[len(times) // 2], note=note)
+
+
+def _copy_seconds() -> float:
+    """Return how long a copy of the images takes on the host."""
+    images = mlp.data()[0]
+    target, times = numpy.empty_like(images), []
+    for _ in range(101):
+        start = time.perf_counter_ns()
+        numpy.copyto(target, images)
+        times.append((time.perf_counter_ns() - start) * 1e-9)
+    return sorted(times)[50]
 
 
 def lenet(quick: bool) -> Figures:
     """Measure the training step of `convolution`; parameters and data are on the device."""
-    theirs = None if peer("jax") is None else jax_on_device(convolution.jax_step(), convolution.data())
-    return beside(convolution.our_step(convolution.data()), theirs, "jax", quick)
+    step = convolution.our_step(convolution.data())
+    return contest(step, {"jax": lambda: on_device_of_jax(convolution.jax_step, convolution.data())}, quick)
 
 
 def gated_units(quick: bool) -> Figures:
-    """Measure value and gradients of gated units, 50 steps; all arguments are on the device."""
+    """Measure value and gradients of gated units, 50 steps; arguments and results are on the device."""
     theano: Any = importlib.import_module("theano")
     values = loops.network_values(9)
     inputs, outputs = loops.network(loops.gated, 9, gradient=True)(theano, theano.tensor)
     givens = dict(zip(inputs, map(theano.shared, values), strict=True))
-    theirs = None
-    if (jax := peer("jax")) is not None:
-        compiled = jax.jit(loops.jax_network(loops.gated, True, jax))
-        there = [jax.device_put(value) for value in values]
-        theirs = lambda: jax.block_until_ready(compiled(*there))  # noqa: E731
-    return beside(theano.function([], outputs, givens=givens), theirs, "jax", quick)
+    function = theano.function([], [out.transfer(None) for out in outputs], givens=givens)
+
+    def ours() -> None:
+        function()
+        default_context().synchronize()
+
+    def theirs() -> Callable[[], object] | None:
+        module = jax()
+        if module is None:
+            return None
+        compiled = module.jit(loops.jax_network(loops.gated, True, module))
+        there = [module.device_put(value) for value in values]
+        return lambda: module.block_until_ready(compiled(*there))
+
+    return contest(ours, {"jax": theirs}, quick)
 
 
-def memory_rate(build: Callable[[Any, Any], Any], quick: bool) -> Figures:
+def memory_rate(
+    build: Callable[[Any, Any], Any], in_cupy: Callable[[Any], Callable[[Any], object]], quick: bool
+) -> Figures:
     """Measure an update of one array by an expression of another beside a copy of as many bytes on the device."""
     theano: Any = importlib.import_module("theano")
     columns = 1024
@@ -167,14 +174,33 @@ def memory_rate(build: Callable[[Any, Any], Any], quick: bool) -> Figures:
         array.copy()
         array.sync()
 
-    found = beside(ours, copy, "copy", quick)
+    others: Contenders = {"copy": lambda: copy, "cupy": lambda: _with_cupy(in_cupy, values)}
+    found = contest(ours, others, quick)
+    copied = found.beside["copy"]
+    if not isinstance(copied, float):
+        return found
+    note = f"the copy reads and writes {2e-9 * values.nbytes / copied:.0f} GB/s"
     # A copy reads and writes all bytes; a sum of rows reads them only.
-    moved = 1.0 if result.ndim == 2 else 0.5
-    return Figures(found.ours, None if found.beside is None else found.beside * moved, "copy of the same bytes")
+    found.beside["copy"] = copied * (1.0 if result.ndim == 2 else 0.5)
+    return Figures(found.ours, found.beside, note)
+
+
+def _with_cupy(make: Callable[[Any], Callable[[Any], object]], values: Any) -> Callable[[], object] | None:
+    module = cupy()
+    if module is None:
+        return None
+    kernel, there = make(module), module.asarray(values)
+
+    def call() -> None:
+        kernel(there)
+        module.cuda.get_current_stream().synchronize()
+
+    return call
 
 
 def product(tf32: bool, quick: bool) -> Figures:
-    """Measure a product of matrices beside PyTorch."""
+    """Measure a product of matrices beside PyTorch and CuPy, all of them with or without rounding to TF32."""
+    os.environ["CUPY_TF32"] = str(int(tf32))
     theano: Any = importlib.import_module("theano")
     theano.config.gpuarray.tf32 = tf32
     values = numpy.random.default_rng(0).normal(size=(SIDE[quick], SIDE[quick])).astype("float32")
@@ -186,26 +212,34 @@ def product(tf32: bool, quick: bool) -> Figures:
         step()
         array.sync()
 
-    torch: Any = peer("torch")
-    theirs = None
-    if torch is not None and torch.cuda.is_available():
-        torch.backends.cuda.matmul.allow_tf32 = tf32
-        left, right = (torch.from_numpy(values).cuda() for _ in range(2))
+    def theirs() -> Callable[[], object] | None:
+        module = torch(tf32)
+        if module is None:
+            return None
+        place = "cuda" if module.cuda.is_available() else "cpu"
+        left, right = (module.from_numpy(values).to(place) for _ in range(2))
 
-        def theirs() -> None:
-            torch.matmul(left, right)
-            torch.cuda.synchronize()
+        def call() -> None:
+            module.matmul(left, right)
+            if place == "cuda":
+                module.cuda.synchronize()
 
-    return beside(ours, theirs, "torch", quick)
+        return call
+
+    others: Contenders = {"torch": theirs, "cupy": lambda: _with_cupy(lambda m: lambda x: m.matmul(x, x), values)}
+    return contest(ours, others, quick)
 
 
-#: Prints the seconds until the first training step of the perceptron has been made, start-up not counted.
+#: Prints the seconds from the expression of the training step to its first result. What other functions of the process
+#: need as well has been there before: the device, and the compiler of kernels.
 FIRST = """
 import json, time
 import theano, mlp
 theano.function([], theano.shared(mlp.data()[0]) + 1)()
+values, data = mlp.first_values(), mlp.data()
+mlp.first_values = lambda: values
 begin = time.perf_counter()
-mlp.symbolic_step("theano", None)(*mlp.data())
+mlp.symbolic_step("theano", None)(*data)
 print(json.dumps(time.perf_counter() - begin))
 """
 
@@ -215,35 +249,72 @@ def first_call(second: bool, quick: bool) -> Figures:
     times = []
     for _ in range(1 if quick else 3):
         with tempfile.TemporaryDirectory(prefix="bench-device-") as folder:
+            changes = {"THEANO_FLAGS": f"{os.environ['THEANO_FLAGS']},base_compiledir={folder}"}
+            # The driver may not have compiled anything before either; Python's own modules have been compiled.
+            environment = os.environ | changes | {"CUDA_CACHE_DISABLE": "1", "PYTHONDONTWRITEBYTECODE": ""}
             for _ in range(1 + second):
-                code = f"import os; os.environ['THEANO_FLAGS'] += ',base_compiledir={folder}'\n{FIRST}"
-                done = subprocess.run(
-                    [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
-                )
-                last = float(json.loads(done.stdout.strip().splitlines()[-1]))
+                last = _seconds_of([sys.executable, "-c", FIRST], environment)
         times.append(last)
     return Figures(sorted(times)[len(times) // 2])
+
+
+def _seconds_of(command: Sequence[str], environment: dict[str, str]) -> float:
+    done = subprocess.run(command, env=environment, cwd=Path(__file__).parent, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
+    return float(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 def _elementwise(tensor: Any, x: Any) -> Any:
     return tensor.tanh(x * 2 + 1) * tensor.exp(-tensor.sqr(x))
 
 
+def _elementwise_in_cupy(module: Any) -> Any:
+    text = "y = tanhf(x * 2 + 1) * expf(-x * x)"
+    return module.ElementwiseKernel("float32 x", "float32 y", text, "bench_elementwise")
+
+
 def _row_sums(tensor: Any, x: Any) -> Any:
     return tensor.sqr(x + 1).sum(axis=1)
+
+
+def _row_sums_in_cupy(module: Any) -> Any:
+    parts = "float32 x", "float32 y", "(x + 1) * (x + 1)", "a + b", "y = a", "0", "bench_row_sums"
+    return partial(module.ReductionKernel(*parts), axis=1)
 
 
 _STEP = "training step of an MLP 784-512-512-10, 128 examples, float32"
 CASES: dict[str, Case] = {
     "mlp": Case(f"{_STEP}: parameters and data on the device", "at most 0.7 of jax", mlp_resident, 0.7),
     "mlp_host": Case(f"{_STEP}: data passed from the host", "at most 0.9 of jax", mlp_passed, 0.9),
-    "host": Case("host time of a replayed call", "at most 10 µs", host_time, 10e-6, seconds=True),
+    "host": Case(
+        "host time of a step, data on the device",
+        "at most 10 µs",
+        partial(host_time, False),
+        10e-6,
+        seconds=True,
+    ),
+    "host_passed": Case(
+        "host time of a step, 401 KB passed from the host",
+        "at most 10 µs",
+        partial(host_time, True),
+        10e-6,
+        seconds=True,
+    ),
     "lenet": Case("training step of LeNet, 64 images", "at most 0.9 of jax", lenet, 0.9),
     "gru": Case("gated units, 50 steps, value and gradients", "at most 0.5 of jax", gated_units, 0.5),
     "elementwise": Case(
-        "fused elementwise over 1 GB", "at least 90 % of the copy rate", partial(memory_rate, _elementwise), 1 / 0.9
+        "fused elementwise over 1 GB",
+        "at least 90 % of the copy rate",
+        partial(memory_rate, _elementwise, _elementwise_in_cupy),
+        1 / 0.9,
     ),
-    "row_sums": Case("row sums of 1 GB", "at least 90 % of the copy rate", partial(memory_rate, _row_sums), 1 / 0.9),
+    "row_sums": Case(
+        "row sums of 1 GB",
+        "at least 90 % of the copy rate",
+        partial(memory_rate, _row_sums, _row_sums_in_cupy),
+        1 / 0.9,
+    ),
     "product": Case(
         "product 8192 x 8192, float32", "at least 97 % of the rate of torch", partial(product, False), 1 / 0.97
     ),

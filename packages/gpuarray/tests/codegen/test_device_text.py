@@ -25,7 +25,7 @@ from theano_gpuarray.codegen.text import (
 from theano_gpuarray.region import AtOnce, upload
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel, Kernel
-from theano_linker_c.scalar import Composite, ScalarType, add, maximum, mul
+from theano_linker_c.scalar import Composite, ScalarType, add, maximum, mul, tanh
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
 
@@ -76,6 +76,16 @@ class TestPrelude(unittest.TestCase):
         x = np.where(np.isnan(bits), np.float16(np.nan), bits)
         _, y = launched(kernel_text("copy", signature, lines), [x, np.zeros_like(x)], [x.size], x.size)
         np.testing.assert_array_equal(x, y)
+
+    def test_tanh_of_floats(self) -> None:
+        x = np.concatenate([RNG.normal(size=40_000) * 2, 10.0 ** RNG.uniform(-30, 30, size=4000), [0.0, 0.625]])
+        x = np.concatenate([x, -x, [np.inf, -np.inf]]).astype("float32")
+        (found,) = on_device(elementwise(tanh, "float32"), [x], contexts()["cpu"])
+        wanted = np.tanh(x.astype("float64"))
+        self.assertLessEqual(np.max(np.abs(found - wanted) / np.spacing(np.abs(wanted).astype("float32"))), 3)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(x))
+        (found,) = on_device(elementwise(tanh, "float32"), [np.full(3, np.nan, "float32")], contexts()["cpu"])
+        self.assertTrue(np.isnan(found).all())
 
     def test_float_to_float16_is_rounded_to_even(self) -> None:
         x = np.concatenate(

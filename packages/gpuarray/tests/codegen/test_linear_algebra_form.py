@@ -8,7 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from theano_gpuarray.codegen.linear_algebra import CholeskyGradKernel, CholeskyKernel, InverseKernel, SolveKernel
+from theano_gpuarray.codegen import NoDeviceForm
+from theano_gpuarray.codegen.linear_algebra import (
+    CholeskyGradKernel,
+    CholeskyKernel,
+    DeterminantKernel,
+    EigenKernel,
+    InverseKernel,
+    OrthogonalKernel,
+    SingularValuesKernel,
+    SolveKernel,
+)
 from theano_linker_c.kernels import Kernel
 from theano_testing.gpuarray import needs_opencl
 
@@ -165,3 +175,60 @@ class TestInverse(LinearAlgebraCase):
     def test_singular(self) -> None:
         self.refused(InverseKernel("float64"), [np.ones((3, 3))], "matrix_inverse: Singular matrix")
         self.refused(InverseKernel("float64"), [np.ones((3, 2))], "matrix_inverse: the matrix is 3 by 2, not square")
+
+
+@needs_opencl
+class TestDeterminants(LinearAlgebraCase):
+    def check_both(self, x: Any) -> None:
+        sign, size = np.linalg.slogdet(x.astype("float64"))
+        for card in (False, True):
+            with self.subTest(shape=x.shape, dtype=x.dtype, card=card):
+                found = Recorder(card=card).run(DeterminantKernel(x.dtype.name, True), [on_card(x)])
+                self.assertEqual([v.dtype for v in found], [x.dtype] * 2)
+                np.testing.assert_array_equal(found[0], sign)
+                np.testing.assert_allclose(found[1], size, rtol=1e-3, atol=TOLERANCES[x.dtype.name])
+                (value,) = Recorder(card=card).run(DeterminantKernel(x.dtype.name, False), [on_card(x)])
+                np.testing.assert_allclose(value, sign * np.exp(size), rtol=1e-2 if x.dtype == "float32" else 1e-9)
+
+    def test_values(self) -> None:
+        for dtype in TOLERANCES:
+            for shape in SHAPES:
+                self.check_both(invertible(*shape, dtype=dtype) / max(shape[-1], 1) ** 0.5)
+            self.check_both(np.roll(np.eye(70, dtype=dtype), 33, axis=0))
+
+    def test_singular_ones(self) -> None:
+        for column in (0, 33, 39):
+            x = np.tril(invertible(40, 40))
+            x[column:, column] = 0
+            sign, size = Recorder().run(DeterminantKernel("float64", True), [x])
+            self.assertEqual((float(sign), float(size)), (0.0, -np.inf))
+
+    def test_no_overflow_on_the_way(self) -> None:
+        scales = np.float32([1e30] * 35 + [1e-30] * 35)
+        (found,) = Recorder(card=True).run(DeterminantKernel("float32", False), [np.diag(scales)])
+        np.testing.assert_allclose(found, 1, rtol=1e-4)
+
+    def test_nan_and_infinities(self) -> None:
+        for value in (np.nan, np.inf, -np.inf):
+            x = np.diag([2.0, value, 3.0])
+            (found,) = Recorder().run(DeterminantKernel("float64", False), [x])
+            np.testing.assert_array_equal(found, 6 * value)
+            sign, size = Recorder().run(DeterminantKernel("float64", True), [x])
+            np.testing.assert_array_equal((sign, size), (np.sign(value), abs(value)))
+
+    def test_what_is_not_square(self) -> None:
+        self.refused(DeterminantKernel("float64", False), [np.ones((3, 2))], "det: the matrix is 3 by 2, not square")
+        self.refused(DeterminantKernel("float64", True), [np.ones((3, 2))], "slogdet: the matrix is 3 by 2, not sq")
+
+
+@needs_opencl
+class TestWithoutALibrary(unittest.TestCase):
+    def test_others_say_what_is_to_be_done(self) -> None:
+        kernels = (
+            EigenKernel("float64", True),
+            OrthogonalKernel("float64", "r"),
+            SingularValuesKernel("float64", True, True),
+        )
+        for kernel in kernels:
+            with self.assertRaisesRegex(NoDeviceForm, "compute this on the host"):
+                Recorder().run(kernel, [np.eye(3)])

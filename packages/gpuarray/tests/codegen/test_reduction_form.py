@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.codegen import NoDeviceForm
+from theano_gpuarray.codegen.text import vector_type
 from theano_gpuarray.contexts import open_context
 from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c.kernels import Reduction, ReductionKernel
@@ -180,6 +181,43 @@ class TestReductions(DeviceCase):
         context.properties = replace(context.properties, cpu=False, max_local=100)
         (found,) = on_device(kernel, [x], context)
         np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)
+
+    def test_vectors_in_rows(self) -> None:
+        for dtype in ("float16", "float32", "float64", "int8", "int64"):
+            width = 16 // np.dtype(dtype).itemsize
+            for rows, columns in ((9000, 48), (70, 2048), (3, 4000), (5, width), (2, 60_000)):
+                x = (RNG.normal(size=(rows, columns)) * 2).astype(dtype)
+                text = texts_of(reduction(add, dtype=dtype, ndim=2, axes=(1,)), [x])[0]
+                with self.subTest(dtype=dtype, shape=x.shape):
+                    self.assertIn(vector_type(dtype, width), text.text)
+                    self._checked((add, maximum), x, (1,))
+
+    def test_the_order_of_sums_does_not_depend_on_addresses(self) -> None:
+        context = contexts()["card"]
+        whole = RNG.normal(size=(300, 1030)).astype("float32")
+        kernel = reduction(add, dtype="float32", ndim=2, axes=(1,))
+        for start in (1, 2, 4):
+            recorder = AtOnce(context, offset=64)
+            x = recorder.operand(upload(context, whole))
+            part = whole[:, start : start + 1024]
+            sums = []
+            for operand in (
+                x.view(part.shape, x.strides, x.offset + 4 * start),
+                recorder.operand(upload(context, np.ascontiguousarray(part))),
+            ):
+                (found,) = form_of(kernel).run(kernel, recorder, [operand])
+                sums.append(np.asarray(recorder.value(found)))
+            np.testing.assert_array_equal(sums[0], sums[1])
+            np.testing.assert_allclose(sums[0], part.sum(1), rtol=1e-3, atol=1e-4)
+
+    def test_vectors_of_kept_results_and_numbers_of_rows(self) -> None:
+        a, b = ScalarType("float32")("a"), ScalarType("float32")("b")
+        op = Composite([a, b], [(less := a - b), less * less])
+        x, y = RNG.normal(size=(50, 96)).astype("float32"), RNG.normal(size=(50, 1)).astype("float32")
+        part = (Reduction(add, "float32", "float32", 0),)
+        kernel = ReductionKernel(op, ("float32",) * 2, ("float32",), part, ((False, False), (False, True)), 2, (1,))
+        self.assertIn("theano_float_x4", texts_of(kernel, [x, y])[0].text)
+        self.check(kernel, [x, y], [x - y, ((x - y) ** 2).sum(1)], rtol=1e-6)
 
     def test_offsets(self) -> None:
         for name, context in contexts().items():

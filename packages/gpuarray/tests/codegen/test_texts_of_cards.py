@@ -42,6 +42,7 @@ from theano_linker_c.scalar import (
     identity,
     log,
     log1p,
+    maximum,
     mul,
     sigmoid,
     softplus,
@@ -210,10 +211,12 @@ class TestLoads(unittest.TestCase):
             self.assertGreaterEqual(found, wanted)
 
     def test_reductions(self) -> None:
-        for dtype, wanted in (("float64", 4), ("float32", 4), ("float16", 8)):
+        for dtype in FLOATS:
             acc = "float64" if dtype == "float64" else "float32"
             total = Reduction(add, acc, dtype, 0)
             for axes in ((1,), (0,), (0, 1)):
+                # Along rows they are vectors of 16 bytes where rows are aligned, which the kernel sees.
+                wanted = 8 if dtype == "float16" and axes == (0,) else 4
                 with self.subTest(dtype=dtype, axes=axes):
                     kernel = ReductionKernel(identity, (dtype,), (), (total,), ((False, False),), 2, axes)
                     self.check(kernel, [operand(dtype, 4096, 4096)], wanted)
@@ -247,6 +250,48 @@ class TestVectors(unittest.TestCase):
                 stores = [name for name in found if re.match(r"st\.global\.v(4\.[buf]32|2\.[buf]64)", name)]
                 self.assertEqual(len(loads), 2 * len(stores), found)
                 self.assertGreaterEqual(len(stores), 1, found)
+
+    def test_rows(self) -> None:
+        for dtype in FLOATS:
+            acc = "float64" if dtype == "float64" else "float32"
+            parts = (Reduction(add, acc, dtype, 0), Reduction(maximum, acc, dtype, None))
+            x = ScalarType(dtype)("x")
+            kernel = ReductionKernel(Composite([x], [x, x]), (dtype,), (), parts, ((False, False),), 2, (1,))
+            for shape, barriers in (((20_000, 1024), False), ((20, 4096), True)):
+                card = Card()
+                strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
+                card.run(kernel, [DeviceOperand(-1, dtype, shape, strides)])
+                text = card.launches[0][0]
+                found, code = accesses(text), compiled(text)
+                if found is None or code is None:
+                    return
+                with self.subTest(dtype=dtype, shape=shape):
+                    wide = [name for name in found if re.match(r"ld\.global\.nc\.v(4\.[buf]32|2\.[buf]64)", name)]
+                    self.assertGreaterEqual(len(wide), 4, found)
+                    self.assertIn("shfl.sync.bfly", code)
+                    # Rows that have a warp to themselves wait for no barrier.
+                    self.assertEqual("bar.sync" in code or "barrier.sync" in code, barriers, shape)
+
+    def test_products(self) -> None:
+        """Strips are read from local memory 16 bytes at once, and the next ones are under way before that."""
+        for dtype in FLOATS:
+            x = DeviceOperand(-1, dtype, (2048, 2048), contiguous_strides((2048, 2048), np.dtype(dtype).itemsize))
+            card = Card()
+            card.run(MatrixProductKernel("gemm", dtype), [x, x])
+            code = compiled(card.launches[0][0])
+            if code is None:
+                return
+            shared = "ld.shared.v2.f64" if dtype == "float64" else "ld.shared.v4.f32"
+            with self.subTest(dtype=dtype):
+                self.assertIn(shared, code)
+                self.assertLess(code.rindex("ld.global"), code.index(shared))
+
+    def test_positions_in_products(self) -> None:
+        for step, index in ((4, "int32_t"), (FAR, "int64_t")):
+            x = DeviceOperand(-1, "float32", (64, 64), (step, 4))
+            card = Card()
+            card.run(MatrixProductKernel("gemm", "float32"), [x, x])
+            self.assertIn(f"const {index} row = first_row", card.launches[0][0].text)
 
     def test_functions_of_float32_are_computed_as_such(self) -> None:
         for op in (tanh, exp, log, sigmoid, softplus, sqrt, erf, log1p, expm1, identity):

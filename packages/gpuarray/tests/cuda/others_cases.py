@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from theano_gpuarray import _runtime
 from theano_gpuarray._runtime import Buffer, DeviceError, LaunchList
 from theano_gpuarray.arrays import asarray
-from theano_gpuarray.codegen import DeviceOperand, LibraryCall
+from theano_gpuarray.codegen import DeviceOperand, LibraryCall, Operand
 from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
-from theano_gpuarray.codegen.linear_algebra import CholeskyKernel, InverseKernel, SolveKernel
 from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_gpuarray.contexts import GpuContext
 from theano_gpuarray.lowering.fusion import fuse
 from theano_gpuarray.lowering.fusion._library_epilogues import epilogue_of
 from theano_gpuarray.region import AtOnce, Region, Step, form_of, upload
+from theano_gpuarray.region._array import extent
 from theano_graph import config
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, MatrixProductKernel
 from theano_linker_c.scalar import (
@@ -68,12 +68,20 @@ class Bridge(AtOnce):
 
     def run(self, kernel: Kernel, values: Sequence[Any]) -> list[Any]:
         """Run a kernel on arrays of which every other element is taken, backwards."""
-        form = form_of(kernel)
-        stays = set(form.host_inputs(kernel, len(values)))
+        stays = set(form_of(kernel).host_inputs(kernel, len(values)))
         given = [np.asarray(v) if i in stays else self.turned(np.asarray(v)) for i, v in enumerate(values)]
-        results = form.run(kernel, self, given)
+        return self.results(kernel, given)
+
+    def results(self, kernel: Kernel, operands: Sequence[Operand]) -> list[Any]:
+        """Run a kernel on operands as they are."""
+        results = form_of(kernel).run(kernel, self, operands)
         self.check()
         return [np.asarray(self.value(result)) for result in results]
+
+    def placed(self, value: NDArray[Any]) -> DeviceOperand:
+        """Return a copy on the device with the strides of an array."""
+        order = sorted(range(value.ndim), key=lambda d: -value.strides[d])
+        return self.operand(upload(self._context, value.transpose(order), offset=64).transpose(*np.argsort(order)))
 
     def turned(self, value: NDArray[Any]) -> DeviceOperand:
         """Return a copy on the device that has gaps, and negative strides."""
@@ -88,20 +96,29 @@ class Bridge(AtOnce):
         return found
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
-        """Let the stand-in compute, with copies of the operands, whose offsets it gets, too."""
-        places: list[tuple[Buffer, int, int]] = []
-        for x in operands:
-            memory = np.zeros(x.offset + max(x.nbytes, 1), np.uint8)
-            self._buffers[x.slot].read(0, memory)
-            made = self.other.allocate(memory.nbytes)
+        """Let the stand-in compute, with copies of the memory of the operands, which keep their offsets."""
+        copies: dict[int, tuple[Buffer, NDArray[Any]]] = {}
+        for slot in dict.fromkeys(x.slot for x in operands):
+            memory = np.zeros(self._buffers[slot].nbytes, np.uint8)
+            self._buffers[slot].read(0, memory)
+            copies[slot] = self.other.allocate(memory.nbytes), memory
+        tables = [x for x in operands if x.dtype == "uint64"]
+        for table, matrices in zip(tables, operands[-len(tables) :] if tables else (), strict=True):
+            self.translate(table, copies[table.slot][1], matrices, copies[matrices.slot][0])
+        for made, memory in copies.values():
             made.write(0, memory)
-            places.append((made, x.offset, x.nbytes))
+        places = [(copies[x.slot][0], x.offset, extent(x)) for x in operands]
         self.other.call(call.name, call.dtype, call.numbers, *places)
-        for x, (made, offset, nbytes) in zip(operands, places, strict=True):
-            found = np.zeros(nbytes, np.uint8)
-            if nbytes:
-                made.read(offset, found)
-                self._buffers[x.slot].write(offset, found)
+        for slot, (made, memory) in copies.items():
+            made.read(0, memory)
+            self._buffers[slot].write(0, memory)
+
+    def translate(self, table: DeviceOperand, memory: NDArray[Any], matrices: DeviceOperand, made: Buffer) -> None:
+        """Put addresses of the stand-in in place of those of OpenCL, which have to have the same distances."""
+        addresses = memory[table.offset : table.offset + table.nbytes].view(np.uint64)
+        np.testing.assert_array_equal(np.diff(addresses), matrices.strides[0])
+        first = made.address + matrices.offset
+        addresses[:] = [first + k * matrices.strides[0] for k in range(addresses.size)]
 
 
 class Case(unittest.TestCase):
@@ -194,89 +211,6 @@ class TestFourier(Case):
             made.read(0, found)
             np.testing.assert_allclose(found, scipy.fft.rfft(x), atol=1e-5)
         self.assertGreater(calls("cuGraphLaunch"), 0)
-
-
-@needs_opencl
-class TestEquations(Case):
-    def definite(self, *shape: int, dtype: str = "float64") -> Any:
-        x = self.rng.normal(size=shape)
-        return (x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])).astype(dtype)
-
-    def test_cholesky(self) -> None:
-        for dtype, name in (("float32", "cusolverDnSpotrf"), ("float64", "cusolverDnDpotrf")):
-            for lower in (True, False):
-                x = self.definite(2, 70, 70, dtype=dtype)
-                fake.fake_reset()
-                found = self.run_form(CholeskyKernel(dtype, lower, False), [x])
-                wanted = np.linalg.cholesky(x)
-                np.testing.assert_allclose(found, wanted if lower else np.swapaxes(wanted, 1, 2), atol=1e-3)
-                self.assertEqual(calls(name), 4)
-
-    def test_what_is_not_definite(self) -> None:
-        x = self.definite(2, 70, 70)
-        x[1, 60, 60] = -1
-        with self.assertRaisesRegex(np.linalg.LinAlgError, "cholesky: Matrix is not positive definite"):
-            self.run_form(CholeskyKernel("float64", True, False), [x])
-        found = self.run_form(CholeskyKernel("float64", True, True), [x])
-        np.testing.assert_allclose(found[0], np.linalg.cholesky(x[0]))
-        self.assertTrue(np.isnan(found[1]).all())
-
-    def test_equations(self) -> None:
-        for dtype, letter, tolerance in (("float32", "S", 1e-2), ("float64", "D", 1e-9)):
-            x = (self.rng.normal(size=(70, 70)) + 5 * np.eye(70)).astype(dtype)
-            for b in (self.rng.normal(size=70), self.rng.normal(size=(70, 3))):
-                fake.fake_reset()
-                found = self.run_form(SolveKernel(dtype, "general", False), [x, b.astype(dtype)])
-                np.testing.assert_allclose(found, np.linalg.solve(x, b), atol=tolerance)
-                self.assertEqual([calls(f"cusolverDn{letter}{name}") for name in ("getrf", "getrs")], [2, 2])
-
-    def test_symmetric_matrices_stacks_and_inverses(self) -> None:
-        x = self.definite(3, 64, 64) - 100 * np.eye(64)
-        b = self.rng.normal(size=(3, 64, 2))
-        found = self.run_form(SolveKernel("float64", "symmetric", False), [np.triu(x), b])
-        np.testing.assert_allclose(found, np.linalg.solve(x, b), atol=1e-9)
-        found = self.run_form(InverseKernel("float64"), [x])
-        np.testing.assert_allclose(found, np.linalg.inv(x), atol=1e-9)
-        self.assertEqual(calls("cusolverDnDgetrf"), 12)
-
-    def test_singular(self) -> None:
-        x = self.definite(70, 70)
-        x[:, 65] = 0
-        for kernel, values, name in (
-            (SolveKernel("float64", "general", False), [x, np.ones(70)], "solve"),
-            (InverseKernel("float64"), [x], "matrix_inverse"),
-        ):
-            with self.assertRaisesRegex(np.linalg.LinAlgError, f"{name}: Singular matrix"):
-                self.run_form(kernel, values)
-
-    def test_small_ones_and_many_are_left_to_kernels(self) -> None:
-        for shape in ((40, 40), (20, 64, 64)):
-            x = self.definite(*shape)
-            np.testing.assert_allclose(self.run_form(InverseKernel("float64"), [x]), np.linalg.inv(x), atol=1e-9)
-        self.assertEqual(calls("cusolverDnDgetrf"), 0)
-
-    def test_each_call_may_fail(self) -> None:
-        x = self.definite(70, 70)
-        for name, kernel in (
-            ("cusolverDnCreate", InverseKernel("float64")),
-            ("cusolverDnDgetrf_bufferSize", InverseKernel("float64")),
-            ("cusolverDnDpotrf_bufferSize", CholeskyKernel("float64", True, False)),
-        ):
-            with self.subTest(name):
-                self.context = driver.open(0)
-                fake.fake_fail(name.encode(), 5, 0)
-                found = Bridge(self.context).run(kernel, [x])[0]
-                wanted = np.linalg.inv(x) if isinstance(kernel, InverseKernel) else np.linalg.cholesky(x)
-                np.testing.assert_allclose(found, wanted, atol=1e-9)
-        for name, kernel, text in (
-            ("cusolverDnSetStream", InverseKernel("float64"), "getrf of cuSOLVER failed with status 5"),
-            ("cusolverDnDgetrf", InverseKernel("float64"), "getrf of cuSOLVER failed with status 5"),
-            ("cusolverDnDgetrs", InverseKernel("float64"), "getrs of cuSOLVER failed with status 5"),
-            ("cusolverDnDpotrf", CholeskyKernel("float64", True, False), "potrf of cuSOLVER failed with status 5"),
-        ):
-            fake.fake_fail(name.encode(), 5, 0)
-            with self.subTest(name), self.assertRaisesRegex(DeviceError, text):
-                Bridge(self.context).run(kernel, [x])
 
 
 FLOAT = ScalarType("float32")
@@ -484,13 +418,13 @@ class TestEpilogues(Case):
 
 class TestOperations(Case):
     def test_what_there_is_not(self) -> None:
-        self.assertIsNone(self.context.workspace("gesvd", "float32", (3, 3)))
+        self.assertIsNone(self.context.workspace("gesdd", "float32", (3, 3, 1)))
         self.assertIsNone(self.context.workspace("potrf", "float16", (3,)))
         self.assertIsNone(self.context.workspace("potrf", "float32", ()))
         self.assertIsNone(self.context.workspace("getrs", "float32", (3, 0)))
         memory = self.context.allocate(64)
-        with self.assertRaisesRegex(DeviceError, "there is no operation gesvd with 1 numbers and 1 arrays"):
-            self.context.call("gesvd", "float32", (3,), (memory, 0, 64))
+        with self.assertRaisesRegex(DeviceError, "there is no operation gesdd with 1 numbers and 1 arrays"):
+            self.context.call("gesdd", "float32", (3,), (memory, 0, 64))
         with self.assertRaisesRegex(DeviceError, "there is no operation potrf with 1 numbers and 1 arrays"):
             self.context.call("potrf", "float32", (3,), (memory, 0, 64))
         with self.assertRaisesRegex(DeviceError, "cuSOLVER has no potrf"):

@@ -21,16 +21,24 @@ ROLES = ("cublaslt", "cufft", "cusolver")
 
 
 class TestOthers(unittest.TestCase):
-    def test_cases(self) -> None:
-        done = run(["-X", "faulthandler", "-m", "unittest", "-b", "others_cases"])
+    def check(self, module: str) -> None:
+        folder = Path(__file__).parent
+        command = ["-X", "faulthandler", "-m", "unittest", "-b", f"{folder.name}.{module}"]
+        done = run(command, PYTHONPATH=str(folder.parent))
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
-        written = (Path(__file__).parent / "others_cases.py").read_text()
+        written = (folder / f"{module}.py").read_text()
         wanted = written.count("    def test_")
         if not has_opencl():
             wanted -= sum(part.partition("\nclass ")[0].count("    def test_") for part in written.split(NEEDS)[1:])
         self.assertEqual(int(count[1]), wanted)
+
+    def test_cases(self) -> None:
+        self.check("others_cases")
+
+    def test_matrices(self) -> None:
+        self.check("matrix_cases")
 
 
 class TestLibraries(unittest.TestCase):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray import arrays
-from theano_gpuarray._runtime import LaunchList, Replays
+from theano_gpuarray._runtime import DeviceError, LaunchList, Replays
 from theano_gpuarray.arrays import GpuArray
 from theano_testing.device import null_context
 
@@ -70,6 +70,36 @@ class TestReplays(unittest.TestCase):
         self.assertIsNone(keyed.run([x + 1], 0))
         self.assertIsNotNone(keyed.run([x + 0], 0))
         self.assertIsNotNone(ignored.run([x + 1], 0))
+
+    def test_arrays_that_are_written_while_a_call_waits(self) -> None:
+        x = np.arange(200_000, dtype="float32")
+        replays, entry = self.replays(MOVED), self.copied(x.nbytes)
+        for value in range(3):
+            x[:] = value
+            _, here, _ = replays.make([x], entry)
+            x[:] = -1
+            self.assertTrue((here == value).all())
+
+    def test_arrays_are_copied_where_no_call_waits(self) -> None:
+        launches, sources, (there, *_), status, explain = self.copied(800_000)
+        x = np.zeros(200_000, "float32")
+        found = [self.replays(MOVED).make([x + k], (launches, sources, (there,), status, explain))[0] for k in range(3)]
+        for k, array in enumerate(found):
+            self.assertTrue((np.asarray(array) == k).all())
+
+    def test_failures_after_arrays_were_written(self) -> None:
+        launches, sources, (_, here, _), status, explain = self.copied(16)
+
+        def fails(memory: object) -> object:
+            raise KeyError("no result")
+
+        replays = self.replays(MOVED)
+        with self.assertRaisesRegex(KeyError, "no result"):
+            replays.make([np.ones(4, "float32")], (launches, sources, (here, fails), status, explain))
+        enormous = (*sources[:1], (OWN, 1 << 60))
+        with self.assertRaisesRegex(DeviceError, "no memory left"):
+            replays.make([np.ones(4, "float32")], (launches, enormous, (here,), status, explain))
+        self.assertEqual(replays.make([np.ones(4, "float32")], self.copied(16))[1].tolist(), [1.0] * 4)
 
     def test_what_is_never_alike(self) -> None:
         replays = self.replays(MOVED)

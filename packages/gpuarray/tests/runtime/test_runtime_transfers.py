@@ -54,6 +54,18 @@ class TestTransfers(unittest.TestCase):
         x = np.random.default_rng(0).integers(0, 255, 40_000_003, dtype="uint8")
         np.testing.assert_array_equal(download(upload(context, x, blocking=False), "uint8"), x)
 
+    @each_context()
+    def test_pinned_memory_is_used_again_after_the_queue_was_waited_for(self, context: Context) -> None:
+        # More than the ring has in all, with reads between, and several writes before each of them.
+        for k in range(12):
+            values = [np.random.default_rng((k, i)).integers(0, 255, 700_001, dtype="uint8") for i in range(3)]
+            buffers = [upload(context, x, blocking=False) for x in values]
+            for x, buffer in zip(values, buffers, strict=True):
+                np.testing.assert_array_equal(download(buffer, "uint8"), x)
+            if k % 3 == 0:
+                large = np.random.default_rng(k).integers(0, 255, 20_000_003, dtype="uint8")
+                np.testing.assert_array_equal(download(upload(context, large, blocking=False), "uint8"), large)
+
     @each_device()
     def test_writes_keep_their_order_with_launches(self, context: Context) -> None:
         scale, total = kernel(context, "scale"), []

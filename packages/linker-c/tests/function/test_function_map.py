@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 import unittest
@@ -299,7 +301,7 @@ class TestErrors(unittest.TestCase):
                 self.native.map([1.0], bad)  # type: ignore[arg-type]
             with self.assertRaisesRegex(ValueError, "ahead is a number"):
                 self.native.map([1.0], 2, ahead=bad)  # type: ignore[arg-type]
-        for nothing in (3, "text", {"x": 1.0}, None):
+        for nothing in (3, "text", {"x": 1.0}, None, np.array(3.0)):
             with self.assertRaisesRegex(TypeError, "elements is an iterable of arguments"):
                 self.native.map(nothing, 2)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, r"(?s)threads is a number.*f\.map\(zip\(xs, ys\)\)"):
@@ -412,6 +414,31 @@ class TestClosing(unittest.TestCase):
         self.assertFalse(thread.is_alive())
         self.wait_for_threads()
         self.assertEqual((self.held, self.errors), ([], []))
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork here")
+    def test_a_fork_goes_on_without_the_threads_of_an_iterator(self) -> None:
+        f = function([self.x], nadd(self.x, self.x), mode=NATIVE)
+        results = f.map([float(i) for i in range(5000)], 2)
+        self.assertEqual(float(next(results)), 0.0)
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(60)  # what waits for ever ends by this signal
+            ended = _refused(results) and sum(map(float, f.map([1.0] * 100, 2))) == 200.0
+            os._exit(0 if ended else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(sum(map(float, results)), 5000 * 4999)
+        self.wait_for_threads()
+
+
+def _refused(results: Iterator[Any]) -> bool:
+    """Tell whether an iterator says that it was begun in another process."""
+    try:
+        for _ in results:
+            pass
+    except RuntimeError as error:
+        return "begun before this process was forked" in str(error)
+    return False
 
 
 def _pause(value: Any) -> Any:

@@ -10,7 +10,8 @@ from unittest import mock
 
 import numpy as np
 
-from theano_graph import Apply, Op, Type
+from theano_graph import Apply, Op, Type, config
+from theano_graph.hashing import StructuralHasher
 from theano_linker_c import (
     FAST_COMPILE,
     FAST_RUN,
@@ -19,10 +20,11 @@ from theano_linker_c import (
     NanGuardMode,
     as_host,
     function,
+    function_cache_depends_on,
     optdb,
-    refuse_function_cache_when,
 )
 from theano_linker_c._function._cached import _gate
+from theano_linker_c._function._cached._environment import environment
 from theano_linker_c.debugmode._errors import show
 from theano_linker_c.debugmode._evaluate import is_finite, same
 from theano_linker_c.watch import detect_nan
@@ -119,15 +121,31 @@ class TestRewritesForDevices(unittest.TestCase):
 
 
 class TestFunctionCache(unittest.TestCase):
-    def test_a_condition_keeps_functions_out(self) -> None:
-        with mock.patch.object(_gate, "_refusals", []):
-            before = _gate.is_cacheable(FAST_RUN, False, 5000)
-            holds = [True]
-            refuse_function_cache_when(lambda: holds[0])
-            self.assertFalse(_gate.is_cacheable(FAST_RUN, False, 5000))
-            holds[0] = False
-            self.assertEqual(_gate.is_cacheable(FAST_RUN, False, 5000), before)
-            self.assertFalse(_gate.is_cacheable(FAST_RUN, False, 5))
+    def test_what_no_text_tells_keeps_functions_out(self) -> None:
+        told: list[str | None] = [None]
+        with mock.patch.object(_gate, "_surroundings", []), config.change_flags(function_cache="large"):
+            self.assertEqual(self.cacheable(), (False, False, True))
+            function_cache_depends_on(lambda: told[0])
+            self.assertEqual(self.cacheable(), (False, False, False))
+            told[0] = ""
+            self.assertEqual(self.cacheable(), (False, False, True))
+
+    def test_from_fewer_nodes_on_where_there_is_something(self) -> None:
+        with mock.patch.object(_gate, "_surroundings", []), config.change_flags(function_cache="large"):
+            function_cache_depends_on(lambda: "a device")
+            self.assertEqual(self.cacheable(), (False, True, True))
+
+    def test_what_is_told_is_a_part_of_the_name(self) -> None:
+        told = ["one device", "another"]
+        with mock.patch.object(_gate, "_surroundings", []):
+            function_cache_depends_on(lambda: told[0])
+            before = environment(StructuralHasher())
+            self.assertEqual(environment(StructuralHasher()), before)
+            told.pop(0)
+            self.assertNotEqual(environment(StructuralHasher()), before)
+
+    def cacheable(self) -> tuple[bool, ...]:
+        return tuple(_gate.is_cacheable(FAST_RUN, False, count) for count in (5, 60, 5000))
 
 
 if __name__ == "__main__":

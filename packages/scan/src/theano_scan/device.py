@@ -18,6 +18,7 @@ from theano_gpuarray.types import (
     GpuFromHost,
     TransferOp,
     has_device_form,
+    has_library,
     host_from_gpu,
     is_host_array,
 )
@@ -245,17 +246,19 @@ def _lift(op: Loop, context_name: Hashable, inputs: Sequence[Any], outputs: Sequ
     """Let a loop run on a device if all arrays of its steps do."""
     inner = op.fgraph
     arrays = (*inputs, *outputs, *inner.inputs, *inner.outputs)
-    if not all(is_host_array(v) for v in arrays) or not _runs_there(op):
+    if not all(is_host_array(v) for v in arrays) or not _runs_there(op, context_name):
         return None
     made: Mapping[str, Any] = {"return_list": True}
     return GpuLoop(op, context_name)(*inputs, **made)
 
 
-def _runs_there(op: Loop) -> bool:
+def _runs_there(op: Loop, context_name: Hashable) -> bool:
     nodes = [node for node in op.fgraph.toposort() if any(v.type.ndim for v in (*node.inputs, *node.outputs))]
     nodes = [node for node in nodes if not isinstance(node.op, (ShapeI, ShapeOf, TransferOp))]
     kernels = [native_kernel.describe(node, DEVICE) for node in nodes]
-    return bool(nodes) and all(kernel is not None and has_device_form(kernel) for kernel in kernels)
+    return bool(nodes) and all(
+        kernel is not None and has_device_form(kernel) and has_library(kernel, context_name) for kernel in kernels
+    )
 
 
 @call_form.register(GpuLoop)

@@ -5,14 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 import theano_tensor as T
-from theano_gpuarray.types import DeviceOp, GpuFromHost
+from theano_gpuarray.codegen import NoDeviceForm
+from theano_gpuarray.types import DeviceOp, GpuFromHost, host_from_gpu
 from theano_linker_c import function, shared
 from theano_tensor.fourier import InverseRealFourier, RealFourier, irfft, rfft
-from theano_tensor.linalg import Cholesky, CholeskyGrad, MatrixInverse, Solve, cholesky, matrix_inverse, solve
+from theano_tensor.linalg import (
+    SVD,
+    Cholesky,
+    CholeskyGrad,
+    Det,
+    Eigh,
+    MatrixInverse,
+    QRFull,
+    QRIncomplete,
+    SLogDet,
+    Solve,
+    cholesky,
+    det,
+    eigh,
+    matrix_inverse,
+    qr,
+    slogdet,
+    solve,
+    svd,
+)
 from theano_tensor.nnet.ctc import ConnectionistTemporalClassification, ctc
 from theano_testing.gpuarray import needs_opencl
 
@@ -99,6 +120,68 @@ class TestEquations(LibraryTestCase):
                 with self.assertRaisesRegex(np.linalg.LinAlgError, "Singular matrix"):
                     compiled()
             self.assertValues(other.get_value(), np.zeros(3))
+
+
+class TestDeterminants(LibraryTestCase):
+    def test_values_and_gradients(self) -> None:
+        for shape in ((5, 5), (2, 4, 4), (40, 40)):
+            x = np.random.default_rng(1).normal(size=shape) / shape[-1] ** 0.5 + np.eye(shape[-1])
+            self.check(det, x, Det, atol=1e-9)
+            self.check(lambda v: slogdet(v)[1], x, SLogDet, atol=1e-9)
+            self.check(lambda v: T.log(abs(det(v))), x, SLogDet, Det, atol=1e-9)
+
+    def test_singular_ones(self) -> None:
+        x = np.stack([np.ones((3, 3)), np.diag([1.0, -2.0, 3.0])])
+        given = shared(x, target=NAME)
+        if computes():
+            found = function([], [det(given), *slogdet(given)])()
+            for value, wanted in zip(found, (np.linalg.det(x), *np.linalg.slogdet(x)), strict=True):
+                np.testing.assert_allclose(np.asarray(value), wanted)
+
+
+DECOMPOSITIONS: tuple[tuple[Callable[[Any], Any], type[Any]], ...] = (
+    (lambda x: svd(x, full_matrices=False)[0] @ svd(x, full_matrices=False)[2], SVD),
+    (lambda x: svd(x, compute_uv=False), SVD),
+    (lambda x: qr(x)[0] @ qr(x)[1][:, :2], QRFull),
+    (lambda x: qr(x, "r"), QRIncomplete),
+    (lambda x: eigh(x)[0], Eigh),
+    (lambda x: eigh(x)[1] @ eigh(x)[1][0], Eigh),
+)
+
+
+class TestDecompositions(LibraryTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        x = np.random.default_rng(1).normal(size=(4, 4))
+        self.x = x + x.T + np.diag([1.0, 3.0, 6.0, 10.0])
+
+    def test_they_stay_on_the_host_without_a_library(self) -> None:
+        given = shared(self.x, target=NAME)
+        for make, op in DECOMPOSITIONS:
+            for changed in (make, lambda x, make=make: T.grad((make(x) ** 2).sum(), x)):
+                compiled = function([], changed(given))
+                nodes = compiled.maker.fgraph.apply_nodes
+                self.assertTrue(any(isinstance(node.op, (op, QRFull)) for node in nodes))
+                self.assertValues(compiled(), function([], changed(shared(self.x)))(), atol=1e-9)
+
+    def test_they_and_their_gradients_are_on_the_device_with_one(self) -> None:
+        given = shared(self.x, target=NAME)
+        with (
+            patch("theano_tensor.device._lift.has_library", return_value=True),
+            patch("theano_gpuarray.types._device_op.has_library", return_value=True),
+        ):
+            for make, op in DECOMPOSITIONS:
+                for changed in (make, lambda x, make=make: T.grad((make(x) ** 2).sum(), x)):
+                    fgraph = function([], changed(given).transfer(NAME)).maker.fgraph
+                    found = [node.op.host_op for node in fgraph.apply_nodes if isinstance(node.op, DeviceOp)]
+                    self.assertTrue(any(isinstance(host, (op, QRFull)) for host in found), found)
+                    moved = [node for node in fgraph.apply_nodes if node.op == host_from_gpu]
+                    self.assertEqual(moved, [], "nothing is computed on the host")
+
+    def test_ops_of_a_device_say_what_they_need(self) -> None:
+        given = shared(self.x, target=NAME)
+        with self.assertRaisesRegex(NoDeviceForm, "has no library that computes `SVD"):
+            DeviceOp(SVD())(given)
 
 
 class TestLosses(LibraryTestCase):

@@ -5,19 +5,31 @@ What other tests have registered in this one (rewrites that are closures, say) w
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 
+from theano_gpuarray.contexts import DeviceUnavailable, open_context
+
 TESTS = Path(__file__).resolve().parents[1]
 
 
+def device() -> str:
+    """Return a device that computes, or the one that only counts."""
+    try:
+        return open_context("opencl").devname
+    except DeviceUnavailable:
+        return "null0"
+
+
 class CachedFunctions(unittest.TestCase):
-    def check(self, name: str, count: int) -> None:
+    def check(self, name: str, count: int, flags: str = "") -> None:
         command = [sys.executable, "-m", "nose2", "-s", TESTS.name, f"function_cache.{name}"]
-        done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, timeout=600)
+        environ = {**os.environ, "THEANO_FLAGS": ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags]))}
+        done = subprocess.run(command, cwd=TESTS.parent, env=environ, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         ran = re.search(r"Ran (\d+) tests", done.stderr)
         assert ran is not None, done.stderr
@@ -28,6 +40,9 @@ class CachedFunctions(unittest.TestCase):
 
     def test_all_cases_under_stress(self) -> None:
         self.check("stressed_functions", 4)
+
+    def test_all_cases_on_a_device(self) -> None:
+        self.check("cached_device_functions", 14, f"device={device()},force_device=True,print_active_device=False")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ static BufferObject *make_buffer(ContextObject *c, Py_ssize_t bytes) {
 
 static int take(ContextObject *c, BufferObject *b, Failure *failure) {
     int result;
+    b->block = pool_take_free(&c->pool, b->bytes);
+    if (b->block != NULL)
+        return 0;
     Py_BEGIN_ALLOW_THREADS;
     result = pool_take(&c->pool, b->bytes, &b->block, failure);
     Py_END_ALLOW_THREADS;
@@ -138,14 +141,17 @@ static int end_transfer(BufferObject *b, int result, Failure *failure) {
     return result < 0 ? raise_failure(failure) : 0;
 }
 
-static int write_view(BufferObject *b, Py_ssize_t offset, const Py_buffer *view, int blocking) {
+/* How a write gets at its source: it waits until that has been read, copies it first, or leaves it to the queue. */
+typedef enum { WAIT, STAGE, LEND } WriteKind;
+
+static int write_view(BufferObject *b, Py_ssize_t offset, const Py_buffer *view, WriteKind kind) {
     ContextObject *c = b->context;
     Failure failure = {0};
     int result = 0;
     size_t bytes = (size_t)view->len;
     Py_BEGIN_ALLOW_THREADS;
-    if (bytes > 0 && blocking)
-        result = c->table->write(c->context, b->address, (size_t)offset, view->buf, bytes, 1, &failure);
+    if (bytes > 0 && kind != STAGE)
+        result = c->table->write(c->context, b->address, (size_t)offset, view->buf, bytes, kind == WAIT, &failure);
     else if (bytes > 0)
         result =
             staging_write(&c->staging, c->table, c->context, b->address, (size_t)offset, view->buf, bytes, &failure);
@@ -156,7 +162,13 @@ static int write_view(BufferObject *b, Py_ssize_t offset, const Py_buffer *view,
     return 0;
 }
 
-int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) { return write_view(b, offset, view, 0); }
+int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
+    return write_view(b, offset, view, STAGE);
+}
+
+int buffer_lend(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
+    return write_view(b, offset, view, b->context->table->reads_sources ? LEND : STAGE);
+}
 
 static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"offset", "source", "blocking", NULL};
@@ -168,7 +180,7 @@ static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *kwargs) 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO|$p:write", names, &offset, &source, &blocking) ||
         start_transfer(b, source, PyBUF_SIMPLE, offset, &view, "write") < 0)
         return NULL;
-    int result = write_view(b, offset, &view, blocking);
+    int result = write_view(b, offset, &view, blocking ? WAIT : STAGE);
     PyBuffer_Release(&view);
     return result < 0 ? NULL : Py_NewRef(Py_None);
 }

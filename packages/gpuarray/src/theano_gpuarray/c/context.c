@@ -24,7 +24,7 @@ PyObject *context_open(DriverObject *driver, int index, const Options *options, 
     c->index = index;
     c->era = fork_era;
     pthread_mutex_init(&c->lock, NULL);
-    staging_open(&c->staging);
+    staging_open(&c->staging, &c->submitted, &c->finished);
     reply_open(&c->reply);
     Py_BEGIN_ALLOW_THREADS;
     result = c->table->properties(driver->state, index, &c->properties, &failure);

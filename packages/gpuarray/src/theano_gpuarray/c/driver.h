@@ -254,6 +254,10 @@ typedef struct {
     int (*replay)(void *context, List *list, Failure *failure);
     void (*list_free)(void *context, List *list);
 
+    /* Whether a write that does not block reads its source without a copy of it in memory of the host. CUDA copies what
+     * is not pinned, and may wait before it does. */
+    int reads_sources;
+
     /* The null driver: take out the oldest thing that it was asked to do; 0 where there is none. NULL for others. */
     int (*recorded)(void *context, Record *record);
 } DriverTable;

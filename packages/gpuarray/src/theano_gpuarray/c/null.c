@@ -306,5 +306,6 @@ const DriverTable null_driver = {
     .kernel = null_kernel,
     .kernel_free = null_kernel_free,
     .launch = null_launch,
+    .reads_sources = 1,
     .recorded = null_recorded,
 };

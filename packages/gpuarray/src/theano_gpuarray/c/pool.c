@@ -157,16 +157,24 @@ static int ask_driver(Pool *pool, Block *block, size_t bytes, Failure *failure) 
     return failure->out_of_memory ? out_of_memory(pool, bytes, failure) : -1;
 }
 
+Block *pool_take_free(Pool *pool, size_t bytes) {
+    size_t size;
+    if (bytes > SIZE_MAX / 4)
+        return NULL;
+    pthread_mutex_lock(&pool->lock);
+    Block *found = find_free(pool, class_of(bytes, &size));
+    if (found != NULL)
+        count_taken(pool, found, 1);
+    pthread_mutex_unlock(&pool->lock);
+    return found;
+}
+
 int pool_take(Pool *pool, size_t bytes, Block **block, Failure *failure) {
     if (bytes > SIZE_MAX / 4)
         return out_of_memory(pool, SIZE_MAX / 4, failure);
     size_t size;
     int class_ = class_of(bytes, &size);
-    pthread_mutex_lock(&pool->lock);
-    Block *found = find_free(pool, class_);
-    if (found != NULL)
-        count_taken(pool, found, 1);
-    pthread_mutex_unlock(&pool->lock);
+    Block *found = pool_take_free(pool, bytes);
     if (found != NULL) {
         *block = found;
         return 0;

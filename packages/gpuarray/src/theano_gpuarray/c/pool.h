@@ -8,6 +8,7 @@
 
 #include "driver.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Eight classes of sizes from each power of two to the next, so that at most an eighth is wasted. */
 #define POOL_CLASSES (8 * 64)
@@ -47,13 +48,16 @@ void pool_open(Pool *pool, const DriverTable *table, void *context, const Proper
 void pool_preallocate(Pool *pool, size_t bytes);
 /* `bytes` is not 0. */
 int pool_take(Pool *pool, size_t bytes, Block **block, Failure *failure);
+/* Take a block that is free; NULL where there is none. Nothing is asked of the device. */
+Block *pool_take_free(Pool *pool, size_t bytes);
 void pool_give(Pool *pool, Block *block);
 /* Give what nobody uses back to the driver. */
 void pool_trim(Pool *pool);
 /* All blocks have been given back. */
 void pool_close(Pool *pool);
 
-/* A ring of pieces of pinned memory: a piece is used again when the queue has passed the mark behind its writes. */
+/* A ring of pieces of pinned memory: a piece is used again when the queue has passed the mark behind its writes. Where all
+ * writes are known to have ended, it starts again at its beginning, which the caches of the processor hold. */
 #define STAGING_PIECES 16
 #define STAGING_BYTES ((size_t)1 << 20)
 
@@ -67,8 +71,11 @@ typedef struct {
     Piece pieces[STAGING_PIECES];
     int count, current; /* how many pieces there may be, and which one is filled */
     size_t used;        /* bytes of the current piece */
+    /* Numbers of work that the context counts, and that of the newest write. */
+    atomic_llong *submitted, *finished;
+    long long newest;
 } Staging;
-void staging_open(Staging *staging);
+void staging_open(Staging *staging, atomic_llong *submitted, atomic_llong *finished);
 /* Copy the source, and put writes into the queue; the source may change afterwards. */
 int staging_write(Staging *staging, const DriverTable *table, void *context, Address target, size_t offset,
                   const void *source, size_t bytes, Failure *failure);

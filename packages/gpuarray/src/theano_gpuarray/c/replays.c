@@ -136,12 +136,14 @@ static PyObject *key_of(const ReplaysObject *r, PyObject *values, PyObject *toke
     return NULL;
 }
 
-static PyObject *upload(const ReplaysObject *r, PyObject *value) {
+/* Write an array of the host. Where the call waits for the queue before it returns, `lent`, the array need not be copied
+ * first: the caller holds it. */
+static PyObject *upload(const ReplaysObject *r, PyObject *value, int lent) {
     Py_buffer view;
     if (PyObject_GetBuffer(value, &view, PyBUF_ND) < 0)
         return NULL;
     PyObject *buffer = buffer_allocate(r->context, view.len == 0 ? 1 : view.len);
-    if (buffer != NULL && view.len > 0 && buffer_stage((BufferObject *)buffer, 0, &view) < 0)
+    if (buffer != NULL && view.len > 0 && (lent ? buffer_lend : buffer_stage)((BufferObject *)buffer, 0, &view) < 0)
         Py_CLEAR(buffer);
     PyBuffer_Release(&view);
     return buffer;
@@ -162,12 +164,12 @@ static PyObject *clean_status(ReplaysObject *r) {
     return made;
 }
 
-static PyObject *find_memory(ReplaysObject *r, PyObject *source, PyObject *values) {
+static PyObject *find_memory(ReplaysObject *r, PyObject *source, PyObject *values, int lent) {
     PyObject *what = PyTuple_GET_ITEM(source, 1);
     switch (PyLong_AsLong(PyTuple_GET_ITEM(source, 0))) {
     case INPUT: {
         PyObject *value = PyList_GET_ITEM(values, PyLong_AsSsize_t(what));
-        return is_array(r, value) ? Py_NewRef(slot(r, value, BUFFER)) : upload(r, value);
+        return is_array(r, value) ? Py_NewRef(slot(r, value, BUFFER)) : upload(r, value, lent);
     }
     case OWN: return buffer_allocate(r->context, PyLong_AsSsize_t(what));
     case HELD: return Py_NewRef(what);
@@ -176,11 +178,11 @@ static PyObject *find_memory(ReplaysObject *r, PyObject *source, PyObject *value
 }
 
 /* The memory of a call, in the order of the list. */
-static PyObject *all_memory(ReplaysObject *r, PyObject *sources, PyObject *values) {
+static PyObject *all_memory(ReplaysObject *r, PyObject *sources, PyObject *values, int lent) {
     Py_ssize_t count = PyTuple_GET_SIZE(sources);
     PyObject *memory = PyTuple_New(count);
     for (Py_ssize_t i = 0; memory != NULL && i < count; i++) {
-        PyObject *found = find_memory(r, PyTuple_GET_ITEM(sources, i), values);
+        PyObject *found = find_memory(r, PyTuple_GET_ITEM(sources, i), values, lent);
         if (found == NULL)
             Py_CLEAR(memory);
         else
@@ -242,14 +244,35 @@ static int check_status(const ReplaysObject *r, PyObject *entry, PyObject *memor
     return -1;
 }
 
+/* Whether a call reads something back, and so waits until all that it has put into the queue has ended. */
+static int waits(PyObject *entry) {
+    PyObject *outputs = PyTuple_GET_ITEM(entry, THE_OUTPUTS);
+    int found = PyTuple_GET_ITEM(entry, THE_STATUS) != Py_None;
+    for (Py_ssize_t i = 0; !found && i < PyTuple_GET_SIZE(outputs); i++) {
+        PyObject *told = PyTuple_GET_ITEM(outputs, i);
+        found = PyTuple_CheckExact(told) && PyTuple_GET_ITEM(told, 1) == Py_True;
+    }
+    return found;
+}
+
+/* Wait although something has failed: the queue may read arrays that were lent to it. */
+static void wait_after_failure(ContextObject *c) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    if (context_synchronize(c) < 0)
+        PyErr_Clear();
+    PyErr_Restore(type, error, traceback);
+}
+
 static PyObject *run_entry(ReplaysObject *r, PyObject *entry, PyObject *values) {
     PyObject *list = PyTuple_GET_ITEM(entry, THE_LIST), *results = NULL;
-    PyObject *memory = all_memory(r, PyTuple_GET_ITEM(entry, THE_SOURCES), values);
-    if (memory == NULL)
-        return NULL;
-    if ((list == Py_None || list_replay(list, memory) == 0) && check_status(r, entry, memory) == 0)
+    int lent = waits(entry);
+    PyObject *memory = all_memory(r, PyTuple_GET_ITEM(entry, THE_SOURCES), values, lent);
+    if (memory != NULL && (list == Py_None || list_replay(list, memory) == 0) && check_status(r, entry, memory) == 0)
         results = make_outputs(r, PyTuple_GET_ITEM(entry, THE_OUTPUTS), memory);
-    Py_DECREF(memory);
+    if (results == NULL && lent)
+        wait_after_failure(r->context);
+    Py_XDECREF(memory);
     return results;
 }
 

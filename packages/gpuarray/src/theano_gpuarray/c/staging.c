@@ -6,9 +6,11 @@
 /* Sources are copied to places that suit every device. */
 #define ALIGNMENT ((size_t)256)
 
-void staging_open(Staging *staging) {
+void staging_open(Staging *staging, atomic_llong *submitted, atomic_llong *finished) {
     memset(staging, 0, sizeof *staging);
     staging->count = STAGING_PIECES;
+    staging->submitted = submitted;
+    staging->finished = finished;
     pthread_mutex_init(&staging->lock, NULL);
 }
 
@@ -49,6 +51,17 @@ static int wait_for_piece(Staging *s, const DriverTable *table, void *context, F
     return table->mark_wait(context, piece->mark, failure);
 }
 
+/* Use the first piece again where all that was written from the ring is known to have ended. */
+static int start_again(Staging *s, const DriverTable *table, void *context, Failure *failure) {
+    if (s->newest > atomic_load(s->finished))
+        return 0;
+    for (; s->current > 0; s->current--)
+        if (wait_for_piece(s, table, context, failure) < 0)
+            return -1;
+    s->used = 0;
+    return wait_for_piece(s, table, context, failure);
+}
+
 static int write_part(Staging *s, const DriverTable *table, void *context, Address target, size_t offset,
                       const char *source, size_t bytes, Failure *failure) {
     char *place = (char *)s->pieces[s->current].memory + s->used;
@@ -75,12 +88,13 @@ static int stage_part(Staging *s, const DriverTable *table, void *context, Addre
 int staging_write(Staging *s, const DriverTable *table, void *context, Address target, size_t offset,
                   const void *source, size_t bytes, Failure *failure) {
     const char *from = source;
-    int result = 0;
     pthread_mutex_lock(&s->lock);
+    int result = start_again(s, table, context, failure);
     for (size_t done = 0; result == 0 && done < bytes; done += STAGING_BYTES) {
         size_t part = bytes - done < STAGING_BYTES ? bytes - done : STAGING_BYTES;
         result = stage_part(s, table, context, target, offset + done, from + done, part, failure);
     }
+    s->newest = atomic_fetch_add(s->submitted, 1) + 1;
     pthread_mutex_unlock(&s->lock);
     return result;
 }

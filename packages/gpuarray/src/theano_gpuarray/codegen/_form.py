@@ -257,7 +257,7 @@ class LibraryCall:
     Parameters
     ----------
     name : str
-        As the runtime has it, see `calls.c` in `c/cuda`: "epilogue", "rfft", "potrf", "pool", ...
+        As the runtime has it, see `c/cuda/calls.c`: "epilogue", "rfft", "potrf", "pool", ...
     dtype : str
     numbers : tuple of int
         Lengths and the like.
@@ -387,12 +387,16 @@ class DeviceForm:
     needs_values : callable
         ``(kernel) -> bool``: whether the host reads values of arrays on the way, as for the number of true elements of
         a mask.
+    library : callable
+        ``(kernel) -> LibraryCall or None``: an operation that a context must have, so that its device runs the kernel;
+        None where every device does.
     """
 
     run: Run
     supports: Callable[[Any], bool]
     host_inputs: Callable[[Any, int], Sequence[int]]
     needs_values: Callable[[Any], bool]
+    library: Callable[[Any], LibraryCall | None]
 
 
 #: Device forms by class of kernel.
@@ -411,17 +415,22 @@ def _none(kernel: Kernel, count: int) -> Sequence[int]:
     return ()
 
 
+def _needs_none(kernel: Kernel) -> None:
+    return None
+
+
 def register_device_form(
     kernel_class: type[Kernel],
     *,
     supports: Callable[[Any], bool] = _always,
     host_inputs: Callable[[Any, int], Sequence[int]] = _none,
     needs_values: Callable[[Any], bool] = _never,
+    library: Callable[[Any], LibraryCall | None] = _needs_none,
 ) -> Callable[[Run], Run]:
     """Register a function as the device form of a class of kernels; see :class:`DeviceForm`."""
 
     def register(run: Run) -> Run:
-        device_form.register(kernel_class)(DeviceForm(run, supports, host_inputs, needs_values))
+        device_form.register(kernel_class)(DeviceForm(run, supports, host_inputs, needs_values, library))
         return run
 
     return register

@@ -118,11 +118,11 @@ class KernelWriter:
         self._letters.append(letter)
         self.arguments.append(value)
 
-    def numbers(self, name: str, values: Sequence[int]) -> list[str]:
-        """Add int64 numbers ``name0``, ``name1``, ..., and return their names."""
+    def numbers(self, name: str, values: Sequence[int], letter: str = "q") -> list[str]:
+        """Add whole numbers ``name0``, ``name1``, ..., and return their names."""
         names = [f"{name}{k}" for k in range(len(values))]
         for each, value in zip(names, values, strict=True):
-            self.number(each, value)
+            self.number(each, value, letter)
         return names
 
     def function(self, text: str) -> None:

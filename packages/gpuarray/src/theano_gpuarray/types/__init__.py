@@ -9,6 +9,7 @@ from ._device_op import (
     as_device_value as as_device_value,
     device_kernel as device_kernel,
     has_device_form as has_device_form,
+    has_library as has_library,
     host_inputs_of as host_inputs_of,
     runner_of as runner_of,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "gpu_from_host",
     "gpu_to_gpu",
     "has_device_form",
+    "has_library",
     "host_from_gpu",
     "host_inputs_of",
     "host_type",

@@ -24,7 +24,7 @@ from ._context_name import infer_context_name
 from ._host import host_type, is_host_array
 from ._transfers import GpuFromHost, host_from_gpu
 
-__all__ = ["DEVICE", "DeviceOp", "device_kernel", "has_device_form", "host_inputs_of"]
+__all__ = ["DEVICE", "DeviceOp", "device_kernel", "has_device_form", "has_library", "host_inputs_of"]
 
 #: Stands for a name of a context that was not given, as None is one.
 _INFERRED: Any = object()
@@ -119,6 +119,14 @@ class DeviceOp(Op):
             )
         kernel = self.device_kernel(kernel)
         name = self.context_for(inputs) if context_name is _INFERRED else context_name
+        if not has_library(kernel, name):
+            raise NoDeviceForm(
+                compose(
+                    f"{self}: the context {name!r} has no library that computes `{host.op}`",
+                    where=[describe(v) for v in host.inputs],
+                    mend=f"install cuSOLVER, or apply {host.op} on the host and transfer its results",
+                )
+            )
         stays = set(host_inputs_of(kernel, len(inputs)))
         placed = [v if i in stays else _on_device(v, name) for i, v in enumerate(inputs)]
         placed = [host_from_gpu(v) if i in stays and _is_on_device(v) else v for i, v in enumerate(placed)]
@@ -194,6 +202,14 @@ def has_device_form(kernel: Kernel) -> bool:
     """Tell whether devices can run a kernel."""
     form = device_form.get(kernel)
     return form is not None and form.supports(kernel)
+
+
+def has_library(kernel: Kernel, context_name: Hashable) -> bool:
+    """Tell whether a context has the library without which devices cannot run a kernel that has a device form."""
+    call = device_form.lookup(kernel).library(kernel)
+    if call is None:
+        return True
+    return get_context(context_name).native.workspace(call.name, call.dtype, call.numbers) is not None
 
 
 def host_inputs_of(kernel: Kernel, count: int) -> Sequence[int]:

@@ -15,6 +15,7 @@ from theano_gpuarray.types import (
     TransferOp,
     context_of,
     has_device_form,
+    has_library,
     host_from_gpu,
     host_inputs_of,
     is_host_array,
@@ -86,7 +87,7 @@ class Placement:
             return
         kernel, stays = found
         names = [self._places[v] for i, v in enumerate(node.inputs) if v in self._places and i not in stays]
-        if names and _fits(node, names[0]):
+        if names and _fits(node, kernel, names[0]):
             self._choose(node, Choice(names[0], kernel, stays))
 
     def _choose(self, node: Apply, choice: Choice) -> None:
@@ -101,7 +102,7 @@ class Placement:
         if not names or any(name is _HOST for name in names):
             return
         found = _code_for(node)
-        if found is not None and _fits(node, names[0]):
+        if found is not None and _fits(node, found[0], names[0]):
             self._choose(node, Choice(names[0], *found))
 
     def _goes_to(self, variable: Variable) -> Iterable[Any]:
@@ -184,8 +185,10 @@ def _code_for(node: Apply) -> tuple[Kernel | None, frozenset[int]] | None:
     return kernel, frozenset(host_inputs_of(kernel, len(node.inputs)))
 
 
-def _fits(node: Apply, name: Hashable) -> bool:
-    """Tell whether a device has the dtypes of a node."""
+def _fits(node: Apply, kernel: Kernel | None, name: Hashable) -> bool:
+    """Tell whether a device has the dtypes of a node, and a library where its kernel needs one."""
+    if kernel is not None and not has_library(kernel, name):
+        return False
     dtypes = {v.type.dtype for v in (*node.inputs, *node.outputs) if is_host_array(v)}
     if dtypes & set(COMPLEX_DTYPES):
         return False

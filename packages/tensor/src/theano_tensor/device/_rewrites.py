@@ -21,6 +21,7 @@ from theano_graph import (
     toposort,
     warn_user,
 )
+from theano_linker_c import function_cache_depends_on
 from theano_linker_c.modes import optdb
 from theano_optimize import (
     EquilibriumDatabase,
@@ -76,6 +77,15 @@ class AssertNoCpuOp(GraphRewriter):
             if _is_cpu_op(node):
                 _tell(node, action)
         return profile
+
+
+def _told_while_built() -> str | None:
+    """Return None where flags ask for something to be told of graphs while they are rewritten."""
+    return "" if config.assert_no_cpu_op in ("ignore", "raise") and not config.metaopt.verbose else None
+
+
+# A function that is found on disk is not rewritten, and nothing would be told.
+function_cache_depends_on(_told_while_built)
 
 
 def _is_cpu_op(node: Apply) -> bool:

@@ -1,8 +1,8 @@
 """Linear algebra on devices, by the names that libraries had there; compiled functions contain the ops of the host.
 
-These move to the device themselves: Cholesky factors, solutions of equations and inverses are computed there, by
-cuSOLVER where it is. Singular values, eigenvectors and orthogonal factors are computed on the host, to which operands
-are transferred.
+These move to the device themselves: Cholesky factors, solutions of equations, inverses and determinants are computed
+there, by cuSOLVER and cuBLAS where they are. So are singular values, eigenvectors and orthogonal factors where cuSOLVER
+is; elsewhere they are computed on the host, to which operands are transferred.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class GpuMagmaMatrixInverse(OnDevice, _OneMatrix):
 
 
 class GpuMagmaSVD(OnDevice, _OneMatrix):
-    """Singular values of a matrix, and singular vectors, which are moved to a device.
+    """Singular values of a matrix, and singular vectors, on a device.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class _Orthogonal(ExpressionOp):
 
 
 class GpuMagmaQR(OnDevice, _Orthogonal):
-    """Orthogonal and triangular factor of a matrix, which are moved to a device.
+    """Orthogonal and triangular factor of a matrix, on a device.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class GpuMagmaQR(OnDevice, _Orthogonal):
 
 
 class GpuMagmaEigh(OnDevice, _OneMatrix):
-    """Eigenvalues of a symmetric matrix, and eigenvectors, which are moved to a device.
+    """Eigenvalues of a symmetric matrix, and eigenvectors, on a device.
 
     Parameters
     ----------

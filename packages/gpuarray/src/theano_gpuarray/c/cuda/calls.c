@@ -1,4 +1,4 @@
-/* CUDA: operations of cuBLASLt, cuFFT, cuSOLVER and cuDNN, by their names. */
+/* CUDA: operations of cuBLASLt, cuFFT, cuSOLVER, cuBLAS and cuDNN, by their names. */
 #include "others.h"
 #include <stdlib.h>
 #include <string.h>
@@ -6,24 +6,36 @@
 typedef struct {
     const char *name;
     int count, places; /* numbers and places, at least */
+    int waits;         /* whether the library may wait for the device on the way: such a call cannot be captured */
     int (*workspace)(CudaContext *, const Call *, int64_t *, Failure *);
     int (*call)(CudaContext *, const Call *, CUstream, Failure *);
 } Operation;
 
 static const Operation operations[] = {
-    {"epilogue", 10, 5, lt_workspace, lt_call},
-    {"rfft", 2, 3, fft_workspace, fft_call},
-    {"irfft", 2, 3, fft_workspace, fft_call},
-    {"potrf", 1, 3, solver_workspace, solver_call},
-    {"getrf", 1, 4, solver_workspace, solver_call},
-    {"getrs", 2, 4, solver_workspace, solver_call},
-    {"pool", 12, 2, dnn_pool_workspace, dnn_pool_call},
-    {"pool_grad", 12, 2, dnn_pool_workspace, dnn_pool_call},
-    {"softmax", 6, 2, dnn_softmax_workspace, dnn_softmax_call},
-    {"softmax_grad", 6, 3, dnn_softmax_workspace, dnn_softmax_call},
-    {"norm_train", 5, 6, dnn_norm_workspace, dnn_norm_call},
-    {"norm_test", 5, 6, dnn_norm_workspace, dnn_norm_call},
-    {"norm_grad", 5, 8, dnn_norm_workspace, dnn_norm_call},
+    {"epilogue", 10, 5, 0, lt_workspace, lt_call},
+    {"rfft", 2, 3, 0, fft_workspace, fft_call},
+    {"irfft", 2, 3, 0, fft_workspace, fft_call},
+    {"potrf", 1, 3, 0, solver_workspace, solver_call},
+    {"getrf", 1, 4, 0, solver_workspace, solver_call},
+    {"getrs", 2, 4, 0, solver_workspace, solver_call},
+    {"potrf_stack", 2, 2, 0, solver_workspace, solver_call},
+    {"geqrf", 2, 4, 0, solver_workspace, solver_call},
+    {"orgqr", 3, 4, 0, solver_workspace, solver_call},
+    {"syevd", 2, 4, 1, solver_workspace, solver_call},
+    {"syevj", 3, 4, 1, solver_workspace, solver_call},
+    {"gesvd", 3, 6, 1, solver_workspace, solver_call},
+    {"gesvdj", 4, 6, 1, solver_workspace, solver_call},
+    {"trsm", 7, 2, 0, blas_workspace, blas_call},
+    {"trsm_stack", 8, 2, 0, blas_workspace, blas_call},
+    {"getrf_stack", 2, 3, 0, blas_workspace, blas_call},
+    {"getrs_stack", 3, 3, 0, blas_workspace, blas_call},
+    {"pool", 12, 2, 0, dnn_pool_workspace, dnn_pool_call},
+    {"pool_grad", 12, 2, 0, dnn_pool_workspace, dnn_pool_call},
+    {"softmax", 6, 2, 0, dnn_softmax_workspace, dnn_softmax_call},
+    {"softmax_grad", 6, 3, 0, dnn_softmax_workspace, dnn_softmax_call},
+    {"norm_train", 5, 6, 0, dnn_norm_workspace, dnn_norm_call},
+    {"norm_test", 5, 6, 0, dnn_norm_workspace, dnn_norm_call},
+    {"norm_grad", 5, 8, 0, dnn_norm_workspace, dnn_norm_call},
 };
 
 static const Operation *operation_of(const Call *call) {
@@ -37,13 +49,14 @@ static const Operation *operation_of(const Call *call) {
 void calls_open(CudaState *state, const Libraries *libraries) {
     Failure failure = {0};
     const char *lt = library_path(libraries, "cublaslt"), *fft = library_path(libraries, "cufft"),
-               *solver = library_path(libraries, "cusolver");
+               *solver = library_path(libraries, "cusolver"), *blas = library_path(libraries, "cublas");
     state->others = calloc(1, sizeof *state->others);
     if (state->others == NULL)
         return;
     state->others->has_lt = lt != NULL && lt_open(state->others, lt, &failure) == 0;
     state->others->has_fft = fft != NULL && fft_open(state->others, fft, &failure) == 0;
     state->others->has_solver = solver != NULL && solver_open(state->others, solver, &failure) == 0;
+    state->others->has_blas = blas != NULL && blas_open(state->others, blas, &failure) == 0;
     failure_clear(&failure);
 }
 
@@ -71,6 +84,11 @@ int cuda_run_call(CudaContext *c, const Call *call, CUstream stream, Failure *fa
         return failure_set(failure, "there is no operation %s with %d numbers and %d arrays", call->name, call->count,
                            call->n_places);
     return operation->call(c, call, stream, failure);
+}
+
+int cuda_call_waits(const Call *call) {
+    const Operation *operation = operation_of(call);
+    return operation != NULL && operation->waits;
 }
 
 int cuda_call(void *context, const Call *call, Failure *failure) {

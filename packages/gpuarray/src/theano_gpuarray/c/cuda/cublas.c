@@ -138,6 +138,10 @@ static int set_up(const CudaContext *c, int mode, CUstream stream) {
     return status == 0 ? cublas->SetPointerMode(c->blas, mode) : status;
 }
 
+int cublas_start(CudaContext *c) { return c->state->has_cublas && start(c); }
+
+int cublas_enter(const CudaContext *c, CUstream stream) { return set_up(c, CUBLAS_POINTER_MODE_HOST, stream); }
+
 /* One matrix, or a stack of them: what chooses among the kernels of the library has more of them for one. */
 static int multiply(const CudaContext *c, const Product *p, const Precision *precision, const void *alpha,
                     const void *beta) {
@@ -157,7 +161,7 @@ static int multiply(const CudaContext *c, const Product *p, const Precision *pre
 
 int cublas_product(CudaContext *c, const Product *p, CUstream stream, Failure *failure) {
     Precision precision;
-    if (!c->state->has_cublas || !precision_of(p->dtype, &precision) || !start(c))
+    if (!precision_of(p->dtype, &precision) || !cublas_start(c))
         return 0;
     if (check_operands(p, failure) < 0)
         return -1;

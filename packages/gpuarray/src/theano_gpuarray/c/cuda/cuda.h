@@ -262,6 +262,10 @@ int cublas_open(CudaState *state, const char *path, Failure *failure);
 /* Into a stream, with the context current: 1 done, 0 there are no products of this dtype, -1 failed. */
 int cublas_product(CudaContext *context, const Product *product, CUstream stream, Failure *failure);
 void cublas_close(CudaContext *context);
+/* Start the library where it has not been started; 0 where there is none. */
+int cublas_start(CudaContext *context);
+/* Let it work in a stream, with factors on the host; its status. */
+int cublas_enter(const CudaContext *context, CUstream stream);
 
 /* cudnn/library.c and cudnn/convolutions.c */
 /* Where that fails, the state says why, and the library is not used. */
@@ -276,6 +280,8 @@ void cudnn_close(CudaContext *context);
 void calls_open(CudaState *state, const Libraries *libraries);
 int cuda_workspace(void *context, const Call *call, int64_t *bytes, Failure *failure);
 int cuda_call(void *context, const Call *call, Failure *failure);
+/* Whether an operation may wait for the device, so that it cannot be captured. */
+int cuda_call_waits(const Call *call);
 /* Put an operation into a stream, with the context current. */
 int cuda_run_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 void calls_close(CudaContext *context);

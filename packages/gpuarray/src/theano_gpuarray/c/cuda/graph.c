@@ -77,6 +77,14 @@ static int list_addresses(const List *list, Address *to) {
     return count;
 }
 
+/* Whether a step waits for the device, which ends a capture. */
+static int waits(const List *list) {
+    for (int i = 0; i < list->count; i++)
+        if (list->steps[i].kind == STEP_CALL && cuda_call_waits(list->steps[i].call))
+            return 1;
+    return 0;
+}
+
 static Kept *kept_of(List *list, Failure *failure) {
     if (list->driver != NULL)
         return list->driver;
@@ -84,6 +92,7 @@ static Kept *kept_of(List *list, Failure *failure) {
     if (kept != NULL) {
         list->driver = kept;
         kept->count = list_addresses(list, NULL);
+        kept->given_up = waits(list);
         kept->now = calloc((size_t)kept->count + 1, sizeof(Address));
         for (int g = 0; g < GRAPHS; g++)
             kept->graphs[g].told = calloc((size_t)kept->count + 1, sizeof(Address));

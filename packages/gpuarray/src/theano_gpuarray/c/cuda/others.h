@@ -1,4 +1,4 @@
-/* The part of cuBLASLt, cuFFT and cuSOLVER that is used, and what is kept of them. */
+/* The part of cuBLASLt, cuFFT, cuSOLVER and, beside products, cuBLAS that is used, and what is kept of them. */
 #ifndef THEANO_GPUARRAY_OTHERS_H
 #define THEANO_GPUARRAY_OTHERS_H
 
@@ -52,10 +52,16 @@ typedef struct {
     F(Destroy, "cufftDestroy", (int))
 
 typedef struct cusolverDnContext *cusolverHandle;
+/* Settings of Jacobi's method for eigenvalues and for singular values: how exact, how many sweeps, sorted or not. */
+typedef void *cusolverJacobi;
 #define CUSOLVER_FUNCTIONS(F)                                                                                          \
     F(Create, "cusolverDnCreate", (cusolverHandle *))                                                                  \
     F(Destroy, "cusolverDnDestroy", (cusolverHandle))                                                                  \
-    F(SetStream, "cusolverDnSetStream", (cusolverHandle, CUstream))
+    F(SetStream, "cusolverDnSetStream", (cusolverHandle, CUstream))                                                    \
+    F(CreateSyevj, "cusolverDnCreateSyevjInfo", (cusolverJacobi *))                                                    \
+    F(DestroySyevj, "cusolverDnDestroySyevjInfo", (cusolverJacobi))                                                    \
+    F(CreateGesvdj, "cusolverDnCreateGesvdjInfo", (cusolverJacobi *))                                                  \
+    F(DestroyGesvdj, "cusolverDnDestroyGesvdjInfo", (cusolverJacobi))
 
 /* Those that there are for float32 (S) and for float64 (D). */
 #define CUSOLVER_ROUTINES(F, T)                                                                                        \
@@ -64,7 +70,40 @@ typedef struct cusolverDnContext *cusolverHandle;
     F(GetrfSize, "cusolverDn" T "getrf_bufferSize", (cusolverHandle, int, int, void *, int, int *))                    \
     F(Getrf, "cusolverDn" T "getrf", (cusolverHandle, int, int, void *, int, void *, int *, int *))                    \
     F(Getrs, "cusolverDn" T "getrs",                                                                                   \
-      (cusolverHandle, int, int, int, const void *, int, const int *, void *, int, int *))
+      (cusolverHandle, int, int, int, const void *, int, const int *, void *, int, int *))                             \
+    F(PotrfStack, "cusolverDn" T "potrfBatched", (cusolverHandle, int, int, void **, int, int *, int))                 \
+    F(GeqrfSize, "cusolverDn" T "geqrf_bufferSize", (cusolverHandle, int, int, void *, int, int *))                    \
+    F(Geqrf, "cusolverDn" T "geqrf", (cusolverHandle, int, int, void *, int, void *, void *, int, int *))              \
+    F(OrgqrSize, "cusolverDn" T "orgqr_bufferSize",                                                                    \
+      (cusolverHandle, int, int, int, const void *, int, const void *, int *))                                         \
+    F(Orgqr, "cusolverDn" T "orgqr", (cusolverHandle, int, int, int, void *, int, const void *, void *, int, int *))   \
+    F(SyevdSize, "cusolverDn" T "syevd_bufferSize",                                                                    \
+      (cusolverHandle, int, int, int, const void *, int, const void *, int *))                                         \
+    F(Syevd, "cusolverDn" T "syevd", (cusolverHandle, int, int, int, void *, int, void *, void *, int, int *))         \
+    F(SyevjSize, "cusolverDn" T "syevjBatched_bufferSize",                                                             \
+      (cusolverHandle, int, int, int, const void *, int, const void *, int *, cusolverJacobi, int))                    \
+    F(Syevj, "cusolverDn" T "syevjBatched",                                                                            \
+      (cusolverHandle, int, int, int, void *, int, void *, void *, int, int *, cusolverJacobi, int))                   \
+    F(GesvdSize, "cusolverDn" T "gesvd_bufferSize", (cusolverHandle, int, int, int *))                                 \
+    F(Gesvd, "cusolverDn" T "gesvd",                                                                                   \
+      (cusolverHandle, signed char, signed char, int, int, void *, int, void *, void *, int, void *, int, void *, int, \
+       void *, int *))                                                                                                 \
+    F(GesvdjSize, "cusolverDn" T "gesvdjBatched_bufferSize",                                                           \
+      (cusolverHandle, int, int, int, const void *, int, const void *, const void *, int, const void *, int, int *,    \
+       cusolverJacobi, int))                                                                                           \
+    F(Gesvdj, "cusolverDn" T "gesvdjBatched",                                                                          \
+      (cusolverHandle, int, int, int, void *, int, void *, void *, int, void *, int, void *, int, int *,               \
+       cusolverJacobi, int))
+
+/* Those of cuBLAS on triangular matrices and on stacks of matrices, whose addresses are in an array on the device. */
+#define CUBLAS_ROUTINES(F, T)                                                                                          \
+    F(Trsm, "cublas" T "trsm_v2",                                                                                      \
+      (cublasHandle, int, int, int, int, int, int, const void *, const void *, int, void *, int))                      \
+    F(TrsmStack, "cublas" T "trsmBatched",                                                                             \
+      (cublasHandle, int, int, int, int, int, int, const void *, const void *const *, int, void *const *, int, int))   \
+    F(GetrfStack, "cublas" T "getrfBatched", (cublasHandle, int, void *const *, int, int *, int *, int))               \
+    F(GetrsStack, "cublas" T "getrsBatched",                                                                           \
+      (cublasHandle, int, int, int, const void *const *, int, const int *, void *const *, int, int *, int))
 
 #define OTHER_FIELD(name, symbol, parameters) int(*name) parameters;
 typedef struct {
@@ -80,13 +119,20 @@ typedef struct {
     CUSOLVER_FUNCTIONS(OTHER_FIELD)
     CusolverRoutines of_float32, of_float64;
 } CusolverFunctions;
+typedef struct {
+    CUBLAS_ROUTINES(OTHER_FIELD, "")
+} CublasRoutines;
+typedef struct {
+    CublasRoutines of_float32, of_float64;
+} CublasMatrices;
 #undef OTHER_FIELD
 
 struct OtherLibraries {
     CublasLtFunctions lt;
     CufftFunctions fft;
     CusolverFunctions solver;
-    int has_lt, has_fft, has_solver;
+    CublasMatrices blas;
+    int has_lt, has_fft, has_solver, has_blas;
 };
 
 /* A product with what follows it, as it was described for some numbers, and the algorithm that was chosen. */
@@ -111,6 +157,7 @@ enum { MOST_LT_PLANS = 128, MOST_FFT_PLANS = 256 };
 struct OtherHandles {
     cublasLtHandle lt;
     cusolverHandle solver;
+    cusolverJacobi syevj, gesvdj; /* NULL before their first use */
     int lt_failed, solver_failed;
     LtPlan lt_plans[MOST_LT_PLANS];
     int n_lt_plans, next_lt_plan;
@@ -145,5 +192,10 @@ int dnn_softmax_workspace(CudaContext *context, const Call *call, int64_t *bytes
 int dnn_softmax_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 int dnn_norm_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
 int dnn_norm_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+
+/* Of cuBLAS, beside products; its handle is closed with them. */
+int blas_open(OtherLibraries *libraries, const char *path, Failure *failure);
+int blas_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int blas_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 
 #endif

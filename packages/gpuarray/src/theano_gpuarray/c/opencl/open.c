@@ -263,6 +263,7 @@ static int opencl_synchronize(void *context, Failure *failure) {
 
 const DriverTable opencl_driver = {
     .name = "opencl",
+    .reads_sources = 1,
     .open = opencl_open,
     .count = opencl_count,
     .properties = opencl_properties,

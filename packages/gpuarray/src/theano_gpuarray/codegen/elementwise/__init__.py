@@ -9,7 +9,7 @@ from ._nest import (
     fits_narrow as fits_narrow,
     merge as merge,
 )
-from ._texts import decode as decode, program_for as program_for
+from ._texts import decode as decode, program_for as program_for, weight as weight
 
 __all__ = [
     "IndexWidth",
@@ -22,4 +22,5 @@ __all__ = [
     "fits_narrow",
     "merge",
     "program_for",
+    "weight",
 ]

@@ -20,7 +20,7 @@ from .._form import KernelText
 from ..text import Signature, aligned, declare, kernel_text, load, memory_type, store, vector_type
 from ._nest import Layout, has_strides
 
-__all__ = ["elementwise_text", "program_for", "weight"]
+__all__ = ["elementwise_text", "program_for", "weight", "weight_of"]
 
 _CALL = re.compile(r"\b[a-z_]\w+\(")
 #: Operations of a function such as an exponential, and of one that is no function of C.
@@ -96,13 +96,17 @@ def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
     return kernel_text("elementwise", signature, list(lines), program.preamble, layout.cpu)
 
 
-@lru_cache(maxsize=4096)
-def weight(kernel: ElementwiseKernel) -> int:
+def weight(program: ScalarProgram | OneOp, dtypes: Sequence[str]) -> int:
     """Return about how many operations an element takes; a function counts as some, a special one as many."""
-    program = program_for(kernel.scalar_op, kernel.input_dtypes)
-    statements, _ = program.emit([CValue(f"x{k}", dtype) for k, dtype in enumerate(kernel.input_dtypes)], "t")
-    called = _CALL.findall("\n".join(statements))
+    statements, results = program.emit([CValue(f"x{k}", dtype) for k, dtype in enumerate(dtypes)], "t")
+    called = _CALL.findall("\n".join([*statements, *(result.text for result in results)]))
     return len(statements) + sum(_SPECIAL if name.startswith("theano_special") else _FUNCTION for name in called)
+
+
+@lru_cache(maxsize=4096)
+def weight_of(kernel: ElementwiseKernel) -> int:
+    """Return the weight of the program of a kernel."""
+    return weight(program_for(kernel.scalar_op, kernel.input_dtypes), kernel.input_dtypes)
 
 
 class ElementwiseBody:

@@ -13,11 +13,16 @@ from .._refusals import add_refusals, refusal
 
 __all__ = [
     "BLOCK",
+    "Explain",
+    "add_matrices",
     "block",
+    "check_diagonal",
     "copy_triangle",
+    "element",
     "exchange_rows",
     "factor_block",
     "factor_panel",
+    "group_size",
     "half_sum",
     "halve_triangle",
     "mirror",
@@ -43,17 +48,17 @@ def swapped(x: DeviceOperand) -> DeviceOperand:
     return x.view((x.shape[0], x.shape[2], x.shape[1]), (x.strides[0], x.strides[2], x.strides[1]))
 
 
-def _element(kind: str, name: str, row: str, column: str) -> str:
+def element(kind: str, name: str, row: str, column: str) -> str:
     place = f"{name} + {name}_at + b * {name}s0 + (int64_t)({row}) * {name}s1 + (int64_t)({column}) * {name}s2"
     return f"(*(GLOBAL_MEM {kind} *)({place}))"
 
 
-def _add(writer: KernelWriter, name: str, operand: DeviceOperand) -> None:
+def add_matrices(writer: KernelWriter, name: str, operand: DeviceOperand) -> None:
     writer.array(name, operand)
     writer.numbers(f"{name}s", operand.strides)
 
 
-def _group(recorder: Recorder) -> int:
+def group_size(recorder: Recorder) -> int:
     """Return the work-items of a group that works on one block."""
     local = 1
     while not recorder.properties.cpu and 2 * local <= min(_LOCAL, recorder.properties.max_local):
@@ -66,10 +71,10 @@ def factor_block(recorder: Recorder, a: DeviceOperand, failed: DeviceOperand | N
 
     Where a matrix is not positive definite, `failed` is set for it, or the call is refused where that is None.
     """
-    kind, n, local = c_type(a.dtype), a.shape[1], _group(recorder)
+    kind, n, local = c_type(a.dtype), a.shape[1], group_size(recorder)
     end = "" if kind == "double" else "f"
     writer = KernelWriter("cholesky_block")
-    _add(writer, "a", a)
+    add_matrices(writer, "a", a)
     writer.number("n", n)
     if failed is None:
         add_refusals(recorder, writer, explain)
@@ -81,7 +86,7 @@ def factor_block(recorder: Recorder, a: DeviceOperand, failed: DeviceOperand | N
         f"LOCAL_MEM {kind} tile[{BLOCK * (BLOCK + 1)}];",
         "const int64_t b = GID_0;",
         f"for (int p = LID_0; p < n * n; p += {local})",
-        f"tile[p / n * {BLOCK + 1} + p % n] = {_element(kind, 'a', 'p / n', 'p % n')};",
+        f"tile[p / n * {BLOCK + 1} + p % n] = {element(kind, 'a', 'p / n', 'p % n')};",
         "local_barrier();",
         "for (int k = 0; k < n; k++) {",
         f"const {kind} pivot = tile[k * {BLOCK + 1} + k];",
@@ -100,7 +105,7 @@ def factor_block(recorder: Recorder, a: DeviceOperand, failed: DeviceOperand | N
         "local_barrier();",
         "}",
         f"for (int p = LID_0; p < n * n; p += {local})",
-        f"if (p % n <= p / n) {_element(kind, 'a', 'p / n', 'p % n')} = tile[p / n * {BLOCK + 1} + p % n];",
+        f"if (p % n <= p / n) {element(kind, 'a', 'p / n', 'p % n')} = tile[p / n * {BLOCK + 1} + p % n];",
     )
     writer.launch(recorder, (a.shape[0],), (local,))
 
@@ -123,8 +128,8 @@ def solve_block(
         return
     kind = c_type(a.dtype)
     writer = KernelWriter("solve_block")
-    _add(writer, "a", a)
-    _add(writer, "x", x)
+    add_matrices(writer, "a", a)
+    add_matrices(writer, "x", x)
     writer.number("n", n)
     writer.number("columns", columns)
     if explain is not None:
@@ -134,32 +139,36 @@ def solve_block(
         f"const int64_t b = i / columns, c = i % columns; {kind} y[{BLOCK}];",
         "for (int p = 0; p < n; p++) {",
         f"const int k = {'p' if lower else 'n - 1 - p'};",
-        f"{kind} sum = {_element(kind, 'x', 'k', 'c')};",
+        f"{kind} sum = {element(kind, 'x', 'k', 'c')};",
         f"for (int q = {'0' if lower else 'k + 1'}; q < {'k' if lower else 'n'}; q++)",
-        f"sum -= {_element(kind, 'a', 'k', 'q')} * y[q];",
+        f"sum -= {element(kind, 'a', 'k', 'q')} * y[q];",
     )
     if not unit:
-        writer.add(f"const {kind} pivot = {_element(kind, 'a', 'k', 'k')};")
+        writer.add(f"const {kind} pivot = {element(kind, 'a', 'k', 'k')};")
         if explain is not None:
             writer.add(f"if (pivot == 0) {{ {refusal('b', 'k', 'n')} }}")
         writer.add("sum /= pivot;")
-    writer.add("y[k] = sum;", "}", f"for (int k = 0; k < n; k++) {_element(kind, 'x', 'k', 'c')} = y[k];")
+    writer.add("y[k] = sum;", "}", f"for (int k = 0; k < n; k++) {element(kind, 'x', 'k', 'c')} = y[k];")
     writer.end()
     writer.launch(recorder, *spread(recorder, batch * columns))
 
 
-def factor_panel(recorder: Recorder, a: DeviceOperand, pivots: DeviceOperand, explain: Explain) -> None:
+def factor_panel(recorder: Recorder, a: DeviceOperand, pivots: DeviceOperand, explain: Explain | None) -> None:
     """Overwrite the columns of a panel by their factors L and U, with exchanges of rows, whose numbers are `pivots`.
 
-    The pivot is the largest element of a column, the first one of several. A column of zeros is refused.
+    The pivot is the largest element of a column, the first one of several, or one that is NaN. With `explain`, a column
+    of zeros is refused; otherwise it stays as it is.
     """
-    kind, local = c_type(a.dtype), _group(recorder)
+    kind, local = c_type(a.dtype), group_size(recorder)
     writer = KernelWriter("lu_panel")
-    _add(writer, "a", a)
+    add_matrices(writer, "a", a)
     writer.array("p", pivots)
-    for name, value in (("rows", a.shape[1]), ("columns", a.shape[2])):
+    for name, value in (("rows", a.shape[1]), ("columns", a.shape[2]), ("ps", pivots.strides[0])):
         writer.number(name, value)
-    add_refusals(recorder, writer, explain)
+    refused = ""
+    if explain is not None:
+        add_refusals(recorder, writer, explain)
+        refused = f"if (best[0] == 0) {{ {refusal('b', 'k', 'columns')} }}"
     writer.add(
         f"LOCAL_MEM {kind} best[{local}];",
         f"LOCAL_MEM int32_t where[{local}];",
@@ -167,8 +176,8 @@ def factor_panel(recorder: Recorder, a: DeviceOperand, pivots: DeviceOperand, ex
         "for (int k = 0; k < columns; k++) {",
         f"{kind} most = -1; int32_t at = k;",
         f"for (int32_t i = k + LID_0; i < rows; i += {local}) {{",
-        f"{kind} size = {_element(kind, 'a', 'i', 'k')};",
-        "if (size < 0) size = -size;",
+        f"{kind} size = {element(kind, 'a', 'i', 'k')};",
+        f"size = size != size ? __builtin_inf{'f' if kind == 'float' else ''}() : size < 0 ? -size : size;",
         "if (size > most) { most = size; at = i; }",
         "}",
         "best[LID_0] = most; where[LID_0] = at;",
@@ -183,21 +192,21 @@ def factor_panel(recorder: Recorder, a: DeviceOperand, pivots: DeviceOperand, ex
         "}",
         "const int32_t chosen = where[0];",
         "if (LID_0 == 0) {",
-        "((GLOBAL_MEM int32_t *)(p + p_at))[b * columns + k] = chosen;",
-        f"if (best[0] == 0) {{ {refusal('b', 'k', 'columns')} }}",
+        "((GLOBAL_MEM int32_t *)(p + p_at + b * ps))[k] = chosen;",
+        refused,
         "}",
         f"for (int j = LID_0; chosen != k && j < columns; j += {local}) {{",
-        f"const {kind} held = {_element(kind, 'a', 'k', 'j')};",
-        f"{_element(kind, 'a', 'k', 'j')} = {_element(kind, 'a', 'chosen', 'j')};",
-        f"{_element(kind, 'a', 'chosen', 'j')} = held;",
+        f"const {kind} held = {element(kind, 'a', 'k', 'j')};",
+        f"{element(kind, 'a', 'k', 'j')} = {element(kind, 'a', 'chosen', 'j')};",
+        f"{element(kind, 'a', 'chosen', 'j')} = held;",
         "}",
         "theano_barrier();",
-        f"const {kind} pivot = {_element(kind, 'a', 'k', 'k')};",
-        f"for (int32_t i = k + 1 + LID_0; i < rows; i += {local}) {{",
-        f"const {kind} factor = {_element(kind, 'a', 'i', 'k')} / pivot;",
-        f"{_element(kind, 'a', 'i', 'k')} = factor;",
+        f"const {kind} pivot = {element(kind, 'a', 'k', 'k')};",
+        f"for (int32_t i = k + 1 + LID_0; pivot != 0 && i < rows; i += {local}) {{",
+        f"const {kind} factor = {element(kind, 'a', 'i', 'k')} / pivot;",
+        f"{element(kind, 'a', 'i', 'k')} = factor;",
         "for (int j = k + 1; j < columns; j++)",
-        f"{_element(kind, 'a', 'i', 'j')} -= factor * {_element(kind, 'a', 'k', 'j')};",
+        f"{element(kind, 'a', 'i', 'j')} -= factor * {element(kind, 'a', 'k', 'j')};",
         "}",
         "theano_barrier();",
         "}",
@@ -212,23 +221,38 @@ def exchange_rows(recorder: Recorder, x: DeviceOperand, pivots: DeviceOperand) -
         return
     kind = c_type(x.dtype)
     writer = KernelWriter("exchange_rows")
-    _add(writer, "x", x)
+    add_matrices(writer, "x", x)
     writer.array("p", pivots)
-    writer.number("columns", columns)
-    writer.number("n", pivots.shape[1])
+    for name, value in (("columns", columns), ("n", pivots.shape[1]), ("ps", pivots.strides[0])):
+        writer.number(name, value)
     writer.walk(batch * columns)
     writer.add(
         "const int64_t b = i / columns, c = i % columns;",
         "for (int k = 0; k < n; k++) {",
-        "const int32_t chosen = ((GLOBAL_MEM const int32_t *)(p + p_at))[b * n + k];",
+        "const int32_t chosen = ((GLOBAL_MEM const int32_t *)(p + p_at + b * ps))[k];",
         "if (chosen == k) continue;",
-        f"const {kind} held = {_element(kind, 'x', 'k', 'c')};",
-        f"{_element(kind, 'x', 'k', 'c')} = {_element(kind, 'x', 'chosen', 'c')};",
-        f"{_element(kind, 'x', 'chosen', 'c')} = held;",
+        f"const {kind} held = {element(kind, 'x', 'k', 'c')};",
+        f"{element(kind, 'x', 'k', 'c')} = {element(kind, 'x', 'chosen', 'c')};",
+        f"{element(kind, 'x', 'chosen', 'c')} = held;",
         "}",
     )
     writer.end()
     writer.launch(recorder, *spread(recorder, batch * columns))
+
+
+def check_diagonal(recorder: Recorder, a: DeviceOperand, explain: Explain) -> None:
+    """Refuse matrices with a zero on their diagonal."""
+    if not a.size:
+        return
+    writer = KernelWriter("check_diagonal")
+    add_matrices(writer, "a", a)
+    writer.number("n", a.shape[1])
+    add_refusals(recorder, writer, explain)
+    writer.walk(a.shape[0] * a.shape[1])
+    writer.add("const int64_t k = i % n, b = i / n;")
+    writer.add(f"if ({element(c_type(a.dtype), 'a', 'k', 'k')} == 0) {{ {refusal('b', 'k', 'n')} }}")
+    writer.end()
+    writer.launch(recorder, *spread(recorder, a.shape[0] * a.shape[1]))
 
 
 def _of_elements(recorder: Recorder, name: str, arrays: dict[str, DeviceOperand], *lines: str) -> None:
@@ -238,7 +262,7 @@ def _of_elements(recorder: Recorder, name: str, arrays: dict[str, DeviceOperand]
         return
     writer = KernelWriter(name)
     for each, operand in arrays.items():
-        _add(writer, each, operand) if operand.ndim == 3 else writer.array(each, operand)
+        add_matrices(writer, each, operand) if operand.ndim == 3 else writer.array(each, operand)
     writer.number("rows", first.shape[1])
     writer.number("columns", first.shape[2])
     writer.walk(first.size)
@@ -251,37 +275,37 @@ def mirror(recorder: Recorder, a: DeviceOperand, lower: bool) -> None:
     """Overwrite one triangle by the other."""
     kind = c_type(a.dtype)
     condition = "k > j" if lower else "k < j"
-    line = f"if ({condition}) {_element(kind, 'a', 'j', 'k')} = {_element(kind, 'a', 'k', 'j')};"
+    line = f"if ({condition}) {element(kind, 'a', 'j', 'k')} = {element(kind, 'a', 'k', 'j')};"
     _of_elements(recorder, "mirror", {"a": a}, line)
 
 
 def set_unit(recorder: Recorder, a: DeviceOperand) -> None:
     """Overwrite matrices by the identity."""
     kind = c_type(a.dtype)
-    _of_elements(recorder, "set_unit", {"a": a}, f"{_element(kind, 'a', 'j', 'k')} = j == k;")
+    _of_elements(recorder, "set_unit", {"a": a}, f"{element(kind, 'a', 'j', 'k')} = j == k;")
 
 
 def copy_triangle(recorder: Recorder, target: DeviceOperand, a: DeviceOperand, failed: DeviceOperand | None) -> None:
     """Copy the lower triangle, with zeros beyond it; NaN everywhere where the matrix has `failed`."""
     kind = c_type(a.dtype)
-    value = f"k > j ? 0 : {_element(kind, 'a', 'j', 'k')}"
+    value = f"k > j ? 0 : {element(kind, 'a', 'j', 'k')}"
     arrays = {"z": target, "a": a}
     if failed is not None:
         arrays["failed"] = failed
         value = f"((GLOBAL_MEM const int32_t *)(failed + failed_at))[b] ? NAN : {value}"
-    _of_elements(recorder, "copy_triangle", arrays, f"{_element(kind, 'z', 'j', 'k')} = {value};")
+    _of_elements(recorder, "copy_triangle", arrays, f"{element(kind, 'z', 'j', 'k')} = {value};")
 
 
 def halve_triangle(recorder: Recorder, a: DeviceOperand) -> None:
     """Overwrite what is beyond the lower triangle by zeros, and the diagonal by half of it."""
-    element = _element(c_type(a.dtype), "a", "j", "k")
-    line = f"{element} = k > j ? 0 : k == j ? {element} / 2 : {element};"
+    place = element(c_type(a.dtype), "a", "j", "k")
+    line = f"{place} = k > j ? 0 : k == j ? {place} / 2 : {place};"
     _of_elements(recorder, "halve_triangle", {"a": a}, line)
 
 
 def half_sum(recorder: Recorder, target: DeviceOperand, a: DeviceOperand) -> None:
     """Set the lower triangle to the sum of matrices and their transposes, of which the diagonal is halved."""
     kind = c_type(a.dtype)
-    one, other = _element(kind, "a", "j", "k"), _element(kind, "a", "k", "j")
-    line = f"{_element(kind, 'z', 'j', 'k')} = k > j ? 0 : k == j ? {one} : {one} + {other};"
+    one, other = element(kind, "a", "j", "k"), element(kind, "a", "k", "j")
+    line = f"{element(kind, 'z', 'j', 'k')} = k > j ? 0 : k == j ? {one} : {one} + {other};"
     _of_elements(recorder, "half_sum", {"z": target, "a": a}, line)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-
-import numpy as np
 
 from theano_graph import compose
 
@@ -16,6 +13,7 @@ from ._blocks import (
     BLOCK,
     Explain,
     block,
+    check_diagonal,
     copy_triangle,
     exchange_rows,
     factor_block,
@@ -28,12 +26,11 @@ from ._blocks import (
     swapped,
 )
 from ._kernel import CholeskyGradKernel, CholeskyKernel, InverseKernel, SolveKernel
-from ._library import check_info, factor_by_library, solve_by_library
+from ._library import check_info, factor_by_library, solve_by_library, substitute_by_library
+from ._stacks import FLOATS, as_stack, check_square, copy_matrices, explained, stack, transposed
 
-__all__: list[str] = []
+__all__ = ["factor_rows"]
 
-_FLOATS = ("float32", "float64")
-_NOT_SQUARE = "use nlinalg.pinv or nlinalg.lstsq for matrices that are not square"
 _NOT_DEFINITE = "add a small multiple of the identity to it, or use Cholesky(on_error='nan')"
 _SINGULAR = {
     "matrix_inverse": "add a small multiple of the identity, or use nlinalg.pinv",
@@ -41,42 +38,21 @@ _SINGULAR = {
 }
 
 
-def _stack(x: DeviceOperand) -> DeviceOperand:
-    """Return contiguous matrices as a stack with one leading dimension."""
-    shape = (math.prod(x.shape[:-2]), *x.shape[-2:])
-    rows = x.itemsize * x.shape[-1]
-    return x.view(shape, (rows * x.shape[-2], rows, x.itemsize))
-
-
-def _check_square(name: str, x: DeviceOperand) -> None:
-    rows, columns = x.shape[-2:]
-    if rows != columns:
-        what = f"{name}: the matrix is {rows} by {columns}, not square"
-        raise np.linalg.LinAlgError(compose(what, mend=_NOT_SQUARE))
-
-
-def _explain(what: str, mend: str) -> Explain:
-    def explain(place: int, value: int, length: int) -> Exception:
-        return np.linalg.LinAlgError(compose(what, mend=mend))
-
-    return explain
-
-
 def _singular(name: str) -> Explain:
-    return _explain(f"{name}: Singular matrix", _SINGULAR[name])
+    return explained(f"{name}: Singular matrix", _SINGULAR[name])
 
 
-@register_device_form(CholeskyKernel, supports=lambda kernel: kernel.dtype in _FLOATS)
+@register_device_form(CholeskyKernel, supports=lambda kernel: kernel.dtype in FLOATS)
 def _cholesky(kernel: CholeskyKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
     x = on_device(recorder, operands[0])
-    _check_square("cholesky", x)
+    check_square("cholesky", x)
     result, work = recorder.empty(x.dtype, x.shape), recorder.empty(x.dtype, x.shape)
     if not x.size:
         return [result]
     # The upper factor is the transposed lower one of the transposed matrix.
-    copy_into(recorder, work, x if kernel.lower else _transposed(x))
-    a, target = _stack(work), _stack(result)
-    explain = _explain("cholesky: Matrix is not positive definite", _NOT_DEFINITE)
+    copy_into(recorder, work, x if kernel.lower else transposed(x))
+    a, target = stack(work), stack(result)
+    explain = explained("cholesky: Matrix is not positive definite", _NOT_DEFINITE)
     failed = factor_by_library(recorder, a)
     if failed is None:
         failed = _factor(recorder, a, kernel.nan, explain)
@@ -100,18 +76,13 @@ def _factor(recorder: Recorder, a: DeviceOperand, nan: bool, explain: Explain) -
     return failed
 
 
-def _transposed(x: DeviceOperand) -> DeviceOperand:
-    order = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
-    return x.view([x.shape[d] for d in order], [x.strides[d] for d in order])
-
-
-@register_device_form(CholeskyGradKernel, supports=lambda kernel: kernel.dtype in _FLOATS)
+@register_device_form(CholeskyGradKernel, supports=lambda kernel: kernel.dtype in FLOATS)
 def _cholesky_gradient(
     kernel: CholeskyGradKernel, recorder: Recorder, operands: Sequence[Operand]
 ) -> Sequence[Operand]:
     """Compute equations 8 to 10 of Murray (2016), "Differentiation of the Cholesky decomposition"."""
     _, factor, g = (on_device(recorder, x) for x in operands)
-    _check_square("CholeskyGrad", factor)
+    check_square("CholeskyGrad", factor)
     if g.shape != factor.shape:
         raise ValueError(
             compose(f"CholeskyGrad: shapes {factor.shape} and {g.shape} do not fit", mend="give both the same shape")
@@ -119,9 +90,9 @@ def _cholesky_gradient(
     result, part = recorder.empty(g.dtype, g.shape), recorder.empty(g.dtype, g.shape)
     if not g.size:
         return [result]
-    low = _as_stack(recorder, factor if kernel.lower else _transposed(factor))
-    given = _as_stack(recorder, g if kernel.lower else _transposed(g))
-    inner, target, lower = recorder.empty(g.dtype, low.shape), _stack(result), _stack(part)
+    low = as_stack(recorder, factor if kernel.lower else transposed(factor))
+    given = as_stack(recorder, g if kernel.lower else transposed(g))
+    inner, target, lower = recorder.empty(g.dtype, low.shape), stack(result), stack(part)
     copy_triangle(recorder, lower, given, None)
     recorder.fill(inner, 0)
     add_product(recorder, inner, swapped(low), lower, 1.0)
@@ -132,10 +103,10 @@ def _cholesky_gradient(
     return [result]
 
 
-@register_device_form(SolveKernel, supports=lambda kernel: kernel.dtype in _FLOATS)
+@register_device_form(SolveKernel, supports=lambda kernel: kernel.dtype in FLOATS)
 def _solve(kernel: SolveKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
     a, b = (on_device(recorder, x) for x in operands)
-    _check_square("solve", a)
+    check_square("solve", a)
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)] or (b.ndim > 2 and a.shape[:-2] != b.shape[:-2]):
         raise ValueError(
             compose(
@@ -147,11 +118,11 @@ def _solve(kernel: SolveKernel, recorder: Recorder, operands: Sequence[Operand])
     if not b.size:
         return [result]
     columns = b if b.ndim > 1 else b.view((b.shape[0], 1), (b.strides[0], 0))
-    target = _stack(result if b.ndim > 1 else result.view(columns.shape, (result.strides[0], result.itemsize)))
+    target = stack(result if b.ndim > 1 else result.view(columns.shape, (result.strides[0], result.itemsize)))
     if kernel.structure in ("lower_triangular", "upper_triangular"):
         copy_into(recorder, result, b)
         lower = kernel.structure == "lower_triangular"
-        _substitute(recorder, _as_stack(recorder, a), target, lower=lower, explain=_singular("solve"))
+        _substitute(recorder, as_stack(recorder, a), target, lower=lower, explain=_singular("solve"))
         return [result]
     triangle = kernel.lower if kernel.structure == "symmetric" else None
     _solve_general(recorder, (a, columns), target, triangle, _singular("solve"))
@@ -171,13 +142,13 @@ def _solve_general(
     """
     (a, b), (batch, n, count) = given, target.shape
     matrices, sides = recorder.empty(a.dtype, (batch, n, n)), recorder.empty(a.dtype, (batch, count, n))
-    _copy(recorder, matrices, a)
+    copy_matrices(recorder, matrices, a)
     if lower is not None:
         mirror(recorder, matrices, lower)
     if b is None:
         set_unit(recorder, sides)
     else:
-        _copy(recorder, swapped(sides), b)
+        copy_matrices(recorder, swapped(sides), b)
     if solve_by_library(recorder, matrices, sides, explain):
         copy_into(recorder, target, swapped(sides))
         return
@@ -187,42 +158,25 @@ def _solve_general(
     copy_into(recorder, target, _eliminate(recorder, whole, explain))
 
 
-@register_device_form(InverseKernel, supports=lambda kernel: kernel.dtype in _FLOATS)
+@register_device_form(InverseKernel, supports=lambda kernel: kernel.dtype in FLOATS)
 def _inverse(kernel: InverseKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
     x = on_device(recorder, operands[0])
-    _check_square("matrix_inverse", x)
+    check_square("matrix_inverse", x)
     result = recorder.empty(x.dtype, x.shape)
     if not x.size:
         return [result]
-    _solve_general(recorder, (x, None), _stack(result), None, _singular("matrix_inverse"))
+    _solve_general(recorder, (x, None), stack(result), None, _singular("matrix_inverse"))
     return [result]
-
-
-def _copy(recorder: Recorder, target: DeviceOperand, source: DeviceOperand) -> None:
-    """Copy matrices of any layout into a stack."""
-    lead = source.shape[:-2]
-    steps, step = [0] * len(lead), target.strides[0]
-    for d in reversed(range(len(lead))):
-        steps[d] = step
-        step *= lead[d]
-    copy_into(recorder, target.view(source.shape, (*steps, *target.strides[1:])), source)
-
-
-def _as_stack(recorder: Recorder, x: DeviceOperand) -> DeviceOperand:
-    """Return matrices as a stack; those of more than one leading dimension are copied where they have gaps."""
-    if x.ndim <= 3:
-        return x if x.ndim == 3 else x.view((1, *x.shape), (0, *x.strides))
-    if x.contiguous:
-        return _stack(x)
-    copied = recorder.empty(x.dtype, x.shape)
-    copy_into(recorder, copied, x)
-    return _stack(copied)
 
 
 def _substitute(
     recorder: Recorder, a: DeviceOperand, x: DeviceOperand, *, lower: bool, explain: Explain | None = None
 ) -> None:
     """Overwrite `x` by the solution of equations with triangular matrices."""
+    if substitute_by_library(recorder, a, x, lower=lower):
+        if explain is not None:
+            check_diagonal(recorder, a, explain)
+        return
     n, columns = a.shape[1], (0, x.shape[2])
     starts = range(0, n, BLOCK)
     for begin in starts if lower else reversed(starts):
@@ -233,18 +187,32 @@ def _substitute(
         add_product(recorder, block(x, rest, columns), block(a, rest, rows), found, -1.0)
 
 
-def _eliminate(recorder: Recorder, whole: DeviceOperand, explain: Explain) -> DeviceOperand:
-    """Solve equations by elimination; the matrices and their right sides stand side by side and are overwritten."""
+def factor_rows(recorder: Recorder, whole: DeviceOperand, explain: Explain | None) -> DeviceOperand:
+    """Overwrite matrices by U and what is left of L, and what stands beside them by what elimination makes of it.
+
+    Returns
+    -------
+    DeviceOperand
+        For each row the one that it was exchanged with, counted from the begin of its block.
+    """
     batch, n, width = whole.shape
+    pivots = recorder.empty("int32", (batch, n))
     for begin in range(0, n, BLOCK):
         end = min(begin + BLOCK, n)
-        pivots = recorder.empty("int32", (batch, end - begin))
-        factor_panel(recorder, block(whole, (begin, n), (begin, end)), pivots, explain)
-        exchange_rows(recorder, block(whole, (begin, n), (end, width)), pivots)
+        chosen = pivots.view((batch, end - begin), pivots.strides, pivots.offset + begin * pivots.itemsize)
+        factor_panel(recorder, block(whole, (begin, n), (begin, end)), chosen, explain)
+        exchange_rows(recorder, block(whole, (begin, n), (end, width)), chosen)
         corner, beside = block(whole, (begin, end), (begin, end)), block(whole, (begin, end), (end, width))
         solve_block(recorder, corner, beside, lower=True, unit=True)
         below = block(whole, (end, n), (begin, end))
         add_product(recorder, block(whole, (end, n), (end, width)), below, beside, -1.0)
+    return pivots
+
+
+def _eliminate(recorder: Recorder, whole: DeviceOperand, explain: Explain) -> DeviceOperand:
+    """Solve equations by elimination; the matrices and their right sides stand side by side and are overwritten."""
+    _, n, width = whole.shape
+    factor_rows(recorder, whole, explain)
     right = block(whole, (0, n), (n, width))
     _substitute(recorder, block(whole, (0, n), (0, n)), right, lower=False)
     return right

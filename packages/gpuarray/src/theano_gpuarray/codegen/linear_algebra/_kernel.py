@@ -1,4 +1,4 @@
-"""What is computed: operations on square matrices, or on each one of a stack."""
+"""What is computed: operations on matrices, or on each one of a stack."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Literal
 from theano_graph import record
 from theano_linker_c.kernels import Kernel
 
-__all__ = ["CholeskyGradKernel", "CholeskyKernel", "InverseKernel", "SolveKernel"]
+__all__ = [
+    "CholeskyGradKernel",
+    "CholeskyKernel",
+    "DeterminantKernel",
+    "EigenKernel",
+    "InverseKernel",
+    "OrthogonalKernel",
+    "SingularValuesKernel",
+    "SolveKernel",
+]
 
 
 @record
@@ -70,3 +79,66 @@ class InverseKernel(Kernel):
     """
 
     dtype: str
+
+
+@record
+class DeterminantKernel(Kernel):
+    """The determinant of a matrix; or its sign, and the logarithm of its size.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+    logarithm : bool
+        Whether there are both results.
+    """
+
+    dtype: str
+    logarithm: bool
+
+
+@record
+class OrthogonalKernel(Kernel):
+    """An orthogonal and a triangular factor of a matrix of any shape.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+    mode : {"reduced", "complete", "r", "raw"}
+        Which results there are, as in NumPy.
+    """
+
+    dtype: str
+    mode: Literal["reduced", "complete", "r", "raw"]
+
+
+@record
+class EigenKernel(Kernel):
+    """The eigenvalues of a symmetric matrix, ascending, and its eigenvectors.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+    lower : bool
+        Which triangle is read.
+    """
+
+    dtype: str
+    lower: bool
+
+
+@record
+class SingularValuesKernel(Kernel):
+    """The singular values of a matrix of any shape, descending, between its singular vectors.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+    vectors : bool
+        Whether there are vectors; otherwise values are the only result.
+    full : bool
+        Whether matrices of vectors are square.
+    """
+
+    dtype: str
+    vectors: bool
+    full: bool

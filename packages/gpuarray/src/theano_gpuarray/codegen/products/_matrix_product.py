@@ -20,6 +20,8 @@ from ._tiles import TiledProduct, launch_product
 __all__ = ["ProductEpilogueKernel", "add_product"]
 
 _DTYPES = ("float16", "float32", "float64")
+#: Positions and byte offsets below this are computed with 32 bits.
+_NARROW = 2**31 - 2**20
 
 
 @record
@@ -244,6 +246,10 @@ def _launch(
     rows, columns, inner, batch = given.sizes
     out = _as_stack(kernel.kind, result)
     added = None if z is None else _as_stack(kernel.kind, z)
+    narrow = max(given.sizes) < _NARROW and all(
+        x is None or _reach(x) < _NARROW for x in (given.a, given.b, out, added, *more)
+    )
+    letter = "i" if narrow else "q"
     # With one row it is the second factor, transposed, that has rows.
     flipped = rows == 1 and columns > 1
     names = ("row", "column") if not flipped else ("column", "row")
@@ -251,7 +257,7 @@ def _launch(
     def declare(writer: KernelWriter) -> None:
         for name, operand in (("p", given.a), ("q", given.b)):
             writer.array(name, operand)
-            writer.numbers(f"{name}s", operand.strides)
+            writer.numbers(f"{name}s", operand.strides, letter)
 
     def declare_result(writer: KernelWriter) -> None:
         for name, factor in (("alpha", given.alpha), ("beta", given.beta)):
@@ -262,7 +268,7 @@ def _launch(
         for name, operand in (("z", added), ("out", out), *((f"m{k}", x) for k, x in enumerate(more))):
             if operand is not None:
                 writer.array(name, operand)
-                writer.numbers(f"{name}s", operand.strides)
+                writer.numbers(f"{name}s", operand.strides, letter)
 
     first = [_read(kernel.dtype, "p", ("batch", names[0], "inner"))]
     second = [_read(kernel.dtype, "q", ("batch", "inner", names[1]))]
@@ -279,8 +285,14 @@ def _launch(
         declare_result,
         store,
         (not close[1], not close[0]) if flipped else (close[0], close[1]),
+        narrow=narrow,
     )
     (launch_thin if min(rows, columns) == 1 and max(inner, 1) > 1 else launch_product)(recorder, product)
+
+
+def _reach(x: DeviceOperand) -> int:
+    """Return how many bytes the elements of an array lie from the first one, at most."""
+    return sum(abs(step) * n for step, n in zip(x.strides, x.shape, strict=True))
 
 
 def add_product(recorder: Recorder, z: DeviceOperand, a: DeviceOperand, b: DeviceOperand, factor: float) -> None:

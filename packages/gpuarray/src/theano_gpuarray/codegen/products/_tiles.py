@@ -1,9 +1,10 @@
 """Products in tiles, of matrices that are told by their elements: the core of matrix products and of convolutions.
 
-On a graphics card a group computes a tile of the result. It loads strips of both factors into local memory, and each
-work-item keeps some rows and columns of the tile in registers. On a CPU a group is one work-item, which copies strips
-to memory of its own and multiplies them as vectors. Products with few elements and a long inner length are split: parts
-are added up by a second launch. In all forms the order of sums depends on nothing but the sizes.
+On a graphics card a group computes a tile of the result. It loads strips of both factors into local memory, the next
+ones while it multiplies those before, and each work-item keeps some rows and columns of the tile in registers. On a CPU
+a group is one work-item, which copies strips to memory of its own and multiplies them as vectors. Products with few
+elements and a long inner length are split: parts are added up by a second launch. In all forms the order of sums
+depends on nothing but the sizes.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class TiledProduct:
         Whether neighbours along a row lie close together in memory, for both factors.
     declare_lengths : callable
         ``(writer) -> None``: adds parameters that factors and result have in common.
+    narrow : bool
+        Whether 32 bits are enough for positions and offsets.
     """
 
     name: str
@@ -65,6 +68,12 @@ class TiledProduct:
     store: Sequence[str]
     by_rows: tuple[bool, bool] = (True, True)
     declare_lengths: Callable[[KernelWriter], None] = lambda writer: None
+    narrow: bool = False
+
+    @property
+    def index(self) -> str:
+        """C type of positions."""
+        return "int32_t" if self.narrow else "int64_t"
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,7 @@ def launch_product(recorder: Recorder, product: TiledProduct) -> None:
     length = -(-length // _DEPTH) * _DEPTH if parts > 1 else length
     parts = max(1, -(-inner // max(length, 1)))
     sums = recorder.empty(product.dtype, (parts, batch, rows, columns)) if parts > 1 else None
-    writer = KernelWriter(product.name)
+    writer, index, counter = KernelWriter(product.name), product.index, f"u{product.index}"
     writer.function(_MULTIPLY)
     for name, value in zip(("rows", "columns", "inners", "batches"), product.sizes, strict=True):
         writer.number(name, value)
@@ -127,14 +136,18 @@ def launch_product(recorder: Recorder, product: TiledProduct) -> None:
         place = "((part * batches + batch) * rows + row) * columns + column"
         store = [f"((GLOBAL_MEM {kind} *)(sums + sums_at))[{place}] = sum;"]
     writer.add(
-        "int64_t left = GID_0;",
-        "const int64_t first_column = left % across * COLUMNS; left /= across;".replace("COLUMNS", str(tile.columns)),
-        "const int64_t first_row = left % down * ROWS; left /= down;".replace("ROWS", str(tile.rows)),
-        "const int64_t batch = left % batches, part = left / batches;",
-        "const int64_t begin = part * part_length;",
-        "const int64_t end = inners - begin < part_length ? inners : begin + part_length;",
+        f"{counter} left = GID_0;",
+        f"const {index} first_column = left % ({counter})across * {tile.columns}; left /= ({counter})across;",
+        f"const {index} first_row = left % ({counter})down * {tile.rows}; left /= ({counter})down;",
+        f"const {index} batch = left % ({counter})batches;",
+        f"const int64_t part = left / ({counter})batches;",
+        f"const {index} begin = part * part_length;",
+        f"const {index} end = inners - begin < part_length ? inners : begin + part_length;",
     )
-    (_write_for_cpu if recorder.properties.cpu else _write_for_groups)(writer, product, tile, store)
+    if recorder.properties.cpu:
+        _write_for_cpu(writer, product, tile, store)
+    else:
+        _write_for_groups(writer, product, tile, store, _stages(product, tile, recorder.properties))
     writer.launch(recorder, (groups * parts,), (tile.local,))
     if sums is not None:
         add_parts(recorder, product, sums)
@@ -179,48 +192,72 @@ def _load(kind: str, condition: str, statements: Sequence[str], target: str) -> 
     return [f"{kind} value = 0;", f"if ({condition}) {{", *statements, "}", f"{target} = value;"]
 
 
-def _write_for_groups(writer: KernelWriter, product: TiledProduct, tile: _Tile, store: Sequence[str]) -> None:
-    kind, side = c_type(product.dtype), round(tile.local**0.5)
-    each, width = tile.rows // side, tile.rows + 1
+def _write_for_groups(
+    writer: KernelWriter, product: TiledProduct, tile: _Tile, store: Sequence[str], stages: int
+) -> None:
+    """Write the form of graphics cards: while a strip is multiplied, loads of the next one are under way.
+
+    Each work-item has neighbouring rows and columns, which it reads from local memory at once.
+    """
+    kind, index, side = c_type(product.dtype), product.index, round(tile.local**0.5)
+    each, width = tile.rows // side, tile.rows + _pad(product)
+    loads = _DEPTH * tile.rows // tile.local
     along_a, along_b = product.by_rows
     # Neighbouring work-items load neighbours in memory.
     place_a = f"l = e % {_DEPTH}, m = e / {_DEPTH}" if along_a else f"m = e % {tile.rows}, l = e / {tile.rows}"
     place_b = f"n = e % {tile.columns}, l = e / {tile.columns}" if along_b else f"l = e % {_DEPTH}, n = e / {_DEPTH}"
+    head = ["#pragma unroll", f"for (int k = 0; k < {loads}; k++) {{", f"const int e = LID_0 + k * {tile.local};"]
+    square = [
+        "#pragma unroll",
+        f"for (int y = 0; y < {each}; y++)",
+        "#pragma unroll",
+        f"for (int x = 0; x < {each}; x++)",
+    ]
+    strip = f"{stages}][{_DEPTH}][{width}] __attribute__((aligned(16)))"
     writer.add(
-        f"LOCAL_MEM {kind} a[{_DEPTH}][{width}], b[{_DEPTH}][{width}];",
-        f"{kind} own[{each}][{each}];",
-        f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++) own[y][x] = 0;",
-        f"const int own_row = (int)LID_0 / {side}, own_column = (int)LID_0 % {side};",
-        f"for (int64_t step = begin; step < end; step += {_DEPTH}) {{",
-        f"for (int e = LID_0; e < {_DEPTH * tile.rows}; e += {tile.local}) {{",
-        f"const int {place_a};",
-        "const int64_t row = first_row + m, inner = step + l;",
-        *_load(kind, "row < rows && inner < end", product.first, "a[l][m]"),
-        "}",
-        f"for (int e = LID_0; e < {_DEPTH * tile.columns}; e += {tile.local}) {{",
-        f"const int {place_b};",
-        "const int64_t column = first_column + n, inner = step + l;",
-        *_load(kind, "column < columns && inner < end", product.second, "b[l][n]"),
-        "}",
-        "local_barrier();",
-        f"for (int l = 0; l < {_DEPTH}; l++) {{",
+        f"LOCAL_MEM {kind} a[{strip};",
+        f"LOCAL_MEM {kind} b[{strip};",
+        f"{kind} own[{each}][{each}], next_a[{loads}], next_b[{loads}];",
+        *(*square, "own[y][x] = 0;"),
+        f"const int own_row = (int)LID_0 / {side} * {each}, own_column = (int)LID_0 % {side} * {each};",
+        "int stage = 0;",
+        # The first round has nothing to multiply yet, the last one nothing to load.
+        f"for ({index} step = begin - {_DEPTH}; step < end; step += {_DEPTH}) {{",
+        *(*head, f"const int {place_a};", f"const {index} row = first_row + m, inner = step + {_DEPTH} + l;"),
+        *(*_load(kind, "row < rows && inner < end", product.first, "next_a[k]"), "}"),
+        *(*head, f"const int {place_b};", f"const {index} column = first_column + n, inner = step + {_DEPTH} + l;"),
+        *(*_load(kind, "column < columns && inner < end", product.second, "next_b[k]"), "}"),
+        f"if (step >= begin) for (int l = 0; l < {_DEPTH}; l++) {{",
         f"{kind} u[{each}], v[{each}];",
-        f"for (int y = 0; y < {each}; y++) u[y] = a[l][own_row + y * {side}];",
-        f"for (int x = 0; x < {each}; x++) v[x] = b[l][own_column + x * {side}];",
-        f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++)",
-        "own[y][x] = THEANO_ADD_PRODUCT(u[y], v[x], own[y][x]);",
+        *("#pragma unroll", f"for (int y = 0; y < {each}; y++) u[y] = a[stage][l][own_row + y];"),
+        *("#pragma unroll", f"for (int x = 0; x < {each}; x++) v[x] = b[stage][l][own_column + x];"),
+        *(*square, "own[y][x] = THEANO_ADD_PRODUCT(u[y], v[x], own[y][x]);"),
         "}",
+        "stage ^= 1;" if stages == 2 else "local_barrier();",
+        *(*head, f"const int {place_a};", "a[stage][l][m] = next_a[k];", "}"),
+        *(*head, f"const int {place_b};", "b[stage][l][n] = next_b[k];", "}"),
         "local_barrier();",
         "}",
-        f"for (int y = 0; y < {each}; y++) for (int x = 0; x < {each}; x++) {{",
-        f"const int64_t row = first_row + own_row + y * {side};",
-        f"const int64_t column = first_column + own_column + x * {side};",
+        *(*square, "{"),
+        f"const {index} row = first_row + own_row + y, column = first_column + own_column + x;",
         "if (row < rows && column < columns) {",
         f"const {kind} sum = own[y][x];",
         *store,
         "}",
         "}",
     )
+
+
+def _pad(product: TiledProduct) -> int:
+    """Return how many elements stand behind a row in local memory, so that rows begin in different banks."""
+    return 16 // (8 if product.dtype == "float64" else 4)
+
+
+def _stages(product: TiledProduct, tile: _Tile, properties: DeviceProperties) -> int:
+    """Return 2 where two strips of both factors fit into half of the local memory, so that a unit has two groups."""
+    size = 8 if product.dtype == "float64" else 4
+    strips = 2 * _DEPTH * (tile.rows + _pad(product)) * size
+    return 2 if 4 * strips <= properties.local_memory else 1
 
 
 def _write_for_cpu(writer: KernelWriter, product: TiledProduct, tile: _Tile, store: Sequence[str]) -> None:

@@ -104,7 +104,7 @@ def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, pa
     """
     kept, reduced = [f"k{d}" for d in range(layout.n_kept)], [f"m{d}" for d in range(layout.n_reduced)]
     dims, letter = [*kept, *reduced], layout.letter
-    signature = Signature()
+    signature = Signature(apart=True)
     signature.number(letter, *dims, "n", "m", "chunk")
     signature.array("x")
     signature.number(letter, *(f"s_{d}" for d in dims))
@@ -145,6 +145,8 @@ def _lines(
     yield from ("{", *(f"  {line}" for line in decode(layout, "g", kept, moves)), "}")
     yield f"{kind} best = 0;"
     yield "int64_t where = -1;"
+    if layout.many and not layout.cpu:  # several loads are under way at once
+        yield "#pragma unroll 4"
     yield f"for ({unsigned} r = begin + lane; r < end; r += {layout.lanes}) {{"
     yield f"  {index} a = o, c = b;"
     moves = [("a", [f"s_{d}" for d in reduced]), ("c", [f"t_{d}" for d in reduced])]
@@ -169,20 +171,37 @@ def _lines(
 def _tree(dtype: str, largest: bool, layout: ReduceLayout) -> Iterator[str]:
     kind = "uint8_t" if dtype == "bool" else c_type(dtype)
     size, step = layout.lanes * layout.columns, 1 if layout.inner else layout.columns
+    warp = layout.warp if layout.inner else 1
+    if layout.lanes > warp:
+        yield from _shared_tree(kind, size, step, layout.lanes, warp, _better(dtype, largest, "w", "q", "u", "p"))
+        yield f"best = ({c_type(dtype)})values[LID_0];"
+        yield "where = places[LID_0];"
+    if warp > 1:
+        lanes = min(layout.lanes, warp)
+        yield f"if (lane < {lanes}) {{"
+        yield "#pragma unroll"
+        yield f"  for (int h = {lanes // 2}; h > 0; h /= 2) {{"
+        yield f"    const {c_type(dtype)} w = theano_shuffle(best, h);"
+        yield "    const int64_t q = theano_shuffle(where, h);"
+        yield f"    if ({_better(dtype, largest, 'w', 'q', 'best', 'where')}) {{ best = w; where = q; }}"
+        yield "  }"
+        yield "}"
+
+
+def _shared_tree(kind: str, size: int, step: int, lanes: int, least: int, better: str) -> Iterator[str]:
+    """Give the statements that compare pairs in local memory until `least` of each result are left."""
     yield f"LOCAL_MEM {kind} values[{size}];"
     yield f"LOCAL_MEM int64_t places[{size}];"
     yield "values[LID_0] = best;"
     yield "places[LID_0] = where;"
-    yield f"for (int h = {layout.lanes // 2}; h > 0; h /= 2) {{"
+    yield f"for (int h = {lanes // 2}; h >= {least}; h /= 2) {{"
     yield "  local_barrier();"
     yield "  if (lane < h) {"
     yield f"    const {kind} u = values[LID_0], w = values[LID_0 + h * {step}];"
     yield f"    const int64_t p = places[LID_0], q = places[LID_0 + h * {step}];"
-    yield f"    if ({_better(dtype, largest, 'w', 'q', 'u', 'p')}) {{"
+    yield f"    if ({better}) {{"
     yield "      values[LID_0] = w;"
     yield "      places[LID_0] = q;"
     yield "    }"
     yield "  }"
     yield "}"
-    yield f"best = ({c_type(dtype)})values[LID_0];"
-    yield "where = places[LID_0];"

@@ -11,6 +11,7 @@ from theano_linker_c.scalar import OneOp, ScalarProgram
 
 from .._form import DeviceProperties
 from ..elementwise import IndexWidth, Nest, fits_narrow, merge
+from ..text import VECTOR_BYTES
 
 __all__ = ["ReduceJob", "ReduceLayout", "Split", "arrange", "layout_of_reduction", "power_of_two"]
 
@@ -23,6 +24,10 @@ FEWEST, FEWEST_IF_BUSY = 16, 64
 MOST_SPLITS = 1024
 #: Groups that a unit runs at a time: with fewer, too few loads are under way.
 GROUPS_OF_UNIT = 8
+#: Work-items that share a result at least, where it has so many elements: those that need no barrier on CUDA.
+WARP = 32
+#: Work-items that a unit runs at a time.
+_ITEMS_OF_UNIT = 2048
 
 
 @record
@@ -144,6 +149,12 @@ class ReduceLayout(IndexWidth):
         As for elementwise kernels.
     contiguous : tuple of bool
         For each input and kept result, whether elements lie one behind the other along the innermost dimension.
+    many : bool
+        Whether a work-item of a graphics card takes several elements of a result.
+    vector : int
+        How many of them it loads at once: all others have one element in a row, or neighbours side by side.
+    warp : int
+        Work-items that hand each other values without local memory; 1 where none do.
     """
 
     n_kept: int
@@ -154,6 +165,9 @@ class ReduceLayout(IndexWidth):
     narrow: bool
     cpu: bool
     contiguous: tuple[bool, ...]
+    many: bool = True
+    vector: int = 1
+    warp: int = 1
 
 
 def power_of_two(number: int) -> int:
@@ -162,9 +176,17 @@ def power_of_two(number: int) -> int:
 
 
 def layout_of_reduction(
-    split: Split, itemsizes: Sequence[int], properties: DeviceProperties
+    split: Split, itemsizes: Sequence[int], properties: DeviceProperties, vectors: bool = False
 ) -> tuple[ReduceLayout, list[int], list[int], int]:
     """Choose what groups do.
+
+    Parameters
+    ----------
+    split : Split
+    itemsizes : sequence of int
+    properties : DeviceProperties
+    vectors : bool
+        Whether several elements may be loaded at once.
 
     Returns
     -------
@@ -179,6 +201,7 @@ def layout_of_reduction(
     contiguous = tuple(
         position >= 0 and steps[position] == size for steps, size in zip(split.strides, itemsizes, strict=True)
     )
+    vector = 1
     if properties.cpu:
         lanes, columns, local = (16, 1, 1) if split.inner else (1, 64, 1)
         blocks = n_kept if split.inner else n_kept // last[0] * -(-last[0] // columns)
@@ -186,7 +209,8 @@ def layout_of_reduction(
     else:
         local = 1 << (min(LOCAL, properties.max_local).bit_length() - 1)  # trees halve it
         if split.inner:
-            lanes = min(local, power_of_two(n_reduced))
+            vector = _vector_width(split, itemsizes, contiguous) if vectors else 1
+            lanes = _lanes(n_kept, n_reduced // vector, local, properties.units)
             columns = local // lanes
         else:
             columns = min(COLUMNS, power_of_two(last[0]))
@@ -198,10 +222,33 @@ def layout_of_reduction(
     splits = 1
     if 2 * blocks <= wanted:
         splits = max(1, min(n_reduced // fewest, -(-wanted // max(blocks, 1)), MOST_SPLITS))
-    chunk = -(-n_reduced // splits)
+    chunk = -(-n_reduced // (splits * vector)) * vector
     splits = -(-n_reduced // chunk) if chunk else 1
     groups = min(blocks, 8 * properties.units) if properties.cpu else blocks
+    many = not split.inner or n_reduced > lanes * vector
     layout = ReduceLayout(
-        len(split.kept), len(split.reduced), split.inner, lanes, columns, split.narrow, properties.cpu, contiguous
+        *(len(split.kept), len(split.reduced), split.inner, lanes, columns, split.narrow, properties.cpu, contiguous),
+        *(many, vector, WARP if properties.driver == "cuda" else 1),
     )
     return layout, [groups, splits], [local, 1], chunk
+
+
+def _vector_width(split: Split, itemsizes: Sequence[int], contiguous: Sequence[bool]) -> int:
+    """Return how many elements of a row are loaded at once; it depends on shapes and strides, not on addresses."""
+    if not split.reduced:
+        return 1
+    if not all(neighbours or steps[-1] == 0 for neighbours, steps in zip(contiguous, split.strides, strict=True)):
+        return 1
+    width = VECTOR_BYTES // max((n for n, c in zip(itemsizes, contiguous, strict=True) if c), default=VECTOR_BYTES)
+    while split.reduced[-1] % width:
+        width //= 2
+    return width
+
+
+def _lanes(n_kept: int, n_reduced: int, local: int, units: int) -> int:
+    """Return how many work-items share a row: more than a warp only where rows do not give all units enough work."""
+    most = min(local, power_of_two(n_reduced))
+    lanes = min(WARP, most)
+    while lanes < most and n_kept * lanes < _ITEMS_OF_UNIT * units:
+        lanes *= 2
+    return lanes

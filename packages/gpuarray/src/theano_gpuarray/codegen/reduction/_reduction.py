@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from theano_linker_c.kernels import Reduction, ReductionKernel, broadcast_lengths
 from theano_linker_c.scalar import NoNativeForm, ProgramBuilder, ScalarTypeError
@@ -15,11 +16,14 @@ from .._form import (
     Recorder,
     register_device_form,
 )
-from ..elementwise import arrays, broadcast_strides, fits_parameters, program_for
+from ..elementwise import arrays, broadcast_strides, fits_parameters, program_for, weight
 from ._layout import ReduceJob, ReduceLayout, arrange, layout_of_reduction
 from ._texts import reduction_text
 
 __all__ = ["reduce_elements"]
+
+#: Arrays, and reductions, up to which work-items take several elements at once, and operations on each of these.
+_FEW, _LIGHT = 4, 64
 
 
 def _supports(kernel: ReductionKernel) -> bool:
@@ -92,7 +96,8 @@ def reduce_elements(
     full = [*inputs, *kept]
     steps = [*strides, *(x.strides for x in kept)]
     split = arrange(shape, sorted(gone), steps, [x.strides for x in results])
-    layout, groups, local, chunk = layout_of_reduction(split, [x.itemsize for x in full], recorder.properties)
+    sizes = [x.itemsize for x in full]
+    layout, groups, local, chunk = layout_of_reduction(split, sizes, recorder.properties, _has_vectors(job))
     partial = groups[1] > 1
     targets, moves = results, [0] * len(results)
     if partial:
@@ -109,6 +114,13 @@ def reduce_elements(
         found = _joined(recorder, job.reductions, targets)
         return [*kept, *found]
     return [*kept, *results]
+
+
+@lru_cache(maxsize=1024)
+def _has_vectors(job: ReduceJob) -> bool:
+    """Whether a work-item may take several elements at once: what is computed of each is written down for all."""
+    few = len(job.reductions) <= _FEW and len(job.input_dtypes) + len(job.kept_dtypes) <= _FEW
+    return few and weight(job.program, job.input_dtypes) <= _LIGHT
 
 
 def _joined(recorder: Recorder, reductions: Sequence[Reduction], parts: Sequence[DeviceOperand]) -> list[DeviceOperand]:

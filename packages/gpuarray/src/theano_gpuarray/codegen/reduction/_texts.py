@@ -1,8 +1,9 @@
 """The text of reductions.
 
-On a graphics card, work-items of a group take elements in turns and join their totals by a tree in local memory; work-
-items side by side read elements side by side. On a CPU a group is one work-item with several partial totals, which the
-compiler keeps in vectors. Sums of floats are compensated from block to block, as on the host.
+On a graphics card, work-items of a group take elements or vectors in turns and join their totals by a tree, within a
+warp or in local memory; work-items side by side read elements side by side. On a CPU a group is one work-item with
+several partial totals, which the compiler keeps in vectors. Sums of floats are compensated from block to block, as on
+the host.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_ty
 
 from .._form import KernelText
 from ..elementwise import decode
-from ..text import Signature, declare, kernel_text, load, store
+from ..text import Signature, aligned, declare, kernel_text, load, store, vector_type
 from ._layout import ReduceJob, ReduceLayout
 
 __all__ = ["Total", "reduction_text"]
@@ -79,15 +80,16 @@ class ReductionBody:
 
     @property
     def unroll(self) -> int:
-        """Elements that a work-item of a graphics card loads before it joins them: 16 bytes, four at least.
+        """Elements or vectors that a work-item of a graphics card loads before it joins them: 16 bytes, four at least.
 
-        With a load at a time memory would wait for the work-items. Where several results share a group, each work-item
-        has one element.
+        With a load at a time memory would wait for the work-items. Where a work-item has one element, there is one.
         """
-        if self.layout.inner and self.layout.columns > 1:
+        if not self.layout.many:
             return 1
         sizes = [np.dtype(dtype).itemsize for dtype in self.job.input_dtypes]
-        return max(4, 16 // max(sizes, default=4)) if len(sizes) <= MOST_SIDE_BY_SIDE else 2
+        if len(sizes) > MOST_SIDE_BY_SIDE:
+            return 2
+        return max(4, 16 // (self.layout.vector * max(sizes, default=4)))
 
     def result_dtype(self, k: int) -> str:
         """The dtype in which a total is stored."""
@@ -157,35 +159,28 @@ class ReductionBody:
             yield indent + "}"
 
     def gpu(self) -> Iterator[str]:
-        """Give the statements for a graphics card."""
+        """Give the statements for a graphics card; rows of vectors are counted in vectors."""
         layout, index, unsigned = self.layout, self.layout.index, self.layout.unsigned
-        lanes, columns, count = layout.lanes, layout.columns, len(self.dtypes)
+        lanes, columns, count, width = layout.lanes, layout.columns, len(self.dtypes), layout.vector
         near, far = (lanes, "lane") if layout.inner else (columns, "column")
         yield f"const {unsigned} {far} = LID_0 % {near}, {'column' if layout.inner else 'lane'} = LID_0 / {near};"
         yield f"const {unsigned} at = ({unsigned})GID_0 * {columns} + column;"
         yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"
-        yield f"const {unsigned} begin = ({unsigned})GID_1 * ({unsigned})chunk;"
-        yield f"const {unsigned} end = begin + chunk < ({unsigned})m ? begin + ({unsigned})chunk : ({unsigned})m;"
+        part, whole = (f"({unsigned}){name}" + (f" / {width}" if width > 1 else "") for name in ("chunk", "m"))
+        yield f"const {unsigned} begin = ({unsigned})GID_1 * ({part});"
+        yield f"const {unsigned} end = begin + {part} < {whole} ? begin + {part} : {whole};"
         yield from (f"{index} {o} = 0;" for o in self.offsets("o"))
         yield from self.moved("g", self.kept, [(f"o{k}", self.kept_steps(k)) for k in range(count)], "")
         yield from self._start("")
+        if width > 1:
+            yield f"const bool whole = {self._aligned()};"
         yield f"for ({unsigned} r = begin + lane; r < end;) {{"
         for total in self.totals:
             yield f"  {total.type} part{total.number} = {total.seed};"
         yield f"  const {unsigned} left = (end - r + {lanes - 1}) / {lanes};"
-        yield f"  const int turns = left < {BLOCK} ? (int)left : {BLOCK};"
-        if self.unroll > 1:
-            yield f"#pragma unroll {self.unroll}"
-        yield f"  for (int b = 0; b < turns; b++, r += {lanes}) {{"
-        yield from (f"    {index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
-        moves = [(f"a{k}", self.reduced_steps(k)) for k in range(count)]
-        yield from self.moved("r", self.reduced, moves, "    ")
-        names = [f"part{total.number}" for total in self.totals]
-        # Work-items beyond the last result do what that of the last one does, and store the same: a branch for each
-        # element would keep loads from being under way together.
-        for line in self.element([f"p{k} + a{k}" for k in range(count)], names):
-            yield "    " + line
-        yield "  }"
+        most = max(BLOCK // width, 1)
+        yield f"  const int turns = left < {most} ? (int)left : {most};"
+        yield from (f"  {line}" for line in (self._vector_turns() if width > 1 else self._turns()))
         yield from self._join("  ", "")
         yield "}"
         if lanes > 1:
@@ -194,6 +189,85 @@ class ReductionBody:
         yield from self._positions("  ", "g")
         yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{t.number}" for t in self.totals])
         yield "}"
+
+    def _turns(self) -> Iterator[str]:
+        """Give the loop over some elements of a work-item.
+
+        Work-items beyond the last result do what that of the last one does, and store the same: a branch for each
+        element would keep loads from being under way together.
+        """
+        count = len(self.dtypes)
+        yield from self._turn_head(self.unroll, "r")
+        for line in self.element([f"p{k} + a{k}" for k in range(count)], [f"part{t.number}" for t in self.totals]):
+            yield "  " + line
+        yield "}"
+
+    def _turn_head(self, unroll: int, flat: str) -> Iterator[str]:
+        layout = self.layout
+        if unroll > 1 or layout.vector > 1:
+            yield f"#pragma unroll {unroll}"
+        yield f"for (int b = 0; b < turns; b++, r += {layout.lanes}) {{"
+        yield from (f"  {layout.index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
+        moves = [(f"a{k}", self.reduced_steps(k)) for k in range(len(self.dtypes))]
+        yield from self.moved(flat, self.reduced, moves, "  ")
+
+    def _aligned(self) -> str:
+        """Give the text that tells whether all vectors lie where they may."""
+        places = []
+        for k, dtype in enumerate(self.dtypes):
+            if self.layout.contiguous[k]:
+                steps = [*self.kept_steps(k), *self.reduced_steps(k)[:-1]]
+                places += [(place, dtype, self.layout.vector) for place in (f"p{k}", *steps)]
+        return aligned(places)
+
+    def _vector_turns(self) -> Iterator[str]:
+        """Give the loops over some vectors of a work-item: as they are, and element by element in the same order."""
+        for wide in (True, False):
+            yield "if (whole) {" if wide else "} else {"
+            yield from (
+                f"  {line}" for line in self._turn_head(self.unroll if wide else 1, f"r * {self.layout.vector}")
+            )
+            yield from (f"    {line}" for line in self._vector(wide))
+            yield "  }"
+        yield "}"
+
+    def _vector(self, wide: bool) -> Iterator[str]:
+        """Give the statements that take the vector at the offsets ``a``."""
+        layout, width, count = self.layout, self.layout.vector, len(self.job.input_dtypes)
+        each = ("#pragma unroll", f"for (int e = 0; e < {width}; e++) {{")
+        places = {}
+        for k, dtype in enumerate(self.job.input_dtypes):
+            kind = memory_type(dtype)
+            if wide or not layout.contiguous[k]:
+                kind = vector_type(dtype, width) if layout.contiguous[k] else kind
+                yield f"const {kind} w{k} = *(GLOBAL_MEM const {kind} *)(p{k} + a{k});"
+            else:
+                yield f"{vector_type(dtype, width)} w{k};"
+                yield from (each[0], f"{each[1]} w{k}.at[e] = ((GLOBAL_MEM const {kind} *)(p{k} + a{k}))[e]; }}")
+            places[k] = f"w{k}.at[e]" if layout.contiguous[k] else f"w{k}"
+        kept = list(enumerate(self.job.kept_dtypes, count))
+        yield from (f"{vector_type(dtype, width)} w{k};" for k, dtype in kept)
+        yield from (f"{total.type} s{total.number}[{width}];" for total in self.totals)
+        yield from each
+        yield from (f"  {declare(f'x{k}', self.dtypes[k], load(place, self.dtypes[k]))}" for k, place in places.items())
+        statements, results = self.job.program.emit([CValue(f"x{k}", self.dtypes[k]) for k in places], "t")
+        yield from (f"  {statement}" for statement in statements)
+        yield from (f"  {store(f'w{k}.at[e]', results[k - count], dtype)}" for k, dtype in kept)
+        for total, result in zip(self.totals, results[len(kept) :], strict=True):
+            yield f"  s{total.number}[e] = {c_cast(result, total.dtype)};"
+        yield "}"
+        for k, dtype in kept:
+            if wide:
+                yield f"*(GLOBAL_MEM {vector_type(dtype, width)} *)(p{k} + a{k}) = w{k};"
+            else:
+                yield each[0]
+                yield f"{each[1]} ((GLOBAL_MEM {memory_type(dtype)} *)(p{k} + a{k}))[e] = w{k}.at[e]; }}"
+        for total in self.totals:
+            s, h = f"s{total.number}", width // 2
+            while h:
+                yield from (f"{s}[{e}] = {total.joined(f'{s}[{e}]', f'{s}[{e + h}]')};" for e in range(h))
+                h //= 2
+            yield f"part{total.number} = {total.joined(f'part{total.number}', f'{s}[0]')};"
 
     def _start(self, indent: str) -> Iterator[str]:
         for total in self.totals:
@@ -206,7 +280,26 @@ class ReductionBody:
             yield indent + t.join(f"total{t.number}{at}", f"lost{t.number}{at}", f"part{t.number}{at}")
 
     def _tree(self, lanes: int, step: int) -> Iterator[str]:
-        """Join the totals of work-items, some of them at a time: many would not fit into local memory together."""
+        """Join the totals of work-items: those of a warp are handed over, others go through local memory.
+
+        Both join the same pairs. Totals in local memory are joined some at a time: many would not fit into it together.
+        """
+        warp = self.layout.warp if step == 1 else 1
+        if lanes > warp:
+            yield from self._shared_tree(lanes, step, warp)
+        if warp > 1:
+            yield f"if (lane < {min(lanes, warp)}) {{"
+            yield "#pragma unroll"
+            yield f"  for (int h = {min(lanes, warp) // 2}; h > 0; h /= 2) {{"
+            for t in self.totals:
+                k = t.number
+                yield f"    const {t.type} u{k} = total{k}, w{k} = theano_shuffle(total{k}, h);"
+                yield f"    total{k} = {t.joined(f'u{k}', f'w{k}')};"
+            yield "  }"
+            yield "}"
+
+    def _shared_tree(self, lanes: int, step: int, least: int) -> Iterator[str]:
+        """Join totals by trees in local memory until `least` of each result are left."""
         names = {t.number: f"shared_{t.type}_{k % MOST_TREES}" for k, t in enumerate(self.totals)}
         for name, kind in {names[t.number]: t.type for t in self.totals}.items():
             yield f"LOCAL_MEM {kind} {name}[{lanes * self.layout.columns}];"
@@ -216,7 +309,7 @@ class ReductionBody:
                 yield "local_barrier();"
             for t in totals:
                 yield f"{names[t.number]}[LID_0] = total{t.number};"
-            yield f"for (int h = {lanes // 2}; h > 0; h /= 2) {{"
+            yield f"for (int h = {lanes // 2}; h >= {least}; h /= 2) {{"
             yield "  local_barrier();"
             yield "  if (lane < h) {"
             for t in totals:

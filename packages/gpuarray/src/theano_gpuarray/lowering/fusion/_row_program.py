@@ -17,6 +17,7 @@ from theano_linker_c.scalar import CValue, OneOp, ScalarProgram, c_cast, c_liter
 from ...codegen import DeviceOperand
 from ...codegen._kernel_writer import KernelWriter, element, loaded, stored
 from ...codegen._refusals import add_refusals, refusal
+from ...codegen.reduction._layout import WARP
 from ...region import StepRecorder
 
 __all__ = ["Fixed", "Load", "Map", "Node", "Pick", "Put", "Reduce", "Result", "RowProgram", "Store"]
@@ -126,6 +127,7 @@ class RowProgram:
         """Launch the kernel: a group takes a row, then another one."""
         properties = recorder.properties
         self._local = 1 if properties.cpu else _local(self.columns, min(256, properties.max_local))
+        self._warp = min(WARP, self._local) if properties.driver == "cuda" else 1
         writer = self._writer
         writer.number("rows", self.rows)
         writer.number("columns", self.columns)
@@ -142,7 +144,7 @@ class RowProgram:
             add_refusals(recorder, writer, node.explain, f"refusal{i}")
         # One for all reductions of a type, each of which ends with a barrier: local memory is small.
         types = dict.fromkeys(c_type(node.reduction.acc_dtype) for node in self.nodes if isinstance(node, Reduce))
-        if self._local > 1:
+        if self._local > self._warp:
             writer.add(*(f"LOCAL_MEM {kind} shared_{kind}[{self._local}];" for kind in types))
         writer.add("for (int64_t row = GID_0; row < rows; row += GDIM_0) {")
         for i, node in enumerate(self.nodes):
@@ -198,21 +200,28 @@ class RowProgram:
             f"const {kind} a = sum{i}, b = {c_cast(found, acc)};", f"sum{i} = {_joined(reduction, 'a', 'b')};", "}"
         )
         if self._local > 1:
-            shared = f"shared_{kind}"
-            writer.add(
-                f"{shared}[LID_0] = sum{i};",
-                "local_barrier();",
-                f"for (int width = {self._local // 2}; width > 0; width /= 2) {{",
-                f"if ((int)LID_0 < width) {{ const {kind} a = {shared}[LID_0], b = {shared}[LID_0 + width];",
-                f"{shared}[LID_0] = {_joined(reduction, 'a', 'b')}; }}",
-                "local_barrier();",
-                "}",
-                f"sum{i} = {shared}[0];",
-                "local_barrier();",
-            )
+            writer.add(*self._tree(f"sum{i}", kind, reduction))
         whole = CValue(f"sum{i}", acc)
         writer.add(f"const {c_type(reduction.output_dtype)} total{i} = {c_cast(whole, reduction.output_dtype)};")
         self._values[Result(i)] = CValue(f"total{i}", reduction.output_dtype)
+
+    def _tree(self, total: str, kind: str, reduction: Reduction) -> Iterator[str]:
+        """Give the statements that join the totals of all work-items; each of them knows the result."""
+        shared, warp, joined = f"shared_{kind}", self._warp, _joined(reduction, "a", "b")
+        if self._local > warp:
+            yield from (f"{shared}[LID_0] = {total};", "local_barrier();")
+            yield f"for (int width = {self._local // 2}; width >= {warp}; width /= 2) {{"
+            yield f"if ((int)LID_0 < width) {{ const {kind} a = {shared}[LID_0], b = {shared}[LID_0 + width];"
+            yield f"{shared}[LID_0] = {joined}; }}"
+            yield from ("local_barrier();", "}")
+            # Each warp joins the same values, so that none waits for another one.
+            yield from (f"{total} = {shared}[LID_0 % {warp}];", "local_barrier();")
+        if warp > 1:
+            yield from ("#pragma unroll", f"for (int width = {warp // 2}; width > 0; width /= 2) {{")
+            yield f"const {kind} other = theano_shuffle({total}, width);"
+            # Operands have the order that they have in local memory.
+            yield f"const {kind} a = LID_0 & width ? other : {total}, b = LID_0 & width ? {total} : other;"
+            yield from (f"{total} = {joined};", "}")
 
     def _write(self) -> None:
         """Write the results."""

@@ -368,7 +368,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
         >>> [float(product) for product in f.map([(1, 2), (3, 4), {"x": 5, "y": 6}], threads=2)]
         [2.0, 12.0, 30.0]
         """
-        if isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable):
+        single = isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable)
+        if single or getattr(elements, "ndim", 1) == 0:
             raise TypeError(
                 compose(
                     f"map: elements is an iterable of arguments, got {describe_value(elements)}",

@@ -174,6 +174,7 @@ class Workers:
         self._error: BaseException | None = None
         self._stop = False
         self._waiting: SimpleQueue[Batch | None] = SimpleQueue()
+        self._process = os.getpid()
         self._runners = list(runners)
         self._helps = helps
         # Other processes on the same cores do not make calls longer; but code in Python may wait for something.
@@ -206,7 +207,20 @@ class Workers:
         batch.done.release()
 
     def _wait(self, batch: Batch) -> None:
-        """Wait until a batch is done; where calls are short, make batches meanwhile that no thread has begun."""
+        """Wait until a batch is done; where calls are short, make batches meanwhile that no thread has begun.
+
+        Raises
+        ------
+        RuntimeError
+            In a process that was made of the one that began: the threads stayed behind.
+        """
+        if self._process != os.getpid():
+            raise RuntimeError(
+                compose(
+                    "map: the iterator was begun before this process was forked, and its threads are not here",
+                    mend="call map after the fork, or with threads=1",
+                )
+            )
         if self._helps and batch.first == 0:  # nobody knows yet how long a call takes
             if batch.done.acquire(timeout=HELP_SECONDS):
                 return
@@ -272,8 +286,8 @@ class Workers:
 
     @property
     def ended(self) -> bool:
-        """Whether all threads are at their end."""
-        return not any(thread.is_alive() for thread in self._threads)
+        """Whether all threads are at their end, and not where they were in the process that this one was made of."""
+        return self._process == os.getpid() and not any(thread.is_alive() for thread in self._threads)
 
     def _leave(self, seconds: float | None) -> None:
         """Let the threads end, and wait for the others than this one, at most so long."""

@@ -1,16 +1,39 @@
-"""Factors of matrices and solutions of linear equations on devices."""
+"""Factors of matrices, solutions of linear equations, eigenvalues and singular values on devices."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from theano_gpuarray.codegen.linear_algebra import CholeskyGradKernel, CholeskyKernel, InverseKernel, SolveKernel
+from theano_gpuarray.codegen.linear_algebra import (
+    CholeskyGradKernel,
+    CholeskyKernel,
+    DeterminantKernel,
+    EigenKernel,
+    InverseKernel,
+    OrthogonalKernel,
+    SingularValuesKernel,
+    SolveKernel,
+)
 from theano_gpuarray.types import DEVICE
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, native_kernel
 
 from ..._core._variable import Tensor
-from ...linalg import Cholesky, CholeskyGrad, MatrixInverse, Solve
+from ...linalg import (
+    SVD,
+    Cholesky,
+    CholeskyGrad,
+    Det,
+    Eigh,
+    EighGrad,
+    MatrixInverse,
+    QRFull,
+    QRIncomplete,
+    SLogDet,
+    Solve,
+)
+from ...on_devices import device_expression
 
 __all__: list[str] = []
 
@@ -37,3 +60,34 @@ def _solve(node: Apply[Solve, Tensor]) -> Kernel | None:
 @_rules.register(MatrixInverse)
 def _inverse(node: Apply[MatrixInverse, Tensor]) -> Kernel | None:
     return InverseKernel(node.inputs[0].type.dtype)
+
+
+@_rules.register(Det)
+def _determinant(node: Apply[Det, Tensor]) -> Kernel | None:
+    return DeterminantKernel(node.inputs[0].type.dtype, False)
+
+
+@_rules.register(SLogDet)
+def _logarithm(node: Apply[SLogDet, Tensor]) -> Kernel | None:
+    return DeterminantKernel(node.inputs[0].type.dtype, True)
+
+
+@_rules.register(QRFull, QRIncomplete)
+def _orthogonal(node: Apply[QRFull | QRIncomplete, Tensor]) -> Kernel | None:
+    mode: Any = node.op.mode
+    return OrthogonalKernel(node.inputs[0].type.dtype, mode)
+
+
+@_rules.register(Eigh)
+def _eigenvalues(node: Apply[Eigh, Tensor]) -> Kernel | None:
+    return EigenKernel(node.inputs[0].type.dtype, node.op.UPLO == "L")
+
+
+@_rules.register(SVD)
+def _singular_values(node: Apply[Any, Tensor]) -> Kernel | None:
+    return SingularValuesKernel(node.inputs[0].type.dtype, node.op.compute_uv, node.op.full_matrices)
+
+
+@device_expression.register(EighGrad)
+def _eigenvalues_gradient(op: EighGrad, inputs: Sequence[Any]) -> Tensor:
+    return op.expression(*inputs)

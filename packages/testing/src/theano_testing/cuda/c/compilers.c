@@ -172,46 +172,40 @@ int nvrtcGetPTX(Program *program, char *code) {
 }
 
 /* cuBLAS. */
-typedef struct {
-    Stream *stream;
-    size_t workspace;
-    int on_device, mode;
-} Handle;
-
-int cublasCreate_v2(Handle **handle) {
+int cublasCreate_v2(BlasHandle **handle) {
     FAKE("cublasCreate_v2");
     if (!fake_has_context())
         return 1;
-    *handle = calloc(1, sizeof(Handle));
+    *handle = calloc(1, sizeof(BlasHandle));
     return 0;
 }
 
-int cublasDestroy_v2(Handle *handle) {
+int cublasDestroy_v2(BlasHandle *handle) {
     FAKE("cublasDestroy_v2");
     free(handle);
     return 0;
 }
 
-int cublasSetStream_v2(Handle *handle, Stream *stream) {
+int cublasSetStream_v2(BlasHandle *handle, Stream *stream) {
     FAKE("cublasSetStream_v2");
     handle->stream = stream;
     handle->workspace = 0;
     return 0;
 }
 
-int cublasSetWorkspace_v2(Handle *handle, void *memory, size_t bytes) {
+int cublasSetWorkspace_v2(BlasHandle *handle, void *memory, size_t bytes) {
     FAKE("cublasSetWorkspace_v2");
     handle->workspace = memory == NULL ? 0 : bytes;
     return 0;
 }
 
-int cublasSetPointerMode_v2(Handle *handle, int mode) {
+int cublasSetPointerMode_v2(BlasHandle *handle, int mode) {
     FAKE("cublasSetPointerMode_v2");
     handle->on_device = mode;
     return 0;
 }
 
-int cublasSetMathMode(Handle *handle, int mode) {
+int cublasSetMathMode(BlasHandle *handle, int mode) {
     FAKE("cublasSetMathMode");
     handle->mode = mode;
     return 0;
@@ -258,9 +252,10 @@ static void run_product(void *data) {
             }
 }
 
-static int multiply(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int a_type,
-                    int lda, long long sa, const void *b, int b_type, int ldb, long long sb, const void *beta,
-                    void *c, int c_type, int ldc, long long sc, int batch, int compute, int algorithm) {
+static int multiply(BlasHandle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
+                    int a_type, int lda, long long sa, const void *b, int b_type, int ldb, long long sb,
+                    const void *beta, void *c, int c_type, int ldc, long long sc, int batch, int compute,
+                    int algorithm) {
     if (handle->workspace < (size_t)1 << 20 || handle->mode != 16 || algorithm != -1 || a_type != b_type ||
         a_type != c_type || (compute != (a_type == 1 ? 70 : 68) && !(a_type == 0 && compute == 77)))
         return 7;
@@ -291,16 +286,16 @@ static int multiply(Handle *handle, int ta, int tb, int m, int n, int k, const v
     return fake_enqueue(handle->stream, run_product, &p, sizeof p);
 }
 
-int cublasGemmStridedBatchedEx(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
-                               int a_type, int lda, long long sa, const void *b, int b_type, int ldb, long long sb,
-                               const void *beta, void *c, int c_type, int ldc, long long sc, int batch, int compute,
-                               int algorithm) {
+int cublasGemmStridedBatchedEx(BlasHandle *handle, int ta, int tb, int m, int n, int k, const void *alpha,
+                               const void *a, int a_type, int lda, long long sa, const void *b, int b_type, int ldb,
+                               long long sb, const void *beta, void *c, int c_type, int ldc, long long sc, int batch,
+                               int compute, int algorithm) {
     FAKE("cublasGemmStridedBatchedEx");
     return multiply(handle, ta, tb, m, n, k, alpha, a, a_type, lda, sa, b, b_type, ldb, sb, beta, c, c_type, ldc, sc,
                     batch, compute, algorithm);
 }
 
-int cublasGemmEx(Handle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int a_type,
+int cublasGemmEx(BlasHandle *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int a_type,
                  int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                  int compute, int algorithm) {
     FAKE("cublasGemmEx");

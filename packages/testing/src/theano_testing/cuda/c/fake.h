@@ -96,4 +96,28 @@ void fake_check_memory(void);
 void fake_lock(void);
 void fake_unlock(void);
 
+/* Of cuBLAS. */
+typedef struct {
+    Stream *stream;
+    size_t workspace;
+    int on_device, mode;
+} BlasHandle;
+
+/* Of cuSOLVER. */
+typedef struct {
+    Stream *stream;
+} Solver;
+
+/* Elements of float32 (0) and float64 (1). */
+static inline double get(const void *base, int type, long long i) {
+    return type == 1 ? ((const double *)base)[i] : ((const float *)base)[i];
+}
+
+static inline void put(void *base, int type, long long i, double value) {
+    if (type == 1)
+        ((double *)base)[i] = value;
+    else
+        ((float *)base)[i] = (float)value;
+}
+
 #endif

@@ -169,14 +169,14 @@ static Op *new_op(Stream *stream, void (*run)(void *data), const void *data, siz
     return op;
 }
 
-static void put(Op *op) {
+static void append(Op *op) {
     pending = realloc(pending, ((size_t)n_pending + 1) * sizeof(Op *));
     pending[n_pending++] = op;
     op->references++;
 }
 
 static void put_into(Stream *stream, Op *op) {
-    put(op);
+    append(op);
     forget(&stream->after, &stream->n_after);
     remember(&stream->after, &stream->n_after, op);
 }
@@ -494,7 +494,7 @@ int cuGraphLaunch(Graph *exec, Stream *stream) {
         remember(&made[i]->after, &made[i]->n_after, begin);
         for (int k = 0; k < node->n_after; k++)
             remember(&made[i]->after, &made[i]->n_after, made[node->after[k]]);
-        put(made[i]);
+        append(made[i]);
         end->after = realloc(end->after, ((size_t)end->n_after + 1) * sizeof(Op *));
         end->after[end->n_after++] = made[i];
         made[i]->references++;

@@ -1,0 +1,100 @@
+"""Determinants from the factors L and U, without overflow on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theano_linker_c.scalar import c_type
+
+from .._copies import on_device
+from .._form import DeviceOperand, Operand, Recorder, register_device_form
+from .._kernel_writer import KernelWriter
+from ._blocks import BLOCK, add_matrices, element, group_size
+from ._equations import factor_rows
+from ._kernel import DeterminantKernel
+from ._library import lu_by_library
+from ._stacks import FLOATS, check_square, copy_matrices
+
+__all__: list[str] = []
+
+
+@register_device_form(DeterminantKernel, supports=lambda kernel: kernel.dtype in FLOATS)
+def _determinant(kernel: DeterminantKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
+    x = on_device(recorder, operands[0])
+    check_square("slogdet" if kernel.logarithm else "det", x)
+    *front, n, _ = x.shape
+    results = [recorder.empty(x.dtype, tuple(front)) for _ in range(1 + kernel.logarithm)]
+    batch = results[0].size
+    if not batch:
+        return results
+    a = recorder.empty(x.dtype, (batch, n, n))
+    copy_matrices(recorder, a, x)
+    found = lu_by_library(recorder, a)
+    if found is None:
+        _multiply(recorder, a, factor_rows(recorder, a, None), None, results)
+    else:
+        _multiply(recorder, a, *found, results)
+    return results
+
+
+def _multiply(
+    recorder: Recorder,
+    a: DeviceOperand,
+    pivots: DeviceOperand,
+    info: DeviceOperand | None,
+    results: Sequence[DeviceOperand],
+) -> None:
+    """Multiply the diagonals of U, with a sign for each exchange of rows.
+
+    Factors are kept between 0.5 and 1, and powers of 2 are added up beside them. A library counts rows from 1, and
+    says where a matrix is singular.
+    """
+    kind, local = c_type(a.dtype), group_size(recorder)
+    # What splits off the power of 2; OpenCL has one name for both precisions.
+    end = "" if kind == "double" or recorder.properties.driver == "opencl" else "f"
+    writer = KernelWriter("determinant")
+    add_matrices(writer, "a", a)
+    writer.array("p", pivots)
+    writer.number("n", a.shape[1])
+    for k, result in enumerate(results):
+        writer.array(f"z{k}", result)
+    itself = f"k % {BLOCK}"
+    singular = ""
+    if info is not None:
+        writer.array("info", info)
+        itself = "k + 1"
+        singular = "if (((GLOBAL_MEM const int32_t *)(info + info_at))[b] != 0) total = 0;"
+    targets = [f"((GLOBAL_MEM {kind} *)(z{k} + z{k}_at))[b]" for k in range(len(results))]
+    writer.add(
+        f"LOCAL_MEM {kind} parts[{local}];",
+        f"LOCAL_MEM int32_t powers[{local}];",
+        f"const int64_t b = GID_0; {kind} part = 1; int32_t power = 0; int more;",
+        f"for (int32_t k = LID_0; k < n; k += {local}) {{",
+        f"part *= {element(kind, 'a', 'k', 'k')};",
+        f"if (((GLOBAL_MEM const int32_t *)(p + p_at))[b * n + k] != {itself}) part = -part;",
+        f"more = 0; part = frexp{end}(part, &more); power += more;",
+        "}",
+        "parts[LID_0] = part; powers[LID_0] = power;",
+        "local_barrier();",
+        f"for (int span = {local // 2}; span > 0; span /= 2) {{",
+        "if (LID_0 < span) {",
+        f"more = 0; parts[LID_0] = frexp{end}(parts[LID_0] * parts[LID_0 + span], &more);",
+        "powers[LID_0] += powers[LID_0 + span] + more;",
+        "}",
+        "local_barrier();",
+        "}",
+        "if (LID_0 == 0) {",
+        f"{kind} total = parts[0]; {singular}",
+        *_results(kind, end, targets),
+        "}",
+    )
+    writer.launch(recorder, (a.shape[0],), (local,))
+
+
+def _results(kind: str, end: str, targets: Sequence[str]) -> list[str]:
+    """Return the statements that store a number ``total * 2 ** powers[0]``, or its sign and logarithm."""
+    if len(targets) == 1:
+        return [f"{targets[0]} = ldexp{end}(total, powers[0]);"]
+    suffix = "" if kind == "double" else "f"
+    size = f"log{suffix}(fabs{suffix}(total)) + powers[0] * ({kind})0.69314718055994530942"
+    return [f"{targets[0]} = total > 0 ? 1 : total < 0 ? -1 : total;", f"{targets[1]} = {size};"]
