@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.contexts import GpuContext
-from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, RowFusion, fuse
+from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, RowFusion, UpdateFusion, fuse
 from theano_gpuarray.region import Download, Fusion, Region, Step, StepError, Upload
 from theano_linker_c.kernels import (
     ElementwiseKernel,
@@ -255,6 +255,71 @@ class TestBeside(FusionTestCase):
         with self.assertRaises(StepError) as caught:
             region([np.ones((2, 3), "float32"), np.ones((2, 4), "float32")])
         self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
+
+
+@needs_opencl
+class TestUpdates(FusionTestCase):
+    def exact(self, s: Steps, values: Sequence[Any], most: int) -> list[Any]:
+        """Check that values are those of single steps bit for bit."""
+        found = self.check(s, values, most)
+        for context in (card_context(), opencl_context()):
+            alone = s.region(context, fused=False)(values)
+            for a, b in zip(s.region(context)(values), alone, strict=True):
+                np.testing.assert_array_equal(a, b)
+        return found
+
+    def test_biases(self) -> None:
+        rng = np.random.default_rng(0)
+        for shape in ((40, 30), (90000, 3)):
+            s = Steps(3)
+            x, bias, rate = s.given
+            total = s.reduced(SUM, x, 0)
+            step = s.elementwise(mul, (total, (False,)), (rate, (True,)))
+            s.download(s.elementwise(sub, (bias, (False,)), (step, (False,))), s.elementwise(neg, (step, (False,))))
+            given = rng.normal(size=shape).astype("float32")
+            b = rng.normal(size=shape[1]).astype("float32")
+            found = self.exact(s, [given, b, np.full(1, 0.1, "float32")], 4)
+            wanted = given.astype("float64").sum(axis=0).astype("float32") * np.float32(0.1)
+            np.testing.assert_allclose(found[0], b - wanted, rtol=1e-5, atol=1e-5)
+            self.assertEqual([UpdateFusion], kinds(s.region(null_context())))
+
+    def test_elements_are_kept_too(self) -> None:
+        s = Steps(3)
+        made = s.elementwise(mul, *((v, FULL) for v in s.given[:2]))
+        update = s.elementwise(sub, (s.given[2], (False,)), (s.reduced(SUM, made, 0), (False,)))
+        s.download(update, s.elementwise(tanh, (made, FULL)))
+        rng = np.random.default_rng(0)
+        values = [rng.normal(size=shape).astype("float32") for shape in ((40, 30), (40, 30), (30,))]
+        self.exact(s, values, 2)
+
+    def test_operands_that_lie_otherwise(self) -> None:
+        s = Steps(3)
+        x, y, z = s.given
+        row = s.reduced(SUM, y, 0)
+        s.download(
+            s.elementwise(sub, (s.reduced(SUM, x, 0), (False,)), (row, (False,))), s.elementwise(neg, (row, (False,)))
+        )
+        s.download(s.elementwise(add, (s.reduced(LARGEST, z, 1), (False,)), (row, (False,))))
+        rng = np.random.default_rng(1)
+        self.exact(s, [rng.normal(size=(17, 17)).astype("float32") for _ in range(3)], 4)
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        s = Steps(2)
+        s.download(s.elementwise(sub, (s.reduced(SUM, s.given[0], 0), (False,)), (s.given[1], (False,))))
+        region = s.region(opencl_context())
+        self.assertEqual([UpdateFusion], kinds(region))
+        for wrong in (np.ones(1, "float32"), np.ones(4, "float32")):
+            with self.assertRaises(StepError) as caught:
+                region([np.ones((2, 3), "float32"), wrong])
+            self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
+
+    def test_what_others_need_in_between(self) -> None:
+        s = Steps(2)
+        made = s.elementwise(mul, *((v, FULL) for v in s.given))
+        other = s.reduced(LARGEST, s.elementwise(tanh, (made, FULL)), 0)
+        s.download(s.elementwise(sub, (s.reduced(SUM, made, 0), (False,)), (other, (False,))))
+        rng = np.random.default_rng(2)
+        self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(2)], 4)
 
 
 class TestSeveral(unittest.TestCase):

@@ -8,15 +8,18 @@ from ._beside import BesideFusion as BesideFusion, fuse_beside as fuse_beside
 from ._epilogues import EpilogueFusion as EpilogueFusion, fuse_epilogues as fuse_epilogues
 from ._groups import Numbered
 from ._rows import RowFusion as RowFusion, fuse_rows as fuse_rows
+from ._updates import UpdateFusion as UpdateFusion, fuse_updates as fuse_updates
 
 __all__ = [
     "BesideFusion",
     "EpilogueFusion",
     "RowFusion",
+    "UpdateFusion",
     "fuse",
     "fuse_beside",
     "fuse_epilogues",
     "fuse_rows",
+    "fuse_updates",
 ]
 
 
@@ -35,6 +38,6 @@ def fuse(
         Values that are vectors of the numbers 0, 1, 2, ...
     """
     steps = fuse_rows(steps, outputs, counting)
-    for rule in (fuse_epilogues, fuse_beside):
+    for rule in (fuse_epilogues, fuse_beside, fuse_updates):
         steps = rule(steps, outputs)
     return list(steps)
