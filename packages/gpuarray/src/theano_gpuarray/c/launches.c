@@ -187,11 +187,12 @@ static int parse_steps(LaunchList *l, PyObject *steps) {
 }
 
 static PyObject *list_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"context", "steps", "n_buffers", NULL};
+    static char *names[] = {"context", "steps", "n_buffers", "order", NULL};
     ContextObject *c;
-    PyObject *steps;
+    PyObject *steps, *order = NULL;
     int n_buffers;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!Oi:LaunchList", names, &ContextType, &c, &steps, &n_buffers) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!Oi|O!:LaunchList", names, &ContextType, &c, &steps, &n_buffers,
+                                     &PyTuple_Type, &order) ||
         check_process(c->era) < 0)
         return NULL;
     if (n_buffers < 0)
@@ -202,7 +203,7 @@ static PyObject *list_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     l->context = (ContextObject *)Py_NewRef(c);
     l->n_buffers = n_buffers;
     l->list.stale = 1;
-    if (parse_steps(l, steps) < 0)
+    if (parse_steps(l, steps) < 0 || (order != NULL && PyTuple_GET_SIZE(order) > 0 && parse_order(l, order) < 0))
         Py_CLEAR(l);
     return (PyObject *)l;
 }
@@ -225,6 +226,7 @@ static void list_dealloc(PyObject *self) {
         else if (l->list.steps[i].kind == STEP_CALL)
             PyMem_Free(l->list.steps[i].call);
     PyMem_Free(l->list.steps);
+    free_lanes(&l->list.lanes);
     PyMem_Free(l->patches);
     PyMem_Free(l->least);
     PyMem_Free(l->apart);

@@ -37,6 +37,11 @@ typedef struct {
 /* Steps of a list that are written down one by one, at most; what is repeated more often is run in a loop. */
 enum { MOST_STEPS = 4096 };
 
+/* lanes.c */
+/* Read which steps of a list may run side by side: of each step its lane and those that it waits for. */
+int parse_order(LaunchList *l, PyObject *order);
+void free_lanes(Lanes *lanes);
+
 /* launches.c */
 int parse_step(LaunchList *l, Resolver *r, PyObject *given);
 int run_step(const ContextObject *c, const Step *step, Failure *failure);

@@ -1,8 +1,8 @@
 """Launches that do not need each other, as one: which ones, and the order of events that follows.
 
 Launches of one text are joined, whatever they compute; those of light kernels, which wait for memory alone, whatever
-their text. Of OpenCL's compilers some make errors with barriers in branches: there kernels with barriers are joined with
-others of their text alone. Each computes what it does by itself, so values stay the same bit for bit.
+their text. Of OpenCL's compilers some make errors with barriers in branches: there kernels with barriers are joined
+with others of their text alone. Each computes what it does by itself, so values stay the same bit for bit.
 """
 
 from __future__ import annotations

@@ -172,17 +172,34 @@ int cuCtxPopCurrent_v2(void **context) {
     return status;
 }
 
+/* Those that there are, so that a capture ends in all of them. */
+enum { MOST_STREAMS = 64 };
+static Stream *streams[MOST_STREAMS];
+void fake_end_capture(const Graph *graph) {
+    for (int i = 0; i < MOST_STREAMS; i++)
+        if (streams[i] != NULL && streams[i]->capturing == graph)
+            streams[i]->capturing = NULL;
+}
+
 int cuStreamCreate(Stream **stream, unsigned flags) {
     FAKE("cuStreamCreate");
     NEEDS_CONTEXT;
     *stream = calloc(1, sizeof **stream);
     (*stream)->flags = flags;
+    for (int i = 0; i < MOST_STREAMS; i++)
+        if (streams[i] == NULL) {
+            streams[i] = *stream;
+            break;
+        }
     return 0;
 }
 
 int cuStreamDestroy_v2(Stream *stream) {
     FAKE("cuStreamDestroy_v2");
     NEEDS_CONTEXT;
+    for (int i = 0; i < MOST_STREAMS; i++)
+        if (streams[i] == stream)
+            streams[i] = NULL;
     free(stream);
     return 0;
 }
@@ -203,10 +220,23 @@ int cuStreamSynchronize(Stream *stream) {
     return stream->capturing != NULL ? INVALID_VALUE : 0;
 }
 
-int cuStreamWaitEvent(Stream *stream, void *event, unsigned flags) {
-    (void)stream, (void)event, (void)flags;
+void fake_add(Nodes *to, const Nodes *from) {
+    for (int i = 0; i < MOST_NODES; i++)
+        to->has[i] |= from->has[i];
+}
+
+/* A stream becomes a part of the capture that an event is of. */
+int cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
+    (void)flags;
     FAKE("cuStreamWaitEvent");
     NEEDS_CONTEXT;
+    if (event->capturing == NULL)
+        return stream->capturing != NULL ? INVALID_VALUE : 0;
+    if (stream->capturing == NULL) {
+        memset(&stream->before, 0, sizeof stream->before);
+        stream->capturing = event->capturing;
+    }
+    fake_add(&stream->before, &event->before);
     return 0;
 }
 
@@ -214,19 +244,20 @@ int cuStreamWaitEvent(Stream *stream, void *event, unsigned flags) {
 static int events;
 int fake_events(void) { return events; }
 
-int cuEventCreate(void **event, unsigned flags) {
+int cuEventCreate(Event **event, unsigned flags) {
     (void)flags;
     FAKE("cuEventCreate");
     NEEDS_CONTEXT;
     events++;
-    *event = malloc(8);
+    *event = calloc(1, sizeof **event);
     return 0;
 }
 
-int cuEventRecord(void *event, Stream *stream) {
-    (void)event, (void)stream;
+int cuEventRecord(Event *event, Stream *stream) {
     FAKE("cuEventRecord");
     NEEDS_CONTEXT;
+    event->capturing = stream->capturing;
+    event->before = stream->before;
     return 0;
 }
 

@@ -20,11 +20,19 @@ int fake_call(const char *name);
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, NOT_FOUND = 500, UPDATE_FAILED = 910 };
 
+enum { MOST_NODES = 256, UNJOINED = 904 };
+
+/* Some of the nodes of a graph. */
+typedef struct {
+    unsigned char has[MOST_NODES];
+} Nodes;
+
 /* One thing in a queue or a graph: `run` is called with its own data. */
 typedef struct {
     void (*run)(void *data);
     void *data;
     size_t bytes; /* of the data */
+    Nodes before; /* all that it runs after */
 } Node;
 
 typedef struct {
@@ -35,7 +43,17 @@ typedef struct {
 typedef struct {
     Graph *capturing; /* NULL: work is done at once */
     unsigned flags;
+    int origin;   /* whether the capture began here */
+    Nodes before; /* of the graph: all that what comes next runs after */
 } Stream;
+
+/* What was before it in the stream in which it was recorded, if that is captured. */
+typedef struct {
+    Graph *capturing;
+    Nodes before;
+} Event;
+
+void fake_add(Nodes *to, const Nodes *from);
 
 /* Do work now, or add it to the graph that is captured from the stream; `data` is copied. */
 int fake_enqueue(Stream *stream, void (*run)(void *data), const void *data, size_t bytes);

@@ -52,8 +52,11 @@ int fake_enqueue(Stream *stream, void (*run)(void *data), const void *data, size
         return 0;
     }
     Graph *graph = stream->capturing;
+    if (graph->count == MOST_NODES)
+        return OUT_OF_MEMORY;
     graph->nodes = realloc(graph->nodes, ((size_t)graph->count + 1) * sizeof(Node));
-    graph->nodes[graph->count++] = (Node){run, copy, bytes};
+    graph->nodes[graph->count] = (Node){run, copy, bytes, stream->before};
+    stream->before.has[graph->count++] = 1;
     return 0;
 }
 
@@ -213,7 +216,10 @@ int cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned gz, 
     return fake_enqueue(stream, run_sum, &s, sizeof s);
 }
 
+void fake_end_capture(const Graph *graph);
+
 #ifndef WITHOUT_GRAPHS
+int cuGraphDestroy(Graph *graph);
 static int graphs;
 int fake_graphs(void) { return graphs; }
 
@@ -223,14 +229,27 @@ int cuStreamBeginCapture_v2(Stream *stream, int mode) {
     if (mode != 1 || stream->flags != 1)
         return INVALID_VALUE;
     stream->capturing = calloc(1, sizeof(Graph));
+    memset(&stream->before, 0, sizeof stream->before);
+    stream->origin = 1;
     graphs++;
     return 0;
 }
 
+/* All that was captured has to be before what would come next in the stream in which the capture began. */
 int cuStreamEndCapture(Stream *stream, Graph **graph) {
+    int status = fake_call("cuStreamEndCapture");
+    if (stream->capturing == NULL || !stream->origin)
+        return INVALID_VALUE;
     *graph = stream->capturing;
-    stream->capturing = NULL;
-    return fake_call("cuStreamEndCapture");
+    stream->origin = 0;
+    fake_end_capture(*graph);
+    for (int i = 0; i < (*graph)->count; i++)
+        if (!stream->before.has[i]) {
+            cuGraphDestroy(*graph);
+            *graph = NULL;
+            return UNJOINED;
+        }
+    return status;
 }
 
 static void copy_graph(Graph *to, const Graph *from) {
@@ -268,13 +287,42 @@ int cuGraphExecUpdate_v2(Graph *exec, Graph *graph, void *info) {
     return 0;
 }
 
+/* Whether nodes run in an order that the graph allows but is as far from that of the capture as can be. */
+static int late_first;
+void fake_late_first(int flag) { late_first = flag; }
+
+/* How many pairs of nodes of the newest graph that was run may run at the same time. */
+static int pairs;
+int fake_pairs(void) { return pairs; }
+
+static int is_ready(const Node *node, const Nodes *done) {
+    for (int i = 0; i < MOST_NODES; i++)
+        if (node->before.has[i] && !done->has[i])
+            return 0;
+    return 1;
+}
+
+static void run_graph(const Graph *graph) {
+    Nodes done = {0};
+    pairs = 0;
+    for (int i = 0; i < graph->count; i++)
+        for (int j = 0; j < i; j++)
+            pairs += !graph->nodes[i].before.has[j];
+    for (int count = 0; count < graph->count; count++) {
+        int next = late_first ? graph->count - 1 : 0, step = late_first ? -1 : 1;
+        while (done.has[next] || !is_ready(&graph->nodes[next], &done))
+            next += step;
+        graph->nodes[next].run(graph->nodes[next].data);
+        done.has[next] = 1;
+    }
+}
+
 int cuGraphLaunch(Graph *exec, Stream *stream) {
     FAKE("cuGraphLaunch");
     NEEDS_CONTEXT;
     if (stream->capturing != NULL)
         return INVALID_VALUE;
-    for (int i = 0; i < exec->count; i++)
-        exec->nodes[i].run(exec->nodes[i].data);
+    run_graph(exec);
     return 0;
 }
 
