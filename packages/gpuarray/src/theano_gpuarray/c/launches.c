@@ -208,6 +208,15 @@ static PyObject *list_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     return (PyObject *)l;
 }
 
+void free_step(const Step *step) {
+    switch (step->kind) {
+    case STEP_LAUNCH: PyMem_Free(step->launch.values); break;
+    case STEP_CONVOLUTION: PyMem_Free(step->convolution); break;
+    case STEP_CALL: PyMem_Free(step->call); break;
+    default: break;
+    }
+}
+
 static void list_dealloc(PyObject *self) {
     LaunchList *l = (LaunchList *)self;
     ContextObject *c = l->context;
@@ -219,12 +228,7 @@ static void list_dealloc(PyObject *self) {
         Py_END_ALLOW_THREADS;
     }
     for (int i = 0; i < l->list.count; i++)
-        if (l->list.steps[i].kind == STEP_LAUNCH)
-            PyMem_Free(l->list.steps[i].launch.values);
-        else if (l->list.steps[i].kind == STEP_CONVOLUTION)
-            PyMem_Free(l->list.steps[i].convolution);
-        else if (l->list.steps[i].kind == STEP_CALL)
-            PyMem_Free(l->list.steps[i].call);
+        free_step(&l->list.steps[i]);
     PyMem_Free(l->list.steps);
     free_lanes(&l->list.lanes);
     PyMem_Free(l->patches);

@@ -44,6 +44,7 @@ void free_lanes(Lanes *lanes);
 
 /* launches.c */
 int parse_step(LaunchList *l, Resolver *r, PyObject *given);
+void free_step(const Step *step);
 int run_step(const ContextObject *c, const Step *step, Failure *failure);
 /* Note that two buffers must not be the same memory if the copy, whose offsets are set, would overlap then. */
 int keep_apart(LaunchList *l, const int numbers[2], const Copy *copy);
