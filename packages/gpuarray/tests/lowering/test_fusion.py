@@ -139,6 +139,21 @@ class TestRows(FusionTestCase):
         p[np.arange(9), y] -= 1
         np.testing.assert_allclose(gradient, p, rtol=1e-5, atol=1e-6)
 
+    def test_one_number_for_all_rows(self) -> None:
+        """As the number of rows that a gradient of a mean is divided by."""
+        one = (True, True)
+        for read in (False, True):
+            s = Steps(2)
+            x, scale = s.given
+            factor = s.elementwise(neg, (scale, one))
+            total = s.kept(s.reduced(SUM, x))
+            s.download(s.elementwise(mul, (s.elementwise(true_div, (x, FULL), (total, ROW)), FULL), (factor, one)))
+            if read:
+                s.download(factor)
+            given = np.random.default_rng(0).uniform(1, 2, size=(9, 7)).astype("float32")
+            found = self.check(s, [given, np.full((1, 1), 3, "float32")], 1 + read)
+            np.testing.assert_allclose(found[0], -3 * given / given.sum(axis=1, keepdims=True), rtol=1e-5)
+
     def test_a_class_that_is_out_of_bounds(self) -> None:
         constants: dict[int, Any] = {}
         steps = softmax_loss(constants, 4)
