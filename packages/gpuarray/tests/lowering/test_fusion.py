@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import unittest
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.contexts import GpuContext
-from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, RowFusion, UpdateFusion, fuse
+from theano_gpuarray.lowering.fusion import (
+    BesideFusion,
+    ElementwiseFusion,
+    EpilogueFusion,
+    RowFusion,
+    UpdateFusion,
+    fuse,
+)
 from theano_gpuarray.region import Download, Fusion, Region, Step, StepError, Upload
 from theano_linker_c.kernels import (
     ElementwiseKernel,
@@ -335,6 +343,64 @@ class TestUpdates(FusionTestCase):
         s.download(s.elementwise(sub, (s.reduced(SUM, made, 0), (False,)), (other, (False,))))
         rng = np.random.default_rng(2)
         self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(2)], 4)
+
+
+@needs_opencl
+class TestElementwise(FusionTestCase):
+    def test_an_optimizer(self) -> None:
+        s = Steps(3)
+        gradient, moment, weights = ((v, FULL) for v in s.given)
+        new_moment = s.elementwise(sub, moment, gradient)
+        new_weights = s.elementwise(sub, weights, (s.elementwise(tanh, (new_moment, FULL)), FULL))
+        s.download(new_moment, new_weights)
+        rng = np.random.default_rng(0)
+        values = [rng.normal(size=(1, 40, 30)).astype("float32")[0] for _ in range(3)]
+        found = self.check(s, values, 1)
+        np.testing.assert_array_equal(found[0], values[1] - values[0])
+        self.assertEqual([ElementwiseFusion], kinds(s.region(null_context())))
+        for context in (card_context(), opencl_context()):
+            for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        """A result with a row is not broadcast, though what it is made of may be."""
+        s = Steps(2)
+        made = s.elementwise(exp, (s.given[0], COLUMN))
+        s.download(made, s.elementwise(sub, (made, FULL), (s.given[1], FULL)))
+        region = s.region(opencl_context())
+        self.assertEqual([ElementwiseFusion], kinds(region))
+        row = np.ones((1, 3), "float32")
+        self.assertEqual((1, 3), region([row, row])[1].shape)
+        with self.assertRaises(StepError) as caught:
+            region([row, np.ones((2, 3), "float32")])
+        self.assertEqual(2, len(s.steps[caught.exception.step].inputs))
+
+    def test_what_is_in_between(self) -> None:
+        s = Steps(2)
+        a, b = s.given
+        h = s.elementwise(tanh, (a, FULL))
+        product = s.add(MatrixProductKernel("gemm", "float32"), h, b)
+        s.download(h, s.elementwise(sub, (h, FULL), (product, FULL)), s.elementwise(neg, (h, FULL)))
+        rng = np.random.default_rng(0)
+        self.check(s, [rng.normal(size=(9, 9)).astype("float32") for _ in range(2)], 3)
+
+    def test_random_programs(self) -> None:
+        rng = random.Random(11)
+        for _ in range(15):
+            s = Steps(4)
+            made = [(v, FULL) for v in s.given[:3]]
+            for _ in range(10):
+                op = rng.choice((tanh, neg, add, sub, maximum, mul))
+                args = [rng.choice(made[-6:]) for _ in range(1 if op in (tanh, neg) else 2)]
+                if len(args) > 1 and rng.random() < 0.2:
+                    args[1] = (s.given[3], COLUMN)
+                made.append((s.elementwise(op, *args), FULL))
+            s.download(*(v for v, _ in rng.sample(made[3:], 3)))
+            values = [np.random.default_rng(k).normal(size=(5, 6)).astype("float32") for k in range(3)]
+            values.append(np.full((1, 6), 0.5, "float32"))
+            for context in (card_context(), opencl_context()):
+                for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
+                    np.testing.assert_array_equal(a, b)
 
 
 class TestSeveral(unittest.TestCase):
