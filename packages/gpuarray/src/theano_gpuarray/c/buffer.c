@@ -335,7 +335,7 @@ static PyObject *get_address(PyObject *self, void *unused) {
     return check_process(b->context->era) < 0 ? NULL : PyLong_FromSize_t((size_t)b->address);
 }
 
-static PyObject *buffer_lend_to(PyObject *self, PyObject *stream) {
+static PyObject *buffer_lend(PyObject *self, PyObject *stream) {
     BufferObject *b = (BufferObject *)self;
     ContextObject *c = b->context;
     unsigned long long handle = stream == Py_None ? 0 : PyLong_AsUnsignedLongLong(stream);
@@ -357,7 +357,7 @@ static PyObject *buffer_lend_to(PyObject *self, PyObject *stream) {
 }
 
 static PyMethodDef methods[] = {
-    {"lend", buffer_lend_to, METH_O, "Let a stream of somebody else use the memory."},
+    {"lend", buffer_lend, METH_O, "Let a stream of somebody else use the memory."},
     {"write", (PyCFunction)(void (*)(void))buffer_write, METH_VARARGS | METH_KEYWORDS,
      "Copy from an object of the buffer protocol."},
     {"read", (PyCFunction)(void (*)(void))buffer_read, METH_VARARGS | METH_KEYWORDS,
