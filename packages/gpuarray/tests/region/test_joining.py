@@ -194,6 +194,8 @@ class TestTexts(unittest.TestCase):
             "*(GLOBAL_MEM float *)(x + (j + 1) * 4) = 2;": True,
             "*(GLOBAL_MEM float *)(x + j) += 2;": True,
             "*(GLOBAL_MEM float *)(x + j)++;": True,
+            "(*(GLOBAL_MEM float *)(x + j)) -= 2;": True,
+            "const float a = 2 / (*(GLOBAL_MEM float *)(x + j));": False,
             "theano_atomic_add(&*(GLOBAL_MEM float *)(x + j), 2);": True,
             "GLOBAL_MEM char *const y = x + 4;": True,
             "": True,

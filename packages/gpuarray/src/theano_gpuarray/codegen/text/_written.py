@@ -10,10 +10,11 @@ from .._form import KernelText
 __all__ = ["written_arrays"]
 
 _HEAD = re.compile(r"^KERNEL (?:SINGLE_ITEM )?void \w+\(([^)]*)\) \{$", re.MULTILINE)
-#: What stands before an address that is only loaded from, or that is dereferenced at once.
+#: What stands before an address that is only loaded from, or that is dereferenced at once; and what stands behind one
+#: that is stored to, which may be in parentheses.
 _CONST = re.compile(r"\(GLOBAL_MEM const \w+ \*\)\($")
 _PLACE = re.compile(r"(?<!&)\*\(GLOBAL_MEM \w+ \*\)\($")
-_ASSIGNED = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*\+\+|\s*--")
+_ASSIGNED = re.compile(r"[\s)]*(?:[-+*/%&|^]|<<|>>)?=(?!=)|[\s)]*\+\+|[\s)]*--")
 
 
 @lru_cache(maxsize=4096)
