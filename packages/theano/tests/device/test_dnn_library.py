@@ -1,4 +1,4 @@
-"""Functions whose layers cuDNN computes, on the stand-in for CUDA that `gpuarray` is tested with."""
+"""Functions whose layers cuDNN computes, on the stand-in for CUDA with that for cuDNN that `gpuarray` is tested with."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from theano_testing.cuda import build, link_libraries, needs_compilers
+
 FOLDER = Path(__file__).resolve().parent
 FAKES = FOLDER.parents[2] / "gpuarray" / "tests" / "cuda" / "fakes"
 
 
+@needs_compilers
 class TestLibrary(unittest.TestCase):
     def test_cases(self) -> None:
+        library = build(*sorted(map(str, FAKES.glob("cudnn*.c"))))
         with TemporaryDirectory() as folder:
-            library = Path(folder) / "libfake.so"
-            sources = sorted(map(str, FAKES.glob("*.c")))
-            subprocess.run(["gcc", "-std=gnu11", "-O1", "-shared", "-fPIC", *sources, "-lm", "-o", library], check=True)
+            link_libraries(Path(folder), library)
+            (Path(folder) / "libcudnn.so.9").symlink_to(library)
+            environment = {"THEANO_TEST_FAKE": library, "THEANO_FLAGS": f"gpuarray.library_path={folder}"}
             done = subprocess.run(
                 [sys.executable, "-X", "faulthandler", "-m", "unittest", "-b", "dnn_library_cases"],
                 capture_output=True,
                 text=True,
-                env={**os.environ, "THEANO_TEST_FAKE": str(library)},
+                env={**os.environ, **environment},
                 cwd=FOLDER,
                 check=False,
                 timeout=500,
