@@ -190,6 +190,28 @@ class TestFourier(Case):
             np.testing.assert_allclose(found, scipy.fft.rfft(x), atol=1e-5)
         self.assertGreater(calls("cuGraphLaunch"), 0)
 
+    def test_calls_are_repeated(self) -> None:
+        size = self.context.workspace("rfft", "float32", (2, 8))
+        assert size is not None, "the stand-in has transforms"
+        call = ("call", "rfft", "float32", (2, 8), (0, 0, 64), (1, 0, 80), (2, 0, size))
+        for count in (3, 5000):
+            repeat = ("repeat", count, (call,), (((0, 64, 0), (1, 80, 0)),))
+            chain = LaunchList(self.context, [repeat], 3)
+            x = self.rng.normal(size=(count, 2, 8)).astype("float32")
+            given, made, work = (self.context.allocate(n) for n in (64 * count, 80 * count, size))
+            given.write(0, x)
+            for _ in range(4):
+                made.fill(0, 80 * count, 0)
+                chain.run([given, made, work])
+                found = np.zeros((count, 2, 5), "complex64")
+                made.read(0, found)
+                np.testing.assert_allclose(found, scipy.fft.rfft(x), atol=1e-5)
+            with self.assertRaisesRegex(ValueError, "too small"):
+                chain.run([given, self.context.allocate(80 * count - 1), work])
+            for moves in (((3, 4, 0),), ((0, -64, 0),)):
+                with self.assertRaisesRegex(ValueError, "a number that moves"):
+                    LaunchList(self.context, [("repeat", count, (call,), (moves,))], 3)
+
 
 class TestOperations(Case):
     def test_what_there_is_not(self) -> None:
