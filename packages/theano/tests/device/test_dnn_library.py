@@ -1,4 +1,4 @@
-"""Functions whose layers cuDNN computes, on the stand-in for CUDA with that for cuDNN that `gpuarray` is tested with."""
+"""Functions whose layers cuDNN computes, on stand-ins for CUDA and for cuDNN."""
 
 from __future__ import annotations
 
