@@ -206,8 +206,9 @@ static int try_nan(CudaContext *c, const Call *call) {
     /* Where all bits are set there is NaN in each precision. */
     int is_done = cu.MemsetD32Async(memory, 0xffffffffu, 3 * BYTES / 4, c->queue) == CUDA_SUCCESS &&
                   multiply(c, plan, &small, c->queue) == 0 &&
-                  cu.MemcpyDtoHAsync(found, memory + 2 * BYTES, sizeof found, c->queue) == CUDA_SUCCESS &&
-                  cu.StreamSynchronize(c->queue) == CUDA_SUCCESS;
+                  cu.MemcpyDtoHAsync(found, memory + 2 * BYTES, sizeof found, c->queue) == CUDA_SUCCESS;
+    /* It is waited for in any case, since the memory goes. */
+    is_done &= cu.StreamSynchronize(c->queue) == CUDA_SUCCESS;
     cu.MemFree(memory);
     for (size_t i = 0; i < sizeof found; i++)
         any |= found[i] & 0x7f; /* 0 may have a sign */
