@@ -185,7 +185,7 @@ int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
     return write_view(b, offset, view, STAGE);
 }
 
-int buffer_lend(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
+int buffer_stage_lent(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
     return write_view(b, offset, view, b->context->table->reads_sources ? LEND : STAGE);
 }
 

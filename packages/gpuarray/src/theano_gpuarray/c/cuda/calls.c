@@ -12,7 +12,7 @@ typedef struct {
 } Operation;
 
 static const Operation operations[] = {
-    {"epilogue", 10, 5, 0, lt_workspace, lt_call},
+    {"epilogue", 13, 5, 0, lt_workspace, lt_call},
     {"rfft", 2, 3, 0, fft_workspace, fft_call},
     {"irfft", 2, 3, 0, fft_workspace, fft_call},
     {"potrf", 1, 3, 0, solver_workspace, solver_call},

@@ -235,9 +235,10 @@ typedef struct {
     CudaState *state;
     CUdevice device;
     CUcontext handle;
-    CUstream queue;   /* in order with the default stream of CUDA, in which other libraries work */
-    CUstream capture; /* never waits for another stream: graphs are captured from it */
-    int arch;         /* 90 for sm_90 */
+    CUstream queue;                  /* in order with the default stream of CUDA, in which other libraries work */
+    CUstream capture;                /* never waits for another stream: graphs are captured from it */
+    CUstream beside[MOST_LANES - 1]; /* from which lanes beside the first one are captured; NULL before the first use */
+    int arch;                        /* 90 for sm_90 */
     cublasHandle blas;
     CUdeviceptr workspace; /* of cuBLAS, with room for two factors behind it */
     int blas_failed;

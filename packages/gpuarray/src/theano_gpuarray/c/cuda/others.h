@@ -161,6 +161,7 @@ struct OtherHandles {
     int lt_failed, solver_failed;
     LtPlan lt_plans[MOST_LT_PLANS];
     int n_lt_plans, next_lt_plan;
+    int nan_kept[4]; /* what becomes of NaN, by precision: see cublaslt.c */
     FftPlan fft_plans[MOST_FFT_PLANS];
     int n_fft_plans;
 };
