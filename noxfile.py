@@ -194,6 +194,15 @@ ALONE: dict[str, dict[str, str]] = {
     },
     "optimize": {
         "TestExamplesInDocstrings": "examples are run with parts of Python exchanged for the process",
+        "TestReadme": "the same",
+        "TestCommandLine": "standard output is that of the process",
+        "(test_expression_simplifier and test_deep_formulas)": "the parser of Python 3.11 has one depth for threads",
+        "(test_databases and (TestSequenceDatabase or TestDatabasesInside))": "the threads share what `setUp` made",
+        "(test_database_kinds and TestSequences)": "the same",
+        "(test_atomic_replacements and TestAllOrNone)": "the threads share the graph of `setUp`, and the log",
+        "(test_graph_rewriter_failures and TestOrigins)": "the same",
+        "(test_graph_rewriter_failures and TestFailingGraphRewriters)": "the log is that of the process",
+        "(test_rewrite_errors and TestWrongAnswers)": "the same",
     },
     "linker-c": {
         "test_cache_": "the threads share the directory of `setUp`, whose files the tests count, damage and remove",
@@ -227,13 +236,13 @@ ALONE: dict[str, dict[str, str]] = {
 
 @nox.session
 def threads(session: nox.Session) -> None:
-    """Run each test of graph and linker-c in four threads at once, with pytest-run-parallel.
+    """Run each test of graph, optimize and linker-c in four threads at once, with pytest-run-parallel.
 
     Options after `--` are layers.
     """
     python = python_of(session)
     install_layer(session, "testing", python, "--test", "--with=pytest>=8", "--with=pytest-run-parallel>=0.7")
-    for layer in session.posargs or ("graph", "linker-c"):
+    for layer in session.posargs or ("graph", "optimize", "linker-c"):
         folder = ROOT / "packages" / layer / "tests"
         words = " and ".join(f"not {name}" for name in ALONE.get(layer, {}))
         command = [

@@ -147,6 +147,10 @@ class Buffer:
     def read(self, offset: int, target: object) -> None: ...
     # Copy from another buffer, of this or (through the host where need be) another context.
     def copy(self, offset: int, source: Buffer, source_offset: int, nbytes: int) -> None: ...
+    # Let a stream of somebody else use the memory: it waits for what is in the queue (None: it does not), and when the
+    # buffer goes, the pool gets the memory back as soon as the device has no work left. False where a driver knows no
+    # streams of others.
+    def lend(self, stream: int | None) -> bool: ...
     # Set bytes to a value from 0 to 255.
     def fill(self, offset: int, nbytes: int, value: int) -> None: ...
 
@@ -170,11 +174,20 @@ class LaunchList:
     # ("fill", target, offset, nbytes, value), ("product", ...) with the arguments of `Context.product`, and
     # ("convolution", ...) with those of `Context.convolve`. A buffer is told by its number; among the arguments of a
     # launch, by (number,). ("call", ...) has the arguments of `Context.call`. ("repeat", count, steps, moves) runs
-    # launches, copies, fills and products several times: for each step, `moves` has tuples (place, linear, alternating)
+    # other steps several times: for each step, `moves` has tuples (place, linear, alternating)
     # of whole numbers; the number at that place of the step grows by `linear` from round to round, and is larger by
     # `alternating` in every second one. The place is the position of an argument of a launch; of a copy, 0 is its
-    # offset and 1 that of its source; of a fill, 0; of a product, 0 to 4 are the offsets of a, b, z, alpha and beta.
-    def __init__(self, context: Context, steps: Sequence[tuple[Any, ...]], n_buffers: int) -> None: ...
+    # offset and 1 that of its source; of a fill, 0; of a product, 0 to 4 are the offsets of a, b, z, alpha and beta;
+    # of what other libraries compute, those of the arrays in the order in which they are given.
+    # `order` tells which steps may run side by side: of each step its lane, 0 to 3, and the steps before it in other
+    # lanes that it waits for. What libraries compute is in lane 0. An empty one says that all run in order.
+    def __init__(
+        self,
+        context: Context,
+        steps: Sequence[tuple[Any, ...]],
+        n_buffers: int,
+        order: tuple[tuple[int, tuple[int, ...]], ...] = ...,
+    ) -> None: ...
     # Put all steps into the queue, in order, without the GIL.
     def run(self, buffers: Sequence[Buffer], /) -> None: ...
 

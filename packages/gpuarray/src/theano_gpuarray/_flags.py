@@ -107,7 +107,7 @@ many MB; 0: memory is kept for later once it was used; below 0: it is not kept."
     ),
     (
         "gpuarray.single_stream",
-        "Whether all that a device does is in one queue: it is, whatever this flag says.",
+        "Whether a device does one thing after the other; false: on CUDA what does not need each other, side by side.",
         BoolFlag(True),
     ),
     (

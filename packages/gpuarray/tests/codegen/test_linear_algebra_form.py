@@ -204,7 +204,7 @@ class TestDeterminants(LinearAlgebraCase):
             self.assertEqual((float(sign), float(size)), (0.0, -np.inf))
 
     def test_no_overflow_on_the_way(self) -> None:
-        scales = np.float32([1e30] * 35 + [1e-30] * 35)
+        scales = np.array([1e30] * 35 + [1e-30] * 35, "float32")
         (found,) = Recorder(card=True).run(DeterminantKernel("float32", False), [np.diag(scales)])
         np.testing.assert_allclose(found, 1, rtol=1e-4)
 

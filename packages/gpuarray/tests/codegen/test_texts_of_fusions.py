@@ -73,7 +73,20 @@ class TestFusions(unittest.TestCase):
         ]
         updates = [Step(elementwise(op, FULL), (v,), (v + 10,)) for v, op in ((2, neg), (3, exp))]
         ends = [Step(Download(), (v,), (v + 20,)) for v in (12, 13, 9)]
-        self.check(texts([*uploads, *product, *softmax(5, 6), *updates, *ends], 2), "product", "rows", "many")
+        self.check(texts([*uploads, *product, *softmax(5, 6), *updates, *ends], 2), "product", "rows", "joined")
+
+    def test_reductions_with_updates_side_by_side(self) -> None:
+        uploads = [Step(Upload(), (v,), (v + 2,)) for v in (0, 1)]
+        total = Reduction(add, "float64", "float32", 0)
+        sums = [
+            Step(ReductionKernel(identity, ("float32",), (), (total,), (FULL,), 2, (0,)), (v,), (v + 2,))
+            for v in (2, 3)
+        ]
+        halves = [
+            Step(ElementwiseKernel(tanh, ("float32",), ("float32",), ((False,),), 1), (v,), (v + 2,)) for v in (4, 5)
+        ]
+        ends = [Step(Download(), (v,), (v + 2,)) for v in (6, 7)]
+        self.check(texts([*uploads, *sums, *halves, *ends], 2), "joined", "joined")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import unittest
+from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -72,10 +74,39 @@ class TestArrays(cuda_cases.Case):
 
     def test_consumers_wait_where_they_do_not_by_themselves(self) -> None:
         x = asarray(np.arange(4.0), context=self.gpu)
-        for stream, count in ((None, 0), (1, 0), (-1, 0), (2, 1), (77, 1)):
+        for stream, count in ((None, 0), (1, 0), (-1, 0), (self.context.queue, 0), (self.stream(), 1)):
             fake.fake_reset()
             x.__dlpack__(stream=stream)
-            self.assertEqual(calls().count("cuStreamSynchronize"), count)
+            self.assertEqual(calls().count("cuStreamWaitEvent"), count)
+            self.assertNotIn("cuStreamSynchronize", calls())
+        self.assertEqual(fake.fake_events(), 0)
+
+    def test_memory_goes_back_when_consumers_have_done_their_work(self) -> None:
+        for stream, count in ((None, 0), (1, 0), (self.context.queue, 0), (-1, 1), (self.stream(), 1)):
+            x = asarray(np.arange(4.0), context=self.gpu)
+            capsule = x.__dlpack__(stream=stream)
+            place = x.gpudata
+            del x
+            fake.fake_reset()
+            del capsule
+            self.assertEqual(calls().count("cuCtxSynchronize"), count)
+            self.assertEqual(asarray(np.zeros(4), context=self.gpu).gpudata, place)
+
+    def test_streams_that_cannot_be_told(self) -> None:
+        x = asarray(np.arange(4.0), context=self.gpu)
+        with self.assertRaisesRegex(BufferError, r"the stream 0 may mean several ones\s+To mend: pass 1"):
+            x.__dlpack__(stream=0)
+        for call in ("cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"):
+            self.assertIn(call, self.refused(call, partial(x.__dlpack__, stream=self.stream())))
+        self.assertEqual(fake.fake_events(), 0)
+
+    def stream(self) -> int:
+        """Return a stream of somebody else."""
+        found = ctypes.c_void_p()
+        with self.gpu:
+            self.assertEqual(fake.cuStreamCreate(ctypes.byref(found), 1), 0)
+        assert found.value is not None, "there is one"
+        return found.value
 
     def test_the_memory_lives_as_long_as_somebody_has_it(self) -> None:
         x = asarray(np.arange(4.0), context=self.gpu)

@@ -40,7 +40,7 @@ driver = _runtime.open_driver("cuda", {"cuda": FAKE, "nvrtc": FAKE, "cublas": FA
 def calls() -> list[str]:
     """Return what was called since the last reset, but for what makes a context current."""
     found = fake.fake_log().decode().split()
-    return [name.partition("_v2")[0] for name in found if not name.startswith("cuCtx")]
+    return [name.partition("_v2")[0] for name in found if not name.startswith("cuCtxP")]
 
 
 class Case(unittest.TestCase):

@@ -14,7 +14,8 @@ from theano_gpuarray.arrays import asarray
 from theano_gpuarray.codegen import ChosenOnce, DnnConvolutionKernel
 from theano_gpuarray.contexts import GpuContext, cudnn_problem, cudnn_version, has_cudnn
 from theano_gpuarray.dnn_flags import BACKWARD_DATA, BACKWARD_FILTER, FORWARD
-from theano_gpuarray.region import Region, Step, run_kernel
+from theano_gpuarray.region import LoopInput, LoopOutput, LoopPlan, Region, Step, record_loop, run_kernel
+from theano_gpuarray.region._recording import INPUT
 from theano_graph import config
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask
 
@@ -258,6 +259,51 @@ class TestFailures(Case):
                 convolve(good, 0, *places)
         with self.assertRaisesRegex(ValueError, "no buffer 3"):
             LaunchList(self.context.native, [("convolution", good, 0, (0, 0), (1, 0), (3, 0), (0, 0), 0)], 3)
+
+    def test_convolutions_are_repeated(self) -> None:
+        """Of images one after the other, as the steps of a loop have them."""
+        task = self.kernel("forward")
+        lengths = (1, 3, 5, 5), (4, 3, 2, 2), (1, 4, 4, 4)
+        description = ("forward", "float64", "float64", *lengths, (0, 0), (1, 1), (1, 1), 1, task.flip)
+        x, w = self.rng.normal(size=(6, *lengths[0])), self.rng.normal(size=lengths[1])
+        image, top = 75 * 8, 64 * 8
+        for count in (6, 5000):
+            step = ("convolution", description, 0, ((0,), 0), ((1,), 0), ((2,), 0), ((2,), 0), 0)
+            moves = ((0, image, 0), (2, top, 0)) if count == 6 else ((0, 0, image),)
+            chain = LaunchList(self.context.native, [("repeat", count, (step,), (moves,))], 3)
+            buffers = [self.context.allocate(n) for n in (6 * image, w.nbytes, 6 * top)]
+            buffers[0].write(0, x)
+            buffers[1].write(0, w)
+            for _ in range(4):
+                chain.run(buffers)
+            found = np.zeros((6, *lengths[2]))
+            buffers[2].read(0, found)
+            wanted = [sliding(one, w, task, (0, 0)) for one in x]
+            if count == 6:
+                np.testing.assert_allclose(found, wanted)
+            else:
+                np.testing.assert_allclose(found[0], wanted[1])
+            short = [buffers[0], buffers[1], self.context.allocate(top - 1)]
+            with self.assertRaisesRegex(ValueError, "too small"):
+                chain.run(short)
+
+    def test_steps_of_a_loop(self) -> None:
+        """A loop of convolutions is one list of launches."""
+        kernel = DnnConvolutionKernel(self.kernel("forward"), "fft")
+        region = Region(self.context, [Step(kernel, (0, 1), (2,))], [0, 1], [2])
+        x, w = self.rng.normal(size=(7, 2, 3, 5, 5)), self.rng.normal(size=(4, 3, 2, 2))
+        values = [asarray(value, context=self.context) for value in (x, w)]
+        plan = LoopPlan((LoopInput("row", 0), LoopInput("same", 1)), (LoopOutput(0, True, False, -1),), False)
+        entry = record_loop(region, plan, len(x), values, {})
+        assert entry is not None, "the steps differ in offsets alone"
+        launches, sources, outputs, *_ = entry
+        buffers = [values[what].buffer if kind == INPUT else self.context.allocate(what) for kind, what in sources]
+        for _ in range(4):
+            launches.run(buffers)
+        found = np.zeros(outputs[0][3])
+        buffers[outputs[0][0]].read(outputs[0][5], found)
+        np.testing.assert_allclose(found, [sliding(one, w, kernel.convolution, (0, 0)) for one in x])
+        self.assertEqual(1, calls("cuGraphInstantiateWithFlags"))
 
 
 class TestPresence(Case):

@@ -16,6 +16,7 @@ fake = ctypes.CDLL(FAKE)
 fake.fake_log.restype = ctypes.c_char_p
 fake.fake_convolution.restype = ctypes.POINTER(ctypes.c_int)
 fake.fake_normalization.restype = ctypes.POINTER(ctypes.c_int)
+fake.fake_network.restype = ctypes.POINTER(ctypes.c_int)
 fake.fake_layer.restype = ctypes.POINTER(ctypes.c_int)
 driver = _runtime.open_driver("cuda", {"cuda": FAKE, "nvrtc": FAKE, "cudnn": FAKE})
 

@@ -15,38 +15,16 @@ from numpy.typing import NDArray
 
 from theano_gpuarray import _runtime
 from theano_gpuarray._runtime import Buffer, DeviceError, LaunchList
-from theano_gpuarray.arrays import asarray
 from theano_gpuarray.codegen import DeviceOperand, LibraryCall, Operand
 from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
-from theano_gpuarray.codegen.products import ProductEpilogueKernel
-from theano_gpuarray.contexts import GpuContext
-from theano_gpuarray.lowering.fusion import fuse
-from theano_gpuarray.lowering.fusion._library_epilogues import epilogue_of
-from theano_gpuarray.region import AtOnce, Region, Step, form_of, upload
+from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_gpuarray.region._array import extent
-from theano_graph import config
-from theano_linker_c.kernels import ElementwiseKernel, Kernel, MatrixProductKernel
-from theano_linker_c.scalar import (
-    Composite,
-    ScalarConstant,
-    ScalarOp,
-    ScalarType,
-    add,
-    exp,
-    gt,
-    le,
-    lt,
-    maximum,
-    mul,
-    relu,
-    sqr,
-    sub,
-    switch,
-    tanh,
-)
+from theano_linker_c.kernels import Kernel
 from theano_testing.device import card_context, opencl_context
 from theano_testing.gpuarray import needs_opencl
 
+#: The bits of 1 as a float64.
+ONE = 0x3FF0000000000000
 FAKE = os.environ["THEANO_TEST_FAKE"]
 fake = ctypes.CDLL(FAKE)
 fake.fake_log.restype = ctypes.c_char_p
@@ -212,208 +190,27 @@ class TestFourier(Case):
             np.testing.assert_allclose(found, scipy.fft.rfft(x), atol=1e-5)
         self.assertGreater(calls("cuGraphLaunch"), 0)
 
-
-FLOAT = ScalarType("float32")
-X, B = FLOAT("x"), FLOAT("b")
-ZERO = ScalarConstant(FLOAT, np.float32(0))
-
-
-def number(value: float) -> Any:
-    return ScalarConstant(FLOAT, np.float32(value))
-
-
-def gelu(x: Any, cubic: float = 0.044715) -> Any:
-    inner = add(x, mul(number(cubic), mul(sqr(x), x)))
-    return mul(number(0.5), x, add(number(1), tanh(mul(number(0.7978845608), inner))))
-
-
-def other_gelu(x: Any) -> Any:
-    inner = mul(x, number(0.7978845608), add(number(1), mul(number(0.044715), x, x)))
-    return add(mul(x, number(0.5)), mul(tanh(inner), number(0.5), x))
-
-
-S = add(X, B)
-#: Expressions of the product and a row, with the number of the epilogue.
-FORMS: dict[str, tuple[Any, int | None]] = {
-    "row": (S, 4),
-    "row first": (add(B, X), 4),
-    "relu": (relu(S), 6),
-    "maximum": (maximum(S, ZERO), 6),
-    "maximum turned": (maximum(ZERO, S), 6),
-    "times": (mul(S, gt(S, ZERO)), 6),
-    "times turned": (mul(gt(S, ZERO), S), 6),
-    "switch": (switch(gt(S, ZERO), S, ZERO), 6),
-    "switch below": (switch(lt(S, ZERO), ZERO, S), 6),
-    "switch from zero": (switch(le(ZERO, S), S, ZERO), 6),
-    "gelu": (gelu(S), 36),
-    "gelu otherwise": (other_gelu(S), 36),
-    "other row": (sub(X, B), None),
-    "other constant": (maximum(S, number(1)), None),
-    "the smaller one": (switch(lt(S, ZERO), S, ZERO), None),
-    "not of the sum": (add(relu(X), B), None),
-    "other cubic": (gelu(S, 0.0447), None),
-    "something else": (exp(S), None),
-}
-
-
-def epilogue(op: ScalarOp, count: int = 2, dtype: str = "float32", **more: Any) -> ProductEpilogueKernel:
-    options: dict[str, Any] = {"product_inputs": 2, "broadcast": ((True, False),) * (count - 1), **more}
-    return ProductEpilogueKernel(
-        MatrixProductKernel(options.pop("kind", "gemm"), dtype),
-        options.pop("product_inputs"),
-        op,
-        (dtype,) * count,
-        options.pop("broadcast"),
-        dtype,
-    )
-
-
-class TestForms(unittest.TestCase):
-    def test_with_a_row(self) -> None:
-        for name, (result, wanted) in FORMS.items():
-            with self.subTest(name):
-                found = epilogue_of(epilogue(Composite([X, B], [result])))
-                self.assertEqual(None if found is None else found.number, wanted)
-
-    def test_without_a_row(self) -> None:
-        for result, wanted in ((relu(X), 2), (gelu(X), 32), (maximum(X, ZERO), 2), (tanh(X), None), (X, None)):
-            found = epilogue_of(epilogue(Composite([X], [result]), 1))
-            self.assertEqual(None if found is None else found.number, wanted)
-
-    def test_other_operands(self) -> None:
-        op = Composite([X, B], [S])
-        for options in (
-            {"broadcast": ((False, True),)},
-            {"broadcast": ((False, False),)},
-            {"product_inputs": 5},
-            {"kind": "batched"},
-        ):
-            self.assertIsNone(epilogue_of(epilogue(op, **options)))
-
-
-class TestEpilogues(Case):
-    """Products beyond the size that kernels fuse by themselves."""
-
-    sizes = (136, 128, 132)
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.device = GpuContext(self.context, "cuda0")
-
-    def region(self, result: Any, *inputs: Any, dtype: str = "float32", turned: bool = False) -> Region:
-        op = Composite(list(inputs), [result])
-        patterns = ((False, False), (True, False))[: len(inputs)]
-        after = ElementwiseKernel(op, (dtype,) * len(inputs), (dtype,), patterns, 2)
-        steps = [Step(MatrixProductKernel("gemm", dtype), (0, 1), (3,)), Step(after, (3, 2)[: len(inputs)], (4,))]
-        return Region(self.device, steps, [0, 1, 2][: len(inputs) + 1], [4], fuse=fuse)
-
-    def values(self, *shapes: tuple[int, ...]) -> list[Any]:
-        return [self.rng.normal(size=shape).astype("float32") for shape in shapes]
-
-    def run_region(self, region: Region, values: Sequence[Any]) -> Any:
-        given = [asarray(v, context=self.device) for v in values]
-        return np.asarray(region(given)[0])
-
-    def test_values_and_captured_lists(self) -> None:
-        m, k, n = self.sizes
-        for result, number in ((S, 4), (relu(S), 6), (gelu(S), 36)):
-            region = self.region(result, X, B)
-            b, row = self.values((k, n), (1, n))
-            for _ in range(2):
-                (a,) = self.values((m, k))
-                found = self.run_region(region, [a, b, row])
-                total = a.astype("float64") @ b + row
-                wanted = {
-                    4: total,
-                    6: np.maximum(total, 0),
-                    36: 0.5 * total * (1 + np.tanh(np.sqrt(2 / np.pi) * (total + 0.044715 * total**3))),
-                }[number]
-                np.testing.assert_allclose(found, wanted, atol=1e-4)
-                self.assertEqual(fake.fake_epilogue(), number)
-        self.assertEqual((calls("cublasLtMatmul"), calls("cublasLtMatmulAlgoGetHeuristic")), (6, 3))
-        self.assertEqual((calls("cuLaunchKernel"), calls("cublasGemmEx")), (0, 0))
-
-    def test_no_row_and_transposed_factors(self) -> None:
-        m, k, n = self.sizes
-        region = self.region(relu(X), X)
-        context = self.device
-        for turned_a, turned_b in ((True, False), (False, True), (True, True)):
-            a, b = self.values((m, k), (k, n))
-            given = [
-                asarray(np.ascontiguousarray(v.T), context=context).T if turned else asarray(v, context=context)
-                for v, turned in ((a, turned_a), (b, turned_b))
-            ]
-            np.testing.assert_allclose(np.asarray(region(given)[0]), np.maximum(a @ b, 0), atol=1e-4)
-        self.assertEqual((fake.fake_epilogue(), calls("cublasLtMatmul")), (2, 3))
-
-    def test_tf32_is_used_where_it_is_asked_for(self) -> None:
-        m, k, n = self.sizes
-        values = self.values((m, k), (k, n), (1, n))
-        for flag, wanted in ((False, 68), (True, 77)):
-            with config.change_flags(gpuarray__tf32=flag):
-                self.run_region(self.region(relu(S), X, B), values)
-            self.assertEqual(fake.fake_lt_compute(), wanted)
-
-    def test_what_the_library_does_not_do_is_two_steps(self) -> None:
-        m, k, n = self.sizes
-        for name, status in (
-            ("cublasLtCreate", 1),
-            ("cublasLtMatmulDescCreate", 1),
-            ("cublasLtMatmulDescSetAttribute", 1),
-            ("cublasLtMatrixLayoutCreate", 1),
-            ("cublasLtMatmulPreferenceCreate", 1),
-            ("cublasLtMatmulPreferenceSetAttribute", 1),
-            ("cublasLtMatmulAlgoGetHeuristic", 15),
-        ):
-            with self.subTest(name):
-                self.context = driver.open(0)
-                fake.fake_reset()
-                fake.fake_fail(name.encode(), status, 0)
-                numbers = (0, 0, m, n, k, k, n, n, 6, 0)
-                self.assertIsNone(self.context.workspace("epilogue", "float32", numbers))
-        fake.fake_lt_workspace(1 << 30)
-        self.assertIsNone(driver.open(0).workspace("epilogue", "float32", numbers))
-        self.assertIsNone(driver.open(0).workspace("epilogue", "int32", numbers))
-
-    def test_a_product_may_fail(self) -> None:
-        m, k, n = self.sizes
-        values = self.values((m, k), (k, n), (1, n))
-        region = self.region(relu(S), X, B)
-        for name in ("cublasLtMatmul", "cublasLtMatmulDescSetAttribute"):
-            self.run_region(region, values)
-            fake.fake_fail(name.encode(), 13, 0)
-            with self.assertRaisesRegex(DeviceError, "a product by cuBLASLt failed with status 13"):
-                self.run_region(region, values)
-
-    def test_more_plans_than_are_kept(self) -> None:
-        context = driver.open(1)
-        for k in range(1, 140):
-            self.assertEqual(context.workspace("epilogue", "float32", (0, 0, 8, 8, k, k, 8, 8, 4, 0)), 256)
-        self.assertEqual(calls("cublasLtMatmulDescDestroy"), 11)
-        del context
-        self.assertEqual(calls("cublasLtMatmulDescDestroy"), 139)
-        self.assertEqual(calls("cublasLtMatrixLayoutDestroy"), 3 * 139)
-
-    def test_memory_of_others_may_be_aligned_otherwise(self) -> None:
-        numbers = (0, 0, 2, 3, 2, 2, 3, 3, 4, 0)
-        size = self.context.workspace("epilogue", "float32", numbers)
-        assert size is not None, "the stand-in has products"
-        memory = np.zeros(100, "float32")
-        start = memory.ctypes.data
-        a, b, row = self.values((2, 2), (2, 3), (3,))
-        begin = 1 + (-start // 4) % 4  # 4 bytes behind a multiple of 16
-        parts = {begin: a, begin + 20: b, begin + 40: row}
-        for at, values in parts.items():
-            memory[at : at + values.size] = values.reshape(-1)
-        wrapped = self.context.wrap(start, memory.nbytes, memory)
-        work = self.context.allocate(size)
-        places = [(wrapped, 4 * at, values.nbytes) for at, values in parts.items()]
-        result = (wrapped, 4 * (begin + 60), 24)
-        self.context.call("epilogue", "float32", numbers, places[0], places[1], result, places[2], (work, 0, size))
-        self.context.synchronize()
-        found = memory[begin + 60 : begin + 66].reshape(2, 3)
-        np.testing.assert_allclose(found, a @ b + row, atol=1e-5)
-        self.assertEqual(calls("cublasLtMatmulAlgoGetHeuristic"), 2)
+    def test_calls_are_repeated(self) -> None:
+        size = self.context.workspace("rfft", "float32", (2, 8))
+        assert size is not None, "the stand-in has transforms"
+        call = ("call", "rfft", "float32", (2, 8), (0, 0, 64), (1, 0, 80), (2, 0, size))
+        for count in (3, 5000):
+            repeat = ("repeat", count, (call,), (((0, 64, 0), (1, 80, 0)),))
+            chain = LaunchList(self.context, [repeat], 3)
+            x = self.rng.normal(size=(count, 2, 8)).astype("float32")
+            given, made, work = (self.context.allocate(n) for n in (64 * count, 80 * count, size))
+            given.write(0, x)
+            for _ in range(4):
+                made.fill(0, 80 * count, 0)
+                chain.run([given, made, work])
+                found = np.zeros((count, 2, 5), "complex64")
+                made.read(0, found)
+                np.testing.assert_allclose(found, scipy.fft.rfft(x), atol=1e-5)
+            with self.assertRaisesRegex(ValueError, "too small"):
+                chain.run([given, self.context.allocate(80 * count - 1), work])
+            for moves in (((3, 4, 0),), ((0, -64, 0),)):
+                with self.assertRaisesRegex(ValueError, "a number that moves"):
+                    LaunchList(self.context, [("repeat", count, (call,), (moves,))], 3)
 
 
 class TestOperations(Case):
@@ -432,7 +229,7 @@ class TestOperations(Case):
         with self.assertRaisesRegex(DeviceError, "cuFFT has no transform"):
             self.context.call("rfft", "float16", (1, 3), *((memory, 0, 64),) * 3)
         with self.assertRaisesRegex(DeviceError, "cuBLASLt has no product"):
-            self.context.call("epilogue", "int8", (0,) * 10, *((memory, 0, 64),) * 5)
+            self.context.call("epilogue", "int8", (0,) * 13, *((memory, 0, 64),) * 5)
 
     def test_wrong_arguments(self) -> None:
         memory = self.context.allocate(64)

@@ -37,6 +37,9 @@ class TestCudaDriver(unittest.TestCase):
     def test_arrays_and_bridges(self) -> None:
         self.check("array_cases")
 
+    def test_lanes(self) -> None:
+        self.check("lane_cases")
+
 
 class TestLibraries(unittest.TestCase):
     def opened(self, found: dict[str, str], more: str = "") -> str:

@@ -33,6 +33,12 @@ class TestCudnn(unittest.TestCase):
     def test_normalization(self) -> None:
         self.check_all("norm_cases")
 
+    def test_recurrent_networks(self) -> None:
+        self.check_all("rnn_cases")
+
+    def test_spatial_transformers(self) -> None:
+        self.check_all("transformer_cases")
+
 
 class TestFlags(unittest.TestCase):
     """Where the library is looked for, and whether it is used."""

@@ -14,7 +14,8 @@ ASK = """
 from theano_gpuarray import _runtime
 context = _runtime.open_driver("cuda", {found!r}).open(0)
 print(*(context.workspace(*what) for what in (
-    ("epilogue", "float32", (0, 0, 8, 8, 8, 8, 8, 8, 4, 0)), ("rfft", "float32", (2, 8)), ("potrf", "float32", (8,)))))
+    ("epilogue", "float32", (0, 0, 8, 8, 8, 8, 8, 8, 4, 0, 0, 0, 0)), ("rfft", "float32", (2, 8)),
+    ("potrf", "float32", (8,)))))
 """
 NEEDS = "@needs_opencl\nclass "
 ROLES = ("cublaslt", "cufft", "cusolver")
@@ -36,6 +37,9 @@ class TestOthers(unittest.TestCase):
 
     def test_cases(self) -> None:
         self.check("others_cases")
+
+    def test_epilogues(self) -> None:
+        self.check("epilogue_cases")
 
     def test_matrices(self) -> None:
         self.check("matrix_cases")

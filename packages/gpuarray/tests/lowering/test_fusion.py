@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import unittest
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.contexts import GpuContext
-from theano_gpuarray.lowering.fusion import BesideFusion, EpilogueFusion, RowFusion, fuse
+from theano_gpuarray.lowering.fusion import (
+    BesideFusion,
+    ElementwiseFusion,
+    EpilogueFusion,
+    RowFusion,
+    UpdateFusion,
+    fuse,
+)
 from theano_gpuarray.region import Download, Fusion, Region, Step, StepError, Upload
 from theano_linker_c.kernels import (
     ElementwiseKernel,
@@ -139,6 +147,21 @@ class TestRows(FusionTestCase):
         p[np.arange(9), y] -= 1
         np.testing.assert_allclose(gradient, p, rtol=1e-5, atol=1e-6)
 
+    def test_one_number_for_all_rows(self) -> None:
+        """As the number of rows that a gradient of a mean is divided by."""
+        one = (True, True)
+        for read in (False, True):
+            s = Steps(2)
+            x, scale = s.given
+            factor = s.elementwise(neg, (scale, one))
+            total = s.kept(s.reduced(SUM, x))
+            s.download(s.elementwise(mul, (s.elementwise(true_div, (x, FULL), (total, ROW)), FULL), (factor, one)))
+            if read:
+                s.download(factor)
+            given = np.random.default_rng(0).uniform(1, 2, size=(9, 7)).astype("float32")
+            found = self.check(s, [given, np.full((1, 1), 3, "float32")], 1 + read)
+            np.testing.assert_allclose(found[0], -3 * given / given.sum(axis=1, keepdims=True), rtol=1e-5)
+
     def test_a_class_that_is_out_of_bounds(self) -> None:
         constants: dict[int, Any] = {}
         steps = softmax_loss(constants, 4)
@@ -255,6 +278,129 @@ class TestBeside(FusionTestCase):
         with self.assertRaises(StepError) as caught:
             region([np.ones((2, 3), "float32"), np.ones((2, 4), "float32")])
         self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
+
+
+@needs_opencl
+class TestUpdates(FusionTestCase):
+    def exact(self, s: Steps, values: Sequence[Any], most: int) -> list[Any]:
+        """Check that values are those of single steps bit for bit."""
+        found = self.check(s, values, most)
+        for context in (card_context(), opencl_context()):
+            alone = s.region(context, fused=False)(values)
+            for a, b in zip(s.region(context)(values), alone, strict=True):
+                np.testing.assert_array_equal(a, b)
+        return found
+
+    def test_biases(self) -> None:
+        rng = np.random.default_rng(0)
+        for shape in ((40, 30), (90000, 3)):
+            s = Steps(3)
+            x, bias, rate = s.given
+            total = s.reduced(SUM, x, 0)
+            step = s.elementwise(mul, (total, (False,)), (rate, (True,)))
+            s.download(s.elementwise(sub, (bias, (False,)), (step, (False,))), s.elementwise(neg, (step, (False,))))
+            given = rng.normal(size=shape).astype("float32")
+            b = rng.normal(size=shape[1]).astype("float32")
+            found = self.exact(s, [given, b, np.full(1, 0.1, "float32")], 4)
+            wanted = given.astype("float64").sum(axis=0).astype("float32") * np.float32(0.1)
+            np.testing.assert_allclose(found[0], b - wanted, rtol=1e-5, atol=1e-5)
+            self.assertEqual([UpdateFusion], kinds(s.region(null_context())))
+
+    def test_elements_are_kept_too(self) -> None:
+        s = Steps(3)
+        made = s.elementwise(mul, *((v, FULL) for v in s.given[:2]))
+        update = s.elementwise(sub, (s.given[2], (False,)), (s.reduced(SUM, made, 0), (False,)))
+        s.download(update, s.elementwise(tanh, (made, FULL)))
+        rng = np.random.default_rng(0)
+        values = [rng.normal(size=shape).astype("float32") for shape in ((40, 30), (40, 30), (30,))]
+        self.exact(s, values, 2)
+
+    def test_operands_that_lie_otherwise(self) -> None:
+        s = Steps(3)
+        x, y, z = s.given
+        row = s.reduced(SUM, y, 0)
+        s.download(
+            s.elementwise(sub, (s.reduced(SUM, x, 0), (False,)), (row, (False,))), s.elementwise(neg, (row, (False,)))
+        )
+        s.download(s.elementwise(add, (s.reduced(LARGEST, z, 1), (False,)), (row, (False,))))
+        rng = np.random.default_rng(1)
+        self.exact(s, [rng.normal(size=(17, 17)).astype("float32") for _ in range(3)], 4)
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        s = Steps(2)
+        s.download(s.elementwise(sub, (s.reduced(SUM, s.given[0], 0), (False,)), (s.given[1], (False,))))
+        region = s.region(opencl_context())
+        self.assertEqual([UpdateFusion], kinds(region))
+        for wrong in (np.ones(1, "float32"), np.ones(4, "float32")):
+            with self.assertRaises(StepError) as caught:
+                region([np.ones((2, 3), "float32"), wrong])
+            self.assertIsInstance(s.steps[caught.exception.step].task, ElementwiseKernel)
+
+    def test_what_others_need_in_between(self) -> None:
+        s = Steps(2)
+        made = s.elementwise(mul, *((v, FULL) for v in s.given))
+        other = s.reduced(LARGEST, s.elementwise(tanh, (made, FULL)), 0)
+        s.download(s.elementwise(sub, (s.reduced(SUM, made, 0), (False,)), (other, (False,))))
+        rng = np.random.default_rng(2)
+        self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(2)], 4)
+
+
+@needs_opencl
+class TestElementwise(FusionTestCase):
+    def test_an_optimizer(self) -> None:
+        s = Steps(3)
+        gradient, moment, weights = ((v, FULL) for v in s.given)
+        new_moment = s.elementwise(sub, moment, gradient)
+        new_weights = s.elementwise(sub, weights, (s.elementwise(tanh, (new_moment, FULL)), FULL))
+        s.download(new_moment, new_weights)
+        rng = np.random.default_rng(0)
+        values = [rng.normal(size=(1, 40, 30)).astype("float32")[0] for _ in range(3)]
+        found = self.check(s, values, 1)
+        np.testing.assert_array_equal(found[0], values[1] - values[0])
+        self.assertEqual([ElementwiseFusion], kinds(s.region(null_context())))
+        for context in (card_context(), opencl_context()):
+            for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+    def test_shapes_that_do_not_fit(self) -> None:
+        """A result with a row is not broadcast, though what it is made of may be."""
+        s = Steps(2)
+        made = s.elementwise(exp, (s.given[0], COLUMN))
+        s.download(made, s.elementwise(sub, (made, FULL), (s.given[1], FULL)))
+        region = s.region(opencl_context())
+        self.assertEqual([ElementwiseFusion], kinds(region))
+        row = np.ones((1, 3), "float32")
+        self.assertEqual((1, 3), region([row, row])[1].shape)
+        with self.assertRaises(StepError) as caught:
+            region([row, np.ones((2, 3), "float32")])
+        self.assertEqual(2, len(s.steps[caught.exception.step].inputs))
+
+    def test_what_is_in_between(self) -> None:
+        s = Steps(2)
+        a, b = s.given
+        h = s.elementwise(tanh, (a, FULL))
+        product = s.add(MatrixProductKernel("gemm", "float32"), h, b)
+        s.download(h, s.elementwise(sub, (h, FULL), (product, FULL)), s.elementwise(neg, (h, FULL)))
+        rng = np.random.default_rng(0)
+        self.check(s, [rng.normal(size=(9, 9)).astype("float32") for _ in range(2)], 3)
+
+    def test_random_programs(self) -> None:
+        rng = random.Random(11)
+        for _ in range(15):
+            s = Steps(4)
+            made = [(v, FULL) for v in s.given[:3]]
+            for _ in range(10):
+                op = rng.choice((tanh, neg, add, sub, maximum, mul))
+                args = [rng.choice(made[-6:]) for _ in range(1 if op in (tanh, neg) else 2)]
+                if len(args) > 1 and rng.random() < 0.2:
+                    args[1] = (s.given[3], COLUMN)
+                made.append((s.elementwise(op, *args), FULL))
+            s.download(*(v for v, _ in rng.sample(made[3:], 3)))
+            values = [np.random.default_rng(k).normal(size=(5, 6)).astype("float32") for k in range(3)]
+            values.append(np.full((1, 6), 0.5, "float32"))
+            for context in (card_context(), opencl_context()):
+                for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
+                    np.testing.assert_array_equal(a, b)
 
 
 class TestSeveral(unittest.TestCase):

@@ -111,6 +111,23 @@ class TestProgress(unittest.TestCase):
         self.assertNotIn("\n", stream.getvalue())
         self.assertEqual({len(line) for line in stream.getvalue().split("\r") if line}, {30})
 
+    @unittest.skipUnless(hasattr(os, "openpty"), "no terminals here")
+    def test_the_width_is_that_of_the_terminal_though_standard_output_is_none(self) -> None:
+        theirs, ours = os.openpty()
+        with open(theirs, "rb"), open(ours, "w") as stream, mock.patch.dict(os.environ):
+            os.environ.pop("COLUMNS", None)
+            with mock.patch.object(os, "get_terminal_size", side_effect={ours: os.terminal_size((40, 20))}.__getitem__):
+                self.assertEqual(_progress._columns(stream), 40)
+        with mock.patch.dict(os.environ, COLUMNS="31"):
+            self.assertEqual(_progress._columns(Terminal()), 31)
+        for columns in (0, 1):
+            self.assertEqual(_progress._fitted("building", columns - 1), "")
+
+    def test_names_of_wide_and_of_combining_characters(self) -> None:
+        self.assertEqual(_progress._fitted("\u8a13\u7df4 f", 8), "\u8a13\u7df4 f  ")
+        self.assertEqual(_progress._fitted("\u8a13\u7df4", 3), "\u8a13 ")
+        self.assertEqual(_progress._fitted("e\u0301t\u0301e", 3), "e\u0301t\u0301e")
+
     def test_the_thread_ends(self) -> None:
         self.built(Terminal())
         for _ in range(100):

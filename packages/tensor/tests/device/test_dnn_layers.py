@@ -100,11 +100,11 @@ class TestNormalization(Case):
                     weights = [self.rng.normal(size=np.shape(v)) for v in arrays]
                     # The results on which a cost depends: the batch alone, which the library differentiates, or others.
                     for used in ((0,), (0, 1, 2)):
-                        cost, gcost = (
+                        costs: list[Any] = [
                             sum(T.sum(T.sqr(T.as_tensor_variable(values[k])) * weights[k]) for k in used)
                             for values in (wanted, found)
-                        )
-                        by, gby = T.grad(cost, x[:3]), T.grad(gcost, gx[:3])
+                        ]
+                        by, gby = T.grad(costs[0], x[:3]), T.grad(costs[1], gx[:3])
                         self.compare([T.as_tensor_variable(v) for v in gby], by, 1e-5)
                     second = T.grad(T.sum(T.grad(T.sum(wanted[0] ** 2 * weights[0]), x[0]) ** 2), x[0])
                     inner = T.grad(T.sum(T.as_tensor_variable(found[0]) ** 2 * weights[0]), gx[0])

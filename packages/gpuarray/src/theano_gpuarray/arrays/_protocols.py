@@ -15,6 +15,8 @@ __all__ = ["check_device", "cuda_interface", "dlpack_capsule", "dlpack_device"]
 
 #: The default stream of CUDA, as these protocols call it.
 _DEFAULT_STREAM = 1
+#: What a consumer of DLPack passes that looks after the order of work itself.
+_NO_WAIT = -1
 
 
 def cuda_interface(x: GpuArray) -> dict[str, Any]:
@@ -70,10 +72,25 @@ def check_device(x: GpuArray, wanted: tuple[int, int] | None) -> None:
 
 def dlpack_capsule(x: GpuArray, stream: Any, newest: tuple[int, int] | None, *, copied: bool) -> Any:
     """Return a capsule of an array for a consumer that works in a stream and knows DLPack up to a version."""
-    if stream != -1 and not (x.context.kind == "cuda" and stream in (None, _DEFAULT_STREAM)):
-        # The consumer's queue is another one, and what is under way has to be done before it looks. The default
-        # stream of CUDA waits for our queue by itself.
-        x.sync()
+    _hand_over(x, stream)
     versioned = newest is not None and tuple(newest) >= (1, 0)
     place = x.buffer.address, x.offset
     return make_capsule(x, *place, x.dtype, x.shape, x.strides, dlpack_device(x), versioned=versioned, copied=copied)
+
+
+def _hand_over(x: GpuArray, stream: Any) -> None:
+    """Let work in the stream of a consumer run after what is under way, and the memory live until it has ended."""
+    native = x.context.native
+    if x.context.kind != "cuda":
+        if stream != _NO_WAIT:
+            x.sync()
+        return
+    if stream == 0:
+        raise BufferError(
+            compose(
+                "the stream 0 may mean several ones", mend="pass 1 for the default stream, or 2 for that of a thread"
+            )
+        )
+    # The default stream waits for our queue by itself, and our queue for it.
+    if stream not in (None, _DEFAULT_STREAM, native.queue):
+        x.buffer.lend(None if stream == _NO_WAIT else stream)

@@ -16,6 +16,7 @@ static BufferObject *make_buffer(ContextObject *c, Py_ssize_t bytes) {
     b->address = 0;
     b->bytes = (size_t)bytes;
     atomic_init(&b->used, 0);
+    atomic_init(&b->lent, 0);
     return b;
 }
 
@@ -82,10 +83,28 @@ static void note_number(PyObject *arguments, long long number) {
 
 void note_work(ContextObject *c, PyObject *arguments) { note_number(arguments, submitted(c)); }
 
+/* Which streams of others use memory is not known, and they may be gone: all work of the device has to end. */
+static void settle(ContextObject *c) {
+    PyObject *error, *type, *traceback;
+    Failure failure = {0};
+    int result;
+    PyErr_Fetch(&type, &error, &traceback);
+    Py_BEGIN_ALLOW_THREADS;
+    result = c->table->settle(c->context, &failure);
+    Py_END_ALLOW_THREADS;
+    if (result < 0) {
+        raise_failure(&failure);
+        PyErr_WriteUnraisable((PyObject *)c);
+    }
+    PyErr_Restore(type, error, traceback);
+}
+
 /* What the pool gets back is used again behind work that is in the queue; who owns wrapped memory knows nothing of
  * the queue, so that work has to end first. */
 static void let_go(BufferObject *b) {
     ContextObject *c = b->context;
+    if (b->block != NULL && atomic_load(&b->lent))
+        settle(c);
     if (b->block != NULL)
         pool_give(&c->pool, b->block);
     else if (b->owner != NULL && atomic_load(&b->used) > atomic_load(&c->finished)) {
@@ -166,7 +185,7 @@ int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
     return write_view(b, offset, view, STAGE);
 }
 
-int buffer_lend(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
+int buffer_stage_lent(BufferObject *b, Py_ssize_t offset, const Py_buffer *view) {
     return write_view(b, offset, view, b->context->table->reads_sources ? LEND : STAGE);
 }
 
@@ -316,7 +335,29 @@ static PyObject *get_address(PyObject *self, void *unused) {
     return check_process(b->context->era) < 0 ? NULL : PyLong_FromSize_t((size_t)b->address);
 }
 
+static PyObject *buffer_lend(PyObject *self, PyObject *stream) {
+    BufferObject *b = (BufferObject *)self;
+    ContextObject *c = b->context;
+    unsigned long long handle = stream == Py_None ? 0 : PyLong_AsUnsignedLongLong(stream);
+    if (PyErr_Occurred() || check_process(c->era) < 0)
+        return NULL;
+    if (c->table->lend == NULL)
+        Py_RETURN_FALSE;
+    atomic_store(&b->lent, 1);
+    if (stream != Py_None) {
+        Failure failure = {0};
+        int result;
+        Py_BEGIN_ALLOW_THREADS;
+        result = c->table->lend(c->context, (uintptr_t)handle, &failure);
+        Py_END_ALLOW_THREADS;
+        if (result < 0)
+            return raise_failure(&failure), NULL;
+    }
+    Py_RETURN_TRUE;
+}
+
 static PyMethodDef methods[] = {
+    {"lend", buffer_lend, METH_O, "Let a stream of somebody else use the memory."},
     {"write", (PyCFunction)(void (*)(void))buffer_write, METH_VARARGS | METH_KEYWORDS,
      "Copy from an object of the buffer protocol."},
     {"read", (PyCFunction)(void (*)(void))buffer_read, METH_VARARGS | METH_KEYWORDS,

@@ -164,10 +164,20 @@ typedef struct {
     };
 } Step;
 
+/* Which steps may run side by side. Steps of one lane run in order, and the first one of a list is before all others of
+ * its lane alone; a step waits for the ones in other lanes that are told for it. */
+enum { MOST_LANES = 4 };
+typedef struct {
+    int *numbers;           /* the lane of each step; what libraries compute is in lane 0. NULL: all run in order */
+    int *begins, *waits;    /* step i waits for those from waits[begins[i]] up to waits[begins[i + 1]] */
+    unsigned char *signals; /* whether another step waits for this one */
+} Lanes;
+
 /* Steps that are replayed; the addresses in them are those of the run at hand. */
 typedef struct {
     Step *steps;
     int count;
+    Lanes lanes;
     int stale;    /* whether an address may mean other memory than at the last run, though it is the same number */
     int moved;    /* whether an address differs from the last run */
     void *driver; /* what a driver keeps with the list, NULL at first; freed by its `list_free` */
@@ -227,6 +237,11 @@ typedef struct {
     /* Put a copy from memory of another context of the same driver into the queue of `context`, after all that is in
      * the queue of the other one, whose later work waits for the copy; NULL: it goes through the host. */
     int (*copy_from)(void *context, void *other, const Copy *copy, Failure *failure);
+
+    /* Let a stream of somebody else wait for all that is in the queue; and wait for all work of the device, whoever gave
+     * it. NULL: there are no streams of others. */
+    int (*lend)(void *context, uintptr_t stream, Failure *failure);
+    int (*settle)(void *context, Failure *failure);
 
     /* Compile; `binary` is allocated by malloc. The failure has the log, with the text's own line numbers. */
     int (*compile)(void *context, const char *text, const char *options, unsigned char **binary, size_t *bytes,

@@ -187,11 +187,12 @@ static int parse_steps(LaunchList *l, PyObject *steps) {
 }
 
 static PyObject *list_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"context", "steps", "n_buffers", NULL};
+    static char *names[] = {"context", "steps", "n_buffers", "order", NULL};
     ContextObject *c;
-    PyObject *steps;
+    PyObject *steps, *order = NULL;
     int n_buffers;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!Oi:LaunchList", names, &ContextType, &c, &steps, &n_buffers) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!Oi|O!:LaunchList", names, &ContextType, &c, &steps, &n_buffers,
+                                     &PyTuple_Type, &order) ||
         check_process(c->era) < 0)
         return NULL;
     if (n_buffers < 0)
@@ -202,9 +203,18 @@ static PyObject *list_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     l->context = (ContextObject *)Py_NewRef(c);
     l->n_buffers = n_buffers;
     l->list.stale = 1;
-    if (parse_steps(l, steps) < 0)
+    if (parse_steps(l, steps) < 0 || (order != NULL && PyTuple_GET_SIZE(order) > 0 && parse_order(l, order) < 0))
         Py_CLEAR(l);
     return (PyObject *)l;
+}
+
+void free_step(const Step *step) {
+    switch (step->kind) {
+    case STEP_LAUNCH: PyMem_Free(step->launch.values); break;
+    case STEP_CONVOLUTION: PyMem_Free(step->convolution); break;
+    case STEP_CALL: PyMem_Free(step->call); break;
+    default: break;
+    }
 }
 
 static void list_dealloc(PyObject *self) {
@@ -218,13 +228,9 @@ static void list_dealloc(PyObject *self) {
         Py_END_ALLOW_THREADS;
     }
     for (int i = 0; i < l->list.count; i++)
-        if (l->list.steps[i].kind == STEP_LAUNCH)
-            PyMem_Free(l->list.steps[i].launch.values);
-        else if (l->list.steps[i].kind == STEP_CONVOLUTION)
-            PyMem_Free(l->list.steps[i].convolution);
-        else if (l->list.steps[i].kind == STEP_CALL)
-            PyMem_Free(l->list.steps[i].call);
+        free_step(&l->list.steps[i]);
     PyMem_Free(l->list.steps);
+    free_lanes(&l->list.lanes);
     PyMem_Free(l->patches);
     PyMem_Free(l->least);
     PyMem_Free(l->apart);

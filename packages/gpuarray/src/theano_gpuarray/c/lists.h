@@ -37,8 +37,14 @@ typedef struct {
 /* Steps of a list that are written down one by one, at most; what is repeated more often is run in a loop. */
 enum { MOST_STEPS = 4096 };
 
+/* lanes.c */
+/* Read which steps of a list may run side by side: of each step its lane and those that it waits for. */
+int parse_order(LaunchList *l, PyObject *order);
+void free_lanes(Lanes *lanes);
+
 /* launches.c */
 int parse_step(LaunchList *l, Resolver *r, PyObject *given);
+void free_step(const Step *step);
 int run_step(const ContextObject *c, const Step *step, Failure *failure);
 /* Note that two buffers must not be the same memory if the copy, whose offsets are set, would overlap then. */
 int keep_apart(LaunchList *l, const int numbers[2], const Copy *copy);

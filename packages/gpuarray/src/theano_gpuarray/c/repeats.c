@@ -37,14 +37,29 @@ Py_ssize_t count_steps(PyObject *item) {
     return is_written(count, found) ? (Py_ssize_t)count * found : (CHECKED + 1) * found;
 }
 
-/* The offset that a move of a copy, fill or product is about; NULL where there is none. */
+/* The offset that a move of a product is about; NULL where there is none. */
 static int64_t *product_offset(Product *product, int place) {
     int64_t *const found[] = {&product->a.offset, &product->b.offset, &product->z.offset, &product->alpha.offset,
                               &product->beta.offset};
     return place < 5 ? found[place] : NULL;
 }
 
+/* An array that a library computes with; NULL where the step has no such one. */
+static Place *library_place(const Step *step, int place) {
+    if (place < 0)
+        return NULL;
+    if (step->kind == STEP_CONVOLUTION) {
+        Convolution *p = step->convolution;
+        Place *const found[] = {&p->image, &p->filter, &p->top, &p->workspace};
+        return place < 4 ? found[place] : NULL;
+    }
+    return step->kind == STEP_CALL && place < step->call->n_places ? &step->call->places[place] : NULL;
+}
+
 static size_t *byte_offset(Step *step, int place) {
+    Place *found = library_place(step, place);
+    if (step->kind == STEP_CONVOLUTION || step->kind == STEP_CALL)
+        return found == NULL ? NULL : &found->offset;
     if (step->kind == STEP_FILL)
         return place == 0 ? &step->fill.offset : NULL;
     return place == 0 ? &step->copy.offset : place == 1 ? &step->copy.source_offset : NULL;
@@ -136,29 +151,51 @@ static int moved(const Move *move, long long round, int64_t *delta) {
 static size_t least_of(const Step *step, const Address *place) {
     if (step->kind == STEP_COPY)
         return step->copy.bytes + (place == &step->copy.target ? step->copy.offset : step->copy.source_offset);
+    for (int k = 0; k < MOST_PLACES; k++) {
+        const Place *found = library_place(step, k);
+        if (found != NULL && place == &found->address)
+            return found->offset + found->bytes;
+    }
     return step->kind == STEP_FILL ? step->fill.offset + step->fill.bytes : 0;
 }
 
+/* What a step owns, in which its addresses are; the step itself where it owns nothing. */
+static void *owned(const Step *step) {
+    switch (step->kind) {
+    case STEP_LAUNCH: return step->launch.values;
+    case STEP_CONVOLUTION: return step->convolution;
+    case STEP_CALL: return step->call;
+    default: return (void *)step;
+    }
+}
+
+static void *copy_bytes(const void *from, size_t bytes) {
+    void *made = PyMem_Malloc(bytes + 1);
+    if (made == NULL)
+        PyErr_NoMemory();
+    else
+        memcpy(made, from, bytes);
+    return made;
+}
+
 /* The place in a copy of a step that belongs to one in the step. */
-static Address *same_place(Step *step, const Step *first, const Address *place) {
-    if (first->kind == STEP_LAUNCH)
-        return (Address *)((char *)step->launch.values + ((const char *)place - (const char *)first->launch.values));
-    return (Address *)((char *)step + ((const char *)place - (const char *)first));
+static Address *same_place(const Step *step, const Step *first, const Address *place) {
+    return (Address *)((char *)owned(step) + ((const char *)place - (const char *)owned(first)));
 }
 
 /* Write down a step for another round; its numbers are those of the first one. */
 static int copy_step(Step *step, const Step *first) {
     *step = *first;
-    if (first->kind != STEP_LAUNCH)
-        return 0;
-    size_t bytes = (size_t)first->launch.count * sizeof(Value);
-    step->launch.values = PyMem_Malloc(bytes + 1);
-    if (step->launch.values == NULL) {
-        PyErr_NoMemory();
-        return -1;
+    switch (first->kind) {
+    case STEP_LAUNCH:
+        step->launch.values = copy_bytes(first->launch.values, (size_t)first->launch.count * sizeof(Value));
+        return step->launch.values == NULL ? -1 : 0;
+    case STEP_CONVOLUTION:
+        step->convolution = copy_bytes(first->convolution, sizeof *first->convolution);
+        return step->convolution == NULL ? -1 : 0;
+    case STEP_CALL: step->call = copy_bytes(first->call, sizeof *first->call); return step->call == NULL ? -1 : 0;
+    default: return 0;
     }
-    memcpy(step->launch.values, first->launch.values, bytes);
-    return 0;
 }
 
 /* The patches of the first round, by steps: those of step k end before `ends[k]`. */
@@ -204,8 +241,7 @@ static int check_round(LaunchList *l, Resolver *r, const Repeat *repeat, long lo
         if ((size_t)r->patches[i].least > l->least[r->patches[i].number])
             l->least[r->patches[i].number] = (size_t)r->patches[i].least;
     for (; l->list.count > count; l->list.count--)
-        if (l->list.steps[l->list.count - 1].kind == STEP_LAUNCH)
-            PyMem_Free(l->list.steps[l->list.count - 1].launch.values);
+        free_step(&l->list.steps[l->list.count - 1]);
     r->n_patches = n_patches;
     return result;
 }
@@ -219,11 +255,6 @@ static int parse_first(LaunchList *l, Resolver *r, Repeat *repeat, PyObject *ste
             return -1;
         if (l->list.count == step) /* a launch without work-groups */
             continue;
-        StepKind kind = l->list.steps[step].kind;
-        if (kind == STEP_CONVOLUTION || kind == STEP_CALL) {
-            PyErr_SetString(PyExc_ValueError, "repeat: its steps are launches, copies, fills and products");
-            return -1;
-        }
         ends[step - repeat->begin] = r->n_patches;
         if (parse_moves(repeat, l->list.steps, step, PyTuple_GET_ITEM(moves, i)) < 0)
             return -1;

@@ -143,7 +143,7 @@ static PyObject *upload(const ReplaysObject *r, PyObject *value, int lent) {
     if (PyObject_GetBuffer(value, &view, PyBUF_ND) < 0)
         return NULL;
     PyObject *buffer = buffer_allocate(r->context, view.len == 0 ? 1 : view.len);
-    if (buffer != NULL && view.len > 0 && (lent ? buffer_lend : buffer_stage)((BufferObject *)buffer, 0, &view) < 0)
+    if (buffer != NULL && view.len > 0 && (lent ? buffer_stage_lent : buffer_stage)((BufferObject *)buffer, 0, &view) < 0)
         Py_CLEAR(buffer);
     PyBuffer_Release(&view);
     return buffer;

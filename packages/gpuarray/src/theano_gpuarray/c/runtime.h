@@ -50,6 +50,7 @@ typedef struct {
     Address address;
     size_t bytes;
     atomic_llong used; /* number of the newest work that uses the buffer */
+    atomic_int lent;   /* whether work in streams of others may use it */
 } BufferObject;
 
 typedef struct {
@@ -112,7 +113,7 @@ int refuse_overlap(void);
 int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view);
 /* The same without a copy, where the driver reads sources: the caller keeps the object as it is until the queue has been
  * waited for. */
-int buffer_lend(BufferObject *b, Py_ssize_t offset, const Py_buffer *view);
+int buffer_stage_lent(BufferObject *b, Py_ssize_t offset, const Py_buffer *view);
 int buffer_set(BufferObject *b, size_t offset, size_t bytes, int value);
 int buffer_get(BufferObject *b, size_t offset, void *target, size_t bytes);
 int buffer_fetch(BufferObject *b, Py_ssize_t offset, PyObject *target);

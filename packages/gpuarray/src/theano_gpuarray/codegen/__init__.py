@@ -24,7 +24,7 @@ from .elementwise import _elementwise as _elementwise
 from .fourier import _real as _real
 from .indexing import _read as _read, _write as _write
 from .linear_algebra import _equations as _equations
-from .networks import DnnKernel as DnnKernel
+from .networks import DnnKernel as DnnKernel, network_numbers as network_numbers
 from .products import _matrix_product as _matrix_product
 from .random import _mrg as _mrg
 from .reduction import _argmax as _argmax, _reduction as _reduction
@@ -57,5 +57,6 @@ __all__ = [
     "Recorder",
     "contiguous_strides",
     "device_form",
+    "network_numbers",
     "register_device_form",
 ]

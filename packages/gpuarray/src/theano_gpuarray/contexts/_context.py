@@ -45,6 +45,8 @@ class GpuContext:
         The device, for people.
     properties : DeviceProperties
         What code generation has to know of the device.
+    lanes : int
+        How many steps of a call may run side by side, where they do not need each other.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class GpuContext:
             long_atomics=bool(found["long_atomics"]),
             cpu=bool(found["cpu"]),
         )
+        self.lanes = 1
         self.total_memory = int(found["memory"])
         self._code = ContextCode(native)
         self._kernels: dict[KernelText, Kernel] = {}

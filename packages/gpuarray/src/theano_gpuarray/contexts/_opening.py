@@ -20,6 +20,8 @@ __all__ = ["DeviceName", "device_names", "open_context", "parse_device"]
 
 _NAME = re.compile(r"(?P<driver>cuda|null|opencl)((?P<index>(?<!opencl)\d+)|(?P<platform>\d+):(?P<number>\d+))?")
 _MOST = 0.95
+#: How many steps of a call run side by side on CUDA, where the flag `gpuarray.single_stream` is false.
+_LANES = 2
 
 
 @record
@@ -117,9 +119,13 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
     problems = []
     for index in chosen:
         try:
-            return GpuContext(_opened(driver, index, amount), names[index])
+            context = GpuContext(_opened(driver, index, amount), names[index])
         except DeviceError as error:
             problems += [f"{names[index]}: {line}" for line in str(error).splitlines()]
+            continue
+        if context.kind == "cuda" and not config.gpuarray.single_stream:
+            context.lanes = _LANES
+        return context
     program = "nvidia-smi" if wanted.driver == "cuda" else "clinfo"
     mend = f"{program} tells whether the device works"
     raise DeviceUnavailable(compose(f"{devname} cannot be opened", where=problems, mend=mend))

@@ -3,6 +3,7 @@
 from .._runtime import Replays as Replays
 from ._array import upload as upload
 from ._at_once import AtOnce as AtOnce, flags_token as flags_token, form_of as form_of, run_kernel as run_kernel
+from ._calls import workspace_of as workspace_of
 from ._kept import ARENA as ARENA, Event as Event, Kept as Kept
 from ._layout import ALIGNMENT as ALIGNMENT, Layout as Layout, lay_out as lay_out
 from ._loops import (
@@ -73,4 +74,5 @@ __all__ = [
     "record_until",
     "run_kernel",
     "upload",
+    "workspace_of",
 ]

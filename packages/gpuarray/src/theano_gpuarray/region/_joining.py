@@ -1,8 +1,8 @@
 """Launches that do not need each other, as one: which ones, and the order of events that follows.
 
-Launches of one text are joined, whatever they compute; those of light kernels, which wait for memory alone and have no
-barriers, whatever their text: compilers of OpenCL for processors make errors with barriers in branches. Each computes
-what it does by itself, so values stay the same bit for bit.
+Launches of one text are joined, whatever they compute; those of light kernels, which wait for memory alone, whatever
+their text. Of OpenCL's compilers some make errors with barriers in branches: there kernels with barriers are joined
+with others of their text alone. Each computes what it does by itself, so values stay the same bit for bit.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ _LARGE, _LARGE_TOGETHER = 8 << 20, 64 << 20
 #: Bytes of the parameters of a launch. OpenCL promises 1024.
 _PARAMETERS = {"cuda": 4000}
 _FEWEST_PARAMETERS = 1000
-#: Texts in one launch, at most: what takes the most registers decides how many groups run at a time.
-_MOST_TEXTS = 4
+#: Texts in one launch, at most: what takes the most registers decides how many groups run at a time. And arrays of
+#: theirs in local memory, each of which has up to 2 KB.
+_MOST_TEXTS, _MOST_SHARED = 4, 16
 #: Kernels that wait for memory: any of them run well side by side.
 _LIGHT = ("elementwise", "reduction", "product_parts")
 
@@ -94,8 +95,9 @@ def plan_joins(kept: Kept) -> JoinPlan:
         for j in needed[i]:
             levels[j] = max(levels[j], levels[i] + 1)
     families: dict[Hashable, list[int]] = {}
+    barriers = kept.properties.driver != "opencl"
     for i, event in enumerate(events):
-        family = _family(event)
+        family = _family(event, barriers)
         if family is not None:
             families.setdefault((levels[i], family), []).append(i)
     most = _PARAMETERS.get(kept.properties.driver, _FEWEST_PARAMETERS)
@@ -103,14 +105,22 @@ def plan_joins(kept: Kept) -> JoinPlan:
     return JoinPlan(tuple(tuple(numbers[i] for i in item) for item in _ordered(len(events), groups, needed)))
 
 
-def _family(event: Event) -> Hashable | None:
-    """Return what launches have in common that may be joined; None where an event stays alone."""
+def _family(event: Event, barriers: bool) -> Hashable | None:
+    """Return what launches have in common that may be joined; None where an event stays alone.
+
+    Parameters
+    ----------
+    event : Event
+    barriers : bool
+        Whether kernels with barriers may stand in branches.
+    """
     text = event.text
     if text is None or text.source is None or _bytes(event) > _LARGE:
         return None
     if len(event.groups) > 2 or any(n != 1 for n in event.local[1:]):
         return None
-    light = text.name.rpartition("_")[0] in _LIGHT and not any("barrier()" in line for line in text.source.lines)
+    light = text.name.rpartition("_")[0] in _LIGHT
+    light &= barriers or not any("barrier()" in line for line in text.source.lines)
     return (light or text.name), event.local[0], text.source.single_item
 
 
@@ -120,6 +130,12 @@ def _bytes(event: Event) -> int:
 
 def _parameter_bytes(text: KernelText) -> int:
     return 8 + sum(8 if letter in "Pqd" else 4 for letter in text.parameters)
+
+
+def _shared(texts: Iterable[KernelText]) -> int:
+    """Return how many arrays in local memory some kernels have."""
+    sources = [text.source for text in texts if text.source is not None]
+    return sum(line.lstrip().startswith("LOCAL_MEM ") for source in sources for line in source.lines)
 
 
 def _groups(events: Sequence[Event], members: Iterable[int], most: int) -> list[list[int]]:
@@ -133,9 +149,10 @@ def _groups(events: Sequence[Event], members: Iterable[int], most: int) -> list[
     for text, found in by_text.items():
         assert text is not None, "only launches have a family"
         for i in found:
-            more, bytes_ = _parameter_bytes(text), _bytes(events[i])
-            full = parameters + more > most or size + bytes_ > _LARGE_TOGETHER or len(texts | {text}) > _MOST_TEXTS
-            if full or not groups:
+            more, bytes_, together = _parameter_bytes(text), _bytes(events[i]), texts | {text}
+            full = parameters + more > most or size + bytes_ > _LARGE_TOGETHER
+            several = len(together) > 1 and (len(together) > _MOST_TEXTS or _shared(together) > _MOST_SHARED)
+            if full or several or not groups:
                 groups.append([])
                 texts, parameters, size = set(), 0, 0
             groups[-1].append(i)
@@ -200,5 +217,5 @@ def _joined(events: Sequence[Event]) -> list[Event]:
 
 def _alike(by_text: Mapping[KernelText, Sequence[Event]]) -> bool:
     """Tell whether launches can be joined: with other offsets they may have other texts than those of the plan."""
-    families = {_family(event) for found in by_text.values() for event in found}
+    families = {_family(event, True) for found in by_text.values() for event in found}
     return len(families) == 1 and None not in families

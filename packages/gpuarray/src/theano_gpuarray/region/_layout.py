@@ -30,7 +30,9 @@ class Layout:
     arena: int
 
 
-def lay_out(events: Sequence[Event], sizes: Mapping[int, int], leaving: Collection[int]) -> Layout:
+def lay_out(
+    events: Sequence[Event], sizes: Mapping[int, int], leaving: Collection[int], beside: Sequence[int] | None = None
+) -> Layout:
     """Lay out the arrays of a recording.
 
     An array whose first use is that a whole other one is copied to it, which nothing reads afterwards, takes the place
@@ -43,8 +45,10 @@ def lay_out(events: Sequence[Event], sizes: Mapping[int, int], leaving: Collecti
         Bytes of the slots that may be placed.
     leaving : collection of int
         Slots of results.
+    beside : sequence of int, optional
+        For each event the last one that may run before it has ended; by default they run one after the other.
     """
-    spans = _spans(events, sizes)
+    spans = _spans(events, sizes, range(len(events)) if beside is None else beside)
     heirs = _heirs(events, sizes, spans, leaving)
     chosen = {slot: _root(slot, heirs) for slot in sizes}
     kept = {chosen[slot] for slot in leaving if slot in chosen}
@@ -58,13 +62,14 @@ def lay_out(events: Sequence[Event], sizes: Mapping[int, int], leaving: Collecti
     return Layout(places, arena)
 
 
-def _spans(events: Sequence[Event], sizes: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-    """Return the first and the last event that uses each slot."""
+def _spans(events: Sequence[Event], sizes: Mapping[int, int], ends: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Return the first event that uses each slot, and the last one that runs while it is used."""
     spans: dict[int, tuple[int, int]] = {}
     for i, event in enumerate(events):
         for operand in event.operands:
             if operand.slot in sizes:
-                spans[operand.slot] = spans.get(operand.slot, (i, i))[0], i
+                begin, end = spans.get(operand.slot, (i, i))
+                spans[operand.slot] = begin, max(end, ends[i])
     return spans
 
 

@@ -27,8 +27,6 @@ __all__ = ["LoopInput", "LoopOutput", "LoopPlan", "LoopRecording", "record_loop"
 #: Steps that are recorded, to see how numbers advance: by how much from one to the next, by how much more in every
 #: second one, and whether that is all.
 _ROUNDS = 4
-#: What lists of launches repeat; loops with other calls of libraries are done step by step.
-_REPEATED = frozenset({"launch", "copy", "fill", "product"})
 
 
 @record
@@ -209,8 +207,6 @@ class LoopRecording:
         rounds = [self._round(begin + i) for i in range(min(_ROUNDS, count))]
         kept = rounds[0]
         if any([_fixed(e) for e in other.events] != [_fixed(e) for e in kept.events] for other in rounds[1:]):
-            return None
-        if any(event.kind not in _REPEATED for event in kept.events):
             return None
         moves = [_moves(events) for events in zip(*(other.events for other in rounds), strict=True)]
         even = tuple(moved for moved in moves if moved is not None)
@@ -461,7 +457,7 @@ def _places(event: Event) -> list[int]:
     """Return where a list of launches has the numbers of an event."""
     if event.kind == "launch":
         return [k for k, x in enumerate(event.arguments) if not isinstance(x, DeviceOperand)]
-    return [2, 0, 1, 3, 4] if event.kind == "product" else [0, 1]
+    return [2, 0, 1, 3, 4] if event.kind == "product" else list(range(len(event.arguments)))
 
 
 def _reaches(event: Event, first: Event, moves: Sequence[tuple[int, int, int]], i: int) -> bool:

@@ -19,6 +19,7 @@ from ._array import extent
 from ._calls import workspace_of
 from ._joining import JoinPlan, plan_joins
 from ._kept import ARENA, Constants, Event, Explain, Kept, StoredEvents
+from ._lanes import Schedule, conflicting_events, schedule
 from ._layout import Layout, lay_out
 from ._products import has_products, library_product
 from ._steps import Entry, OnHost, Step, record_steps
@@ -88,6 +89,8 @@ class Recording:
 
     Attributes
     ----------
+    schedule : Schedule
+        Which events run side by side.
     slots : list of int
         The slot of each buffer that a replay is given.
     sources : list of (int, object)
@@ -117,6 +120,7 @@ class Recording:
         self._lists: OrderedDict[tuple[int, ...], Replay] = OrderedDict()
         self._layout, self._plan, self._n_inputs = layout, plan, n_inputs
         self.arena = layout.arena
+        self.schedule = _schedule(kept, layout, context.lanes)
         arrays = [*(operand for event in kept.events for operand in event.operands), *_operands(results)]
         self.memory_of = kept.memory_of
         self.slots = sorted({kept.memory_of(operand.slot) for operand in arrays})
@@ -231,7 +235,7 @@ class Recording:
         """Return the list of all launches, products by a library among them."""
         self._context.prepare(event.text for event in events if event.text is not None)
         steps = tuple(launch_step(self._context, event, self._buffer) for event in events)
-        return LaunchList(self._context.native, steps, len(self.slots)) if steps else None
+        return LaunchList(self._context.native, steps, len(self.slots), self.schedule.order) if steps else None
 
     def _buffer(self, operand: DeviceOperand) -> int:
         return self._index[self.memory_of(operand.slot)]
@@ -260,6 +264,13 @@ class StoredRecording:
     results: list[Entry]
     n_inputs: int
     offsets: tuple[int, ...]
+
+
+def _schedule(kept: Kept, layout: Layout, lanes: int) -> Schedule:
+    """Return which events run side by side, as far as where arrays lie allows it."""
+    if lanes < 2:
+        return schedule(kept.events, 1, ())
+    return schedule(kept.events, lanes, conflicting_events(kept.events, layout.places, kept.sizes))
 
 
 def launch_step(context: GpuContext, event: Event, buffer: Callable[[DeviceOperand], int]) -> tuple[Any, ...]:
@@ -336,7 +347,8 @@ def make_recording(
     plan = plan_joins(first)
     plan.apply(first)
     leaving = {operand.slot for operand in _operands([known[i] for i in outputs])}
-    layout = lay_out(first.events, first.sizes, leaving)
+    beside = schedule(first.events, context.lanes).beside if context.lanes > 1 else None
+    layout = lay_out(first.events, first.sizes, leaving, beside)
     offsets = tuple(array.offset for array in _arrays(entries).values())
     again = _again(context, constants, steps, entries, outputs, n_inputs, layout, plan)
     kept, results = again(offsets)

@@ -4,7 +4,8 @@
 
 typedef struct {
     int compute, scale, ta, tb, epilogue;
-    const void *bias;
+    const void *bias, *aux;
+    int64_t aux_leading;
 } Operation;
 typedef struct {
     int type;
@@ -26,6 +27,9 @@ enum { NOT_SUPPORTED = 15, TOKEN = 1234 };
 static int last_epilogue, last_compute, workspace = 256;
 int fake_epilogue(void) { return last_epilogue; }
 int fake_lt_compute(void) { return last_compute; }
+/* Whether the larger one of NaN and 0 is NaN. */
+static int keeps_nan = 1;
+void fake_keeps_nan(int keeps) { keeps_nan = keeps; }
 /* What the heuristic says that its algorithms need. */
 void fake_lt_workspace(int bytes) { workspace = bytes; }
 
@@ -63,9 +67,11 @@ int cublasLtMatmulDescSetAttribute(Operation *operation, int which, const void *
     case 4: memcpy(&operation->tb, value, sizeof(int)); break;
     case 7: memcpy(&operation->epilogue, value, sizeof(int)); break;
     case 8: memcpy(&operation->bias, value, sizeof(void *)); break;
+    case 11: memcpy(&operation->aux, value, sizeof(void *)); break;
+    case 12: memcpy(&operation->aux_leading, value, sizeof(int64_t)); break;
     default: return 7;
     }
-    return bytes == (which == 8 ? sizeof(void *) : sizeof(int)) ? 0 : 7;
+    return bytes == (which >= 8 ? sizeof(int64_t) : sizeof(int)) ? 0 : 7;
 }
 
 int cublasLtMatrixLayoutCreate(Layout **made, int type, uint64_t rows, uint64_t columns, int64_t leading) {
@@ -111,8 +117,10 @@ int cublasLtMatmulAlgoGetHeuristic(int *handle, Operation *operation, Layout *a,
     int m = (int)(operation->ta ? a->columns : a->rows), n = (int)(operation->tb ? b->rows : b->columns);
     int k = (int)(operation->ta ? a->rows : a->columns), other = (int)(operation->tb ? b->columns : b->rows);
     *count = 0;
+    if (operation->epilogue & 128 && (operation->aux_leading < m || operation->aux_leading % 8 != 0))
+        return 7;
     if (handle == NULL || c != d || wanted != 1 || k != other || d->rows != m || d->columns != n ||
-        (operation->epilogue & 4 && (uintptr_t)operation->bias % preference->alignments[0] != 0))
+        (operation->epilogue & (4 | 256 | 512) && (uintptr_t)operation->bias % preference->alignments[0] != 0))
         return 7;
     if (operation->scale != (d->type == 1 ? 1 : 0) || (size_t)workspace > preference->workspace)
         return NOT_SUPPORTED;
@@ -129,24 +137,50 @@ typedef struct {
     Layout a_layout, b_layout, d_layout;
     const void *a, *b;
     void *d;
+    double alpha, beta;
 } Work;
+
+/* An element of op(a) or op(b). */
+static double factor(const void *base, const Layout *layout, int transposed, long long i, long long j) {
+    return get(base, layout->type, transposed ? i * layout->leading + j : j * layout->leading + i);
+}
 
 static void multiply(void *data) {
     const Work *w = data;
     const Operation *o = &w->operation;
+    const int type = w->d_layout.type;
     long long inner = o->ta ? w->a_layout.rows : w->a_layout.columns;
     for (long long j = 0; j < w->d_layout.columns; j++)
         for (long long i = 0; i < w->d_layout.rows; i++) {
-            double sum = o->epilogue & 4 ? get(o->bias, w->d_layout.type, i) : 0;
+            const long long at = j * w->d_layout.leading + i;
+            double sum = 0;
             for (long long q = 0; q < inner; q++)
-                sum += get(w->a, w->a_layout.type, o->ta ? i * w->a_layout.leading + q : q * w->a_layout.leading + i) *
-                       get(w->b, w->b_layout.type, o->tb ? q * w->b_layout.leading + j : j * w->b_layout.leading + q);
+                sum += factor(w->a, &w->a_layout, o->ta, i, q) * factor(w->b, &w->b_layout, o->tb, q, j);
+            sum = w->alpha * sum + (w->beta == 0 ? 0 : w->beta * get(w->d, type, at)) +
+                  (o->epilogue & 4 ? get(o->bias, type, i) : 0);
             if (o->epilogue & 2)
-                sum = sum > 0 ? sum : 0;
+                sum = sum > 0 || (isnan(sum) && keeps_nan) ? sum : 0;
             if (o->epilogue & 32)
                 sum = 0.5 * sum * (1 + tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
-            put(w->d, w->d_layout.type, j * w->d_layout.leading + i, sum);
+            if (o->epilogue & 64) {
+                double x = get(o->aux, type, j * o->aux_leading + i), c = 0.7978845608028654, k = 0.044715;
+                double t = tanh(c * (x + k * x * x * x));
+                sum *= 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * k * x * x);
+            }
+            put(w->d, type, at, sum);
         }
+    for (long long i = 0; o->epilogue & 256 && i < w->d_layout.rows; i++) {
+        double sum = 0;
+        for (long long q = 0; q < inner; q++)
+            sum += factor(w->a, &w->a_layout, o->ta, i, q);
+        put((void *)o->bias, type, i, sum);
+    }
+    for (long long j = 0; o->epilogue & 512 && j < w->d_layout.columns; j++) {
+        double sum = 0;
+        for (long long q = 0; q < inner; q++)
+            sum += factor(w->b, &w->b_layout, o->tb, q, j);
+        put((void *)o->bias, type, j, sum);
+    }
 }
 
 int cublasLtMatmul(int *handle, Operation *operation, const void *alpha, const void *a, Layout *a_layout, const void *b,
@@ -154,15 +188,22 @@ int cublasLtMatmul(int *handle, Operation *operation, const void *alpha, const v
                    const uint64_t *algorithm, void *memory, size_t bytes, Stream *stream) {
     FAKE("cublasLtMatmul");
     uintptr_t bits = (uintptr_t)a | (uintptr_t)b | (uintptr_t)d;
-    if (operation->epilogue & 4)
+    if (operation->epilogue & (4 | 256 | 512))
         bits |= (uintptr_t)operation->bias;
     if (handle == NULL || c != d || c_layout != d_layout || algorithm[0] != TOKEN || bits % algorithm[1] != 0 ||
-        bytes != (size_t)workspace || (bytes > 0 && memory == NULL) || get(alpha, operation->scale, 0) != 1 ||
-        get(beta, operation->scale, 0) != 0)
+        bytes != (size_t)workspace || (bytes > 0 && memory == NULL))
         return 7;
     last_epilogue = operation->epilogue;
     last_compute = operation->compute;
-    Work work = {*operation, *a_layout, *b_layout, *d_layout, a, b, d};
+    Work work = {*operation,
+                 *a_layout,
+                 *b_layout,
+                 *d_layout,
+                 a,
+                 b,
+                 d,
+                 get(alpha, operation->scale, 0),
+                 get(beta, operation->scale, 0)};
     return d_layout->type == 2 ? 0 : fake_enqueue(stream, multiply, &work, sizeof work);
 }
 

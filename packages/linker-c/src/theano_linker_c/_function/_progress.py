@@ -7,8 +7,10 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TextIO
+from unicodedata import combining, east_asian_width
 
 from theano_graph import BoolFlag, add_flag, config
 
@@ -20,7 +22,7 @@ add_flag(
 
 #: Seconds after which a build is talked of, and between two looks at it.
 PATIENCE, BETWEEN = 1.0, 0.2
-_WIDTH = 78
+_WIDTH, _USUAL = 78, 80
 
 
 class Build:
@@ -111,7 +113,7 @@ class _Watched:
             if self.build is build:
                 self.build = None
                 if build.shown:
-                    _write(build, "\r" + " " * len(build.shown) + "\r")
+                    _write(build, "\r" + " " * _width_of(build.shown) + "\r")
 
     def look(self) -> None:
         """Say what is done until there is no build: the thread's work."""
@@ -123,11 +125,31 @@ class _Watched:
                     self.thread = None
                     return
                 seconds = time.monotonic() - build.begin
-                width = min(_WIDTH, shutil.get_terminal_size().columns - 1)
-                line = "".join(c if c.isprintable() else " " for c in build.line(seconds))[:width].ljust(width)
+                width = min(_WIDTH, _columns(build.stream) - 1)
+                line = _fitted("".join(c if c.isprintable() else " " for c in build.line(seconds)), width)
                 if seconds >= PATIENCE and line != build.shown:
                     build.shown = line
                     _write(build, "\r" + line)
+
+
+def _columns(stream: Any) -> int:
+    """Return the width of the terminal that a stream goes to; standard output may be a file."""
+    if "COLUMNS" not in os.environ:
+        with suppress(AttributeError, OSError, TypeError, ValueError):
+            return os.get_terminal_size(stream.fileno()).columns or _USUAL
+    return shutil.get_terminal_size((_USUAL, 24)).columns
+
+
+def _width_of(text: str) -> int:
+    """Return how many columns a terminal needs for a text."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _fitted(text: str, width: int) -> str:
+    """Return as much of a text as there is room for, with blanks up to the width."""
+    while text and _width_of(text) > width:
+        text = text[:-1]
+    return text + " " * (width - _width_of(text))
 
 
 def _write(build: Build, text: str) -> None:

@@ -342,6 +342,12 @@ void locks_release(Machine *m);
 void locks_free(Machine *m);
 int locks_traverse(Machine *m, visitproc visit, void *arg);
 
+/* code_files.c */
+PyObject *code_files(PyObject *module, PyObject *folder);
+
+/* namespaces.c */
+PyObject *uncommon(PyObject *module, PyObject *spaces);
+
 /* loop.c */
 PyObject *machine_run_loop(PyObject *self, PyObject *args);
 

@@ -15,6 +15,7 @@ from theano_scan import scan
 from theano_tensor import Assert, as_tensor_variable, concatenate, dot, eq, maximum, sigmoid, stack, tanh
 from theano_tensor.device import as_gpuarray_variable
 
+from ._dnn_rnn_layer import RecurrentLayer, network_by_library
 from ._dnn_rnn_layout import GATES, LayerParts, Layout
 
 _DTYPES = ("float16", "float32", "float64")
@@ -50,8 +51,9 @@ _CELLS: dict[str, Cell] = {
 class RNNBlock:
     """A recurrent network of several layers whose parameters are one vector.
 
-    The order of the parameters is that of cuDNN. They are computed by products of matrices and loops on the device of
-    the operands, or on the host where none is on a device and no device is in use.
+    The order of the parameters is that of cuDNN, which computes the network in contexts that can use it. Else it is
+    products of matrices and loops on the device of the operands, or on the host where none is on a device and no device
+    is in use.
 
     Parameters
     ----------
@@ -218,8 +220,15 @@ class RNNBlock:
         name = self._place(*(v for v in (w, x, hx, cx) if v is not None))
         weights, inputs = self._operand("w", w, 1), self._operand("x", x, 3)
         states = [self._operand("hx", hx, 3), *([] if cx is None else [self._operand("cx", cx, 3)])]
-        results = self._all_layers(weights, inputs, states)
-        return results if name is _HOST else [as_gpuarray_variable(v, name) for v in results]
+        if name is _HOST:
+            return self._all_layers(weights, inputs, states)
+        found = network_by_library(self._layer(), name, [weights, inputs, *states])
+        return found or [as_gpuarray_variable(v, name) for v in self._all_layers(weights, inputs, states)]
+
+    def _layer(self) -> RecurrentLayer:
+        """Return the network as cuDNN has it."""
+        both, skips = self.direction_mode == "bidirectional", self.input_mode == "skip"
+        return RecurrentLayer(self.rnn_mode, self.hidden_size, self.num_layers, both, skips, self._all_layers)
 
     def _all_layers(self, weights: Any, inputs: Any, states: Sequence[Any]) -> list[Any]:
         directions, input_dim = self._layout.directions, inputs.shape[2]

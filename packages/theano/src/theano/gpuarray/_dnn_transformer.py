@@ -5,23 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import compose, describe
-from theano_tensor import (
-    and_,
-    arange,
-    as_tensor_variable,
-    cast,
-    ceil,
-    clip,
-    floor,
-    grad,
-    ones_like,
-    stack,
-    sum as sum_over,
-    switch,
-)
+from theano_tensor import as_tensor_variable, cast, ceil
+from theano_tensor.device.dnn import LayerOp
 from theano_tensor.shape import as_lengths, make_vector
 
 from ..tensor._expression_ops import ExpressionOp
+from ._dnn_transformer_layers import GridLayer, GridLayerGrad, SamplerLayer, SamplerLayerGrad
 from ._expressions import OnDevice
 
 
@@ -43,53 +32,24 @@ def _tensors(op: object, **given: tuple[Any, int]) -> list[Any]:
     return found
 
 
-def _regular(rows: Any, columns: Any, dtype: str) -> Any:
-    """Return x, y and 1 of the points of a regular grid from -1 to 1, of shape (rows, columns, 3)."""
-    y, x = (cast(arange(n), dtype) * cast(2 / clip(n - 1, 1, n), dtype) - cast(1, dtype) for n in (rows, columns))
-    first = x.dimshuffle("x", 0) + 0 * y.dimshuffle(0, "x")
-    return stack([first, y.dimshuffle(0, "x") + 0 * first, ones_like(first)], axis=2)
-
-
-def _bilinear(images: Any, grid: Any) -> Any:
-    """Return images at points of a grid, of shape (batch, channels, rows, columns); outside they are zero."""
-    dtype = images.type.dtype
-    lengths = images.shape[3], images.shape[2]
-    half = cast(0.5, dtype)
-    x, y = ((grid[:, :, :, i] + 1) * (cast(n - 1, dtype) * half) for i, n in enumerate(lengths))
-    left, upper = floor(x), floor(y)
-    right_share, lower_share = x - left, y - upper
-    batch = arange(images.shape[0]).dimshuffle(0, "x", "x")
-    last = images.dimshuffle(0, 2, 3, 1)
-    total: Any = 0
-    for column, horizontal in ((left, 1 - right_share), (left + 1, right_share)):
-        for row, vertical in ((upper, 1 - lower_share), (upper + 1, lower_share)):
-            inside = and_(
-                and_(column >= 0, column <= cast(lengths[0] - 1, dtype)),
-                and_(row >= 0, row <= cast(lengths[1] - 1, dtype)),
-            )
-            # Positions outside count as zero, and are read at 0.
-            i, j = (cast(switch(inside, v, 0), "int64") for v in (row, column))
-            share = switch(inside, horizontal * vertical, cast(0, dtype))
-            total = total + last[batch, i, j] * share.dimshuffle(0, 1, 2, "x")
-    return total.dimshuffle(0, 3, 1, 2)
-
-
 class _Grid(ExpressionOp):
     def operands(self, theta: Any, out_dims: Any) -> list[Any]:
         """Take affine maps and a shape."""
         return [*_tensors(self, theta=(theta, 3)), make_vector(*as_lengths(out_dims, 4))]
 
-    def expression(self, theta: Any, out_dims: Any) -> list[Any]:
+    def expression(self, *inputs: Any) -> list[Any]:
         """Return the points, of shape (batch, rows, columns, 2)."""
-        _, _, rows, columns = as_lengths(out_dims, 4)
-        points = _regular(rows, columns, theta.type.dtype).dimshuffle("x", 0, 1, "x", 2)
-        return [sum_over(points * theta.dimshuffle(0, "x", "x", 1, 2), axis=4)]
+        return GridLayer().expression(*inputs)
 
 
 class GpuDnnTransformerGrid(OnDevice, _Grid):
     """Points at which images are sampled, from affine maps."""
 
     moved = 1
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return GridLayer()
 
     def make_node(self, theta: Any, out_dims: Any) -> Any:
         """Apply to affine maps and the shape of the sampled images.
@@ -114,13 +74,17 @@ class _Sampler(ExpressionOp):
         """Take images and points."""
         return _tensors(self, img=(img, 4), grid=(grid, 4))
 
-    def expression(self, img: Any, grid: Any) -> list[Any]:
+    def expression(self, *inputs: Any) -> list[Any]:
         """Return the sampled images."""
-        return [_bilinear(img, grid)]
+        return SamplerLayer().expression(*inputs)
 
 
 class GpuDnnTransformerSampler(OnDevice, _Sampler):
     """Images at points, interpolated linearly along both axes; outside the images there are zeros."""
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return SamplerLayer()
 
     def make_node(self, img: Any, grid: Any) -> Any:
         """Apply to images and points.
@@ -145,14 +109,17 @@ class _SamplerGrad(ExpressionOp):
         """Take images, points, and the gradient by the sampled images."""
         return _tensors(self, img=(img, 4), grid=(grid, 4), dy=(dy, 4))
 
-    def expression(self, img: Any, grid: Any, dy: Any) -> list[Any]:
+    def expression(self, *inputs: Any) -> list[Any]:
         """Return the gradients by images and points."""
-        found: list[Any] = grad(None, [img, grid], known_grads={_bilinear(img, grid): dy})
-        return found
+        return SamplerLayerGrad().expression(*inputs)
 
 
 class GpuDnnTransformerGradI(OnDevice, _SamplerGrad):
     """The gradients of sampling by images and points; operands are these, and the gradient by the sampled images."""
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return SamplerLayerGrad()
 
 
 class _GridGrad(ExpressionOp):
@@ -160,14 +127,17 @@ class _GridGrad(ExpressionOp):
         """Take the gradient by points."""
         return _tensors(self, dgrid=(dgrid, 4))
 
-    def expression(self, dgrid: Any) -> list[Any]:
+    def expression(self, *inputs: Any) -> list[Any]:
         """Return the gradient by the affine maps."""
-        points = _regular(dgrid.shape[1], dgrid.shape[2], dgrid.type.dtype).dimshuffle("x", 0, 1, "x", 2)
-        return [sum_over(points * dgrid.dimshuffle(0, 1, 2, 3, "x"), axis=(1, 2))]
+        return GridLayerGrad().expression(*inputs)
 
 
 class GpuDnnTransformerGradT(OnDevice, _GridGrad):
     """The gradient of points by the affine maps that make them; the operand is the gradient by the points."""
+
+    def layer(self) -> LayerOp:
+        """Return what cuDNN has for this."""
+        return GridLayerGrad()
 
 
 def dnn_spatialtf(img: Any, theta: Any, scale_width: float = 1, scale_height: float = 1) -> Any:

@@ -12,7 +12,7 @@ typedef struct {
 } Operation;
 
 static const Operation operations[] = {
-    {"epilogue", 10, 5, 0, lt_workspace, lt_call},
+    {"epilogue", 13, 5, 0, lt_workspace, lt_call},
     {"rfft", 2, 3, 0, fft_workspace, fft_call},
     {"irfft", 2, 3, 0, fft_workspace, fft_call},
     {"potrf", 1, 3, 0, solver_workspace, solver_call},
@@ -36,6 +36,14 @@ static const Operation operations[] = {
     {"norm_train", 5, 6, 0, dnn_norm_workspace, dnn_norm_call},
     {"norm_test", 5, 6, 0, dnn_norm_workspace, dnn_norm_call},
     {"norm_grad", 5, 8, 0, dnn_norm_workspace, dnn_norm_call},
+    {"grid", 4, 2, 0, dnn_transformer_workspace, dnn_transformer_call},
+    {"grid_grad", 4, 2, 0, dnn_transformer_workspace, dnn_transformer_call},
+    {"sample", 6, 3, 0, dnn_transformer_workspace, dnn_transformer_call},
+    {"sample_grad", 6, 5, 0, dnn_transformer_workspace, dnn_transformer_call},
+    {"rnn", 9, 10, 0, dnn_rnn_workspace, dnn_rnn_call},
+    {"rnn_reserve", 9, 10, 0, dnn_rnn_workspace, dnn_rnn_call},
+    {"rnn_weights", 9, 10, 0, dnn_rnn_workspace, dnn_rnn_call},
+    {"rnn_grad", 9, 15, 0, dnn_rnn_workspace, dnn_rnn_call},
 };
 
 static const Operation *operation_of(const Call *call) {

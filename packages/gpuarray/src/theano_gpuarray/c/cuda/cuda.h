@@ -62,6 +62,7 @@ typedef struct {
     F(DevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState", (CUdevice, unsigned *, int *))                           \
     F(CtxPushCurrent, "cuCtxPushCurrent_v2", (CUcontext))                                                              \
     F(CtxPopCurrent, "cuCtxPopCurrent_v2", (CUcontext *))                                                              \
+    F(CtxSynchronize, "cuCtxSynchronize", (void))                                                                      \
     F(StreamCreate, "cuStreamCreate", (CUstream *, unsigned))                                                          \
     F(StreamDestroy, "cuStreamDestroy_v2", (CUstream))                                                                 \
     F(StreamSynchronize, "cuStreamSynchronize", (CUstream))                                                            \
@@ -234,9 +235,10 @@ typedef struct {
     CudaState *state;
     CUdevice device;
     CUcontext handle;
-    CUstream queue;   /* in order with the default stream of CUDA, in which other libraries work */
-    CUstream capture; /* never waits for another stream: graphs are captured from it */
-    int arch;         /* 90 for sm_90 */
+    CUstream queue;                  /* in order with the default stream of CUDA, in which other libraries work */
+    CUstream capture;                /* never waits for another stream: graphs are captured from it */
+    CUstream beside[MOST_LANES - 1]; /* from which lanes beside the first one are captured; NULL before the first use */
+    int arch;                        /* 90 for sm_90 */
     cublasHandle blas;
     CUdeviceptr workspace; /* of cuBLAS, with room for two factors behind it */
     int blas_failed;
@@ -299,6 +301,8 @@ int cuda_write(void *context, Address target, size_t offset, const void *source,
 int cuda_read(void *context, void *target, Address source, size_t offset, size_t bytes, Failure *failure);
 int cuda_copy(void *context, const Copy *copy, Failure *failure);
 int cuda_fill(void *context, const Fill *fill, Failure *failure);
+int cuda_lend(void *context, uintptr_t stream, Failure *failure);
+int cuda_settle(void *context, Failure *failure);
 int cuda_copy_from(void *context, void *other, const Copy *copy, Failure *failure);
 
 /* launch.c */

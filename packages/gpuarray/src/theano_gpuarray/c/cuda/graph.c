@@ -6,6 +6,9 @@
  * graph; two more are for functions that are called in between. Where addresses differ from all, the graph that was not
  * used for longest is updated; where that happens nearly always, a graph costs more than it saves, and the list goes
  * step by step.
+ *
+ * Where a list has lanes, each is captured from a stream of its own, and the graph has their steps side by side. Without
+ * a graph, its steps run in order.
  */
 #include "cuda.h"
 #include <stdlib.h>
@@ -114,13 +117,89 @@ static int run_steps(CudaContext *context, const List *list, CUstream stream, Fa
     return 0;
 }
 
+/* What is captured from several streams: events[i] is recorded behind step i, the last one where all begins. */
+typedef struct {
+    CudaContext *context;
+    const List *list;
+    CUevent *events;
+    int started[MOST_LANES];
+} Forks;
+
+static CUstream lane_stream(const Forks *forks, int lane) {
+    return lane == 0 ? forks->context->capture : forks->context->beside[lane - 1];
+}
+
+static int signal(Forks *forks, int i, CUstream stream, Failure *failure) {
+    if (forks->events[i] == NULL &&
+        cuda_check(cu.EventCreate(&forks->events[i], CU_EVENT_DISABLE_TIMING), "cuEventCreate", failure) < 0)
+        return -1;
+    return cuda_check(cu.EventRecord(forks->events[i], stream), "cuEventRecord", failure);
+}
+
+static int wait_for(const Forks *forks, int i, CUstream stream, Failure *failure) {
+    return cuda_check(cu.StreamWaitEvent(stream, forks->events[i], 0), "cuStreamWaitEvent", failure);
+}
+
+static int step_of_lane(Forks *forks, int i, Failure *failure) {
+    const Lanes *lanes = &forks->list->lanes;
+    int lane = lanes->numbers[i];
+    CUstream stream = lane_stream(forks, lane);
+    /* A stream becomes a part of the capture by waiting for an event of it. */
+    if (lane > 0 && !forks->started[lane] && wait_for(forks, forks->list->count, stream, failure) < 0)
+        return -1;
+    forks->started[lane] = 1;
+    for (int k = lanes->begins[i]; k < lanes->begins[i + 1]; k++)
+        if (wait_for(forks, lanes->waits[k], stream, failure) < 0)
+            return -1;
+    if (cuda_step(forks->context, &forks->list->steps[i], stream, failure) < 0)
+        return -1;
+    return lanes->signals[i] ? signal(forks, i, stream, failure) : 0;
+}
+
+/* Capture steps in lanes, which end together. */
+static int run_lanes(CudaContext *context, const List *list, Failure *failure) {
+    Forks forks = {.context = context, .list = list, .started = {1}};
+    forks.events = calloc((size_t)list->count + 1, sizeof(CUevent));
+    if (forks.events == NULL)
+        return failure_set(failure, "there is no memory for the events of a graph");
+    int result = signal(&forks, list->count, context->capture, failure);
+    for (int i = 0; result == 0 && i < list->count; i++)
+        result = step_of_lane(&forks, i, failure);
+    for (int lane = 1; result == 0 && lane < MOST_LANES; lane++)
+        if (forks.started[lane]) {
+            result = signal(&forks, list->count, lane_stream(&forks, lane), failure);
+            if (result == 0)
+                result = wait_for(&forks, list->count, context->capture, failure);
+        }
+    for (int i = 0; i <= list->count; i++)
+        if (forks.events[i] != NULL)
+            cu.EventDestroy(forks.events[i]);
+    free(forks.events);
+    return result;
+}
+
+static int has_lanes(CudaContext *context, const List *list) {
+    if (list->lanes.numbers == NULL)
+        return 0;
+    for (int i = 0; i < list->count; i++) {
+        int lane = list->lanes.numbers[i];
+        if (lane > 0 && context->beside[lane - 1] == NULL &&
+            cu.StreamCreate(&context->beside[lane - 1], CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) {
+            context->beside[lane - 1] = NULL;
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* A graph of the list with the addresses of this run, or NULL where something in it cannot be captured. */
 static CUgraph capture(CudaContext *context, const List *list) {
     CUgraph graph = NULL;
     Failure failure = {0};
+    int lanes = has_lanes(context, list);
     if (cu.StreamBeginCapture(context->capture, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS)
         return NULL;
-    int result = run_steps(context, list, context->capture, &failure);
+    int result = lanes ? run_lanes(context, list, &failure) : run_steps(context, list, context->capture, &failure);
     /* The capture is ended in any case. */
     CUresult status = cu.StreamEndCapture(context->capture, &graph);
     failure_clear(&failure);

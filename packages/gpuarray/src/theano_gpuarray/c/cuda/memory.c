@@ -136,6 +136,28 @@ static int order(CudaContext *first, CudaContext *waiting, Failure *failure) {
     return entered ? result : -1;
 }
 
+int cuda_lend(void *context, uintptr_t stream, Failure *failure) {
+    CudaContext *c = context;
+    CUevent event = NULL;
+    if (cuda_enter(c, failure) < 0)
+        return -1;
+    int result = record_event(c->queue, &event, failure);
+    if (result == 0) {
+        result = cuda_check(cu.StreamWaitEvent((CUstream)stream, event, 0), "cuStreamWaitEvent", failure);
+        cu.EventDestroy(event);
+    }
+    cuda_leave();
+    return result;
+}
+
+int cuda_settle(void *context, Failure *failure) {
+    if (cuda_enter(context, failure) < 0)
+        return -1;
+    int result = cuda_check(cu.CtxSynchronize(), "cuCtxSynchronize", failure);
+    cuda_leave();
+    return result;
+}
+
 int cuda_copy_from(void *context, void *other, const Copy *copy, Failure *failure) {
     CudaContext *c = context, *o = other;
     CUdeviceptr target = copy->target + copy->offset, source = copy->source + copy->source_offset;

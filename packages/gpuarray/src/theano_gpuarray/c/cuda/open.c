@@ -167,6 +167,9 @@ static void cuda_context_close(void *context) {
         calls_close(c);
         if (c->capture != NULL)
             cu.StreamDestroy(c->capture);
+        for (int k = 0; k < MOST_LANES - 1; k++)
+            if (c->beside[k] != NULL)
+                cu.StreamDestroy(c->beside[k]);
         if (c->queue != NULL)
             cu.StreamDestroy(c->queue);
         cuda_leave();
@@ -250,6 +253,8 @@ const DriverTable cuda_driver = {
     .copy = cuda_copy,
     .fill = cuda_fill,
     .copy_from = cuda_copy_from,
+    .lend = cuda_lend,
+    .settle = cuda_settle,
     .compile = cuda_compile,
     .load = cuda_load,
     .unload = cuda_unload,

@@ -161,6 +161,7 @@ struct OtherHandles {
     int lt_failed, solver_failed;
     LtPlan lt_plans[MOST_LT_PLANS];
     int n_lt_plans, next_lt_plan;
+    int nan_kept[4]; /* what becomes of NaN, by precision: see cublaslt.c */
     FftPlan fft_plans[MOST_FFT_PLANS];
     int n_fft_plans;
 };
@@ -192,6 +193,10 @@ int dnn_softmax_workspace(CudaContext *context, const Call *call, int64_t *bytes
 int dnn_softmax_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 int dnn_norm_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
 int dnn_norm_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_rnn_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_rnn_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
+int dnn_transformer_workspace(CudaContext *context, const Call *call, int64_t *bytes, Failure *failure);
+int dnn_transformer_call(CudaContext *context, const Call *call, CUstream stream, Failure *failure);
 
 /* Of cuBLAS, beside products; its handle is closed with them. */
 int blas_open(OtherLibraries *libraries, const char *path, Failure *failure);

@@ -22,7 +22,8 @@ class DnnKernel(Kernel):
 
     Parameters
     ----------
-    task : {"softmax", "softmax_grad", "norm_train", "norm_test", "norm_grad"}
+    task : str
+        A name that a function was registered for by :func:`by_library`.
     dtype : str
         Of all arrays.
     options : tuple of int

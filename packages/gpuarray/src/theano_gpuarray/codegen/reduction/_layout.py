@@ -13,7 +13,7 @@ from .._form import DeviceProperties
 from ..elementwise import IndexWidth, Nest, fits_narrow, merge
 from ..text import VECTOR_BYTES
 
-__all__ = ["ReduceJob", "ReduceLayout", "Split", "arrange", "layout_of_reduction", "power_of_two"]
+__all__ = ["ReduceJob", "ReduceLayout", "Split", "Update", "arrange", "layout_of_reduction", "power_of_two"]
 
 #: Work-items of a group on a graphics card, and columns of those that stand side by side.
 LOCAL = 256
@@ -31,13 +31,44 @@ _ITEMS_OF_UNIT = 2048
 
 
 @record
+class Update:
+    """What is computed of each result of a reduction, in place of storing it.
+
+    Parameters
+    ----------
+    program : ScalarProgram or OneOp
+    inputs : tuple of int
+        What its inputs are: -1 the result, or the number of a further operand, which has the shape of the result.
+    dtypes : tuple of str
+        Of the further operands.
+    output_dtypes : tuple of str
+    """
+
+    program: ScalarProgram | OneOp
+    inputs: tuple[int, ...]
+    dtypes: tuple[str, ...]
+    output_dtypes: tuple[str, ...]
+
+
+@record
 class ReduceJob:
-    """What is computed: a program, of whose results the first are kept, and the others reduced."""
+    """What is computed: a program, of whose results the first are kept, and the others reduced.
+
+    Where there is an update, there is one reduction.
+    """
 
     program: ScalarProgram | OneOp
     input_dtypes: tuple[str, ...]
     kept_dtypes: tuple[str, ...]
     reductions: tuple[Reduction, ...]
+    update: Update | None = None
+
+    @property
+    def result_dtypes(self) -> tuple[str, ...]:
+        """The dtypes of what is stored for each result."""
+        if self.update is not None:
+            return self.update.output_dtypes
+        return tuple(reduction.output_dtype for reduction in self.reductions)
 
 
 @record

@@ -73,6 +73,7 @@ class ReductionBody:
 
     def __init__(self, job: ReduceJob, layout: ReduceLayout, partial: bool) -> None:
         self.job, self.layout, self.partial = job, layout, partial
+        self.update = None if partial else job.update
         self.totals = [Total(k, reduction) for k, reduction in enumerate(job.reductions)]
         self.dtypes = (*job.input_dtypes, *job.kept_dtypes)
         self.kept = [f"k{d}" for d in range(layout.n_kept)]
@@ -91,9 +92,15 @@ class ReductionBody:
             return 2
         return max(4, 16 // (self.layout.vector * max(sizes, default=4)))
 
-    def result_dtype(self, k: int) -> str:
-        """The dtype in which a total is stored."""
-        return self.totals[k].dtype if self.partial else self.job.reductions[k].output_dtype
+    @property
+    def stored(self) -> list[str]:
+        """The dtypes of what is stored for each result."""
+        return [total.dtype for total in self.totals] if self.partial else list(self.job.result_dtypes)
+
+    @property
+    def places(self) -> range:
+        """Numbers of the arrays that have elements for each result: what is stored, then operands of the update."""
+        return range(len(self.stored) + (0 if self.update is None else len(self.update.dtypes)))
 
     def signature(self) -> Signature:
         """Declare the parameters; arguments are given in the same order by the device form."""
@@ -103,8 +110,8 @@ class ReductionBody:
         for k in range(len(self.dtypes)):
             signature.array(f"p{k}", written=k >= len(self.job.input_dtypes))
             signature.number(letter, *self.kept_steps(k), *self.reduced_steps(k))
-        for k in range(len(self.totals)):
-            signature.array(f"q{k}", written=True)
+        for k in self.places:
+            signature.array(f"q{k}", written=k < len(self.stored))
             signature.number("q", f"split{k}")
             signature.number(letter, *self.result_steps(k))
         return signature
@@ -142,11 +149,27 @@ class ReductionBody:
             yield f"{name} = {total.joined(name, f'v{total.number}')};"
 
     def finish(self, indent: str, names: Sequence[str], position: Sequence[str]) -> Iterator[str]:
-        """Give the statements that store totals."""
-        for k, (total, name) in enumerate(zip(self.totals, names, strict=True)):
-            dtype = self.result_dtype(k)
-            place = f"*(GLOBAL_MEM {memory_type(dtype)} *)(q{k} + (int64_t)GID_1 * split{k} + {position[k]})"
-            yield indent + store(place, CValue(name, total.dtype), dtype)
+        """Give the statements that store totals, or what an update makes of them."""
+        values = [CValue(name, total.dtype) for total, name in zip(self.totals, names, strict=True)]
+        dtypes = self.stored
+        update = self.update
+        if update is not None:
+            dtype = self.job.reductions[0].output_dtype
+            given = [CValue("result", dtype)]
+            yield indent + declare("result", dtype, c_cast(values[0], dtype))
+            for k, dtype in enumerate(update.dtypes):
+                given.append(CValue(f"y{k}", dtype))
+                yield indent + declare(
+                    f"y{k}", dtype, load(self._result_place(len(dtypes) + k, dtype, position), dtype)
+                )
+            statements, values = update.program.emit([given[k + 1] for k in update.inputs], "f")
+            yield from (indent + statement for statement in statements)
+        for k, (value, dtype) in enumerate(zip(values, dtypes, strict=True)):
+            yield indent + store(self._result_place(k, dtype, position), value, dtype)
+
+    def _result_place(self, k: int, dtype: str, position: Sequence[str]) -> str:
+        const = "" if k < len(self.stored) else "const "
+        return f"*(GLOBAL_MEM {const}{memory_type(dtype)} *)(q{k} + (int64_t)GID_1 * split{k} + {position[k]})"
 
     def moved(
         self, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, list[str]]], indent: str
@@ -187,7 +210,7 @@ class ReductionBody:
             yield from self._tree(lanes, 1 if layout.inner else columns)
         yield f"if (lane == 0 && at < ({unsigned})n) {{"
         yield from self._positions("  ", "g")
-        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{t.number}" for t in self.totals])
+        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{k}" for k in self.places])
         yield "}"
 
     def _turns(self) -> Iterator[str]:
@@ -322,8 +345,8 @@ class ReductionBody:
                 yield f"total{t.number} = {names[t.number]}[LID_0];"
 
     def _positions(self, indent: str, flat: str) -> Iterator[str]:
-        yield from (f"{indent}{self.layout.index} z{t.number} = 0;" for t in self.totals)
-        moves = [(f"z{t.number}", self.result_steps(t.number)) for t in self.totals]
+        yield from (f"{indent}{self.layout.index} z{k} = 0;" for k in self.places)
+        moves = [(f"z{k}", self.result_steps(k)) for k in self.places]
         yield from self.moved(flat, self.kept, moves, indent)
 
     def _range(self) -> Iterator[str]:
@@ -374,7 +397,7 @@ class ReductionBody:
         yield "    r += run;"
         yield "  }"
         yield from self._positions("  ", f"({unsigned})g")
-        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{t.number}" for t in self.totals])
+        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{k}" for k in self.places])
         yield "}"
 
     def _places(self, i: str) -> list[str]:
@@ -421,12 +444,12 @@ class ReductionBody:
         yield from self._join("      ", "[l]")
         yield "    }"
         yield "  }"
-        yield from (f"  {index} z{t.number} = first * {self.result_steps(t.number)[-1]};" for t in self.totals)
-        moves = [(f"z{t.number}", self.result_steps(t.number)[:-1]) for t in self.totals]
+        yield from (f"  {index} z{k} = first * {self.result_steps(k)[-1]};" for k in self.places)
+        moves = [(f"z{k}", self.result_steps(k)[:-1]) for k in self.places]
         yield from self.moved("row", self.kept[:-1], moves, "  ")
         yield "  for (int l = 0; l < width; l++) {"
         names = [f"total{t.number}[l]" for t in self.totals]
-        where = [f"z{t.number} + l * {self.result_steps(t.number)[-1]}" for t in self.totals]
+        where = [f"z{k} + l * {self.result_steps(k)[-1]}" for k in self.places]
         yield from self.finish("    ", names, where)
         yield "  }"
         yield "}"

@@ -12,7 +12,8 @@ from ._helpers import build_text
 __all__ = ["joined_text"]
 
 _ARRAY = re.compile(r"(\w+)\[")
-_GROUP_WORDS = ("GID_0", "GID_1", "GDIM_0", "GDIM_1")
+#: What a kernel knows of groups, and the variables that say it of its own launch.
+_GROUPS = re.compile(r"\b(?:GID|GDIM)_[01]\b")
 
 
 @lru_cache(maxsize=256)
@@ -36,8 +37,6 @@ def joined_text(kernels: tuple[tuple[KernelText, int], ...]) -> KernelText:
     declared: list[str] = []
     letters: list[str] = []
     body = ["const uint32_t theano_flat = GID_0, theano_all = GDIM_0;"]
-    for word in _GROUP_WORDS:
-        body += [f"#undef {word}", f"#define {word} theano_{word.lower()}"]
     blocks: list[str] = []
     functions: dict[str, None] = {}
     preamble: dict[str, None] = {}
@@ -71,17 +70,16 @@ def _renamed(parameter: str, k: int) -> str:
 
 def _split(source: KernelSource, t: int) -> tuple[list[str], list[str]]:
     """Return the declarations of local memory, which stand before all blocks, and the other statements."""
-    shared: list[str] = []
-    lines: list[str] = []
-    names: list[str] = []
-    for line in source.lines:
-        if line.lstrip().startswith("LOCAL_MEM "):
-            shared.append(_ARRAY.sub(rf"text{t}_\1[", line.strip()))
-            names += _ARRAY.findall(line)
-        else:
-            lines.append(line)
-    before = [f"#define {name} text{t}_{name}" for name in names]
-    return shared, [*before, *lines, *(f"#undef {name}" for name in names)]
+
+    def own(line: str) -> str:
+        line = _GROUPS.sub(lambda found: f"theano_{found[0].lower()}", line)
+        return names.sub(lambda found: f"text{t}_{found[0]}", line)
+
+    is_shared = [line.lstrip().startswith("LOCAL_MEM ") for line in source.lines]
+    arrays = [name for line, flag in zip(source.lines, is_shared, strict=True) if flag for name in _ARRAY.findall(line)]
+    names = re.compile(rf"\b(?:{'|'.join(arrays) or '(?!)'})\b")
+    shared = [own(line).strip() for line, flag in zip(source.lines, is_shared, strict=True) if flag]
+    return shared, [own(line) for line, flag in zip(source.lines, is_shared, strict=True) if not flag]
 
 
 def _block(source: KernelSource, first: int, count: int, is_last: bool, t: int, lines: Sequence[str]) -> Iterator[str]:

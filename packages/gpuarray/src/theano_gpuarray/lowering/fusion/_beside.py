@@ -60,14 +60,26 @@ def _joined(made: Step, reduced: Step) -> ReductionKernel | None:
 class BesideFusion(Fusion):
     """An elementwise step and the reduction of its result: each element is computed once."""
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
-        """Record both as one kernel; None where shapes do not fit."""
+    @property
+    def kernel(self) -> ReductionKernel:
+        """The reduction that keeps the elements."""
         (_, made), (_, reduced) = self.parts
         kernel = _joined(made, reduced)
         assert kernel is not None, "there was one when the steps were put together"
-        operands = [entry_on_device(recorder, known[v]) for v in made.inputs]
+        return kernel
+
+    @property
+    def values(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The values that the kernel reads, and those that it makes."""
+        (_, made), (_, reduced) = self.parts
+        return made.inputs, (*made.outputs, *reduced.outputs)
+
+    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+        """Record both as one kernel; None where shapes do not fit."""
+        kernel, (inputs, outputs) = self.kernel, self.values
+        operands = [entry_on_device(recorder, known[v]) for v in inputs]
         try:
             results = device_form.lookup(kernel).run(kernel, recorder, operands)
         except ValueError:
             return None
-        return dict(zip((*made.outputs, *reduced.outputs), results, strict=True))
+        return dict(zip(outputs, results, strict=True))

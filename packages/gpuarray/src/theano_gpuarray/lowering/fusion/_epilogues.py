@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel
 from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarOp
@@ -11,12 +12,14 @@ from ...codegen import DeviceOperand, device_form
 from ...codegen.products._matrix_product import ProductEpilogueKernel
 from ...region import Entry, Fusion, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, with_groups
-from ._library_epilogues import epilogue_by_library
+from ._library_epilogues import GELU_GRADIENT, epilogue_by_library, gelu_argument, product_by_library
 
-__all__ = ["EpilogueFusion", "fuse_epilogues"]
+__all__ = ["EpilogueFusion", "fuse_epilogues", "is_large"]
 
 #: Multiplications of a product up to which a launch that is saved is worth more than the library's kernels.
 _SMALL = 1 << 21
+#: Inputs of a product that is not added to anything.
+_PLAIN = 2
 
 
 def fuse_epilogues(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
@@ -28,6 +31,7 @@ def fuse_epilogues(steps: Sequence[Numbered], outputs: Collection[int]) -> list[
     outputs : collection of int
     """
     readers: dict[int, list[int]] = {}
+    makers = {v: step for _, step in steps for v in step.outputs}
     for i, (_, step) in enumerate(steps):
         for v in dict.fromkeys(step.inputs):
             readers.setdefault(v, []).append(i)
@@ -42,8 +46,19 @@ def fuse_epilogues(steps: Sequence[Numbered], outputs: Collection[int]) -> list[
         kernel = _joined(step, steps[j][1])
         if kernel is not None:
             taken.add(j)
-            groups.append(((i, j), EpilogueFusion))
+            argument = _argument(step, steps[j][1], makers)
+            groups.append(((i, j), partial(EpilogueFusion, argument=argument)))
     return with_groups(steps, groups, outputs)
+
+
+def _argument(product: Step, after: Step, makers: Mapping[int, Step]) -> int | None:
+    """Return the argument of GELU where a product is multiplied with its derivative; None where it is not."""
+    (result,) = product.outputs
+    made = {id(makers[v]): makers[v] for v in after.inputs if v in makers and v != result}
+    if len(made) != 1 or len(product.inputs) != _PLAIN or getattr(product.task, "kind", "") != "gemm":
+        return None
+    (first,) = made.values()
+    return gelu_argument(after, result, first)
 
 
 def _joined(product: Step, after: Step) -> ProductEpilogueKernel | None:
@@ -77,7 +92,18 @@ class EpilogueFusion(Fusion):
     """A product and what follows it: a kernel of products that computes the rest before it stores.
 
     Large products are left to cuBLASLt, where it has what follows them, or to cuBLAS.
+
+    Parameters
+    ----------
+    parts, outputs
+        See :class:`Fusion`.
+    argument : int, optional
+        The value by which GELU is differentiated, where that is what follows.
     """
+
+    def __init__(self, parts: Sequence[tuple[int, Step]], outputs: Sequence[int], argument: int | None = None) -> None:
+        super().__init__(parts, outputs)
+        self.argument = argument
 
     def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record both as one launch; None where shapes do not fit, or a library multiplies faster."""
@@ -86,8 +112,12 @@ class EpilogueFusion(Fusion):
         assert kernel is not None, "there was one when the steps were put together"
         rest = [v for v in after.inputs if v != product.outputs[0]]
         operands = [entry_on_device(recorder, known[v]) for v in (*product.inputs, *rest)]
-        if recorder.properties.driver == "cuda" and _multiplications(operands, len(product.inputs)) > _SMALL:
-            found = epilogue_by_library(kernel, recorder, operands)
+        if recorder.properties.driver == "cuda" and is_large(operands, len(product.inputs)):
+            if self.argument is None:
+                found = epilogue_by_library(kernel, recorder, operands)
+            else:
+                a, b, x = *operands[:2], entry_on_device(recorder, known[self.argument])
+                found = product_by_library(recorder, GELU_GRADIENT, a, b, a, argument=x)
             return None if found is None else dict(zip(after.outputs, [found], strict=True))
         try:
             results = device_form.lookup(kernel).run(kernel, recorder, operands)
@@ -96,7 +126,15 @@ class EpilogueFusion(Fusion):
         return dict(zip(after.outputs, results, strict=True))
 
 
-def _multiplications(operands: Sequence[DeviceOperand], count: int) -> int:
-    """Return how many multiplications a product of some operands has."""
+def is_large(operands: Sequence[DeviceOperand], count: int) -> bool:
+    """Tell whether the kernels of a library are worth more for a product than a launch that is saved.
+
+    Parameters
+    ----------
+    operands : sequence of DeviceOperand
+        Those of the product come first.
+    count : int
+        How many operands the product has.
+    """
     a, b = operands[2:4] if count >= 4 else operands[:2]
-    return a.size * b.shape[-1] if b.ndim > 1 else a.size
+    return (a.size * b.shape[-1] if b.ndim > 1 else a.size) > _SMALL

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from theano_graph import config, record
-from theano_linker_c.scalar import add, ge, gt, le, lt, maximum, mul, program_of, relu, sqr, switch, tanh
+from theano_linker_c.kernels import ElementwiseKernel
+from theano_linker_c.scalar import ScalarOp, add, ge, gt, le, lt, maximum, mul, program_of, relu, sqr, sub, switch, tanh
 
 from ...codegen import DeviceOperand, LibraryCall, Recorder
+from ...codegen._copies import contiguous
 from ...codegen.products import ProductEpilogueKernel
-from ...region import library_product
+from ...region import Step, library_product
 
-__all__ = ["epilogue_by_library", "epilogue_of"]
+__all__ = ["GELU_GRADIENT", "Scaled", "epilogue_by_library", "epilogue_of", "gelu_argument", "product_by_library"]
 
 #: Numbers of the library.
 _NONE, _RELU, _BIAS, _GELU = 1, 2, 4, 32
+#: The gradient of GELU, times the product; its argument is read.
+GELU_GRADIENT = 192
+_KEPT, _DROPPED = 1, 2
 #: The constants of GELU by tanh: Hendrycks and Gimpel (2016), "Gaussian error linear units", section 2.
 _OUTER, _CUBIC = math.sqrt(2 / math.pi), 0.044715
 #: Addresses that the library is promised to be multiples of.
 _ALIGNMENT = 16
 _DTYPES = ("float16", "float32", "float64")
+#: What the rows of an argument have to be a multiple of.
+_LEADING = 8
 
 #: Ops that are looked for; others have no name.
-_OPS = (add, ge, gt, le, lt, maximum, mul, relu, sqr, switch, tanh)
-_NAMES = dict(
-    zip(_OPS, ["add", "ge", "gt", "le", "lt", "maximum", "mul", "relu", "sqr", "switch", "tanh"], strict=True)
-)
+_OPS: tuple[ScalarOp, ...] = (add, ge, gt, le, lt, maximum, mul, relu, sqr, sub, switch, tanh)
+_NAMES = {op: op.name for op in _OPS}
 #: The name of an op with its operands, "input" with a number, or "constant" with a value.
 _Expression: TypeAlias = tuple[Any, ...]
 #: Monomials, each a sorted tuple of factors, with their coefficients.
@@ -46,10 +52,13 @@ class Epilogue:
         As the library has it.
     bias : int or None
         Which argument of the scalar op is the row that is added.
+    nan : int
+        What becomes of NaN by the larger one of it and 0: it stays (1), it is 0 (2), or nothing is asked (0).
     """
 
     number: int
     bias: int | None
+    nan: int = 0
 
 
 def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
@@ -62,23 +71,58 @@ def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
     dtypes = {*kernel.input_dtypes, kernel.output_dtype, product.dtype}
     if kernel.product_inputs != 2 or product.kind != "gemm" or len(dtypes) > 1 or product.dtype not in _DTYPES:
         return None
-    program = program_of(kernel.scalar_op, kernel.input_dtypes)
-    known: list[_Expression] = [("input", k) for k in range(len(kernel.input_dtypes))]
-    constants = [("constant", float(np.frombuffer(raw, dtype)[0])) for dtype, raw in program.constants]
-    for step in program.steps:
-        known.append((_NAMES.get(step.op, "other"), *(known[k] if k >= 0 else constants[-1 - k] for k in step.args)))
-    (output,) = program.outputs
-    result, first = known[output] if output >= 0 else constants[-1 - output], known[0]
+    given: list[_Expression] = [("input", k) for k in range(len(kernel.input_dtypes))]
+    (result,), first = _expressions(kernel.scalar_op, kernel.input_dtypes, given), given[0]
     if len(kernel.input_dtypes) == 1:
         number = _activation(result, first)
-        return None if number in (None, _NONE) else Epilogue(number, None)
+        return None if number in (None, _NONE) else Epilogue(number, None, _of_nan(result, first, number))
     if len(kernel.input_dtypes) != 2 or kernel.broadcast[0] != (True, False):
         return None
-    for inner in (("add", first, known[1]), ("add", known[1], first)):
+    for inner in (("add", first, given[1]), ("add", given[1], first)):
         number = _activation(result, inner)
         if number is not None:
-            return Epilogue(_BIAS if number == _NONE else number | _BIAS, 1)
+            return Epilogue(_BIAS if number == _NONE else number | _BIAS, 1, _of_nan(result, inner, number))
     return None
+
+
+def _expressions(op: ScalarOp, dtypes: Sequence[str], given: Sequence[_Expression]) -> list[_Expression]:
+    """Return the results of a scalar op, given its arguments."""
+    program = program_of(op, tuple(dtypes))
+    known = list(given)
+    constants: list[_Expression] = [
+        ("constant", float(np.frombuffer(raw, dtype)[0])) for dtype, raw in program.constants
+    ]
+    for step in program.steps:
+        known.append((_NAMES.get(step.op, "other"), *(known[k] if k >= 0 else constants[-1 - k] for k in step.args)))
+    return [known[k] if k >= 0 else constants[-1 - k] for k in program.outputs]
+
+
+def gelu_argument(after: Step, product: int, made: Step) -> int | None:
+    """Return the value by which GELU is differentiated, where an elementwise step multiplies that with a product.
+
+    Parameters
+    ----------
+    after : Step
+        Elementwise; its inputs are the product and results of `made`.
+    product : int
+        The value that is the product.
+    made : Step
+        The elementwise step that computes GELU, and parts of its gradient.
+    """
+    first, second = made.task, after.task
+    if not isinstance(first, ElementwiseKernel) or not isinstance(second, ElementwiseKernel):
+        return None
+    dtypes = {*first.input_dtypes, *first.output_dtypes, *second.input_dtypes, *second.output_dtypes}
+    if len(dtypes) > 1 or any(any(pattern) for pattern in second.broadcast):
+        return None
+    inputs: list[_Expression] = [("input", k) for k in range(len(made.inputs))]
+    known = dict(zip(made.outputs, _expressions(first.scalar_op, first.input_dtypes, inputs), strict=True))
+    known[product] = ("gradient",)
+    if any(v not in known for v in after.inputs):
+        return None
+    (result,) = _expressions(second.scalar_op, second.input_dtypes, [known[v] for v in after.inputs])
+    found = (v for v in after.inputs if v != product and _is_gelu_gradient(result, known[v]))
+    return next(found, None)
 
 
 def _activation(result: _Expression, x: _Expression) -> int | None:
@@ -88,6 +132,14 @@ def _activation(result: _Expression, x: _Expression) -> int | None:
     if _is_larger_of_zero(result, x):
         return _RELU
     return _GELU if _is_gelu(result, x) else None
+
+
+def _of_nan(result: _Expression, x: _Expression, number: int) -> int:
+    """Return what an activation makes of NaN: comparisons with it are false."""
+    if number != _RELU:
+        return 0
+    name, *args = result
+    return _DROPPED if name == "switch" and args[1] == x else _KEPT
 
 
 def _is_zero(x: _Expression) -> bool:
@@ -124,13 +176,38 @@ def _is_larger_of_zero(result: _Expression, x: _Expression) -> bool:
 
 def _is_gelu(result: _Expression, x: _Expression) -> bool:
     found = _polynomial(result, x)
+    curve = _curve(found, x)
+    return found is not None and curve is not None and _close(found, {(x,): 0.5, _sorted(x, curve): 0.5})
+
+
+def _curve(found: _Polynomial | None, x: _Expression) -> _Expression | None:
+    """Return the only value of tanh in a polynomial if it is that of GELU."""
     curves = {factor for monomial in found or () for factor in monomial if factor[0] == "tanh"}
-    if found is None or len(curves) != 1:
-        return False
+    if len(curves) != 1:
+        return None
     (curve,) = curves
     inner = _polynomial(curve[1], x)
-    wanted = {(x,): 0.5, _sorted(x, curve): 0.5}
-    return _close(found, wanted) and inner is not None and _close(inner, {(x,): _OUTER, (x, x, x): _OUTER * _CUBIC})
+    is_right = inner is not None and _close(inner, {(x,): _OUTER, (x, x, x): _OUTER * _CUBIC})
+    return curve if is_right else None
+
+
+def _is_gelu_gradient(result: _Expression, x: _Expression) -> bool:
+    """Tell whether an expression is the derivative of GELU at `x`, times a gradient."""
+    found = _polynomial(result, x)
+    t = _curve(found, x)
+    if found is None or t is None:
+        return False
+    # With t = tanh(c x + c k x^3): (1 + t) / 2 + x (1 - t^2) c (1 + 3 k x^2) / 2.
+    g, line, cube = ("gradient",), _OUTER / 2, 1.5 * _OUTER * _CUBIC
+    wanted = {
+        (g,): 0.5,
+        _sorted(g, t): 0.5,
+        _sorted(g, x): line,
+        _sorted(g, x, t, t): -line,
+        _sorted(g, x, x, x): cube,
+        _sorted(g, x, x, x, t, t): -cube,
+    }
+    return _close(found, wanted)
 
 
 def _close(found: _Polynomial, wanted: _Polynomial) -> bool:
@@ -142,24 +219,25 @@ def _sorted(*factors: _Expression) -> tuple[_Expression, ...]:
 
 
 def _polynomial(result: _Expression, x: _Expression) -> _Polynomial | None:
-    """Return an expression as a polynomial of `x` and of values of tanh; None where it is none."""
-    if result == x or result[0] == "tanh":
+    """Return an expression as a polynomial of `x`, of values of tanh and of a gradient; None where it is none."""
+    if result == x or result[0] in ("tanh", "gradient"):
         return {(result,): 1.0}
     name, *args = result
     if name == "constant":
         return {(): args[0]}
-    if name not in ("add", "mul", "sqr"):
+    if name not in ("add", "mul", "sqr", "sub"):
         return None
     parts = [_polynomial(arg, x) for arg in (args * 2 if name == "sqr" else args)]
-    total: _Polynomial = {} if name == "add" else {(): 1.0}
-    for part in parts:
+    total: _Polynomial = {(): 1.0} if name in ("mul", "sqr") else {}
+    for k, part in enumerate(parts):
         if part is None:
             return None
-        if name == "add":
-            for monomial, c in part.items():
-                total[monomial] = total.get(monomial, 0.0) + c
-        else:
+        if name in ("mul", "sqr"):
             total = _product(total, part)
+            continue
+        sign = -1.0 if name == "sub" and k else 1.0
+        for monomial, c in part.items():
+            total[monomial] = total.get(monomial, 0.0) + sign * c
     return total
 
 
@@ -185,27 +263,89 @@ def epilogue_by_library(
         The factors, and the row.
     """
     epilogue = epilogue_of(kernel)
-    if epilogue is None or any(x.offset % _ALIGNMENT for x in operands):
+    if epilogue is None:
         return None
     a, b, *more = operands
-    if a.shape[1] != b.shape[0] or not min(*a.shape, *b.shape):
-        return None
-    z = DeviceOperand(0, kernel.output_dtype, (a.shape[0], b.shape[1]), (b.shape[1] * a.itemsize, a.itemsize))
-    found = library_product(z, a, b)
     row = more[0] if more else None
-    if found is None or (row is not None and (row.shape != (1, z.shape[1]) or not row.contiguous)):
+    if row is not None and (row.shape != (1, b.shape[1]) or not row.contiguous):
+        return None
+    # Where there is no row, any address stands in its place.
+    return product_by_library(recorder, epilogue.number, a, b, a if row is None else row, nan=epilogue.nan)
+
+
+@record
+class Scaled:
+    """What a product is added to, with the numbers that both are multiplied with.
+
+    Parameters
+    ----------
+    z : DeviceOperand
+    alpha, beta : float
+        Of the product, and of `z`.
+    """
+
+    z: DeviceOperand
+    alpha: float
+    beta: float
+
+
+def product_by_library(
+    recorder: Recorder,
+    epilogue: int,
+    a: DeviceOperand,
+    b: DeviceOperand,
+    row: DeviceOperand,
+    added: Scaled | None = None,
+    nan: int = 0,
+    argument: DeviceOperand | None = None,
+) -> DeviceOperand | None:
+    """Compute a product with an epilogue by cuBLASLt; None where there is none for these operands.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    epilogue : int
+        As the library has it.
+    a, b : DeviceOperand
+        Matrices.
+    row : DeviceOperand
+        What is added, or where the library puts the gradient by it.
+    added : Scaled, optional
+    nan : int
+        See :class:`Epilogue`.
+    argument : DeviceOperand, optional
+        Of what is differentiated: of the shape of the product.
+    """
+    if a.shape[1] != b.shape[0] or not min(*a.shape, *b.shape) or any(x.offset % _ALIGNMENT for x in (a, b, row)):
+        return None
+    z = DeviceOperand(0, a.dtype, (a.shape[0], b.shape[1]), (b.shape[1] * a.itemsize, a.itemsize))
+    found = library_product(z, a, b)
+    if found is None or (added is not None and added.z.shape != z.shape):
+        return None
+    if argument is not None and not _is_argument(argument, z):
         return None
     m, n, k, _ = found.sizes
     leading = found.a.leading, found.b.leading, found.z.leading
-    tf32 = int(kernel.output_dtype == "float32" and config.gpuarray.tf32)
-    numbers = (int(found.a.transposed), int(found.b.transposed), m, n, k, *leading, epilogue.number, tf32)
-    call = LibraryCall("epilogue", kernel.output_dtype, numbers)
+    tf32 = int(a.dtype == "float32" and config.gpuarray.tf32)
+    factors = (1.0, 0.0) if added is None else (added.alpha, added.beta)
+    numbers = (int(found.a.transposed), int(found.b.transposed), m, n, k, *leading, epilogue, tf32)
+    call = LibraryCall("epilogue", a.dtype, (*numbers, *map(_bits, factors), nan))
     size = recorder.workspace(call)
     if size is None:
         return None
-    result, work = recorder.empty(kernel.output_dtype, z.shape), recorder.empty("uint8", (size,))
-    if result.offset % _ALIGNMENT:
-        return None
-    # Where there is no row, any address stands in its place.
-    recorder.call(call, [a, b, result, a if row is None else row, work])
+    work = recorder.empty("uint8", (size,))
+    result = recorder.empty(a.dtype, z.shape) if added is None else contiguous(recorder, added.z, copied=True)
+    recorder.call(call, [a, b, result, row, work, *([] if argument is None else [argument])])
     return result
+
+
+def _is_argument(x: DeviceOperand, z: DeviceOperand) -> bool:
+    """Tell whether the library reads an array as the argument of what it differentiates."""
+    fits = x.shape == z.shape and x.dtype == z.dtype and x.contiguous
+    return fits and z.shape[1] % _LEADING == 0 and x.offset % _ALIGNMENT == 0
+
+
+def _bits(number: float) -> int:
+    """Return the bits of a number as one that the runtime takes."""
+    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    return found

@@ -65,12 +65,13 @@ def fuse_rows(
     members = {i for i, (_, step) in enumerate(steps) if _is_member(step)}
     if not any(_reduces_rows(steps[i][1]) for i in members):
         return list(steps)
+    singles = {i for i, (_, step) in enumerate(steps) if _is_single(step)}
     links = {v for i in members for v in steps[i][1].outputs}
     found: list[tuple[Sequence[int], MakeFusion]] = []
     taken: set[int] = set()
     for group in connected_groups(steps, members, links):
         if any(_reduces_rows(steps[i][1]) for i in group):
-            whole = with_sources(steps, group, members - taken, outputs)
+            whole = with_sources(steps, group, (members | singles) - taken, outputs)
             if sum(not isinstance(steps[i][1].task, (TransposeKernel, IndexViewKernel)) for i in whole) > 1:
                 taken.update(whole)
                 found.append((whole, partial(RowFusion, counting=counting)))
@@ -79,6 +80,12 @@ def fuse_rows(
 
 def _reduces_rows(step: Step) -> bool:
     return isinstance(step.task, ReductionKernel)
+
+
+def _is_single(step: Step) -> bool:
+    """Tell whether a step computes one number of a matrix's dimensions, which each row may compute for itself."""
+    task = step.task
+    return isinstance(task, ElementwiseKernel) and task.ndim == 2 and all(all(pattern) for pattern in task.broadcast)
 
 
 def _is_member(step: Step) -> bool:

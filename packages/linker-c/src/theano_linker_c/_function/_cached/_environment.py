@@ -16,6 +16,7 @@ from theano_graph.hashing import StructuralHasher, hex_digest
 from theano_optimize import RewriteDatabase
 
 from ..._flags import _modes as _modes
+from ..._machines._extension import HAS_RUNTIME, runtime
 from ...modes import optdb
 from ._gate import surroundings
 
@@ -96,7 +97,8 @@ def _versions() -> bytes:
     """Return the versions of Python and of all packages whose code takes part, the library's by its files."""
     fixed = (sys.version, sys.byteorder, str(sys.flags.optimize), np.__version__, _files_of_scipy())
     names = {name for name in list(sys.modules) if "." not in name and is_library_module(name)}
-    return "\n".join((*fixed, *(_files(folder) for name in sorted(names) for folder in _folders(name)))).encode()
+    files = (_files(folder) for name in sorted(names) for folder in _folders(name))
+    return "\n".join((*fixed, *files)).encode("utf-8", "surrogateescape")
 
 
 def _folders(name: str) -> list[str]:
@@ -122,6 +124,12 @@ def _mark(path: str) -> str:
 @cache
 def _files(folder: str) -> str:
     """Return names, sizes and times of all files with code below a folder."""
+    if HAS_RUNTIME and os.name == "posix":
+        return b"\n".join(runtime.code_files(folder)).decode("utf-8", "surrogateescape")
+    return "\n".join(_files_in_python(folder))
+
+
+def _files_in_python(folder: str) -> list[str]:
     found, waiting = [], [folder]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -131,4 +139,4 @@ def _files(folder: str) -> str:
                     found.append(f"{entry.path} {info.st_size} {info.st_mtime_ns}")
                 elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                     waiting.append(entry.path)
-    return "\n".join(sorted(found))
+    return sorted(found)

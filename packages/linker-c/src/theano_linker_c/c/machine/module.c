@@ -184,6 +184,9 @@ static PyMethodDef functions[] = {
      "Set from how many cycles of work threads are used; gives the old."},
     {"set_vector_bytes", set_vector_bytes, METH_O,
      "Set how long vectors of convolutions and pooling may be, 16 to 64 bytes; gives the old length."},
+    {"code_files", code_files, METH_O, "Names, sizes and times of the files with code below a folder, as bytes."},
+    {"uncommon", uncommon, METH_O,
+     "What stands in modules, given as a dictionary of their contents by name, but is not made in them."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Executes programs.",

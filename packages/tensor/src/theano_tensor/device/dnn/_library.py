@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from theano_gpuarray.codegen import DeviceOperand, DnnKernel
 from theano_gpuarray.contexts import get_context, has_cudnn
-from theano_gpuarray.lowering.fusion import fuse
 from theano_gpuarray.region import Step, record_inside
-from theano_gpuarray.types import DEVICE, GpuArrayType, host_from_gpu, host_type
+from theano_gpuarray.types import DEVICE, GpuArrayType, host_from_gpu
 from theano_graph import (
     Apply,
     Constant,
@@ -29,6 +28,7 @@ from theano_linker_c.kernels import Kernel, native_kernel
 
 from ...gradient import DisconnectedType, Rop
 from ...gradient._accumulation._backward import backward
+from ...shape import ShapeI, ShapeOf
 from .._convert import as_gpuarray_variable
 from ..ops._table import stands_for
 from ._base import DnnBase
@@ -40,7 +40,7 @@ class LayerOp(Op):
     """The base of ops of the host that say what cuDNN computes in one call.
 
     Devices run them, by a kernel that asks the library first. Derivatives and shapes are those of :meth:`expression`,
-    unless a subclass has its own; where the library does not compute, :meth:`steps` does.
+    unless a subclass has its own; where the library does not compute, its kernels do.
 
     Attributes
     ----------
@@ -65,20 +65,16 @@ class LayerOp(Op):
         """Return what the op computes, as an expression of the host."""
         raise TypeError(f"{type(self).__name__} does not say what it computes")
 
-    def steps(self, *inputs: Any) -> list[Any]:
-        """Return the same of ops that all have kernels; inputs may be followed by what :meth:`known` gives."""
-        return self.expression(*inputs)
-
-    def known(self, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-        """Return numbers that :meth:`steps` needs and that follow from the shapes of operands."""
-        return []
-
     def takes(self, inputs: Sequence[Any]) -> bool:
         """Tell whether the library has it for operands of such types."""
         return True
 
+    def instead(self, inputs: Sequence[Any]) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
+        """Return what records kernels where the library does not compute, ``(recorder, operands) -> results``."""
+        return _Kernels(self, inputs)
+
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
-        """Return the shapes of the results from those of the operands."""
+        """Return the shapes of the results from those of the operands; None for one that is not known."""
         raise TypeError(f"{type(self).__name__} does not say what shapes its results have")
 
     def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any] | None:
@@ -134,49 +130,49 @@ def library_results(op: LayerOp, context_name: Hashable, *inputs: Any) -> list[A
     return list(GpuDnnLayer(op)(*inputs, **made))
 
 
-class _Steps:
-    """Records the steps that compute what the library does not."""
+class _Kernels:
+    """Records the kernels of an expression, node by node; what is made of lengths is computed on the host."""
 
     def __init__(self, op: LayerOp, inputs: Sequence[Variable]) -> None:
         self._op = op
         self._types = [v.type for v in inputs]
-        self._found: tuple[list[tuple[int, Step]], dict[int, Any], list[int]] | None = None
+        self._found: tuple[list[Variable], list[Apply], list[Variable]] | None = None
 
     def __call__(self, recorder: Any, operands: Sequence[Any]) -> Sequence[Any]:
-        shapes = [x.shape if isinstance(x, DeviceOperand) else np.shape(x) for x in operands]
-        known = [np.asarray(v) for v in self._op.known(shapes)]
         if self._found is None:
-            self._found = self._lowered(known)
-        steps, constants, outputs = self._found
-        return record_inside(recorder, steps, {**constants, **dict(enumerate([*operands, *known]))}, outputs)
-
-    def _lowered(self, known: Sequence[Any]) -> tuple[list[tuple[int, Step]], dict[int, Any], list[int]]:
-        inputs = [kind.make_variable() for kind in self._types]
-        inputs += [host_type(value.dtype.name, value.shape).make_variable() for value in known]
-        graph = FunctionGraph(inputs, self._op.steps(*inputs), clone=False)
-        nodes = graph.toposort()
-        numbers: dict[Variable, int] = {}
-        for v in (*inputs, *(v for node in nodes for v in (*node.inputs, *node.outputs)), *graph.outputs):
-            numbers.setdefault(v, len(numbers))
-        steps = [
-            (i, Step(_kernel(node), tuple(numbers[v] for v in node.inputs), tuple(numbers[v] for v in node.outputs)))
-            for i, node in enumerate(nodes)
-        ]
-        constants = {k: np.asarray(v.data) for v, k in numbers.items() if isinstance(v, Constant)}
-        outputs = [numbers[v] for v in graph.outputs]
-        return list(fuse(steps, outputs)), constants, outputs
+            given = [kind.make_variable() for kind in self._types]
+            graph = FunctionGraph(given, self._op.expression(*given), clone=False)
+            self._found = given, graph.toposort(), list(graph.outputs)
+        inputs, nodes, outputs = self._found
+        known: dict[Variable, Any] = dict(zip(inputs, operands, strict=True))
+        for node in nodes:
+            given = [np.asarray(v.data) if isinstance(v, Constant) else known[v] for v in node.inputs]
+            known.update(zip(node.outputs, _run(recorder, node, given), strict=True))
+        return [np.asarray(v.data) if isinstance(v, Constant) else known[v] for v in outputs]
 
 
-def _kernel(node: Apply) -> Kernel:
+def _run(recorder: Any, node: Apply, given: Sequence[Any]) -> Sequence[Any]:
+    """Return the results of a node: lengths and what is made of them on the host, others as they are recorded."""
+    if isinstance(node.op, ShapeI):
+        return [np.asarray(np.shape(given[0])[node.op.i], "int64")]
+    if isinstance(node.op, ShapeOf):
+        return [np.asarray(np.shape(given[0]), "int64")]
+    if not any(isinstance(v, DeviceOperand) for v in given):
+        cells: list[list[Any]] = [[None] for _ in node.outputs]
+        node.op.perform(node, list(given), cells)
+        return [np.asarray(cell[0]) for cell in cells]
     kernel: Kernel | None = native_kernel.describe(node, DEVICE)
     assert kernel is not None, f"{node.op} has no kernel"
-    return kernel
+    inputs = tuple(range(len(given)))
+    outputs = tuple(range(len(given), len(given) + len(node.outputs)))
+    step = Step(kernel, inputs, outputs)
+    return record_inside(recorder, [(0, step)], dict(enumerate(given)), outputs)
 
 
 @native_kernel.for_target(DEVICE).register(LayerOp)
 def _describe(node: Apply[LayerOp]) -> Kernel | None:
     op, dtype = node.op, node.inputs[0].type.dtype
-    return DnnKernel(op.task, dtype, op.options(), op.numbers, _Steps(op, node.inputs))
+    return DnnKernel(op.task, dtype, op.options(), op.numbers, op.instead(node.inputs))
 
 
 @shape_rule.register(LayerOp)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from theano_graph import Constant
 
 from ..._core._convert import as_tensor_variable
-from ...elemwise import cast, sqrt
+from ...elemwise import cast
 from ...nnet.bn import batch_normalization_test, batch_normalization_train
 from ...reduce import sum as sum_over
 from ...shape import addbroadcast, shape_i
@@ -40,8 +39,6 @@ class _Normalization(LayerOp):
 
     __props__: ClassVar[tuple[str, ...] | None] = ("mode",)
     dtypes = frozenset({"float32", "float64"})
-    #: How many operands, from the second on, have length 1 along the axes that are averaged over.
-    parameters: tuple[int, ...] = ()
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -60,19 +57,10 @@ class _Normalization(LayerOp):
         arrays = [v for i, v in enumerate(inputs) if i not in self.numbers]
         return ndim > _MODES[self.mode] and all(v.type.ndim == ndim for v in arrays)
 
-    def broadcast(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return operands whose parameters broadcast against the batch."""
-        axes = self.axes(inputs[0].type.ndim)
-        return [addbroadcast(v, *axes) if i in self.parameters else v for i, v in enumerate(inputs)]
-
     def of_channels(self, shape: Sequence[Any]) -> tuple[Any, ...]:
         """Return the shape of averages over a batch."""
         axes = self.axes(len(shape))
         return tuple(as_tensor_variable(np.int64(1)) if i in axes else n for i, n in enumerate(shape))
-
-    def known(self, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-        """Return how many elements are averaged."""
-        return [np.float64(math.prod(shapes[0][i] for i in self.axes(len(shapes[0]))))]
 
     def count(self, x: Any) -> Any:
         """Return how many elements are averaged, as an expression."""
@@ -103,28 +91,11 @@ class NormalizationLayer(_Normalization):
         super().__init__(mode)
         self.running = running
         self.numbers = (3, 4) if running else (3,)
-        self.parameters = (1, 2, 5, 6)
 
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the normalized batch, and averages."""
         x, scale, shift, epsilon, *running = inputs
         return list(batch_normalization_train(x, scale, shift, self.mode, epsilon, *running))
-
-    def steps(self, *inputs: Any) -> list[Any]:
-        """Return the same from how many elements there are."""
-        x, scale, shift, epsilon, *running, count = self.broadcast(inputs)
-        dtype, axes = x.type.dtype, self.axes(x.type.ndim)
-        many = cast(count, dtype)
-        mean = sum_over(x, axis=axes, keepdims=True) / many
-        centered = x - mean
-        var = sum_over(centered * centered, axis=axes, keepdims=True) / many
-        inverse = 1 / sqrt(var + cast(epsilon, dtype))
-        results = [centered * (scale * inverse) + shift, mean, inverse]
-        if running:
-            weight, old_mean, old_var = cast(running[0], dtype), running[1], running[2]
-            results.append(old_mean * (1 - weight) + mean * weight)
-            results.append(old_var * (1 - weight) + (many / (many - 1)) * var * weight)
-        return results
 
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
         """Return the shape of the batch, and those of averages."""
@@ -145,17 +116,11 @@ class NormalizationLayerTest(_Normalization):
 
     task = "norm_test"
     numbers = (5,)
-    parameters = (1, 2, 3, 4)
 
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the normalized batch."""
         x, scale, shift, mean, var, epsilon = inputs
         return [batch_normalization_test(x, scale, shift, mean, var, self.mode, epsilon)]
-
-    def steps(self, *inputs: Any) -> list[Any]:
-        """Return the same."""
-        x, scale, shift, mean, var, epsilon, _ = self.broadcast(inputs)
-        return [(x - mean) * (scale / sqrt(var + cast(epsilon, x.type.dtype))) + shift]
 
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:
         """Return the shape of the batch."""
@@ -171,17 +136,13 @@ class NormalizationLayerGrad(_Normalization):
 
     task = "norm_grad"
     numbers = (5,)
-    parameters = (2, 3, 4)
 
     def expression(self, *inputs: Any) -> list[Any]:
-        """Return the gradients."""
-        return self.steps(*inputs, self.count(inputs[0]))
-
-    def steps(self, *inputs: Any) -> list[Any]:
-        """Return the gradients from how many elements there are: Ioffe and Szegedy (2015), section 3."""
-        x, dy, scale, mean, inverse, _, count = self.broadcast(inputs)
+        """Return the gradients: Ioffe and Szegedy (2015), section 3."""
+        x, dy, *parameters = inputs[:5]
         axes = self.axes(x.type.ndim)
-        normalized, many = (x - mean) * inverse, cast(count, x.type.dtype)
+        scale, mean, inverse = (addbroadcast(v, *axes) for v in parameters)
+        normalized, many = (x - mean) * inverse, cast(self.count(x), x.type.dtype)
         by_shift = sum_over(dy, axis=axes, keepdims=True)
         by_scale = sum_over(dy * normalized, axis=axes, keepdims=True)
         by_batch = (scale * inverse) * (dy - by_shift / many - normalized * (by_scale / many))

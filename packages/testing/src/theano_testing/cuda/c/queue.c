@@ -114,9 +114,15 @@ static int may_run(const Op *op) {
     return 1;
 }
 
+/* For tests: whether the last of what may run comes first, if nothing is chosen by a seed. */
+static int late_first;
+void fake_late_first(int flag) { late_first = flag; }
+
 /* Run one thing that may run. Work that was put in first never waits for what came later. */
 static void run_one(void) {
     int ready = 0, at = fake_is_seeded() ? -1 : 0;
+    for (int i = n_pending - 1; late_first && at == 0 && i > 0; i--)
+        at = may_run(pending[i]) ? i : 0;
     for (int i = 0; at < 0 && i < n_pending; i++)
         ready += may_run(pending[i]);
     unsigned chosen = fake_choice((unsigned)ready);
@@ -259,6 +265,18 @@ int cuStreamSynchronize(Stream *stream) {
     }
     fake_finish(stream);
     fake_lock();
+    fake_check_memory();
+    const int status = failed;
+    fake_unlock();
+    return status;
+}
+
+int cuCtxSynchronize(void) {
+    FAKE("cuCtxSynchronize");
+    NEEDS_CONTEXT;
+    fake_lock();
+    while (n_pending > 0)
+        run_one();
     fake_check_memory();
     const int status = failed;
     fake_unlock();
@@ -476,6 +494,31 @@ int cuGraphExecUpdate_v2(Graph *exec, Graph *graph, void *info) {
     return 0;
 }
 
+/* For tests: how many pairs of nodes of the newest graph that was run may run at the same time. */
+enum { MOST_COUNTED = 512 };
+static int pairs;
+int fake_pairs(void) { return pairs; }
+
+static void count_pairs(const Graph *graph) {
+    const size_t n = (size_t)graph->count;
+    pairs = 0;
+    if (n > MOST_COUNTED)
+        return;
+    unsigned char *before = calloc(n * n + 1, 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char *own = before + i * n;
+        for (int k = 0; k < graph->nodes[i].n_after; k++) {
+            const size_t j = (size_t)graph->nodes[i].after[k];
+            own[j] = 1;
+            for (size_t m = 0; m < j; m++)
+                own[m] |= before[j * n + m];
+        }
+        for (size_t j = 0; j < i; j++)
+            pairs += !own[j];
+    }
+    free(before);
+}
+
 /* All nodes run behind what the stream has, and what comes next in the stream runs behind all nodes. */
 int cuGraphLaunch(Graph *exec, Stream *stream) {
     FAKE("cuGraphLaunch");
@@ -501,6 +544,7 @@ int cuGraphLaunch(Graph *exec, Stream *stream) {
     }
     put_into(stream, end);
     free(made);
+    count_pairs(exec);
     fake_unlock();
     return 0;
 }

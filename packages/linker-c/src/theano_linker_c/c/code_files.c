@@ -1,0 +1,76 @@
+/* Names, sizes and times of files with code: what building a function depends on, looked at once in each process. */
+#include "runtime.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __APPLE__
+#define MODIFIED(info) (info).st_mtimespec
+#else
+#define MODIFIED(info) (info).st_mtim
+#endif
+
+static int ends_with(const char *name, const char *ending) {
+    size_t have = strlen(name), wanted = strlen(ending);
+    return have >= wanted && strcmp(name + have - wanted, ending) == 0;
+}
+
+static int append(PyObject *list, PyObject *value) {
+    int status = value == NULL ? -1 : PyList_Append(list, value);
+    Py_XDECREF(value);
+    return status;
+}
+
+/* An entry of a folder: a file with code is told, a folder waits for its turn. */
+static int tell(PyObject *found, PyObject *waiting, int fd, const char *folder, const char *name) {
+    struct stat info;
+    const int is_code = ends_with(name, ".py") || ends_with(name, ".so");
+    if (!is_code && (strchr(name, '.') != NULL || strcmp(name, "__pycache__") == 0))
+        return 0;
+    if (fstatat(fd, name, &info, 0) != 0)
+        return 0; /* it has just been removed */
+    if (S_ISDIR(info.st_mode))
+        return is_code ? 0 : append(waiting, PyBytes_FromFormat("%s/%s", folder, name));
+    if (!is_code)
+        return 0;
+    char numbers[80];
+    snprintf(numbers, sizeof numbers, "%lld %lld.%09ld", (long long)info.st_size, (long long)MODIFIED(info).tv_sec,
+             (long)MODIFIED(info).tv_nsec);
+    return append(found, PyBytes_FromFormat("%s/%s %s", folder, name, numbers));
+}
+
+static int tell_all(PyObject *found, PyObject *waiting, PyObject *folder) {
+    const char *path = PyBytes_AS_STRING(folder);
+    DIR *entries = opendir(path);
+    if (entries == NULL) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+        return -1;
+    }
+    int status = 0;
+    for (struct dirent *entry; status == 0 && (entry = readdir(entries)) != NULL;)
+        status = tell(found, waiting, dirfd(entries), path, entry->d_name);
+    closedir(entries);
+    return status;
+}
+
+/* Function `code_files(folder)`: a sorted list of bytes, "path size time" of each file with code below a folder. */
+PyObject *code_files(PyObject *module, PyObject *folder) {
+    (void)module;
+    PyObject *first = NULL, *found = PyList_New(0), *waiting = PyList_New(0);
+    int status = found == NULL || waiting == NULL || !PyUnicode_FSConverter(folder, &first) ? -1 : 0;
+    if (status == 0)
+        status = PyList_Append(waiting, first);
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(waiting); i++)
+        status = tell_all(found, waiting, PyList_GET_ITEM(waiting, i));
+    if (status == 0)
+        status = PyList_Sort(found);
+    if (status < 0)
+        Py_CLEAR(found);
+    Py_XDECREF(first);
+    Py_XDECREF(waiting);
+    return found;
+}

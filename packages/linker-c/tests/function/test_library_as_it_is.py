@@ -1,0 +1,166 @@
+"""What the key of a cached function says of the library: its files, and whether its modules hold other code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import types
+import unittest
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from theano_linker_c._function._cached import _environment, _exchanged
+from theano_linker_c._machines._extension import HAS_RUNTIME, runtime
+
+NAME = "theano_linker_c._made_for_a_test"
+SOURCE = """
+from collections import OrderedDict, namedtuple
+from functools import lru_cache
+from os.path import join
+
+Point = namedtuple("Point", "x y")
+number = 3
+
+def own(x):
+    return x
+
+class Own(OrderedDict):
+    def method(self):
+        return 1
+
+    @staticmethod
+    def static():
+        return 2
+
+    @classmethod
+    def of(cls):
+        return cls
+
+    @property
+    def value(self):
+        return 3
+
+    class Inner:
+        def deep(self):
+            return 4
+"""
+
+
+def foreign(*args: Any) -> Any:
+    return args
+
+
+class Foreign:
+    pass
+
+
+class TestExchangedCode(unittest.TestCase):
+    def setUp(self) -> None:
+        self.module: Any = types.ModuleType(NAME)
+        exec(SOURCE, self.module.__dict__)
+        sys.modules[NAME] = self.module
+        self.addCleanup(sys.modules.pop, NAME)
+
+    def found(self) -> str | None:
+        """Return what is found with the runtime, which is what is found without."""
+        answers = {_exchanged.exchanged_code()}
+        with mock.patch.object(_exchanged, "HAS_RUNTIME", False):
+            answers.add(_exchanged.exchanged_code())
+        self.assertEqual(len(answers), 1)
+        return answers.pop()
+
+    def test_the_library_is_as_it_is(self) -> None:
+        self.assertIsNone(self.found())
+
+    def test_what_stands_in_a_module(self) -> None:
+        for value in (foreign, lambda: 1, Foreign, mock.MagicMock(), mock.Mock(spec=foreign), mock.sentinel.x):
+            for name in ("own", "Own", "number", "added"):
+                with mock.patch.object(self.module, name, value, create=True):
+                    self.assertEqual(self.found(), f"{NAME}.{name}")
+        for harmless in (4, "text", OrderedDict, len, os.path.join, self.module.own, None):
+            with mock.patch.object(self.module, "own", harmless):
+                self.assertIsNone(self.found())
+
+    def test_what_stands_in_a_class(self) -> None:
+        for value in (foreign, Foreign, staticmethod(foreign), classmethod(foreign), mock.MagicMock()):
+            for cls, name in (
+                (self.module.Own, "method"),
+                (self.module.Own, "static"),
+                (self.module.Own.Inner, "deep"),
+            ):
+                with mock.patch.object(cls, name, value):
+                    self.assertEqual(self.found(), f"{NAME}.{cls.__qualname__}.{name}")
+        for kept in (property(foreign), property(self.module.own, foreign), property(None, None, foreign)):
+            with mock.patch.object(self.module.Own, "value", kept):
+                self.assertEqual(self.found(), f"{NAME}.Own.value")
+        with mock.patch.object(self.module.Own, "value", property(self.module.own)):
+            self.assertIsNone(self.found())
+
+    def test_functions_whose_namespace_is_another(self) -> None:
+        copied = types.FunctionType(self.module.own.__code__, {"__name__": "elsewhere"})
+        with mock.patch.object(self.module, "own", copied):
+            self.assertEqual(self.found(), f"{NAME}.own")
+
+    def test_modules_of_users_that_are_called_like_the_library(self) -> None:
+        module: Any = types.ModuleType("theano_of_a_user")
+        exec("def function(x):\n    return x", module.__dict__)
+        with mock.patch.dict(sys.modules, {module.__name__: module}):
+            self.assertIsNone(self.found())
+            with mock.patch.object(self.module, "own", module.function):
+                self.assertEqual(self.found(), f"{NAME}.own")
+
+    @unittest.skipUnless(HAS_RUNTIME, "the runtime was not built")
+    def test_the_runtime_is_given_dictionaries(self) -> None:
+        wrong: Any
+        for wrong in ([], {"name": 3}, {"name": OrderedDict()}):
+            with self.assertRaisesRegex(TypeError, "dictionary of the contents of modules"):
+                runtime.uncommon(wrong)
+
+
+class TestFiles(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for name in ("a.py", "deep/er/b.py", "deep/c.so", "__pycache__/a.pyc", "text.txt", "deep.d/d.py"):
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(name)
+
+    def marks(self) -> str:
+        _environment._files.cache_clear()
+        return _environment._files(str(self.folder))
+
+    def test_files_with_code_are_told(self) -> None:
+        told = [line.split(" ")[:2] for line in self.marks().splitlines()]
+        wanted = [line.split(" ")[:2] for line in _environment._files_in_python(str(self.folder))]
+        self.assertEqual(told, wanted)
+        self.assertEqual([Path(path).name for path, _ in told], ["a.py", "c.so", "b.py"])
+
+    def test_changes_are_noticed(self) -> None:
+        seen = {self.marks()}
+        (self.folder / "a.py").write_text("longer text")
+        seen.add(self.marks())
+        os.utime(self.folder / "a.py", ns=(1, 1_000_000_001))
+        seen.add(self.marks())
+        os.utime(self.folder / "a.py", ns=(1, 1_000_000_002))
+        seen.add(self.marks())
+        (self.folder / "deep" / "new.py").write_text("")
+        seen.add(self.marks())
+        (self.folder / "deep" / "c.so").unlink()
+        self.assertEqual(len({*seen, self.marks()}), 6)
+
+    def test_names_that_are_no_text(self) -> None:
+        (Path(os.fsdecode(os.fsencode(self.folder) + b"/\xff.py"))).write_text("")
+        self.assertIn("\udcff.py", self.marks())
+
+    def test_a_folder_that_is_not_there(self) -> None:
+        with self.assertRaises(FileNotFoundError):
+            _environment._files(str(self.folder / "missing"))
+
+
+if __name__ == "__main__":
+    unittest.main()
