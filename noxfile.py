@@ -213,7 +213,7 @@ ALONE: dict[str, dict[str, str]] = {
         "(test_function_memory and TestSharedStorage)": "the same",
         "(test_function_maker and TestMaker)": "the same",
         "(test_function_map and (TestUpdates or TestClosing))": "the same; and threads are counted by their names",
-        "(test_function_map and (TestLookAhead or TestErrors or TestWhoMakesCalls))": "threads are counted by their names",
+        "(test_function_map and (TestLookAhead or TestErrors or TestWhoMakesCalls))": "threads are counted by name",
         "test_library_as_it_is": "code is exchanged for the process, and the threads share the folder of `setUp`",
         "(test_modes and (TestNames or TestRewriting))": "names of modes and rewrites are registered for the process",
         "TestVerbosity": "flags are those of the process",
