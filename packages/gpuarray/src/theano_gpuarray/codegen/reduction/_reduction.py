@@ -57,6 +57,7 @@ class ReductionUpdateKernel(Kernel):
         dtypes = [result if k < 0 else self.dtypes[k] for k in self.inputs]
         return Update(program_for(self.op, dtypes), self.inputs, self.dtypes, self.output_dtypes)
 
+
 #: Arrays, and reductions, up to which work-items take several elements at once, and operations on each of these.
 _FEW, _LIGHT = 4, 64
 
