@@ -208,6 +208,9 @@ static int try_nan(CudaContext *c, const Call *call) {
                   multiply(c, plan, &small, c->queue) == 0 &&
                   cu.MemcpyDtoHAsync(found, memory + 2 * BYTES, sizeof found, c->queue) == CUDA_SUCCESS &&
                   cu.StreamSynchronize(c->queue) == CUDA_SUCCESS;
+    /* What was put into the queue before a call that failed still uses the memory. */
+    if (!is_done)
+        cu.StreamSynchronize(c->queue);
     cu.MemFree(memory);
     for (size_t i = 0; i < sizeof found; i++)
         any |= found[i] & 0x7f; /* 0 may have a sign */
