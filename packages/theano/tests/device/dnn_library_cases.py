@@ -1,7 +1,4 @@
-"""Functions whose layers cuDNN computes: run by `test_dnn_library` in a process of its own, on a stand-in for CUDA.
-
-The stand-in has no kernels: all that these functions do, they do by the library, or by copies and fills.
-"""
+"""Functions whose layers cuDNN computes: run by `test_cuda_libraries` in a process of its own, on a stand-in for CUDA."""
 
 from __future__ import annotations
 
