@@ -1,4 +1,4 @@
-"""Functions whose layers cuDNN computes: run by `test_cuda_libraries` in a process of its own, on a stand-in for CUDA."""
+"""Functions whose layers cuDNN computes: run by `test_cuda_libraries` in a process of its own, on a stand-in."""
 
 from __future__ import annotations
 
