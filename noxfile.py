@@ -196,7 +196,7 @@ ALONE: dict[str, dict[str, str]] = {
         "TestExamplesInDocstrings": "examples are run with parts of Python exchanged for the process",
         "TestReadme": "the same",
         "TestCommandLine": "standard output is that of the process",
-        "(test_expression_simplifier and test_deep_formulas)": "the parser of Python 3.11 has one depth for threads",
+        "(test_expression_simplifier and TestSimplifying)": "the parser of Python 3.11 has one depth for threads",
         "(test_databases and (TestSequenceDatabase or TestDatabasesInside))": "the threads share what `setUp` made",
         "(test_database_kinds and TestSequences)": "the same",
         "(test_atomic_replacements and TestAllOrNone)": "the threads share the graph of `setUp`, and the log",
@@ -213,7 +213,8 @@ ALONE: dict[str, dict[str, str]] = {
         "(test_function_memory and TestSharedStorage)": "the same",
         "(test_function_maker and TestMaker)": "the same",
         "(test_function_map and (TestUpdates or TestClosing))": "the same; and threads are counted by their names",
-        "(test_function_map and (TestLookAhead or TestErrors))": "threads are counted by their names",
+        "(test_function_map and (TestLookAhead or TestErrors or TestWhoMakesCalls))": "threads are counted by name",
+        "test_library_as_it_is": "code is exchanged for the process, and the threads share the folder of `setUp`",
         "(test_modes and (TestNames or TestRewriting))": "names of modes and rewrites are registered for the process",
         "TestVerbosity": "flags are those of the process",
         "TestGarbageCollection": "the same",
@@ -311,7 +312,7 @@ SANITIZERS = {
     ),
 }
 #: Under the sanitizer of threads: what runs kernels and calls in several threads.
-THREADED = ("kernels", "stress")
+THREADED = ("function", "kernels", "stress")
 
 
 def build_sanitized(session: nox.Session, layer: str, module: str, kind: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import unittest
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -170,7 +171,8 @@ class TestTraining(DaskCase):
     def test_a_batch_without_rows_is_an_error_of_the_step(self) -> None:
         step = distributed.data_parallel(*models.model(), lambda g, p: [], self.client)
         x, y = models.batches()[0]
-        for call in (lambda: step(x[:0], y[:0]), lambda: step.parts([(x[:0], y[:0])] * 2)):
+        calls: list[Callable[[], float]] = [lambda: step(x[:0], y[:0]), lambda: step.parts([(x[:0], y[:0])] * 2)]
+        for call in calls:
             with self.assertRaisesRegex(ValueError, "a batch has no rows\n  To mend: leave") as caught:
                 call()
             self.assertEqual(caught.exception.__notes__[-1], "The parameters are those before the step.")

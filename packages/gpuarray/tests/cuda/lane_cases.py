@@ -10,11 +10,14 @@ from unittest.mock import patch
 import numpy as np
 
 from theano_gpuarray._runtime import LaunchList
-from theano_gpuarray.contexts import open_context
+from theano_gpuarray.contexts import GpuContext, open_context
+from theano_gpuarray.region import Download, Region, Step, Upload
 from theano_graph import config
+from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel, Reduction, ReductionKernel
+from theano_linker_c.scalar import add, identity, tanh
 
 from . import cuda_cases
-from .cuda_cases import driver, fake
+from .cuda_cases import calls, driver, fake
 
 
 def random_list(rng: random.Random, n_buffers: int, count: int) -> tuple[list[tuple[Any, ...]], Any]:
@@ -131,6 +134,35 @@ class TestLanes(cuda_cases.Case):
         )
         with self.assertRaisesRegex(ValueError, "what libraries compute is in lane 0"):
             LaunchList(self.context, [product], 2, ((1, ()),))
+
+    def test_regions(self) -> None:
+        """Sums of the rows of each layer run beside the products of the next ones."""
+        context = GpuContext(self.context, "cuda0")
+        context.lanes = 2
+        full = ((False, False),)
+        total = Reduction(add, "float64", "float32", 0)
+        steps, outputs, x, number = [Step(Upload(), (0,), (1,))], list[int](), 1, 2
+        for _ in range(4):
+            steps += [
+                Step(MatrixProductKernel("gemm", "float32"), (x, x), (number,)),
+                Step(ElementwiseKernel(tanh, ("float32",), ("float32",), full, 2), (number,), (number + 1,)),
+                Step(
+                    ReductionKernel(identity, ("float32",), (), (total,), full, 2, (0,)), (number + 1,), (number + 2,)
+                ),
+                Step(Download(), (number + 2,), (number + 3,)),
+            ]
+            outputs.append(number + 3)
+            x, number = number + 1, number + 4
+        region = Region(context, steps, [0], outputs)
+        rng = np.random.default_rng(0)
+        with patch("theano_gpuarray.region._joining._LARGE", 0):
+            for _ in range(5):
+                value = (rng.normal(size=(24, 24)) / 5).astype("float32")
+                for found in region([value]):
+                    value = np.tanh(value @ value)
+                    np.testing.assert_allclose(found, value.sum(axis=0), rtol=1e-4, atol=1e-5)
+        self.assertIn(1, region.recordings[0].schedule.lanes)
+        self.assertGreater(calls().count("cuGraphLaunch"), 0)
 
     def test_the_flag_that_allows_lanes(self) -> None:
         for single, lanes in ((True, 1), (False, 2)):

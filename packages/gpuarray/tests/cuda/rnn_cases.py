@@ -53,14 +53,16 @@ def linear(w: NDArray[Any], x: NDArray[Any], h: NDArray[Any]) -> NDArray[Any]:
 
 
 class TestNetworks(Case):
-    def size(self, mode: int, hidden: int, layers: int, both: int, skip: int, inputs: int) -> int:
+    def size(self, options: tuple[int, ...], inputs: int) -> int:
+        """Return how many parameters there are."""
+        mode, hidden, layers, both, skip = options
         columns = [hidden * (1 + both) if k else 0 if skip else inputs for k in range(layers)]
         return (1 + both) * GATES[mode] * hidden * sum(n + hidden + 2 for n in columns)
 
     def operands(self, options: tuple[int, ...], dtype: str = "float64", inputs: int = INPUTS) -> list[NDArray[Any]]:
         """Return parameters, inputs, and first states and cells."""
         _, hidden, layers, both, _ = options
-        shapes = [(self.size(*options, inputs),), (STEPS, BATCH, inputs)]
+        shapes = [(self.size(options, inputs),), (STEPS, BATCH, inputs)]
         shapes += [(layers * (1 + both), BATCH, hidden)] * (2 if options[0] == LSTM else 1)
         return [self.rng.normal(size=shape).astype(dtype) for shape in shapes]
 

@@ -21,10 +21,10 @@ except _runtime.DeviceError as error:
 
 
 class TestCudaDriver(unittest.TestCase):
-    def check(self, module: str) -> None:
+    def check(self, module: str, **environment: str) -> None:
         folder = Path(__file__).parent
         command = ["-X", "faulthandler", "-m", "unittest", "-b", f"{folder.name}.{module}"]
-        done = run(command, PYTHONPATH=str(folder.parent))
+        done = run(command, PYTHONPATH=str(folder.parent), **environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         count = re.search(r"Ran (\d+) tests", done.stderr)
         assert count is not None
@@ -38,7 +38,8 @@ class TestCudaDriver(unittest.TestCase):
         self.check("array_cases")
 
     def test_lanes(self) -> None:
-        self.check("lane_cases")
+        for seed in ("", "1"):
+            self.check("lane_cases", THEANO_FAKE_SEED=seed)
 
 
 class TestLibraries(unittest.TestCase):

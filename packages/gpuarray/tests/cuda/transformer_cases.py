@@ -29,7 +29,8 @@ def left(recorder: object, operands: Sequence[Any]) -> Sequence[Any]:
 def points(theta: NDArray[Any], rows: int, columns: int) -> NDArray[Any]:
     """Return the points at which images are sampled."""
     y, x = np.meshgrid(np.linspace(-1, 1, rows), np.linspace(-1, 1, columns), indexing="ij")
-    return np.einsum("hwk,nik->nhwi", np.stack([x, y, np.ones_like(x)], 2), theta)
+    found: NDArray[Any] = np.einsum("hwk,nik->nhwi", np.stack([x, y, np.ones_like(x)], 2), theta)
+    return found
 
 
 def sampled(image: NDArray[Any], grid: NDArray[Any]) -> NDArray[Any]:

@@ -220,19 +220,18 @@ class KernelCache:
         return found
 
     def clean(self) -> int:
-        """Remove what is too old, what is above the bound, and what killed processes left; gives the number of objects.
+        """Remove what is too old, above the bound, or left by killed processes; gives the number of objects removed.
 
         Other processes may use the cache meanwhile: what they have loaded stays loaded, what they miss they make again.
         """
         self.folder.write(b"", "cleaned")
         self.folder.sweep()
         oldest = time.time() - self.max_age - REMOVAL_DELAY
-        gone = _superfluous(self.objects(), oldest, self.max_bytes)
-        self._remove(gone)
+        gone = self._remove(_superfluous(self.objects(), oldest, self.max_bytes))
         for item in _superfluous(self.functions(), oldest, self.max_bytes // _SHARE_OF_FUNCTIONS):
             remove(item.path)
         self._prune_failures()
-        return len(gone)
+        return gone
 
     def clean_damaged(self) -> int:
         """Remove objects that are not what their names say, and entries that lead nowhere.
@@ -240,36 +239,39 @@ class KernelCache:
         Returns
         -------
         int
-            The number of objects.
+            The number of objects removed.
         """
         bad = []
         for item in self.objects():
             data = self.folder.read("objects", item.name)
             if data is None or _object_name(data) != item.name:
                 bad.append(item)
-        self._remove(bad)
+        gone = self._remove(bad)
         self._remove_entries()
         for item in self.functions():
             if self.find_function(item.name) is None:
                 remove(item.path)
-        return len(bad)
+        return gone
 
     def clear(self) -> int:
-        """Remove all kernels and all that is known of compilers; gives the number of objects."""
+        """Remove all kernels and all that is known of compilers; gives the number of objects removed."""
         items = self.objects()
         for folder in ("index", "toolchains", "failed", "sources", FUNCTIONS):
             for entry in self.folder.entries(folder):
                 remove(entry.path)
-        self._remove(items)
+        gone = self._remove(items)
         self.folder.sweep()
-        return len(items)
+        return gone
 
-    def _remove(self, items: Sequence[CachedObject]) -> None:
+    def _remove(self, items: Sequence[CachedObject]) -> int:
+        """Remove objects and what belongs to them; gives the number of those that could be removed."""
+        gone = 0
         for item in items:
-            remove(item.path)
+            gone += remove(item.path)
             remove(self.folder.file("sources", item.name.removesuffix(".so") + ".c"))
         if items:
             self._remove_entries()
+        return gone
 
     def _remove_entries(self) -> None:
         """Remove index entries that are damaged or whose object is gone."""

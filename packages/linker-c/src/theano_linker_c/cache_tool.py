@@ -113,7 +113,7 @@ def _work(given: argparse.Namespace, options: CompilerOptions) -> int:
             _say(cache.clean() + cache.clean_damaged(), "removed")
     if given.command == "unlock" or getattr(given, "unlock", False):
         _unlock(folder)
-    if given.command == "clear" and cache.objects():
+    if given.command == "clear" and (cache.objects() or cache.functions()):
         return _failed(options.directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
     return 0
 

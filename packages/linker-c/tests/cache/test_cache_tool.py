@@ -121,10 +121,11 @@ class TestCommand(CacheTestCase):
                 mock.patch(function, side_effect=refusal),
                 mock.patch.object(CompilerOptions, "from_config", return_value=self.options),
                 contextlib.redirect_stderr(errors),
-                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stdout(said := io.StringIO()),
             ):
                 self.assertEqual(main([command]), 1)
                 self.assertIn("cannot be cleaned: Permission denied\n  To mend: give yourself", errors.getvalue())
+                self.assertNotIn("1 compiled object", said.getvalue())
         self.assertEqual(len(self.names("objects")), 1)
 
     def test_unknown_command(self) -> None:

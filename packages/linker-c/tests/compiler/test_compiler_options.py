@@ -245,6 +245,26 @@ class TestArguments(CacheTestCase):
         with self.assertWarnsRegex(CompilerWarning, "this is noise"):
             KernelLibrary().build([kernel(sc.exp)], loud)
 
+    def test_a_compiler_that_something_else_has_ended(self) -> None:
+        real = shutil.which("gcc")
+        alone = ("kill -9 $$", r"was ended while it compiled kernels: ended by signal 9 \(Killed\)")
+        inner = (
+            'echo "gcc: fatal error: Killed signal terminated program cc1" >&2; exit 1',
+            "was ended while .*: gcc: fa",
+        )
+        for i, (action, wanted) in enumerate((alone, inner)):
+            fake, text = f"{self.path} gcc {i}", f"{self.path} text {i}"
+            os.makedirs(os.path.dirname(fake), exist_ok=True)
+            # Kernels have names of forty digits; what is tried of the compiler has not.
+            names = 'grep -q "k[0-9a-f]\\{40\\}"'
+            Path(fake).write_text(
+                f'#!/bin/sh\ncat > "{text}"\nif {names} "{text}"; then {action}; fi\nexec {real} "$@" < "{text}"\n'
+            )
+            os.chmod(fake, 0o755)
+            options = CompilerOptions(command=fake, directory=f"{self.path} {i}")
+            with self.subTest(action), self.assertRaisesRegex(CompileError, wanted + r"(.|\n)*make the function again"):
+                KernelLibrary().build([kernel(sc.exp)], options)
+
     def test_the_message_names_the_command_and_the_first_error(self) -> None:
         options = CompilerOptions(command="gcc", directory=self.path, extra=("-std=no-such-standard",))
         wanted = r"gcc refused code(.|\n)*no-such-standard(.|\n)*arguments: .*-std=(.|\n)*To mend: check the flags cxx"

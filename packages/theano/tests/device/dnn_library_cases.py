@@ -1,7 +1,4 @@
-"""Functions whose layers cuDNN computes: run by `test_dnn_library` in a process of its own, on a stand-in for CUDA.
-
-The stand-in has no kernels: all that these functions do, they do by the library, or by copies and fills.
-"""
+"""Functions whose layers cuDNN computes: run by `test_cuda_libraries` in a process of its own, on a stand-in."""
 
 from __future__ import annotations
 
@@ -16,16 +13,14 @@ from numpy.typing import NDArray
 import theano
 import theano.tensor as T
 from theano.gpuarray import dnn
-from theano_gpuarray import _runtime
-from theano_gpuarray.contexts import GpuContext, reg_context
+from theano_gpuarray.contexts import open_context, reg_context
 from theano_graph import config
 
 NAME = "stand_in"
 FAKE = os.environ["THEANO_TEST_FAKE"]
 fake = ctypes.CDLL(FAKE)
 fake.fake_log.restype = ctypes.c_char_p
-driver = _runtime.open_driver("cuda", {"cuda": FAKE, "nvrtc": FAKE, "cudnn": FAKE})
-reg_context(NAME, GpuContext(driver.open(0), "cuda0"))
+reg_context(NAME, open_context("cuda0"))
 
 
 def calls(name: str) -> int:

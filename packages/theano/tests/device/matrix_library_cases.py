@@ -1,4 +1,4 @@
-"""Linear algebra of functions by cuSOLVER: run by `test_matrix_library` in a process of its own, on a stand-in."""
+"""Linear algebra of functions by cuSOLVER: run by `test_cuda_libraries` in a process of its own, on a stand-in."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import theano
 import theano.gpuarray
 import theano.tensor as T
 from theano.tensor import nlinalg
-from theano_gpuarray import _runtime
-from theano_gpuarray.contexts import GpuContext, reg_context
+from theano_gpuarray.contexts import open_context, reg_context
 from theano_graph import Variable
 
 assert theano.gpuarray  # it is what makes functions use devices
@@ -23,8 +22,7 @@ NAME = "stand_in"
 FAKE = os.environ["THEANO_TEST_FAKE"]
 fake = ctypes.CDLL(FAKE)
 fake.fake_log.restype = ctypes.c_char_p
-driver = _runtime.open_driver("cuda", dict.fromkeys(("cuda", "nvrtc", "cublas", "cusolver"), FAKE))
-reg_context(NAME, GpuContext(driver.open(0), "cuda0"))
+reg_context(NAME, open_context("cuda0"))
 
 
 def between_vectors(x: Any) -> Any:

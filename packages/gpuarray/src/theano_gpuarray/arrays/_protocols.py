@@ -93,4 +93,4 @@ def _hand_over(x: GpuArray, stream: Any) -> None:
         )
     # The default stream waits for our queue by itself, and our queue for it.
     if stream not in (None, _DEFAULT_STREAM, native.queue):
-        x.buffer.lend(None if stream == _NO_WAIT else stream)
+        x.buffer.share(None if stream == _NO_WAIT else stream)

@@ -16,7 +16,7 @@ static BufferObject *make_buffer(ContextObject *c, Py_ssize_t bytes) {
     b->address = 0;
     b->bytes = (size_t)bytes;
     atomic_init(&b->used, 0);
-    atomic_init(&b->lent, 0);
+    atomic_init(&b->shared, 0);
     return b;
 }
 
@@ -103,7 +103,7 @@ static void settle(ContextObject *c) {
  * the queue, so that work has to end first. */
 static void let_go(BufferObject *b) {
     ContextObject *c = b->context;
-    if (b->block != NULL && atomic_load(&b->lent))
+    if (b->block != NULL && atomic_load(&b->shared))
         settle(c);
     if (b->block != NULL)
         pool_give(&c->pool, b->block);
@@ -335,20 +335,20 @@ static PyObject *get_address(PyObject *self, void *unused) {
     return check_process(b->context->era) < 0 ? NULL : PyLong_FromSize_t((size_t)b->address);
 }
 
-static PyObject *buffer_lend(PyObject *self, PyObject *stream) {
+static PyObject *buffer_share(PyObject *self, PyObject *stream) {
     BufferObject *b = (BufferObject *)self;
     ContextObject *c = b->context;
     unsigned long long handle = stream == Py_None ? 0 : PyLong_AsUnsignedLongLong(stream);
     if (PyErr_Occurred() || check_process(c->era) < 0)
         return NULL;
-    if (c->table->lend == NULL)
+    if (c->table->share == NULL)
         Py_RETURN_FALSE;
-    atomic_store(&b->lent, 1);
+    atomic_store(&b->shared, 1);
     if (stream != Py_None) {
         Failure failure = {0};
         int result;
         Py_BEGIN_ALLOW_THREADS;
-        result = c->table->lend(c->context, (uintptr_t)handle, &failure);
+        result = c->table->share(c->context, (uintptr_t)handle, &failure);
         Py_END_ALLOW_THREADS;
         if (result < 0)
             return raise_failure(&failure), NULL;
@@ -357,7 +357,7 @@ static PyObject *buffer_lend(PyObject *self, PyObject *stream) {
 }
 
 static PyMethodDef methods[] = {
-    {"lend", buffer_lend, METH_O, "Let a stream of somebody else use the memory."},
+    {"share", buffer_share, METH_O, "Let a stream of somebody else use the memory."},
     {"write", (PyCFunction)(void (*)(void))buffer_write, METH_VARARGS | METH_KEYWORDS,
      "Copy from an object of the buffer protocol."},
     {"read", (PyCFunction)(void (*)(void))buffer_read, METH_VARARGS | METH_KEYWORDS,

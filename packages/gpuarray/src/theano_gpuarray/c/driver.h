@@ -240,7 +240,7 @@ typedef struct {
 
     /* Let a stream of somebody else wait for all that is in the queue; and wait for all work of the device, whoever gave
      * it. NULL: there are no streams of others. */
-    int (*lend)(void *context, uintptr_t stream, Failure *failure);
+    int (*share)(void *context, uintptr_t stream, Failure *failure);
     int (*settle)(void *context, Failure *failure);
 
     /* Compile; `binary` is allocated by malloc. The failure has the log, with the text's own line numbers. */

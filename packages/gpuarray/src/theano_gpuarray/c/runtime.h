@@ -50,7 +50,7 @@ typedef struct {
     Address address;
     size_t bytes;
     atomic_llong used; /* number of the newest work that uses the buffer */
-    atomic_int lent;   /* whether work in streams of others may use it */
+    atomic_int shared; /* whether work in streams of others may use it */
 } BufferObject;
 
 typedef struct {

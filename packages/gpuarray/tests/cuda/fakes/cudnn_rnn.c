@@ -125,13 +125,15 @@ int cudnnGetRNNWeightParams(Handle *handle, const Network *n, int32_t part, size
 }
 
 typedef struct {
-    int type, steps, batch, inputs, hidden, has_all;
+    int type, steps, batch, inputs, hidden;
+    const int32_t *lengths;
+    void (*run)(const void *work); /* NULL: the network is none that is computed */
     const void *x, *first, *w, *y, *dy, *by_last;
     void *result, *last, *reserve, *dx, *by_first, *dw;
 } Work;
 
 /* h' = W x + U h + b + c, for each step. */
-static void run_network(void *data) {
+static void run_network(const void *data) {
     const Work *k = data;
     const int h = k->hidden, d = k->inputs, t = k->type;
     const long long u = (long long)h * d, b = u + (long long)h * h;
@@ -154,7 +156,7 @@ static void run_network(void *data) {
 }
 
 /* The gradient that reaches each step goes into what was kept, from where the weights take it. */
-static void run_to_data(void *data) {
+static void run_to_data(const void *data) {
     const Work *k = data;
     const int h = k->hidden, d = k->inputs, t = k->type, rows = k->steps * k->batch;
     const long long u = (long long)h * d;
@@ -183,7 +185,7 @@ static void run_to_data(void *data) {
         }
 }
 
-static void run_to_weights(void *data) {
+static void run_to_weights(const void *data) {
     const Work *k = data;
     const int h = k->hidden, d = k->inputs, t = k->type, rows = k->steps * k->batch;
     const long long u = (long long)h * d, b = u + (long long)h * h;
@@ -201,11 +203,20 @@ static void run_to_weights(void *data) {
         }
 }
 
+/* The lengths of the sequences are on the device, so that they are known when the work begins. */
+static void run_work(void *data) {
+    const Work *k = data;
+    for (int row = 0; row < k->batch; row++)
+        if (k->lengths[row] != k->steps) {
+            fputs("a sequence has another length than the description says\n", stderr);
+            abort();
+        }
+    if (k->run != NULL)
+        k->run(k);
+}
+
 static int start(Handle *handle, const Network *n, const Steps *x, const int32_t *lengths, const Tensor *states,
-                 void (*run)(void *), Work *work) {
-    for (int k = 0; k < x->batch; k++)
-        if (lengths[k] != x->steps)
-            return BAD_PARAMETER;
+                 void (*run)(const void *), Work *work) {
     if (states->lengths[0] != parts_of(n) || states->lengths[1] != x->batch || states->lengths[2] != n->told[9])
         return BAD_PARAMETER;
     work->type = n->told[5];
@@ -213,7 +224,9 @@ static int start(Handle *handle, const Network *n, const Steps *x, const int32_t
     work->batch = x->batch;
     work->inputs = x->length;
     work->hidden = n->told[9];
-    return n->told[1] == 1 && parts_of(n) == 1 ? fake_enqueue(handle->stream, run, work, sizeof *work) : 0;
+    work->lengths = lengths;
+    work->run = n->told[1] == 1 && parts_of(n) == 1 && work->type != HALF ? run : NULL;
+    return fake_enqueue(handle->stream, run_work, work, sizeof *work);
 }
 
 /* Whether there are cells where there should be, and memory is as large as was said. */

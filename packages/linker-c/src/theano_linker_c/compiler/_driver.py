@@ -25,6 +25,9 @@ _NO_ROOM: dict[int, tuple[str, ...]] = {
     errno.EFBIG: ("File size limit exceeded", "Filesize limit exceeded"),
 }
 
+#: What is said of compilers that something else has ended: by us, and by gcc of the program that compiles for it.
+_ENDED = ("ended by signal", "Killed signal terminated program")
+
 
 @record
 class CompilerRun:
@@ -130,7 +133,14 @@ def run_compiler(command: str, arguments: Sequence[str], source: str, output: st
     except OSError as error:
         return CompilerRun(False, f"{command}: {error.strerror}")
     message = said.decode("utf-8", "replace").strip()
-    return CompilerRun(status == 0, message or f"exit status {status}")
+    return CompilerRun(status == 0, message or _ending(status))
+
+
+def _ending(status: int) -> str:
+    """Say how a compiler that said nothing has ended."""
+    if status >= 0:
+        return f"exit status {status}"
+    return f"{_ENDED[0]} {-status} ({signal.strsignal(-status) or 'unknown'})"
 
 
 def _run(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
@@ -172,10 +182,15 @@ def compile_error(
     except OSError as error:
         kept = f"could not be kept ({error.strerror})"
     shown = "\n".join(message.splitlines()[:20])
+    was_ended = any(sign in message for sign in _ENDED)
+    what = "was ended while it compiled kernels" if was_ended else "refused code for compiled kernels"
+    mend = "check the flags cxx and gcc.cxxflags; THEANO_FLAGS=cxx= runs everything without a compiler"
+    if was_ended:
+        mend = "make the function again; if memory is short, end other programs, or give this one more"
     return CompileError(
         compose(
-            f"{command} refused code for compiled kernels: {message.splitlines()[0] if message else 'no message'}",
+            f"{command} {what}: {message.splitlines()[0] if message else 'no message'}",
             where=[f"source: {kept}", f"arguments: {' '.join(arguments)}", *shown.splitlines()[1:]],
-            mend="check the flags cxx and gcc.cxxflags; THEANO_FLAGS=cxx= runs everything without a compiler",
+            mend=mend,
         )
     )

@@ -301,7 +301,7 @@ int cuda_write(void *context, Address target, size_t offset, const void *source,
 int cuda_read(void *context, void *target, Address source, size_t offset, size_t bytes, Failure *failure);
 int cuda_copy(void *context, const Copy *copy, Failure *failure);
 int cuda_fill(void *context, const Fill *fill, Failure *failure);
-int cuda_lend(void *context, uintptr_t stream, Failure *failure);
+int cuda_share(void *context, uintptr_t stream, Failure *failure);
 int cuda_settle(void *context, Failure *failure);
 int cuda_copy_from(void *context, void *other, const Copy *copy, Failure *failure);
 

@@ -136,7 +136,7 @@ static int order(CudaContext *first, CudaContext *waiting, Failure *failure) {
     return entered ? result : -1;
 }
 
-int cuda_lend(void *context, uintptr_t stream, Failure *failure) {
+int cuda_share(void *context, uintptr_t stream, Failure *failure) {
     CudaContext *c = context;
     CUevent event = NULL;
     if (cuda_enter(c, failure) < 0)

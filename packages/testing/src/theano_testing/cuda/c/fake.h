@@ -57,7 +57,7 @@ typedef struct Stream {
     unsigned flags;
     Op **after; /* what the next work of the stream runs behind */
     int n_after;
-    Capture *capturing; /* NULL: work goes into the queue */
+    Capture *capturing;  /* NULL: work goes into the queue */
     int *nodes, n_nodes; /* what the next node of the capture runs behind */
     struct Stream *next;
 } Stream;

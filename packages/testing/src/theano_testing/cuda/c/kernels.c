@@ -161,7 +161,8 @@ static int finish_exchanges(int count) {
         for (int i = first; i < last; i++)
             waiting |= (unsigned)(items[i].state == IN_EXCHANGE) << (i - first);
         for (int i = first; i < last; i++) {
-            const unsigned there = last - first == WARP ? ~0u : (1u << (last - first)) - 1, mask = items[i].mask & there;
+            const unsigned there = last - first == WARP ? ~0u : (1u << (last - first)) - 1,
+                           mask = items[i].mask & there;
             if (items[i].state != IN_EXCHANGE || (mask & waiting) != mask || !(mask >> (i - first) & 1))
                 continue;
             for (int k = first; k < last; k++)
@@ -199,8 +200,9 @@ static int finish_barrier(const Function *f, int count) {
         items[i].state = RUNNING;
     }
     if (waiting < count && waiting > 0)
-        wrong(f, LAUNCH_FAILED, ended > 0 ? "threads wait at a barrier, and others have ended"
-                                          : "threads wait at a barrier, and others for their warp");
+        wrong(f, LAUNCH_FAILED,
+              ended > 0 ? "threads wait at a barrier, and others have ended"
+                        : "threads wait at a barrier, and others for their warp");
     else if (waiting == 0 && ended < count)
         wrong(f, LAUNCH_FAILED, "threads wait for others of their warp that do not come");
     return waiting == count;
@@ -260,7 +262,9 @@ static void run_blocks(const LaunchOf *launch) {
     while (divisor_of(step, blocks) != 1)
         step++;
     for (unsigned i = 0; i < blocks; i++) {
-        const unsigned n = order == 0 ? i : order == 1 ? blocks - 1 - i : (unsigned)(((uint64_t)i * step + order) % blocks);
+        const unsigned n = order == 0   ? i
+                           : order == 1 ? blocks - 1 - i
+                                        : (unsigned)(((uint64_t)i * step + order) % blocks);
         seen.block = (Three){n % g.x, n / g.x % g.y, n / g.x / g.y};
         if (seen.dynamic != NULL)
             memset(seen.dynamic, 0xff, launch->shared);
@@ -287,7 +291,10 @@ static void run_launch(void *data) {
     }
     arguments = pointers;
     char *dynamic = launch->shared > 0 ? malloc(launch->shared) : NULL;
-    seen = (Thread){.block_size = launch->block, .grid_size = launch->grid, .dynamic = dynamic, .barrier = barrier,
+    seen = (Thread){.block_size = launch->block,
+                    .grid_size = launch->grid,
+                    .dynamic = dynamic,
+                    .barrier = barrier,
                     .exchange = exchange};
     n_fibers = n_idle = 0;
     for (int i = 0; i < 4; i++)

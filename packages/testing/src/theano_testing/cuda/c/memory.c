@@ -237,8 +237,7 @@ int cuMemcpyPeerAsync(unsigned long long target, void *to, unsigned long long so
 int cuMemsetD8Async(unsigned long long target, unsigned char value, size_t bytes, Stream *stream) {
     FAKE("cuMemsetD8Async");
     const Transfer t = {(uintptr_t)target, 0, bytes, value};
-    return refused("cuMemsetD8Async", t.target, bytes) ? INVALID_VALUE
-                                                        : fake_enqueue(stream, run_fill, &t, sizeof t);
+    return refused("cuMemsetD8Async", t.target, bytes) ? INVALID_VALUE : fake_enqueue(stream, run_fill, &t, sizeof t);
 }
 
 int cuMemsetD32Async(unsigned long long target, unsigned value, size_t count, Stream *stream) {
