@@ -11,10 +11,10 @@ __all__ = ["written_arrays"]
 
 _HEAD = re.compile(r"^KERNEL (?:SINGLE_ITEM )?void \w+\(([^)]*)\) \{$", re.MULTILINE)
 #: What stands before an address that is only loaded from, or that is dereferenced at once; and what stands behind one
-#: that is stored to, which may be in parentheses.
+#: that is stored to, which may be in parentheses, or behind one of which a part may be.
 _CONST = re.compile(r"\(GLOBAL_MEM const \w+ \*\)\($")
-_PLACE = re.compile(r"(?<!&)\*\(GLOBAL_MEM \w+ \*\)\($")
-_ASSIGNED = re.compile(r"[\s)]*(?:[-+*/%&|^]|<<|>>)?=(?!=)|[\s)]*\+\+|[\s)]*--")
+_PLACE = re.compile(r"(?<![&+\-])(?<!&\()\*\(GLOBAL_MEM \w+ \*\)\($")
+_ASSIGNED = re.compile(r"[\s)]*(?:[-+*/%&|^]|<<|>>)?=(?!=)|[\s)]*\+\+|[\s)]*--|[\s)]*[.\[]")
 
 
 @lru_cache(maxsize=4096)
