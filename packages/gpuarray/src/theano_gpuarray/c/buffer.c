@@ -353,7 +353,7 @@ static PyObject *buffer_share(PyObject *self, PyObject *stream) {
         if (result < 0)
             return raise_failure(&failure), NULL;
     }
-    Py_RETURN_TRUE;
+    return Py_NewRef(Py_True);
 }
 
 static PyMethodDef methods[] = {

@@ -136,14 +136,15 @@ static PyObject *key_of(const ReplaysObject *r, PyObject *values, PyObject *toke
     return NULL;
 }
 
-/* Write an array of the host. Where the call waits for the queue before it returns, `lent`, the array need not be copied
- * first: the caller holds it. */
+/* Write an array of the host. Where the call waits for the queue before it returns, `lent`, the array need not be
+ * copied first: the caller holds it. */
 static PyObject *upload(const ReplaysObject *r, PyObject *value, int lent) {
     Py_buffer view;
     if (PyObject_GetBuffer(value, &view, PyBUF_ND) < 0)
         return NULL;
     PyObject *buffer = buffer_allocate(r->context, view.len == 0 ? 1 : view.len);
-    if (buffer != NULL && view.len > 0 && (lent ? buffer_stage_lent : buffer_stage)((BufferObject *)buffer, 0, &view) < 0)
+    if (buffer != NULL && view.len > 0 &&
+        (lent ? buffer_stage_lent : buffer_stage)((BufferObject *)buffer, 0, &view) < 0)
         Py_CLEAR(buffer);
     PyBuffer_Release(&view);
     return buffer;

@@ -150,8 +150,8 @@ static int look_at_all(Look *look, PyObject *spaces) {
 }
 
 /* Function `uncommon(contents)`: `contents` has the dictionaries of modules by name. Returns a list of (name, value):
- * the functions and classes that stand in them, and in the classes made in them, but come from elsewhere, each once, with
- * what wraps such functions, and the objects of `unittest.mock`. */
+ * the functions and classes that stand in them, and in the classes made in them, but come from elsewhere, each once,
+ * with what wraps such functions, and the objects of `unittest.mock`. */
 PyObject *uncommon(PyObject *module, PyObject *spaces) {
     (void)module;
     if (!PyDict_CheckExact(spaces)) {
