@@ -92,6 +92,15 @@ class TestArrays(cuda_cases.Case):
             self.assertEqual(calls().count("cuCtxSynchronize"), count)
             self.assertEqual(asarray(np.zeros(4), context=self.gpu).gpudata, place)
 
+    def test_memory_of_others_is_let_go_when_consumers_have_done_their_work(self) -> None:
+        for stream, count in ((1, 0), (-1, 1), (self.stream(), 1)):
+            owner = asarray(np.arange(4.0), context=self.gpu)
+            told = SimpleNamespace(__cuda_array_interface__=owner.__cuda_array_interface__, owner=owner)
+            capsule = from_cuda_array(told, self.gpu).__dlpack__(stream=stream)
+            fake.fake_reset()
+            del capsule
+            self.assertEqual(calls().count("cuCtxSynchronize"), count)
+
     def test_streams_that_cannot_be_told(self) -> None:
         x = asarray(np.arange(4.0), context=self.gpu)
         with self.assertRaisesRegex(BufferError, r"the stream 0 may mean several ones\s+To mend: pass 1"):

@@ -164,8 +164,8 @@ typedef struct {
     };
 } Step;
 
-/* Which steps may run side by side. Steps of one lane run in order, and the first one of a list is before all others of
- * its lane alone; a step waits for the ones in other lanes that are told for it. */
+/* Which steps may run side by side. Steps of one lane run in order; for steps of other lanes a step waits only where it
+ * is told to. */
 enum { MOST_LANES = 4 };
 typedef struct {
     int *numbers;           /* the lane of each step; what libraries compute is in lane 0. NULL: all run in order */

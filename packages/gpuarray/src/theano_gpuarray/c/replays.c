@@ -163,7 +163,7 @@ static void lend_end(Lent *lent) {
 /* Write an array of the host. Where the call waits for the queue before it returns, it need not be copied first. */
 static PyObject *upload(const ReplaysObject *r, PyObject *value, Lent *lent) {
     const int lends = lent->views != NULL;
-    Py_buffer own, *view = lends ? &lent->views[lent->count] : &own;
+    Py_buffer own = {0}, *view = lends ? &lent->views[lent->count] : &own;
     if (PyObject_GetBuffer(value, view, PyBUF_ND) < 0)
         return NULL;
     PyObject *buffer = buffer_allocate(r->context, view->len == 0 ? 1 : view->len);
