@@ -84,7 +84,7 @@ class TestReplays(unittest.TestCase):
         launches, sources, (there, here, _), status, explain = self.copied(16)
         value = bytearray(np.ones(4, "float32").tobytes())
 
-        def grow(memory: object) -> object:
+        def grow(memory: object) -> None:
             value.extend(bytes(4))
 
         replays = self.replays(MOVED)

@@ -137,15 +137,15 @@ static PyObject *key_of(const ReplaysObject *r, PyObject *values, PyObject *toke
 }
 
 /* Views of the arrays of the host that are lent to the queue: their memory stays until the queue has been waited for.
- * NULL where a call does not wait: arrays are copied then. */
+ * NULL where a call does not wait, or the driver copies sources itself: nothing is lent then. */
 typedef struct {
     Py_buffer *views;
     Py_ssize_t count;
 } Lent;
 
-static int lend_begin(Lent *lent, PyObject *sources, int waits) {
+static int lend_begin(Lent *lent, PyObject *sources, int lends) {
     *lent = (Lent){NULL, 0};
-    if (!waits)
+    if (!lends)
         return 0;
     lent->views = PyMem_Calloc((size_t)PyTuple_GET_SIZE(sources) + 1, sizeof *lent->views);
     if (lent->views != NULL)
@@ -296,7 +296,7 @@ static PyObject *run_entry(ReplaysObject *r, PyObject *entry, PyObject *values) 
     PyObject *list = PyTuple_GET_ITEM(entry, THE_LIST), *results = NULL;
     PyObject *sources = PyTuple_GET_ITEM(entry, THE_SOURCES);
     Lent lent;
-    if (lend_begin(&lent, sources, waits(entry)) < 0)
+    if (lend_begin(&lent, sources, r->context->table->reads_sources && waits(entry)) < 0)
         return NULL;
     PyObject *memory = all_memory(r, sources, values, &lent);
     if (memory != NULL && (list == Py_None || list_replay(list, memory) == 0) && check_status(r, entry, memory) == 0)
