@@ -8,13 +8,13 @@ with others of their text alone. Each computes what it does by itself, so values
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from heapq import heapify, heappop, heappush
 
 from theano_graph import record
 
 from ..codegen import Argument, KernelText
 from ..codegen.text import joined_text
 from ._kept import Event, Kept
+from ._ordering import ordered
 
 __all__ = ["JoinPlan", "needed_events", "plan_joins"]
 
@@ -173,22 +173,7 @@ def _ordered(count: int, groups: Iterable[Sequence[int]], needed: Sequence[set[i
             places[i] = last
         items[last] = list(group)
     waits = {i: {places[j] for member in item for j in needed[member]} for i, item in items.items()}
-    readers: dict[int, list[int]] = {i: [] for i in items}
-    for i, found in waits.items():
-        for j in found:
-            readers[j].append(i)
-    ready = [i for i, found in waits.items() if not found]
-    heapify(ready)
-    order: list[list[int]] = []
-    while ready:
-        i = heappop(ready)
-        order.append(items[i])
-        for j in readers[i]:
-            waits[j].discard(i)
-            if not waits[j]:
-                heappush(ready, j)
-    assert len(order) == len(items), "groups do not need each other"
-    return order
+    return [items[i] for i in ordered(waits)]
 
 
 def _joined(events: Sequence[Event]) -> list[Event]:
