@@ -23,7 +23,7 @@ __all__ = ["JoinPlan", "needed_events", "plan_joins"]
 _LARGE, _LARGE_TOGETHER = 8 << 20, 64 << 20
 #: Bytes of the parameters of a launch. OpenCL promises 1024.
 _PARAMETERS = {"cuda": 4000}
-_FEWEST_PARAMETERS = 1000
+_FEWEST_PARAMETERS = 1024
 #: Texts in one launch, at most: what takes the most registers decides how many groups run at a time. And arrays of
 #: theirs in local memory, each of which has up to 2 KB.
 _MOST_TEXTS, _MOST_SHARED = 4, 16
@@ -129,7 +129,12 @@ def _bytes(event: Event) -> int:
 
 
 def _parameter_bytes(text: KernelText) -> int:
-    return 8 + sum(8 if letter in "Pqd" else 4 for letter in text.parameters)
+    """Return the bytes of the parameters of a launch among others: each lies at a multiple of its size."""
+    at = 0
+    for letter in f"II{text.parameters}":
+        size = 8 if letter in "Pqd" else 4
+        at += -at % size + size
+    return at + -at % 8
 
 
 def _shared(texts: Iterable[KernelText]) -> int:
