@@ -120,6 +120,8 @@ class TestNormalization(Case):
             )
         with self.assertRaises(Left):
             self.run_layer("norm_train", 1, (3,), [x[0, 0, 0], scale, shift, EPSILON])
+        with self.assertRaises(Left):
+            self.run_layer("norm_test", 0, (5,), [np.ones((65536, 1)), *[np.ones((1, 1))] * 4, EPSILON])
         self.assertEqual(calls("cudnnBatchNormalizationForwardTraining"), 0)
 
     def test_failures(self) -> None:

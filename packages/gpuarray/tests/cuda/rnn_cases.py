@@ -108,7 +108,7 @@ class TestNetworks(Case):
 
     def test_what_is_told(self) -> None:
         for dtype, tf32, wanted in (
-            ("float64", False, (1, 1, 3)), ("float32", False, (0, 0, 3)), ("float32", True, (0, 0, 0)),
+            ("float64", False, (1, 1, 0)), ("float32", False, (0, 0, 3)), ("float32", True, (0, 0, 0)),
             ("float16", False, (2, 0, 1)),
         ):  # fmt: skip
             for mode in range(4):
@@ -206,6 +206,12 @@ class TestNetworks(Case):
             places = [small if i == k else room for i in range(10)]
             with self.subTest(k), self.assertRaisesRegex(DeviceError, f"rnn: array {k} has 4 bytes, too few"):
                 native.call("rnn", "float32", numbers, *places)
+        # A network without cells has gradients by its last states all the same.
+        numbers = network_numbers((GRU, 2, 1, 0, 0), 3, 2, 2, "float32")
+        for k in sorted(set(range(15)) - {2, 7, 10}):
+            places = [small if i == k else room for i in range(15)]
+            with self.subTest(k), self.assertRaisesRegex(DeviceError, f"rnn_grad: array {k} has 4 bytes, too few"):
+                native.call("rnn_grad", "float32", numbers, *places)
         bad = (7, *numbers[1:])
         for name, count, wrong in (("rnn", 11, numbers), ("rnn_weights", 10, numbers), ("rnn", 10, bad)):
             with self.assertRaisesRegex(DeviceError, "cuDNN has no rnn"):

@@ -80,6 +80,19 @@ class TestReplays(unittest.TestCase):
             x[:] = -1
             self.assertTrue((here == value).all())
 
+    def test_arrays_are_held_until_the_queue_has_been_waited_for(self) -> None:
+        launches, sources, (there, here, _), status, explain = self.copied(16)
+        value = bytearray(np.ones(4, "float32").tobytes())
+
+        def grow(memory: object) -> object:
+            value.extend(bytes(4))
+
+        replays = self.replays(MOVED)
+        with self.assertRaises(BufferError):
+            replays.make([value], (launches, sources, (grow, here), status, explain))
+        replays.make([value], (launches, sources, (grow, there), status, explain))
+        self.assertEqual(len(value), 20, "a call that does not wait has copied it")
+
     def test_arrays_are_copied_where_no_call_waits(self) -> None:
         launches, sources, (there, *_), status, explain = self.copied(800_000)
         x = np.zeros(200_000, "float32")

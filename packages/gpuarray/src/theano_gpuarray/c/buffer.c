@@ -83,14 +83,17 @@ static void note_number(PyObject *arguments, long long number) {
 
 void note_work(ContextObject *c, PyObject *arguments) { note_number(arguments, submitted(c)); }
 
-/* Which streams of others use memory is not known, and they may be gone: all work of the device has to end. */
+/* Which streams of others use memory is not known, and they may be gone: all work of the device has to end. While a
+ * list is captured the device cannot be waited for, so that this takes its turn with launches. */
 static void settle(ContextObject *c) {
     PyObject *error, *type, *traceback;
     Failure failure = {0};
     int result;
     PyErr_Fetch(&type, &error, &traceback);
     Py_BEGIN_ALLOW_THREADS;
+    pthread_mutex_lock(&c->lock);
     result = c->table->settle(c->context, &failure);
+    pthread_mutex_unlock(&c->lock);
     Py_END_ALLOW_THREADS;
     if (result < 0) {
         raise_failure(&failure);
@@ -103,7 +106,7 @@ static void settle(ContextObject *c) {
  * the queue, so that work has to end first. */
 static void let_go(BufferObject *b) {
     ContextObject *c = b->context;
-    if (b->block != NULL && atomic_load(&b->shared))
+    if (atomic_load(&b->shared))
         settle(c);
     if (b->block != NULL)
         pool_give(&c->pool, b->block);
@@ -353,7 +356,7 @@ static PyObject *buffer_share(PyObject *self, PyObject *stream) {
         if (result < 0)
             return raise_failure(&failure), NULL;
     }
-    Py_RETURN_TRUE;
+    return Py_NewRef(Py_True);
 }
 
 static PyMethodDef methods[] = {

@@ -238,8 +238,8 @@ typedef struct {
      * the queue of the other one, whose later work waits for the copy; NULL: it goes through the host. */
     int (*copy_from)(void *context, void *other, const Copy *copy, Failure *failure);
 
-    /* Let a stream of somebody else wait for all that is in the queue; and wait for all work of the device, whoever gave
-     * it. NULL: there are no streams of others. */
+    /* Let a stream of somebody else wait for all that is in the queue; and wait for all work of the device, whoever
+     * gave it. NULL: there are no streams of others. */
     int (*share)(void *context, uintptr_t stream, Failure *failure);
     int (*settle)(void *context, Failure *failure);
 

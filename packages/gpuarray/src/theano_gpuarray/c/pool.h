@@ -56,8 +56,8 @@ void pool_trim(Pool *pool);
 /* All blocks have been given back. */
 void pool_close(Pool *pool);
 
-/* A ring of pieces of pinned memory: a piece is used again when the queue has passed the mark behind its writes. Where all
- * writes are known to have ended, it starts again at its beginning, which the caches of the processor hold. */
+/* A ring of pieces of pinned memory: a piece is used again when the queue has passed the mark behind its writes. Where
+ * all writes are known to have ended, it starts again at its beginning, which the caches of the processor hold. */
 #define STAGING_PIECES 16
 #define STAGING_BYTES ((size_t)1 << 20)
 

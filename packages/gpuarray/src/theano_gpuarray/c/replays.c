@@ -136,16 +136,44 @@ static PyObject *key_of(const ReplaysObject *r, PyObject *values, PyObject *toke
     return NULL;
 }
 
-/* Write an array of the host. Where the call waits for the queue before it returns, `lent`, the array need not be copied
- * first: the caller holds it. */
-static PyObject *upload(const ReplaysObject *r, PyObject *value, int lent) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(value, &view, PyBUF_ND) < 0)
+/* Views of the arrays of the host that are lent to the queue: their memory stays until the queue has been waited for.
+ * NULL where a call does not wait: arrays are copied then. */
+typedef struct {
+    Py_buffer *views;
+    Py_ssize_t count;
+} Lent;
+
+static int lend_begin(Lent *lent, PyObject *sources, int waits) {
+    *lent = (Lent){NULL, 0};
+    if (!waits)
+        return 0;
+    lent->views = PyMem_Calloc((size_t)PyTuple_GET_SIZE(sources) + 1, sizeof *lent->views);
+    if (lent->views != NULL)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+static void lend_end(Lent *lent) {
+    while (lent->count > 0)
+        PyBuffer_Release(&lent->views[--lent->count]);
+    PyMem_Free(lent->views);
+}
+
+/* Write an array of the host. Where the call waits for the queue before it returns, it need not be copied first. */
+static PyObject *upload(const ReplaysObject *r, PyObject *value, Lent *lent) {
+    const int lends = lent->views != NULL;
+    Py_buffer own, *view = lends ? &lent->views[lent->count] : &own;
+    if (PyObject_GetBuffer(value, view, PyBUF_ND) < 0)
         return NULL;
-    PyObject *buffer = buffer_allocate(r->context, view.len == 0 ? 1 : view.len);
-    if (buffer != NULL && view.len > 0 && (lent ? buffer_stage_lent : buffer_stage)((BufferObject *)buffer, 0, &view) < 0)
+    PyObject *buffer = buffer_allocate(r->context, view->len == 0 ? 1 : view->len);
+    if (buffer != NULL && view->len > 0 &&
+        (lends ? buffer_stage_lent : buffer_stage)((BufferObject *)buffer, 0, view) < 0)
         Py_CLEAR(buffer);
-    PyBuffer_Release(&view);
+    if (lends)
+        lent->count++;
+    else
+        PyBuffer_Release(view);
     return buffer;
 }
 
@@ -164,7 +192,7 @@ static PyObject *clean_status(ReplaysObject *r) {
     return made;
 }
 
-static PyObject *find_memory(ReplaysObject *r, PyObject *source, PyObject *values, int lent) {
+static PyObject *find_memory(ReplaysObject *r, PyObject *source, PyObject *values, Lent *lent) {
     PyObject *what = PyTuple_GET_ITEM(source, 1);
     switch (PyLong_AsLong(PyTuple_GET_ITEM(source, 0))) {
     case INPUT: {
@@ -178,7 +206,7 @@ static PyObject *find_memory(ReplaysObject *r, PyObject *source, PyObject *value
 }
 
 /* The memory of a call, in the order of the list. */
-static PyObject *all_memory(ReplaysObject *r, PyObject *sources, PyObject *values, int lent) {
+static PyObject *all_memory(ReplaysObject *r, PyObject *sources, PyObject *values, Lent *lent) {
     Py_ssize_t count = PyTuple_GET_SIZE(sources);
     PyObject *memory = PyTuple_New(count);
     for (Py_ssize_t i = 0; memory != NULL && i < count; i++) {
@@ -266,12 +294,16 @@ static void wait_after_failure(ContextObject *c) {
 
 static PyObject *run_entry(ReplaysObject *r, PyObject *entry, PyObject *values) {
     PyObject *list = PyTuple_GET_ITEM(entry, THE_LIST), *results = NULL;
-    int lent = waits(entry);
-    PyObject *memory = all_memory(r, PyTuple_GET_ITEM(entry, THE_SOURCES), values, lent);
+    PyObject *sources = PyTuple_GET_ITEM(entry, THE_SOURCES);
+    Lent lent;
+    if (lend_begin(&lent, sources, waits(entry)) < 0)
+        return NULL;
+    PyObject *memory = all_memory(r, sources, values, &lent);
     if (memory != NULL && (list == Py_None || list_replay(list, memory) == 0) && check_status(r, entry, memory) == 0)
         results = make_outputs(r, PyTuple_GET_ITEM(entry, THE_OUTPUTS), memory);
-    if (results == NULL && lent)
+    if (results == NULL && lent.count > 0)
         wait_after_failure(r->context);
+    lend_end(&lent);
     Py_XDECREF(memory);
     return results;
 }

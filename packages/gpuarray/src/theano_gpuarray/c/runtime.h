@@ -111,8 +111,8 @@ int refuse_overlap(void);
 /* Write what an object of the host has, by way of pinned memory; set bytes; wait and read into memory, or into an
  * object, which is checked to fit. Each raises where it fails. */
 int buffer_stage(BufferObject *b, Py_ssize_t offset, const Py_buffer *view);
-/* The same without a copy, where the driver reads sources: the caller keeps the object as it is until the queue has been
- * waited for. */
+/* The same without a copy, where the driver reads sources: the caller keeps the object as it is until the queue has
+ * been waited for. */
 int buffer_stage_lent(BufferObject *b, Py_ssize_t offset, const Py_buffer *view);
 int buffer_set(BufferObject *b, size_t offset, size_t bytes, int value);
 int buffer_get(BufferObject *b, size_t offset, void *target, size_t bytes);

@@ -65,20 +65,27 @@ static int is_ours(const Look *look, PyObject *value) {
     return PyFunction_Check(value) && contains(&look->spaces, ((PyFunctionObject *)value)->func_globals);
 }
 
-/* The module in which a class was made; borrowed, NULL where it was made in C. */
+/* The module in which a class was made, a new reference; NULL where it was made in C, or does not tell. */
 static PyObject *module_of(const Look *look, const PyTypeObject *type) {
-    return PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE) ? PyDict_GetItem(type->tp_dict, look->module)
-                                                                        : NULL;
+    PyObject *module = NULL;
+    if (!PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE))
+        return NULL;
+    Py_BEGIN_CRITICAL_SECTION(type->tp_dict);
+    module = Py_XNewRef(PyDict_GetItem(type->tp_dict, look->module));
+    Py_END_CRITICAL_SECTION();
+    if (module != NULL && !PyUnicode_CheckExact(module))
+        Py_CLEAR(module);
+    return module;
 }
 
 static int look_at_class(Look *look, PyObject *name, PyObject *value) {
-    PyObject *module = module_of(look, (PyTypeObject *)value);
     int is_new = add(&look->seen, value);
     if (is_new <= 0)
         return is_new;
-    if (module == NULL || !PyUnicode_CheckExact(module) || PySet_Contains(look->names, module) != 1)
-        return leave_to_python(look, name, value);
-    return look_at(look, ((PyTypeObject *)value)->tp_dict);
+    PyObject *module = module_of(look, (PyTypeObject *)value);
+    int ours = module != NULL && PySet_Contains(look->names, module) == 1;
+    Py_XDECREF(module);
+    return ours ? look_at(look, ((PyTypeObject *)value)->tp_dict) : leave_to_python(look, name, value);
 }
 
 /* Whether nothing but code of the modules is in a wrapper of functions. */
@@ -116,19 +123,26 @@ static int look_at_value(Look *look, PyObject *name, PyObject *value) {
         return ours < 0 ? -1 : ours ? 0 : leave_to_python(look, name, value);
     }
     PyObject *module = module_of(look, type);
-    if (module == NULL || !PyUnicode_CheckExact(module) ||
-        PyUnicode_CompareWithASCIIString(module, "unittest.mock") != 0)
-        return 0;
-    return leave_to_python(look, name, value);
+    int mocks = module != NULL && PyUnicode_CompareWithASCIIString(module, "unittest.mock") == 0;
+    Py_XDECREF(module);
+    return mocks ? leave_to_python(look, name, value) : 0;
 }
 
+/* Other threads may define names meanwhile: what is looked at is held. */
 static int look_at(Look *look, PyObject *content) {
     PyObject *name, *value;
     Py_ssize_t position = 0;
-    while (PyDict_Next(content, &position, &name, &value))
-        if (look_at_value(look, name, value) < 0)
-            return -1;
-    return 0;
+    int status = 0;
+    Py_BEGIN_CRITICAL_SECTION(content);
+    while (status == 0 && PyDict_Next(content, &position, &name, &value)) {
+        Py_INCREF(name);
+        Py_INCREF(value);
+        status = look_at_value(look, name, value);
+        Py_DECREF(name);
+        Py_DECREF(value);
+    }
+    Py_END_CRITICAL_SECTION();
+    return status;
 }
 
 static int look_at_all(Look *look, PyObject *spaces) {
@@ -150,8 +164,8 @@ static int look_at_all(Look *look, PyObject *spaces) {
 }
 
 /* Function `uncommon(contents)`: `contents` has the dictionaries of modules by name. Returns a list of (name, value):
- * the functions and classes that stand in them, and in the classes made in them, but come from elsewhere, each once, with
- * what wraps such functions, and the objects of `unittest.mock`. */
+ * the functions and classes that stand in them, and in the classes made in them, but come from elsewhere, each once,
+ * with what wraps such functions, and the objects of `unittest.mock`. */
 PyObject *uncommon(PyObject *module, PyObject *spaces) {
     (void)module;
     if (!PyDict_CheckExact(spaces)) {

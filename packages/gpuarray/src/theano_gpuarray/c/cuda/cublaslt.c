@@ -6,10 +6,10 @@
  * what has to become of NaN by the larger one of it and 0: it is not documented, so the library is tried once. Places
  * are a, b, z, the row, the workspace, and the argument of what is differentiated.
  *
- * Matrices are C-ordered, and the library gets their transposes, as cuBLAS does: the row is then a column, which is what
- * it adds, and its first factor is b. Algorithms are chosen by the heuristic of the library, once for the same numbers;
- * it is promised that addresses are multiples of 16 bytes, which those of memory that somebody else owns may not be:
- * then it is asked once more.
+ * Matrices are C-ordered, and the library gets their transposes, as cuBLAS does: the row is then a column, which is
+ * what it adds, and its first factor is b. Algorithms are chosen by the heuristic of the library, once for the same
+ * numbers; it is promised that addresses are multiples of 16 bytes, which those of memory that somebody else owns may
+ * not be: then it is asked once more.
  */
 #include "others.h"
 #include <string.h>

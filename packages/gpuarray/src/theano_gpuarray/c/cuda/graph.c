@@ -7,8 +7,8 @@
  * used for longest is updated; where that happens nearly always, a graph costs more than it saves, and the list goes
  * step by step.
  *
- * Where a list has lanes, each is captured from a stream of its own, and the graph has their steps side by side. Without
- * a graph, its steps run in order.
+ * Where a list has lanes, each is captured from a stream of its own, and the graph has their steps side by side.
+ * Without a graph, its steps run in order.
  */
 #include "cuda.h"
 #include <stdlib.h>

@@ -13,6 +13,8 @@
 #include <string.h>
 
 enum { DIMENSIONS = 4, WITHOUT_AVERAGES = 6, WITH_AVERAGES = 8 };
+/* The library refuses larger batches in some modes when it computes, though it lets them be described. */
+enum { MOST_OF_BATCH = 65535 };
 
 typedef struct {
     int mode, lengths[DIMENSIONS], channels[DIMENSIONS];
@@ -31,7 +33,7 @@ static double bits(const Call *call, int number) {
 static int understand(CudaContext *c, const Call *call, Norm *n) {
     int lengths[3];
     if (!cudnn_start(c) || c->state->layers == NULL || !c->state->layers->normalization.there ||
-        strcmp(call->dtype, "float16") == 0 || !cudnn_lengths(call, 1, 3, 1, lengths))
+        strcmp(call->dtype, "float16") == 0 || !cudnn_lengths(call, 1, 3, 1, lengths) || lengths[0] > MOST_OF_BATCH)
         return 0;
     const Norm made = {.mode = (int)call->numbers[0],
                        .lengths = {lengths[0], lengths[1], 1, lengths[2]},

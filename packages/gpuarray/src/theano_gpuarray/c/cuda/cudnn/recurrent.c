@@ -71,11 +71,14 @@ static int describe_steps(const CudaContext *c, const Call *call, Network *n) {
     return status == 0 ? cudnn_tensor(&c->state->cudnn, &n->states, type, 3, states) : status;
 }
 
-/* Sums of float16 are of float32; float32 is rounded only where that is asked for. */
+/* Sums of float16 are of float32; float32 is rounded only where that is asked for, and float64, for which there is no
+ * other mode than the usual one, never. */
 static int describe(const CudaContext *c, const Call *call, Network *n) {
     const struct CudnnLayers *of = c->state->layers;
     const int type = cudnn_type(call->dtype), precision = type == CUDNN_DATA_HALF ? CUDNN_DATA_FLOAT : type;
-    const int math = type == CUDNN_DATA_HALF ? CUDNN_TENSOR_OP_MATH : n->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+    const int math = type == CUDNN_DATA_HALF                ? CUDNN_TENSOR_OP_MATH
+                     : type == CUDNN_DATA_FLOAT && !n->tf32 ? CUDNN_FMA_MATH
+                                                            : CUDNN_DEFAULT_MATH;
     int status = of->recurrent.CreateDropout(&n->dropout);
     if (status == 0)
         status = of->recurrent.SetDropout(n->dropout, c->dnn, 0, NULL, 0, 0);
@@ -156,6 +159,11 @@ int dnn_rnn_workspace(CudaContext *c, const Call *call, int64_t *bytes, Failure 
     return has ? cudnn_answer(c, status, "describing a recurrent network to cuDNN", failure) : 0;
 }
 
+/* Whether a place is that of cells. */
+static int is_cell(const Call *call, int place) {
+    return place == 2 || (call->n_places == OF_FORWARD ? place == 6 : place == 7 || place == 10);
+}
+
 /* What is in which place: what has the length of inputs (x), of results (y), of states (h), of parameters (w), of what
  * is kept (r), of the workspace (s) or of the batch (l). */
 static int check_places(const Call *call, const Network *n, Failure *failure) {
@@ -167,8 +175,7 @@ static int check_places(const Call *call, const Network *n, Failure *failure) {
         const char kind = wanted[k];
         const size_t bytes = kind == 'x'   ? rows * (size_t)n->inputs * size
                              : kind == 'y' ? rows * (size_t)n->hidden * (size_t)n->directions * size
-                             : kind == 'h'
-                                 ? (n->mode == RNN_LSTM || (k != 2 && k != 6 && k != 7 && k != 10) ? states : 0) * size
+                             : kind == 'h' ? (n->mode == RNN_LSTM || !is_cell(call, k) ? states : 0) * size
                              : kind == 'w' ? n->weights
                              : kind == 'r' ? n->reserve
                              : kind == 's' ? n->workspace
@@ -207,11 +214,8 @@ int dnn_rnn_call(CudaContext *c, const Call *call, CUstream stream, Failure *fai
         return failure_set(failure, "cuDNN has no %s of these lengths", call->name);
     int status = describe(c, call, &n), result = -1;
     if (status == 0 && (result = check_places(call, &n, failure)) == 0) {
-        for (int k = 0; k < call->n_places; k++) {
-            /* Cells, where there are some. */
-            const int is_cell = k == 2 || (back ? k == 7 || k == 10 : k == 6);
-            at[k] = is_cell && n.mode != RNN_LSTM ? NULL : place_address(&call->places[k]);
-        }
+        for (int k = 0; k < call->n_places; k++)
+            at[k] = is_cell(call, k) && n.mode != RNN_LSTM ? NULL : place_address(&call->places[k]);
         status = back ? run_back(c, &n, at) : run(c, &n, at);
     }
     forget(c, &n);

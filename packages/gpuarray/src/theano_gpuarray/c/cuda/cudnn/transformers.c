@@ -3,9 +3,11 @@
  *   grid, grid_grad: the four lengths of the sampled images; affine maps and the grid, or the gradient by the grid and
  *     that by the maps
  *   sample: these lengths, and rows and columns of the images; images, grid, sampled images
- *   sample_grad: the same numbers; images, grid, the gradient by the sampled images, gradients by images and by the grid
+ *   sample_grad: the same numbers; images, grid, the gradient by the sampled images, gradients by images and by the
+ *     grid
  *
- * Along an axis of one point the ends of the grid are the same, and nothing says which one it is: there kernels compute.
+ * Along an axis of one point the ends of the grid are the same, and nothing says which one it is: there kernels
+ * compute.
  */
 #include "cudnn.h"
 #include <string.h>
