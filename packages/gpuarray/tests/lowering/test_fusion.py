@@ -30,7 +30,20 @@ from theano_linker_c.kernels import (
     ReductionKernel,
     TransposeKernel,
 )
-from theano_linker_c.scalar import ScalarOp, add, exp, identity, log, maximum, mul, neg, sub, tanh, true_div
+from theano_linker_c.scalar import (
+    ScalarOp,
+    add,
+    exp,
+    gammainc_der,
+    identity,
+    log,
+    maximum,
+    mul,
+    neg,
+    sub,
+    tanh,
+    true_div,
+)
 from theano_testing.device import card_context, null_context, opencl_context
 from theano_testing.gpuarray import needs_opencl
 
@@ -401,6 +414,32 @@ class TestElementwise(FusionTestCase):
             for context in (card_context(), opencl_context()):
                 for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
                     np.testing.assert_array_equal(a, b)
+
+
+@needs_opencl
+class TestFunctionsOfOperations(FusionTestCase):
+    """What an operation brings along stands before the kernel, wherever the operation is computed."""
+
+    def test_in_updates(self) -> None:
+        s = Steps(2)
+        s.download(s.elementwise(gammainc_der, (s.reduced(SUM, s.given[0], 0), (False,)), (s.given[1], (False,))))
+        found = self.check(s, [np.ones((3, 5), "float32"), np.full(5, 2, "float32")], 1)
+        np.testing.assert_allclose(found[0], gammainc_der.compute(np.full(5, 3.0), np.full(5, 2.0)), rtol=1e-6)
+
+    def test_in_epilogues(self) -> None:
+        s = Steps(3)
+        product = s.add(MatrixProductKernel("gemm", "float32"), *s.given[:2])
+        s.download(s.elementwise(gammainc_der, (product, FULL), (s.given[2], FULL)))
+        values = [np.ones((3, 4), "float32"), np.ones((4, 5), "float32"), np.full((3, 5), 2, "float32")]
+        np.testing.assert_allclose(self.check(s, values, 1)[0][0, 0], gammainc_der.compute(4.0, 2.0), rtol=1e-6)
+
+    def test_in_rows(self) -> None:
+        s = Steps(2)
+        a, b = s.given
+        total = s.kept(s.reduced(SUM, s.elementwise(gammainc_der, (a, FULL), (b, FULL))))
+        s.download(s.elementwise(sub, (a, FULL), (total, ROW)))
+        found = self.check(s, [np.full((3, 4), 3, "float32"), np.full((3, 4), 2, "float32")], 1)
+        np.testing.assert_allclose(found[0][0, 0], 3 - 4 * gammainc_der.compute(3.0, 2.0), rtol=1e-6)
 
 
 class TestSeveral(unittest.TestCase):

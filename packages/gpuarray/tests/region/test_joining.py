@@ -68,6 +68,12 @@ def launches(context: GpuContext) -> int:
     return sum(entry[0] in ("launch", "copy", "fill") for entry in context.native.recorded())
 
 
+def parameter_bytes(text: KernelText) -> int:
+    """Return how long a structure of the parameters is, each at a multiple of its size."""
+    letters = ["i8" if c in "Pqd" else "i4" for c in text.parameters]
+    return np.dtype([(f"f{k}", letter) for k, letter in enumerate(letters)], align=True).itemsize
+
+
 def normal(*shape: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).normal(size=shape).astype("float32")
 
@@ -138,12 +144,12 @@ class TestJoined(JoiningTestCase):
         p = Program(40)
         p.read(*(p.elementwise(neg, 1, v) for v in p.given))
         self.check(p, [np.full(3, k, "float32") for k in range(40)], 3, 2)
-        context = opencl_context()
-        region = p.region(context)
-        region([np.full(3, k, "float32") for k in range(40)])
-        for event in region.recordings[0].events:
-            assert event.text is not None
-            self.assertLessEqual(sum(8 if c in "Pqd" else 4 for c in event.text.parameters), 1024)
+        for context in (opencl_context(), card_context()):
+            region = p.region(context)
+            region([np.full(3, k, "float32") for k in range(40)])
+            for event in region.recordings[0].events:
+                assert event.text is not None
+                self.assertLessEqual(parameter_bytes(event.text), 1024)
 
     def test_large_arrays_stay_alone(self) -> None:
         p = Program(2)
@@ -206,6 +212,11 @@ class TestTexts(unittest.TestCase):
         for body, wanted in cases.items():
             text = f"KERNEL void k(GLOBAL_MEM char *x, const int64_t x_at) {{\n{body}\n}}\n"
             self.assertEqual((wanted,), written_arrays(KernelText("k", text, "Pq")), body)
+
+    def test_a_const_pointer_to_what_is_written(self) -> None:
+        for head, wanted in (("float *const x", True), ("const float *const x", False), ("const float *x", False)):
+            text = f"KERNEL void k(GLOBAL_MEM {head}) {{\nuse(x);\n}}\n"
+            self.assertEqual((wanted,), written_arrays(KernelText("k", text, "P")), head)
 
     def test_a_head_that_is_not_known(self) -> None:
         self.assertEqual((True, True), written_arrays(KernelText("k", "void k(int a)", "PiP")))

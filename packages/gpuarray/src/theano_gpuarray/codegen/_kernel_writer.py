@@ -99,6 +99,8 @@ class KernelWriter:
         self.name = name
         self.arguments: list[Argument] = []
         self.functions: list[str] = []
+        #: Functions that operations bring along, which may call helpers: an operation has them as its preamble.
+        self.preamble: list[str] = []
         self.lines: list[str] = []
         self._declared: list[str] = []
         self._letters: list[str] = []
@@ -177,7 +179,7 @@ class KernelWriter:
     @property
     def text(self) -> KernelText:
         """The text of the kernel, helper functions included; its name ends with a digest of the text."""
-        source = KernelSource(tuple(self._declared), tuple(self.lines), tuple(self.functions))
+        source = KernelSource(tuple(self._declared), tuple(self.lines), tuple(self.functions), tuple(self.preamble))
         return build_text(self.name, source, "".join(self._letters))
 
     def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:

@@ -12,6 +12,7 @@ from ._loops import (
     LoopPlan as LoopPlan,
     record_loop as record_loop,
 )
+from ._ordering import ordered as ordered
 from ._products import library_product as library_product
 from ._recording import StoredRecording as StoredRecording
 from ._region import (
@@ -69,6 +70,7 @@ __all__ = [
     "form_of",
     "lay_out",
     "library_product",
+    "ordered",
     "record_inside",
     "record_loop",
     "record_until",

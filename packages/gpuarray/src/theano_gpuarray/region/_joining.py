@@ -8,13 +8,13 @@ with others of their text alone. Each computes what it does by itself, so values
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from heapq import heapify, heappop, heappush
 
 from theano_graph import record
 
 from ..codegen import Argument, KernelText
 from ..codegen.text import joined_text
 from ._kept import Event, Kept
+from ._ordering import ordered
 
 __all__ = ["JoinPlan", "needed_events", "plan_joins"]
 
@@ -23,7 +23,7 @@ __all__ = ["JoinPlan", "needed_events", "plan_joins"]
 _LARGE, _LARGE_TOGETHER = 8 << 20, 64 << 20
 #: Bytes of the parameters of a launch. OpenCL promises 1024.
 _PARAMETERS = {"cuda": 4000}
-_FEWEST_PARAMETERS = 1000
+_FEWEST_PARAMETERS = 1024
 #: Texts in one launch, at most: what takes the most registers decides how many groups run at a time. And arrays of
 #: theirs in local memory, each of which has up to 2 KB.
 _MOST_TEXTS, _MOST_SHARED = 4, 16
@@ -129,7 +129,12 @@ def _bytes(event: Event) -> int:
 
 
 def _parameter_bytes(text: KernelText) -> int:
-    return 8 + sum(8 if letter in "Pqd" else 4 for letter in text.parameters)
+    """Return the bytes of the parameters of a launch among others: each lies at a multiple of its size."""
+    at = 0
+    for letter in f"II{text.parameters}":
+        size = 8 if letter in "Pqd" else 4
+        at += -at % size + size
+    return at + -at % 8
 
 
 def _shared(texts: Iterable[KernelText]) -> int:
@@ -173,22 +178,7 @@ def _ordered(count: int, groups: Iterable[Sequence[int]], needed: Sequence[set[i
             places[i] = last
         items[last] = list(group)
     waits = {i: {places[j] for member in item for j in needed[member]} for i, item in items.items()}
-    readers: dict[int, list[int]] = {i: [] for i in items}
-    for i, found in waits.items():
-        for j in found:
-            readers[j].append(i)
-    ready = [i for i, found in waits.items() if not found]
-    heapify(ready)
-    order: list[list[int]] = []
-    while ready:
-        i = heappop(ready)
-        order.append(items[i])
-        for j in readers[i]:
-            waits[j].discard(i)
-            if not waits[j]:
-                heappush(ready, j)
-    assert len(order) == len(items), "groups do not need each other"
-    return order
+    return [items[i] for i in ordered(waits)]
 
 
 def _joined(events: Sequence[Event]) -> list[Event]:

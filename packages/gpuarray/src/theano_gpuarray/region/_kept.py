@@ -233,6 +233,11 @@ class Kept:
         return StoredEvents(self.events, self.sizes, self._status, held)
 
     @property
+    def outline(self) -> tuple[int, dict[int, int]]:
+        """How many events there are, copies that are none among them, and the bytes of all arrays."""
+        return len(self.events) + len(self._left_out), dict(self.sizes)
+
+    @property
     def status_slot(self) -> int | None:
         """The slot of the status; None where no kernel looks for anything wrong."""
         return None if self._status is None else self._status.slot

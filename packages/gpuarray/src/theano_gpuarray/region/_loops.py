@@ -178,6 +178,7 @@ class LoopRecording:
         self._slots = self._more + len(plan.inputs) - len(region.inputs)
         self._claims: dict[int, int] = {}
         self._places: Mapping[int, tuple[int, int]] = {}
+        self._laid_out: tuple[int, dict[int, int]] | None = None
         self._plan_of_joins = JoinPlan(())
         self._index: dict[int, int] = {}
         self._before = Kept(self._context, region.constants, self._slots)
@@ -204,7 +205,10 @@ class LoopRecording:
 
     def body(self, begin: int, count: int) -> Body | None:
         """Record steps from one on; None where they differ in more than numbers that advance evenly."""
-        rounds = [self._round(begin + i) for i in range(min(_ROUNDS, count))]
+        found = [self._round(begin + i) for i in range(min(_ROUNDS, count))]
+        rounds = [kept for kept in found if kept is not None]
+        if len(rounds) < len(found):
+            return None
         kept = rounds[0]
         if any([_fixed(e) for e in other.events] != [_fixed(e) for e in kept.events] for other in rounds[1:]):
             return None
@@ -279,6 +283,7 @@ class LoopRecording:
             made = _rows_of(self._plan.outputs[k], x.dtype, tuple(x.shape), self._n, self._plan.backwards)
             if self._rows.setdefault(k, made) != made:
                 return False
+        self._laid_out = kept.outline
         self._plan_of_joins = plan_joins(kept)
         self._plan_of_joins.apply(kept)
         layout = lay_out(kept.events, kept.sizes, {x.slot for x in found})
@@ -290,12 +295,17 @@ class LoopRecording:
         self._places, self.arena = layout.places, layout.arena
         return True
 
-    def _round(self, i: int) -> Kept:
-        """Record a step with everything in its place."""
+    def _round(self, i: int) -> Kept | None:
+        """Record a step with everything in its place; None where it does something else there than what was laid out.
+
+        A form may copy an operand that does not begin at a multiple of some number of bytes, for instance.
+        """
         row_of = {root: (self._first + k, self._rows[k].written(i)) for k, root in self._claims.items()}
         places = {slot: row_of.get(root, (root, at)) for slot, (root, at) in self._places.items()}
         kept = Kept(self._context, self._region.constants, self._slots, places)
         results = self._run(i, kept)
+        if kept.outline != self._laid_out:
+            return None
         for k, x in enumerate(results):
             if k not in self._claims:
                 assert isinstance(x, DeviceOperand), "results are on the device"
@@ -329,7 +339,7 @@ class LoopRecording:
             return False
         for i in {max(count - 2, 0), count - 1}:
             last = self._round(begin + i)
-            if [_fixed(e) for e in last.events] != [_fixed(e) for e in kept.events]:
+            if last is None or [_fixed(e) for e in last.events] != [_fixed(e) for e in kept.events]:
                 return False
             for event, first, moved in zip(last.events, kept.events, moves, strict=True):
                 if not _reaches(event, first, moved, i):

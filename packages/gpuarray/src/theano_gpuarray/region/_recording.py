@@ -380,6 +380,7 @@ def restored_recording(
         return None
     kept = Kept(context, constants, told.n_inputs, told.layout.places)
     kept.restore(told.kept)
+    kept.workspaces = list(told.workspaces)
 
     def again(offsets: tuple[int, ...]) -> tuple[Kept, list[Entry]]:
         return _again(context, constants, steps(), entries, outputs, told.n_inputs, told.layout, told.plan)(offsets)

@@ -77,6 +77,7 @@ def _supports_epilogue(kernel: ProductEpilogueKernel) -> bool:
     try:
         text = KernelWriter("epilogue")
         text.add(*_epilogue(kernel))
+        text.preamble += program_of(kernel.scalar_op, kernel.input_dtypes).preamble
         return _supports(kernel.product) and bool(text.text.text)
     except NoDeviceForm:
         return False
@@ -260,6 +261,8 @@ def _launch(
             writer.numbers(f"{name}s", operand.strides, letter)
 
     def declare_result(writer: KernelWriter) -> None:
+        if epilogue is not None:
+            writer.preamble += program_of(epilogue.scalar_op, epilogue.input_dtypes).preamble
         for name, factor in (("alpha", given.alpha), ("beta", given.beta)):
             if isinstance(factor, DeviceOperand):
                 writer.array(name, factor)

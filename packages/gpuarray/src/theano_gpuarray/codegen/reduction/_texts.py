@@ -477,4 +477,6 @@ def reduction_text(job: ReduceJob, layout: ReduceLayout, partial: bool) -> Kerne
     """
     body = ReductionBody(job, layout, partial)
     lines = body.gpu() if not layout.cpu else body.cpu_rows() if layout.inner else body.cpu_columns()
-    return kernel_text("reduction", body.signature(), list(lines), job.program.preamble, layout.cpu)
+    programs = [job.program] if body.update is None else [job.program, body.update.program]
+    preamble = dict.fromkeys(part for program in programs for part in program.preamble)
+    return kernel_text("reduction", body.signature(), list(lines), preamble, layout.cpu)

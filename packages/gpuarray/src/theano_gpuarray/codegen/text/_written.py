@@ -28,7 +28,7 @@ def written_arrays(text: KernelText) -> tuple[bool, ...]:
     Returns
     -------
     tuple of bool
-        False where the parameter is const, or where each use of it loads an element; else True.
+        False where what it points to is const, or where each use of it loads an element; else True.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def written_arrays(text: KernelText) -> tuple[bool, ...]:
     if head is None or len(pointers) != text.parameters.count("P"):
         return (True,) * text.parameters.count("P")
     body = text.text[head.end() :]
-    return tuple("const " not in p and _is_written(re.split(r"\W+", p)[-1], body) for p in pointers)
+    return tuple("const " not in p.partition("*")[0] and _is_written(re.split(r"\W+", p)[-1], body) for p in pointers)
 
 
 def _is_written(name: str, body: str) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
-from ...region import Fusion, Step
+from ...region import Fusion, Step, ordered
 
 __all__ = ["MakeFusion", "Numbered", "connected_groups", "with_groups", "with_sources"]
 
@@ -117,18 +116,4 @@ def with_groups(
 
 def _sorted(items: Mapping[int, Numbered], places: Sequence[int], makers: Mapping[int, int]) -> list[Numbered]:
     needs = {i: {places[makers[v]] for v in step.inputs if v in makers} - {i} for i, (_, step) in items.items()}
-    readers: dict[int, list[int]] = {i: [] for i in items}
-    for i, found in needs.items():
-        for j in found:
-            readers[j].append(i)
-    ready = [i for i, found in needs.items() if not found]
-    heapify(ready)
-    order: list[Numbered] = []
-    while ready:
-        i = heappop(ready)
-        order.append(items[i])
-        for j in readers[i]:
-            needs[j].discard(i)
-            if not needs[j]:
-                heappush(ready, j)
-    return order
+    return [items[i] for i in ordered(needs)]

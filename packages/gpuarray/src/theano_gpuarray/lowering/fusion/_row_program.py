@@ -132,6 +132,8 @@ class RowProgram:
         writer.number("rows", self.rows)
         writer.number("columns", self.columns)
         for i, node in enumerate(self.nodes):
+            if isinstance(node, Map):
+                writer.preamble += [part for part in node.program.preamble if part not in writer.preamble]
             if isinstance(node, Load):
                 writer.array(f"p{i}", node.operand)
                 writer.number(f"p{i}_row", node.row)

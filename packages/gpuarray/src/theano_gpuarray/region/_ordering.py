@@ -1,0 +1,40 @@
+"""An order for what needs each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
+
+__all__ = ["ordered"]
+
+
+def ordered(needs: Mapping[int, set[int]]) -> list[int]:
+    """Return numbers each after those that it needs, and otherwise from small to large.
+
+    Parameters
+    ----------
+    needs : mapping of int to set of int
+        Each number with those that come before it, which are numbers of the mapping, too.
+
+    Raises
+    ------
+    AssertionError
+        If some need each other in a circle.
+    """
+    left = {i: len(found) for i, found in needs.items()}
+    readers: dict[int, list[int]] = {i: [] for i in needs}
+    for i, found in needs.items():
+        for j in found:
+            readers[j].append(i)
+    ready = [i for i, count in left.items() if not count]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        i = heappop(ready)
+        order.append(i)
+        for j in readers[i]:
+            left[j] -= 1
+            if not left[j]:
+                heappush(ready, j)
+    assert len(order) == len(needs), "groups do not need each other"
+    return order
