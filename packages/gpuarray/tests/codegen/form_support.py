@@ -18,6 +18,7 @@ from theano_gpuarray.codegen import (
     Operand,
     contiguous_strides,
 )
+from theano_gpuarray.codegen.text import written_arrays
 from theano_gpuarray.region import AtOnce, form_of, upload
 from theano_linker_c.kernels import Kernel
 from theano_testing.device import opencl_context
@@ -68,11 +69,23 @@ class Recorder(AtOnce):
     def launch(
         self, text: KernelText, arguments: Sequence[Argument], groups: Sequence[int], local: Sequence[int]
     ) -> None:
-        """Count and launch."""
+        """Count and launch; what the text is said not to write to stays as it was."""
         self.launches += 1
         self.texts.append(text)
         TEXTS[text.name] = text
+        before = self._read_only(text, arguments)
         super().launch(text, arguments, groups, local)
+        for slot, content in self._read_only(text, arguments).items():
+            np.testing.assert_array_equal(content, before[slot], f"{text.name} writes to what it is said to read")
+
+    def _read_only(self, text: KernelText, arguments: Sequence[Argument]) -> dict[int, NDArray[np.uint8]]:
+        """Return the bytes of the memory that a kernel reads, but does not write to, by its slot."""
+        operands = [x for x in arguments if isinstance(x, DeviceOperand)]
+        written = {x.slot for x, flag in zip(operands, written_arrays(text), strict=True) if flag}
+        found = {x.slot: np.zeros(self._buffers[x.slot].nbytes, np.uint8) for x in operands if x.slot not in written}
+        for slot, content in found.items():
+            self._buffers[slot].read(0, content)
+        return found
 
     def run(self, kernel: Kernel, values: Sequence[Any]) -> list[Any]:
         """Run a kernel and return its results as arrays of NumPy.

@@ -357,6 +357,16 @@ class TestUpdates(FusionTestCase):
         rng = np.random.default_rng(2)
         self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(2)], 4)
 
+    def test_two_that_need_what_the_other_one_keeps(self) -> None:
+        s = Steps(4)
+        made = [s.elementwise(mul, *((v, FULL) for v in s.given[k : k + 2])) for k in (0, 2)]
+        totals = [s.reduced(SUM, v, 0) for v in made]
+        others = [s.reduced(LARGEST, s.elementwise(tanh, (v, FULL)), 0) for v in reversed(made)]
+        s.download(*(s.elementwise(sub, (a, (False,)), (b, (False,))) for a, b in zip(totals, others, strict=True)))
+        rng = np.random.default_rng(4)
+        self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(4)], 6)
+        self.assertEqual(1, kinds(s.region(null_context())).count(UpdateFusion))
+
 
 @needs_opencl
 class TestElementwise(FusionTestCase):

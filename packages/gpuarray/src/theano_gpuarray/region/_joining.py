@@ -178,7 +178,9 @@ def _ordered(count: int, groups: Iterable[Sequence[int]], needed: Sequence[set[i
             places[i] = last
         items[last] = list(group)
     waits = {i: {places[j] for member in item for j in needed[member]} for i, item in items.items()}
-    return [items[i] for i in ordered(waits)]
+    order = ordered(waits)
+    assert order is not None, "groups do not need each other"
+    return [items[i] for i in order]
 
 
 def _joined(events: Sequence[Event]) -> list[Event]:

@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 __all__ = ["ordered"]
 
 
-def ordered(needs: Mapping[int, set[int]]) -> list[int]:
+def ordered(needs: Mapping[int, set[int]]) -> list[int] | None:
     """Return numbers each after those that it needs, and otherwise from small to large.
 
     Parameters
@@ -16,10 +16,10 @@ def ordered(needs: Mapping[int, set[int]]) -> list[int]:
     needs : mapping of int to set of int
         Each number with those that come before it, which are numbers of the mapping, too.
 
-    Raises
-    ------
-    AssertionError
-        If some need each other in a circle.
+    Returns
+    -------
+    list of int or None
+        None where some need each other in a circle.
     """
     left = {i: len(found) for i, found in needs.items()}
     readers: dict[int, list[int]] = {i: [] for i in needs}
@@ -36,5 +36,4 @@ def ordered(needs: Mapping[int, set[int]]) -> list[int]:
             left[j] -= 1
             if not left[j]:
                 heappush(ready, j)
-    assert len(order) == len(needs), "groups do not need each other"
-    return order
+    return order if len(order) == len(needs) else None

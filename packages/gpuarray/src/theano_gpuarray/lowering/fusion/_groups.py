@@ -87,6 +87,8 @@ def with_groups(
 ) -> list[Numbered]:
     """Return the steps with groups as fusions, each after what it needs, and otherwise as they came before.
 
+    Of groups that need each other, the later ones are left as single steps.
+
     Parameters
     ----------
     steps : sequence of Numbered
@@ -95,6 +97,24 @@ def with_groups(
     outputs : collection of int
         Values that are read when all steps have run.
     """
+    wanted = list(groups)
+    found = _together(steps, wanted, outputs)
+    if found is not None:
+        return found
+    kept: list[tuple[Sequence[int], MakeFusion]] = []
+    found = list(steps)
+    for group in wanted:
+        more = _together(steps, [*kept, group], outputs)
+        if more is not None:
+            kept.append(group)
+            found = more
+    return found
+
+
+def _together(
+    steps: Sequence[Numbered], groups: Iterable[tuple[Sequence[int], MakeFusion]], outputs: Collection[int]
+) -> list[Numbered] | None:
+    """Return the steps with groups as fusions; None where some need each other."""
     read: dict[int, list[int]] = {}
     for i, (_, step) in enumerate(steps):
         for v in step.inputs:
@@ -114,6 +134,8 @@ def with_groups(
     return _sorted(items, places, _makers(steps))
 
 
-def _sorted(items: Mapping[int, Numbered], places: Sequence[int], makers: Mapping[int, int]) -> list[Numbered]:
+def _sorted(items: Mapping[int, Numbered], places: Sequence[int], makers: Mapping[int, int]) -> list[Numbered] | None:
+    """Return steps so that each comes after what it needs; None where some need each other."""
     needs = {i: {places[makers[v]] for v in step.inputs if v in makers} - {i} for i, (_, step) in items.items()}
-    return [items[i] for i in ordered(needs)]
+    order = ordered(needs)
+    return None if order is None else [items[i] for i in order]
