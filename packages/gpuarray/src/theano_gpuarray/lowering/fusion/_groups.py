@@ -88,6 +88,8 @@ def with_groups(
 ) -> list[Numbered]:
     """Return the steps with groups as fusions, each after what it needs, and otherwise as they came before.
 
+    Of groups that would need each other, the last ones stay single steps.
+
     Parameters
     ----------
     steps : sequence of Numbered
@@ -96,6 +98,25 @@ def with_groups(
     outputs : collection of int
         Values that are read when all steps have run.
     """
+    chosen = list(groups)
+    while True:
+        items, places = _with_fusions(steps, chosen, outputs)
+        needs = _needs(items, places, _makers(steps))
+        order = _sorted(needs)
+        stuck = set(items).difference(order)
+        if not stuck:
+            return [items[i] for i in order]
+        # What only comes after groups that need each other is none of them.
+        while after := stuck.difference(*(needs[i] for i in stuck)):
+            stuck -= after
+        last = max(k for k, (positions, _) in enumerate(chosen) if positions[-1] in stuck)
+        chosen.pop(last)
+
+
+def _with_fusions(
+    steps: Sequence[Numbered], groups: Iterable[tuple[Sequence[int], MakeFusion]], outputs: Collection[int]
+) -> tuple[dict[int, Numbered], list[int]]:
+    """Return steps and fusions by position, and for each step the position of what does its work."""
     read: dict[int, list[int]] = {}
     for i, (_, step) in enumerate(steps):
         for v in step.inputs:
@@ -112,23 +133,29 @@ def with_groups(
             places[i] = last
             items.pop(i)
         items[last] = parts[-1][0], Step(make(parts, leaving), tuple(given), tuple(leaving))
-    return _sorted(items, places, _makers(steps))
+    return items, places
 
 
-def _sorted(items: Mapping[int, Numbered], places: Sequence[int], makers: Mapping[int, int]) -> list[Numbered]:
-    needs = {i: {places[makers[v]] for v in step.inputs if v in makers} - {i} for i, (_, step) in items.items()}
-    readers: dict[int, list[int]] = {i: [] for i in items}
+def _needs(items: Mapping[int, Numbered], places: Sequence[int], makers: Mapping[int, int]) -> dict[int, set[int]]:
+    """Return for each item the ones that make what it reads."""
+    return {i: {places[makers[v]] for v in step.inputs if v in makers} - {i} for i, (_, step) in items.items()}
+
+
+def _sorted(needs: Mapping[int, Collection[int]]) -> list[int]:
+    """Return items after those that they need, without those that need each other, and what needs these."""
+    readers: dict[int, list[int]] = {i: [] for i in needs}
     for i, found in needs.items():
         for j in found:
             readers[j].append(i)
-    ready = [i for i, found in needs.items() if not found]
+    missing = {i: len(found) for i, found in needs.items()}
+    ready = [i for i, count in missing.items() if not count]
     heapify(ready)
-    order: list[Numbered] = []
+    order: list[int] = []
     while ready:
         i = heappop(ready)
-        order.append(items[i])
+        order.append(i)
         for j in readers[i]:
-            needs[j].discard(i)
-            if not needs[j]:
+            missing[j] -= 1
+            if not missing[j]:
                 heappush(ready, j)
     return order
