@@ -367,6 +367,18 @@ class TestUpdates(FusionTestCase):
         self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(4)], 6)
         self.assertEqual(1, kinds(s.region(null_context())).count(UpdateFusion))
 
+    def test_updates_that_would_need_each_other(self) -> None:
+        s = Steps(2)
+        x, y = s.elementwise(tanh, (s.given[0], FULL)), s.elementwise(tanh, (s.given[1], (False,)))
+        by_rows = ReductionKernel(identity, ("float32",), (), (SUM,), ((False,),), 1, (0,))
+        whole = ReductionKernel(identity, ("float32",), (), (LARGEST,), (FULL,), 2, (0, 1))
+        first = s.elementwise(add, (s.reduced(SUM, x, 0), (False,)), (y, (False,)))
+        second = s.elementwise(mul, (s.add(by_rows, y), ()), (s.add(whole, x), ()))
+        s.download(first, second, s.elementwise(neg, (x, FULL)))
+        self.assertEqual(kinds(s.region(null_context())).count(UpdateFusion), 1)
+        rng = np.random.default_rng(3)
+        self.exact(s, [rng.normal(size=shape).astype("float32") for shape in ((12, 13), (13,))], 4)
+
 
 @needs_opencl
 class TestElementwise(FusionTestCase):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from theano_linker_c.kernels import ElementwiseKernel, broadcast_lengths
 from theano_linker_c.scalar import NoNativeForm
 
-from .._form import Argument, DeviceOperand, DeviceProperties, NoDeviceForm, Operand, Recorder, register_device_form
+from .._form import Argument, DeviceOperand, NoDeviceForm, Operand, Recorder, register_device_form
 from ._nest import Layout, Nest, has_strides, layout_of, nest_of
 from ._texts import elementwise_text, weight_of
 
@@ -113,8 +113,3 @@ def operand_arguments(layout: Layout, nest: Nest, operands: Sequence[DeviceOpera
         if has_strides(layout, mode):
             given += strides
     return given
-
-
-def group_count(nest: Nest, layout: Layout, properties: DeviceProperties) -> int:
-    """Return how many groups of a graphics card a nest takes."""
-    return -(-nest.size // (min(LOCAL, properties.max_local) * layout.unroll))

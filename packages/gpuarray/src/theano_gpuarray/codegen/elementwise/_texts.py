@@ -77,7 +77,7 @@ def decode(
 
 @lru_cache(maxsize=1024)
 def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
-    """Return the text of a kernel for one layout; parameters as :func:`elementwise_arguments` gives them.
+    """Return the text of a kernel for one layout; the device form gives arguments in the order of its parameters.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
         signature.number("q", "units", "pieces", "piece")
     body = ElementwiseBody(program, kernel.input_dtypes, kernel.output_dtypes, layout)
     body.declare(signature)
-    lines = body.cpu_lines() if layout.cpu else body.lines("GID_0")
+    lines = body.cpu_lines() if layout.cpu else body.card_lines()
     return kernel_text("elementwise", signature, list(lines), program.preamble, layout.cpu)
 
 
@@ -110,7 +110,7 @@ def weight_of(kernel: ElementwiseKernel) -> int:
 
 
 class ElementwiseBody:
-    """The statements of one nest; `tag` keeps names of several nests in one kernel apart."""
+    """The statements of a nest."""
 
     def __init__(
         self,
@@ -118,18 +118,17 @@ class ElementwiseBody:
         input_dtypes: Sequence[str],
         output_dtypes: Sequence[str],
         layout: Layout,
-        tag: str = "",
     ) -> None:
-        self.program, self.layout, self.tag = program, layout, tag
+        self.program, self.layout = program, layout
         self.inputs, self.outputs = tuple(input_dtypes), tuple(output_dtypes)
         self.dtypes = (*self.inputs, *self.outputs)
-        self.lengths = [f"n{tag}{d}" for d in range(layout.ndim)]
+        self.lengths = [f"n{d}" for d in range(layout.ndim)]
 
     def _array(self, k: int) -> str:
-        return f"p{self.tag}{k}"
+        return f"p{k}"
 
     def _steps(self, k: int) -> list[str]:
-        return [f"s{self.tag}{k}_{d}" for d in range(self.layout.ndim)]
+        return [f"s{k}_{d}" for d in range(self.layout.ndim)]
 
     def declare(self, signature: Signature) -> None:
         """Add arrays with their strides to the parameters."""
@@ -147,8 +146,8 @@ class ElementwiseBody:
             return f"{self._array(k)}[{index}]"
         return f"*(GLOBAL_MEM {const}{memory_type(self.dtypes[k])} *)({self._array(k)}{offset})"
 
-    def lines(self, group: str) -> Iterator[str]:
-        """Give the statements for a graphics card: the group with this number takes its elements.
+    def card_lines(self) -> Iterator[str]:
+        """Give the statements for a graphics card: each group takes elements side by side.
 
         Groups all of whose elements are there, and lie where vectors may, are apart from others: compilers would join
         loads of both kinds, and split the vectors.
@@ -156,7 +155,7 @@ class ElementwiseBody:
         layout, unroll = self.layout, self.layout.unroll
         total = " * ".join(f"({layout.unsigned}){n}" for n in self.lengths)
         yield f"const {layout.unsigned} n = {total};"
-        yield f"const {layout.unsigned} base = ({layout.unsigned}){group} * (LDIM_0 * {unroll});"
+        yield f"const {layout.unsigned} base = ({layout.unsigned})GID_0 * (LDIM_0 * {unroll});"
         for k, dtype in enumerate(self.inputs):
             if layout.modes[k] == "fixed":
                 yield declare(f"x{k}", dtype, load(self._place(k, "0", ""), dtype))

@@ -108,7 +108,7 @@ def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[st
     yield f"{index} o = 0{'' if stage == 'totals' else ', w = 0'};"
     yield from ("{", *(f"  {line}" for line in decode(layout, f"({layout.unsigned})GID_0", names, moves)), "}")
     yield f"const {index} begin = ({index})GID_1 * chunk;"
-    yield f"const {index} end = begin + chunk < length ? begin + chunk : length;"
+    yield f"const {index} end = length - begin < chunk ? length : begin + chunk;"
     start = "total[(int64_t)GID_0 * GDIM_1 + GID_1 - 1]"
     yield f"{wrapped} sum = {f'GID_1 == 0 ? {unit} : {start}' if stage == 'chunks' else unit};"
     element = f"({wrapped})*(GLOBAL_MEM const {kind} *)(x + o + i * step)"

@@ -60,6 +60,7 @@ class Signature:
 
     def __init__(self, *, apart: bool = False) -> None:
         self.parameters: list[Parameter] = []
+        self._starts: list[tuple[str, str, bool]] = []
         self._apart = apart
 
     def number(self, letter: str, *names: str) -> None:
@@ -72,13 +73,13 @@ class Signature:
             Parameter("P", f"{name}_memory", "char", written, self._apart),
             Parameter("q", f"{name}_offset"),
         ]
-        self._starts = [*getattr(self, "_starts", []), (name, memory, written)]
+        self._starts.append((name, memory, written))
 
     @property
     def starts(self) -> list[str]:
         """Statements that declare the pointers to the first elements."""
         lines = []
-        for name, memory, written in getattr(self, "_starts", []):
+        for name, memory, written in self._starts:
             kind = f"GLOBAL_MEM {'' if written else 'const '}{memory} *"
             lines.append(f"{kind}const {name} = ({kind})({name}_memory + {name}_offset);")
         return lines
