@@ -5,14 +5,12 @@ from ._array import upload as upload
 from ._at_once import AtOnce as AtOnce, flags_token as flags_token, form_of as form_of, run_kernel as run_kernel
 from ._calls import workspace_of as workspace_of
 from ._kept import ARENA as ARENA, Event as Event, Kept as Kept
-from ._layout import ALIGNMENT as ALIGNMENT, Layout as Layout, lay_out as lay_out
 from ._loops import (
     LoopInput as LoopInput,
     LoopOutput as LoopOutput,
     LoopPlan as LoopPlan,
     record_loop as record_loop,
 )
-from ._ordering import ordered as ordered
 from ._products import library_product as library_product
 from ._recording import StoredRecording as StoredRecording
 from ._region import (
@@ -37,6 +35,7 @@ from ._steps import (
     record_inside as record_inside,
 )
 from ._until import record_until as record_until
+from .scheduling import ALIGNMENT as ALIGNMENT, Layout as Layout, lay_out as lay_out, ordered as ordered
 
 __all__ = [
     "ALIGNMENT",

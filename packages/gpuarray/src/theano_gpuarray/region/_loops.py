@@ -15,12 +15,11 @@ from ..arrays import GpuArray
 from ..codegen import DeviceOperand, contiguous_strides
 from ..codegen._copies import copy_into
 from ._array import operand_of
-from ._joining import JoinPlan, plan_joins
 from ._kept import ARENA, Event, Kept
-from ._layout import lay_out
 from ._recording import HELD, INPUT, OWN, STATUS, launch_step
 from ._region import Region, explain_failure
 from ._steps import Entry, record_steps
+from .scheduling import JoinPlan, lay_out, plan_joins
 
 __all__ = ["LoopInput", "LoopOutput", "LoopPlan", "LoopRecording", "record_loop"]
 

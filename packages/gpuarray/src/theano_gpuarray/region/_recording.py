@@ -17,12 +17,10 @@ from ..codegen import DeviceOperand, LibraryCall
 from ..contexts import GpuContext
 from ._array import extent
 from ._calls import workspace_of
-from ._joining import JoinPlan, plan_joins
 from ._kept import ARENA, Constants, Event, Explain, Kept, StoredEvents
-from ._lanes import Schedule, conflicting_events, schedule
-from ._layout import Layout, lay_out
 from ._products import has_products, library_product
 from ._steps import Entry, OnHost, Step, record_steps
+from .scheduling import JoinPlan, Layout, Schedule, conflicting_events, lay_out, plan_joins, schedule
 
 if TYPE_CHECKING:
     from .. import _device

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from theano_graph import record
 
-from ..codegen import Argument, KernelText
-from ..codegen.text import joined_text
-from ._kept import Event, Kept
+from ...codegen import Argument, KernelText
+from ...codegen.text import joined_text
+from .._kept import Event, Kept
 from ._ordering import ordered
 
 __all__ = ["JoinPlan", "needed_events", "plan_joins"]

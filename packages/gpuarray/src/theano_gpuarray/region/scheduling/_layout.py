@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from theano_graph import record
 
-from ._kept import ARENA, Event
+from .._kept import ARENA, Event
 
 __all__ = ["ALIGNMENT", "Layout", "lay_out"]
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from theano_graph import record
 
+from .._kept import Event
 from ._joining import needed_events
-from ._kept import Event
 
 __all__ = ["Schedule", "conflicting_events", "schedule"]
 
