@@ -27,6 +27,8 @@ from theano_testing.device import opencl_context
 CARD = DeviceProperties("cuda", "card", 1024, 49152, 132, 32, True, True, True, False)
 #: Every kernel text that a recorder of these tests was given, by its name.
 TEXTS: dict[str, KernelText] = {}
+#: Bytes of the largest memory that is compared before and after a launch.
+MOST_COMPARED = 16 << 20
 
 
 class Recorder(AtOnce):
@@ -82,9 +84,10 @@ class Recorder(AtOnce):
         """Return the bytes of the memory that a kernel reads, but does not write to, by its slot."""
         operands = [x for x in arguments if isinstance(x, DeviceOperand)]
         written = {x.slot for x, flag in zip(operands, written_arrays(text), strict=True) if flag}
-        found = {x.slot: np.zeros(self._buffers[x.slot].nbytes, np.uint8) for x in operands if x.slot not in written}
+        memory = {x.slot: self._buffers[x.slot] for x in operands if x.slot not in written}
+        found = {slot: np.zeros(x.nbytes, np.uint8) for slot, x in memory.items() if x.nbytes <= MOST_COMPARED}
         for slot, content in found.items():
-            self._buffers[slot].read(0, content)
+            memory[slot].read(0, content)
         return found
 
     def run(self, kernel: Kernel, values: Sequence[Any]) -> list[Any]:
