@@ -10,17 +10,17 @@ from theano_graph.hashing import NoStructuralHashError
 from theano_optimize import RewriteProfile, number_of_reports, number_of_user_foldings
 
 from ..._flags._modes import LARGE
-from ..._overwriting._shown import Decisions
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode, predefined_optimizers
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Collection, Signature
-from ._entry import read_entry, restore_graph, restore_program, write_entry
+from ._entry import read_entry, write_entry
 from ._exchanged import exchanged_code
 from ._key import FunctionKey
 from ._pickles import NotCachedError
+from ._restored import RestoredFunction
 
 
 class CachedFunction:
@@ -88,15 +88,16 @@ class CachedFunction:
         if loaded is None:
             return None
         mode = key.mode
+        restored = RestoredFunction(entry, key.given, loaded, mode.linker.target.present, name)
+        if not (entry.waits and restored.is_complete):
+            try:
+                restored.graph()
+            except Exception:  # noqa: BLE001  # as above
+                return None
         source = SourceGraph(inputs, outputs, changes=False)
-        decisions = Decisions()
-        rewritten, variables, nodes = restore_graph(entry, decisions)
-        maker = FunctionMaker(self._signature, rewritten, mode, self._builder, source=source)
-        maker.decisions = decisions
+        maker = FunctionMaker(self._signature, restored, mode, self._builder, source=source)
         maker.overwriting = entry.overwriting
-        maker.profile = _nothing_rewritten(mode, rewritten)
-        decisions.restore([(nodes[i], plain, form) for i, plain, form in entry.shown])
-        maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present, name)
+        maker.profile = _nothing_rewritten(mode, restored.n_nodes)
         return maker
 
     def store(self, function: Any) -> None:
@@ -108,7 +109,7 @@ class CachedFunction:
             return
         try:
             cache = library.cache(self._options)
-            data = write_entry(function.maker, function.machine.program, self._key.given, cache.holder, name)
+            data = write_entry(function.maker, function.machine, self._key.given, cache.holder, name)
             cache.store_function(name, data)
         except (NotCachedError, GraphError, OSError):
             return
@@ -119,10 +120,9 @@ def _counts() -> tuple[int, int]:
     return number_of_reports(), number_of_user_foldings()
 
 
-def _nothing_rewritten(mode: Mode, fgraph: FunctionGraph) -> RewriteProfile | None:
+def _nothing_rewritten(mode: Mode, nodes: int) -> RewriteProfile | None:
     """Return the profile of rewriting that took place in another process; None for a mode without rewrites."""
     query = mode.query
     if query is None or query == predefined_optimizers[None]:
         return None
-    nodes = len(fgraph.apply_nodes)
     return RewriteProfile(query.name or "cached", nodes_before=nodes, nodes_after=nodes)
