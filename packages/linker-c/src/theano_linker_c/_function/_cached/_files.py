@@ -1,0 +1,98 @@
+"""From bytes to functions and back; loaded only when there is something to read or to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable
+from theano_graph.hashing import NoStructuralHashError
+from theano_optimize import RewriteProfile
+
+from ..._overwriting._shown import Decisions
+from ...compiler import CompilerOptions
+from ...kernels._build import library
+from ...modes import Mode, predefined_optimizers
+from .._making._maker import FunctionMaker
+from .._making._source import SourceGraph
+from .._signature._collect import Signature
+from ._entry import read_entry, restore_graph, restore_program, write_entry
+from ._exchanged import exchanged_code
+from ._key import FunctionKey
+from ._pickles import NotCachedError
+
+
+def is_code_exchanged() -> bool:
+    """Tell whether a program has put other code in the place of the library's own."""
+    return exchanged_code() is not None
+
+
+def key_of(
+    signature: Signature,
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    mode: Mode,
+    leaf_of: Callable[[Variable], Variable],
+) -> FunctionKey | None:
+    """Return what names a function, as :class:`FunctionKey`; None where it cannot be named."""
+    try:
+        return FunctionKey(signature, inputs, outputs, mode, leaf_of)
+    except (NoStructuralHashError, MissingInputError):
+        return None
+
+
+def restored(
+    data: bytes,
+    key: FunctionKey,
+    name: str,
+    maker_of: Callable[..., FunctionMaker],
+    source: SourceGraph,
+    options: CompilerOptions,
+) -> FunctionMaker | None:
+    """Return the maker of a function as it was built before; None where it has to be built.
+
+    Parameters
+    ----------
+    data : bytes
+    key : FunctionKey
+    name : str
+        Of the file.
+    maker_of : callable
+        Makes it of the rewritten graph and the source.
+    source : SourceGraph
+    options : CompilerOptions
+    """
+    try:
+        entry = read_entry(data, key.given)
+    except Exception:  # noqa: BLE001  # a class of the user's that is elsewhere now, say: the function is built
+        return None
+    loaded = library.load(entry.linkages, options) if entry.linkages else {}
+    if loaded is None:
+        return None
+    mode, decisions = key.mode, Decisions()
+    rewritten, variables, nodes = restore_graph(entry, decisions)
+    maker = maker_of(rewritten, source)
+    maker.decisions = decisions
+    maker.overwriting = entry.overwriting
+    maker.profile = _nothing_rewritten(mode, rewritten)
+    decisions.restore([(nodes[i], plain, form) for i, plain, form in entry.shown])
+    maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present, name)
+    return maker
+
+
+def store(function: Any, key: FunctionKey, name: str, options: CompilerOptions) -> None:
+    """Put a function that has been built on disk, if another process can do with it what this one does."""
+    try:
+        cache = library.cache(options)
+        cache.store_function(name, write_entry(function.maker, function.machine.program, key.given, cache.holder, name))
+    except (NotCachedError, GraphError, OSError):
+        return
+
+
+def _nothing_rewritten(mode: Mode, fgraph: FunctionGraph) -> RewriteProfile | None:
+    """Return the profile of rewriting that took place in another process; None for a mode without rewrites."""
+    query = mode.query
+    if query is None or query == predefined_optimizers[None]:
+        return None
+    nodes = len(fgraph.apply_nodes)
+    return RewriteProfile(query.name or "cached", nodes_before=nodes, nodes_after=nodes)
