@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable
+from theano_graph import GraphError, MissingInputError, Variable
 from theano_graph.hashing import NoStructuralHashError
 from theano_optimize import RewriteProfile
 
-from ..._overwriting._shown import Decisions
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode, predefined_optimizers
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Signature
-from ._entry import read_entry, restore_graph, restore_program, write_entry
+from ._entry import read_entry, write_entry
 from ._exchanged import exchanged_code
 from ._key import FunctionKey
 from ._pickles import NotCachedError
+from ._restored import RestoredFunction
 
 
 def is_code_exchanged() -> bool:
@@ -69,14 +69,16 @@ def restored(
     loaded = library.load(entry.linkages, options) if entry.linkages else {}
     if loaded is None:
         return None
-    mode, decisions = key.mode, Decisions()
-    rewritten, variables, nodes = restore_graph(entry, decisions)
-    maker = maker_of(rewritten, source)
-    maker.decisions = decisions
+    mode = key.mode
+    found = RestoredFunction(entry, key.given, loaded, mode.linker.target.present, name)
+    if not (entry.waits and found.is_complete):
+        try:
+            found.graph()
+        except Exception:  # noqa: BLE001  # as above
+            return None
+    maker = maker_of(found, source)
     maker.overwriting = entry.overwriting
-    maker.profile = _nothing_rewritten(mode, rewritten)
-    decisions.restore([(nodes[i], plain, form) for i, plain, form in entry.shown])
-    maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present, name)
+    maker.profile = _nothing_rewritten(mode, found.n_nodes)
     return maker
 
 
@@ -84,15 +86,14 @@ def store(function: Any, key: FunctionKey, name: str, options: CompilerOptions) 
     """Put a function that has been built on disk, if another process can do with it what this one does."""
     try:
         cache = library.cache(options)
-        cache.store_function(name, write_entry(function.maker, function.machine.program, key.given, cache.holder, name))
+        cache.store_function(name, write_entry(function.maker, function.machine, key.given, cache.holder, name))
     except (NotCachedError, GraphError, OSError):
         return
 
 
-def _nothing_rewritten(mode: Mode, fgraph: FunctionGraph) -> RewriteProfile | None:
+def _nothing_rewritten(mode: Mode, nodes: int) -> RewriteProfile | None:
     """Return the profile of rewriting that took place in another process; None for a mode without rewrites."""
     query = mode.query
     if query is None or query == predefined_optimizers[None]:
         return None
-    nodes = len(fgraph.apply_nodes)
     return RewriteProfile(query.name or "cached", nodes_before=nodes, nodes_after=nodes)

@@ -18,7 +18,7 @@ from .._signature._collect import Signature
 from ._environment import environment
 
 #: Goes up when entries are written in another way.
-_FORMAT = "5"
+_FORMAT = "7"
 
 
 class Given:

@@ -1,4 +1,4 @@
-"""A short digest of a graph that is made at once: where no file on disk begins with it, there is no need for the key."""
+"""A short digest of a graph, made at once: where no file on disk begins with it, there is no need for the key."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def sketch_of(nodes: Iterable[Apply], inputs: Sequence[Variable], outputs: Seque
     # Classes only: how an op is written may depend on where it lies in memory.
     names: dict[Any, str] = {}
     parts = [sys.version, np.__version__, str(len(outputs))]
-    for variable in inputs:
-        parts.append(f"{variable.name} {type(variable.type).__name__} {getattr(variable.type, 'dtype', '')}")
+    parts += [f"{v.name} {type(v.type).__qualname__} {getattr(v.type, 'dtype', '')}" for v in inputs]
     for node in nodes:
         op = node.op
         name = names.get(id(op))

@@ -20,6 +20,7 @@ from ._sketch import sketch_of
 
 if TYPE_CHECKING:
     from ._key import FunctionKey
+    from ._restored import RestoredFunction
 
 #: A graph, and what gives the variable that stands in the function for a leaf of it.
 _Graph = tuple[Sequence[Variable], Sequence[Variable], Callable[[Variable], Variable]]
@@ -132,7 +133,7 @@ class CachedFunction:
         found: FunctionMaker | None = cached_functions().restored(data, key, name, self._maker, source, self._options)
         return found
 
-    def _maker(self, rewritten: FunctionGraph, source: SourceGraph) -> FunctionMaker:
+    def _maker(self, rewritten: FunctionGraph | RestoredFunction, source: SourceGraph) -> FunctionMaker:
         return FunctionMaker(self._signature, rewritten, self._mode, self._builder, source=source)
 
     def _name(self, key: FunctionKey) -> str | None:
