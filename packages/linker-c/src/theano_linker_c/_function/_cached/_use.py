@@ -17,6 +17,7 @@ from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Collection, Signature
 from ._sketch import sketch_of
+from ._stores import stores
 
 if TYPE_CHECKING:
     from ._key import FunctionKey
@@ -90,7 +91,7 @@ class CachedFunction:
         """Return the function that `make` gives, which is put on disk as soon as it is native."""
         if self._given is None and not self._is_named:
             self._given = (*maker.source.twin(), _itself)
-        with while_compiling(self._load, self._look, self._named):
+        with while_compiling(self._load, self._look, self._prepare, stores.finish):
             function = make()
         self._named()
         self._given = None
@@ -99,6 +100,8 @@ class CachedFunction:
 
     def _may_be_there(self, nodes: Iterable[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> bool:
         self._sketch = sketch_of(nodes, inputs, outputs)
+        if stores.holds(self._sketch):
+            stores.finish(self._sketch)
         found = library.cache(self._options).has_function_like(self._sketch) and not self._look()
         self._is_missing = not found
         return found
@@ -116,6 +119,11 @@ class CachedFunction:
             self._is_left = config.function_cache == LARGE and cached_functions().is_code_exchanged()
         return self._is_left
 
+    def _prepare(self) -> None:
+        key = self._named()
+        if key is not None:
+            key.prepare()
+
     def _named(self) -> FunctionKey | None:
         if not self._is_named and self._given is not None and not self._look():
             self._is_named = True
@@ -124,7 +132,7 @@ class CachedFunction:
         return self._key
 
     def _found(self, key: FunctionKey, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FunctionMaker | None:
-        name = self._name(key)
+        name = cached_functions().named(self._sketch, key, self._options)
         data = None if name is None else library.cache(self._options).find_function(name)
         self._is_missing = data is None
         if name is None or data is None:
@@ -136,16 +144,10 @@ class CachedFunction:
     def _maker(self, rewritten: FunctionGraph | RestoredFunction, source: SourceGraph) -> FunctionMaker:
         return FunctionMaker(self._signature, rewritten, self._mode, self._builder, source=source)
 
-    def _name(self, key: FunctionKey) -> str | None:
-        name = key.name(self._options)
-        return None if name is None else f"{self._sketch}-{name}"
-
     def _store(self, function: Any) -> None:
         if self._key is None or self._counts != _counts():
             return
-        name = self._name(self._key)
-        if name is not None:
-            cached_functions().store(function, self._key, name, self._options)
+        cached_functions().put_later(function, self._key, self._sketch, self._options)
 
 
 def _itself(variable: Variable) -> Variable:
