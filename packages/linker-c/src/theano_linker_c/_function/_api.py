@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -16,11 +17,11 @@ from theano_graph import (
     current_origin,
 )
 
-from .._lazy import cached_functions
 from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
 from ._cached._gate import is_cacheable
+from ._cached._use import CachedFunction
 from ._calling._callable import Function
 from ._making._maker import FunctionMaker
 from ._progress import Build
@@ -110,8 +111,8 @@ def function(
         cached = None
         try:
             collection = Collection(signature, updates, givens, no_default_updates, rebuild_strict)
-            if is_cacheable(chosen, accept_inplace, collection.n_nodes):
-                cached = cached_functions().CachedFunction(signature, chosen, Function)
+            if is_cacheable(chosen, accept_inplace, len(collection.nodes)):
+                cached = CachedFunction(signature, chosen, Function)
             maker = None if cached is None else cached.find(collection, unused)
             fgraph = collection.copy() if maker is None else None
         except MissingInputError:
@@ -132,10 +133,8 @@ def function(
             with timing(stats, "optimizer_time"):
                 maker.optimize()
         build.phase = f"making and compiling code for {_nodes(maker.n_nodes)}"
-        fn = Function(maker, containers, stats)
-        if cached is not None and is_new:
-            store = cached.store
-            fn.once_settled(lambda _, is_native: store(fn) if is_native else None)
+        make = partial(Function, maker, containers, stats)
+        fn = cached.built(maker, make) if cached is not None and is_new else make()
     if stats is not None:
         stats.add_graph(maker.fgraph, maker.profile)
         stats.compile_time += perf_counter() - begin

@@ -84,10 +84,39 @@ _OBJECTS = ("ops", "types", "names", "origins")
 _AT_ONCE = ("leaves", "overwriting", "linkages", "routines", "symbols", "kinds", "schedule")
 
 
-def write_entry(
+class Draft:
+    """What is stored of a function, noted while nobody can change it, to be written later and in any thread.
+
+    Parameters
+    ----------
+    at_once, later : tuple
+        What is in the two pickles: objects that do not change.
+    rest, rows, numbers : object
+        What is no more than numbers and texts.
+    """
+
+    def __init__(self, at_once: tuple[Any, ...], later: tuple[Any, ...], rest: Any, rows: Any, numbers: Any) -> None:
+        self._at_once, self._later = at_once, later
+        self._numbers = rest, rows, numbers
+
+    def written(self, given: Given) -> bytes:
+        """Return it as bytes.
+
+        Raises
+        ------
+        NotCachedError
+            If there is something in it that another process could not take over.
+        """
+        rest, rows, numbers = self._numbers
+        later, waits = dump(self._later, given)
+        at_once, _ = dump(self._at_once, given)
+        return marshal.dumps((at_once, rest, rows, waits, marshal.dumps((later, marshal.dumps(numbers)))))
+
+
+def draft_entry(
     maker: FunctionMaker, machine: Machine, given: Given, object_of: Callable[[str], str | None], name: str
-) -> bytes:
-    """Return a built function as bytes.
+) -> Draft:
+    """Return what is stored of a built function.
 
     Parameters
     ----------
@@ -97,7 +126,7 @@ def write_entry(
     object_of : callable
         Gives the name of the object that holds a kernel, by its key.
     name : str
-        That of the function on disk.
+        That of the function on disk, which matters where nodes run together (:func:`has_clusters`).
 
     Raises
     ------
@@ -120,11 +149,6 @@ def write_entry(
     loops = [(spec, forms.number(form)) for spec, form in program.loops.items()]
     shown = [(place[node], op, form) for node, op, form in maker.decisions.known()]
     objects = {column: getattr(columns, column) for column in _OBJECTS}
-    later, waits = dump((objects, _features(maker.fgraph, numbers), shown, clusters, forms.items, loops), given)
-    at_once, _ = dump(
-        (columns.leaves, maker.overwriting, forms.linkages, forms.routines, forms.symbols, kinds, program.schedule),
-        given,
-    )
     holders = {id(leaf.data): numbers[leaf] for leaf in columns.leaves if isinstance(leaf, Constant)}
     rest = {
         "n_registers": program.n_registers,
@@ -136,12 +160,22 @@ def write_entry(
         "shown": program.shown,
         "n_nodes": len(nodes),
     }
-    numbers_later = marshal.dumps(({column: getattr(columns, column) for column in _NUMBERS}, instructions))
-    return marshal.dumps((at_once, rest, rows, waits, marshal.dumps((later, numbers_later))))
+    return Draft(
+        (columns.leaves, maker.overwriting, forms.linkages, forms.routines, forms.symbols, kinds, program.schedule),
+        (objects, _features(maker.fgraph, numbers), shown, clusters, forms.items, loops),
+        rest,
+        rows,
+        ({column: getattr(columns, column) for column in _NUMBERS}, instructions),
+    )
+
+
+def has_clusters(program: Program) -> bool:
+    """Tell whether nodes of a program run together, and keep something under the name of the function."""
+    return any(isinstance(x.node.op, Cluster) for x in program.instructions)
 
 
 def read_entry(data: bytes, given: Given) -> Entry:
-    """Return what :func:`write_entry` has written, with the variables, ops and lines of another, equal graph."""
+    """Return what :meth:`Draft.written` has returned, with the variables, ops and lines of another, equal graph."""
     entry = Entry()
     at_once, entry.rest, entry.rows, entry.waits, entry.later = marshal.loads(data)
     for name, value in zip(_AT_ONCE, load(at_once, given), strict=True):
@@ -239,7 +273,7 @@ def _features(fgraph: FunctionGraph, numbers: Mapping[Variable, int]) -> list[tu
         if isinstance(feature, Supervisor) and kind is Supervisor:
             found.append(("protected", [numbers[v] for v in feature.protected]))
         elif isinstance(feature, _Allowed):
-            found.append(("allowed", feature.kinds))
+            found.append(("allowed", feature.kinds.copy()))
         elif isinstance(feature, DestroyHandler) and kind is DestroyHandler:
             found.append(("handler", feature.is_settled))
         elif kind is ReplaceValidate:

@@ -15,10 +15,10 @@ from ...modes import Mode
 from ...program import loop_of_step
 from ...targets import PYTHON
 from .._signature._collect import Signature
-from ._environment import environment
+from ._environment import Environment
 
 #: Goes up when entries are written in another way.
-_FORMAT = "7"
+_FORMAT = "8"
 
 
 class Given:
@@ -83,21 +83,38 @@ class FunctionKey:
         self.overwrites = any(op.destroy_map for op in scope.ops)
         self.mode = mode
         self._hasher = hasher  # it keeps alive what is known by identity
-        parts = [_FORMAT, environment(hasher), scope.digest(outputs), repr(loop_of_step())]
+        self._environment = Environment(hasher)
+        parts = [_FORMAT, scope.digest(outputs), repr(loop_of_step())]
         parts += [*_of_mode(mode), *_of_signature(signature)]
-        self._known = [part.encode() for part in parts]
+        self._noted = [part.encode() for part in parts]
+
+    @property
+    def has_user_code(self) -> bool:
+        """Whether code of the user's takes part."""
+        return self._hasher.has_user_code
+
+    def prepare(self) -> None:
+        """Find out now what takes a moment to find out, and does not change."""
+        self._environment.digest()
 
     def name(self, options: CompilerOptions) -> str | None:
-        """Return the name of the file; None where the compiler does not work.
+        """Return the name of the file; None where the compiler does not work, or rewrites have been registered since.
 
         What has been built without asking the compiler, as what runs on devices alone, has a name of its own.
         """
+        environment = self._environment.digest()
+        if environment is None:
+            return None
+        toolchain = b"no compiler was asked"
         if self.mode.linker.target is PYTHON:
-            return hex_digest(self._known)
-        toolchain = library.known_toolchain(options)
-        if toolchain is not None:
-            return hex_digest([*self._known, toolchain.identity.encode()])
-        return None if library.lacks_compiler(options) else hex_digest([*self._known, b"no compiler was asked"])
+            toolchain = b"no compiler"
+        else:
+            known = library.known_toolchain(options)
+            if known is not None:
+                toolchain = known.identity.encode()
+            elif library.lacks_compiler(options):
+                return None
+        return hex_digest([*self._noted, environment.encode(), toolchain])
 
 
 def _of_mode(mode: Mode) -> list[str]:
