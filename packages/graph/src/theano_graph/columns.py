@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._errors import GraphError, compose
 from ._expression._node_state import slot_names
@@ -12,15 +12,13 @@ from ._expression._op import Op
 from ._expression._origin import Origin
 from ._function_graph._fgraph import FunctionGraph
 from ._function_graph._uses import OUTPUT, Client
-from ._record import record
 
 #: The attributes of variables that columns tell.
 _TOLD = frozenset(("_tag", "index", "name", "origin", "owner", "type"))
 _NOTHING = -1
 
 
-@record
-class GraphColumns:
+class GraphColumns(NamedTuple):
     """The nodes of a function graph, told by numbers of leaves, ops, types, names and origins.
 
     Variables are numbered: leaves first, then the outputs of the nodes in their order.

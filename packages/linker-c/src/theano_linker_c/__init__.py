@@ -34,6 +34,7 @@ from ._function import (
     orig_function as orig_function,
 )
 from ._function._cached._gate import function_cache_depends_on as function_cache_depends_on
+from ._function._cached._stores import finish_storing as finish_storing
 from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._machines._captures import capture_after as capture_after
 from ._storage._advances import note_advance as note_advance
@@ -120,6 +121,7 @@ __all__ = [
     "deep_copy_op",
     "eval_cache",
     "function",
+    "finish_storing",
     "function_cache_depends_on",
     "function_dump",
     "generic",

@@ -32,6 +32,7 @@ _TRIM_STORES = 100
 _KEPT_SHARE = 0.8
 _KEPT_FAILURES = 20
 _KEPT_VERIFIED = 4096
+_TICK_NS = 100_000_000
 
 
 @record
@@ -73,6 +74,8 @@ class KernelCache:
         self._verified: dict[str, tuple[int, int, int]] = {}
         #: Key of a kernel that has been found or stored here -> the name of its object.
         self._holders: dict[str, str] = {}
+        #: Path -> when the folder of functions there has changed, and what the names in it begin with.
+        self._listings: dict[str, tuple[int, frozenset[str]]] = {}
 
     def find(self, key: str) -> str | None:
         """Give the path of a complete object that holds the kernel `key`; None if there is none."""
@@ -100,6 +103,26 @@ class KernelCache:
                 _touch(path, now, info.st_mtime)
             return found[len(key) + 1 :]
         return None
+
+    def has_function_like(self, start: str) -> bool:
+        """Tell whether there is a function whose key begins with so many characters, as far as file names tell."""
+        return any(start in self._starts(place, len(start)) for place in self.folder.places())
+
+    def _starts(self, place: Place, length: int) -> frozenset[str]:
+        """Return what the keys of functions begin with, read anew when files have come or gone."""
+        path = place.file(FUNCTIONS)
+        try:
+            changed = os.stat(path).st_mtime_ns
+            known = self._listings.get(place.path)
+            if known is not None and known[0] == changed:
+                return known[1]
+            found = frozenset(name[:length] for name in os.listdir(path))
+        except OSError:
+            return frozenset()
+        # What comes at nearly the same moment would not change the time, which is that of a tick of the clock.
+        if time.time_ns() - changed > _TICK_NS:
+            self._listings[place.path] = changed, found
+        return found
 
     def store_function(self, key: str, data: bytes) -> None:
         """Keep `data` as the function `key`.

@@ -88,5 +88,5 @@ def exporting() -> Any:
 
 @cache
 def cached_functions() -> Any:
-    """Return what looks for functions on disk; not all programs have such."""
-    return importlib.import_module("._function._cached._use", __package__)
+    """Return what reads and writes functions on disk; not all programs have such."""
+    return importlib.import_module("._function._cached._files", __package__)

@@ -24,7 +24,7 @@ from theano_linker_c import (
     optdb,
 )
 from theano_linker_c._function._cached import _environment, _gate
-from theano_linker_c._function._cached._environment import environment
+from theano_linker_c._function._cached._environment import Environment
 from theano_linker_c.debugmode._errors import show
 from theano_linker_c.debugmode._evaluate import is_finite, same
 from theano_linker_c.watch import detect_nan
@@ -141,10 +141,10 @@ class TestFunctionCache(unittest.TestCase):
         without_rules = mock.patch.object(_environment, "_rules_of_users", return_value=())
         with mock.patch.object(_gate, "_surroundings", []), without_rules:
             function_cache_depends_on(lambda: told[0])
-            before = environment(StructuralHasher())
-            self.assertEqual(environment(StructuralHasher()), before)
+            before = Environment(StructuralHasher()).digest()
+            self.assertEqual(Environment(StructuralHasher()).digest(), before)
             told.pop(0)
-            self.assertNotEqual(environment(StructuralHasher()), before)
+            self.assertNotEqual(Environment(StructuralHasher()).digest(), before)
 
     def cacheable(self) -> tuple[bool, ...]:
         return tuple(_gate.is_cacheable(FAST_RUN, False, count) for count in (5, 60, 5000))

@@ -22,7 +22,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano import config
-from theano_linker_c import capture_after
+from theano_linker_c import capture_after, finish_storing
 from theano_linker_c.compiler import CompilerOptions
 from theano_linker_c.kernels import library
 
@@ -102,6 +102,7 @@ class CachedTestCase(unittest.TestCase):
         with mock.patch.object(theano.compile.Mode, "rewrite", autospec=True) as rewrite:
             rewrite.side_effect = _rewrite
             function = theano.function(*args, **kwargs)
+        self.assertTrue(finish_storing())
         return bool(rewrite.call_count), function
 
     def twice(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:

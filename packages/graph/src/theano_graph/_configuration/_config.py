@@ -137,11 +137,14 @@ class Config:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         object.__setattr__(self, "_flags", {})
+        object.__setattr__(self, "_sections", set())
         object.__setattr__(self, "_environ", os.environ if environ is None else environ)
         object.__setattr__(self, "_sources", None)
         object.__setattr__(self, "_lock", threading.RLock())
 
     _flags: dict[str, Flag]
+    #: What stands before a dot in the names of flags.
+    _sections: set[str]
     _environ: Mapping[str, str]
     _sources: Sources | None
     _lock: threading.RLock
@@ -192,6 +195,8 @@ class Config:
                 )
             )
         self._flags[name] = Flag(name, doc, kind, fixed, on_change=on_change)
+        parts = name.split(".")
+        self._sections.update(".".join(parts[:i]) for i in range(1, len(parts)))
 
     def flag_names(self) -> list[str]:
         """Return the names of all declared flags, sorted."""
@@ -239,7 +244,7 @@ class Config:
         return flag
 
     def _get(self, name: str) -> Any:
-        if name not in self._flags and any(other.startswith(name + ".") for other in self._flags):
+        if name in self._sections:
             return _Section(self, name)
         current = self._flag(name).current
         assert current is not None, "the flag has a value"
@@ -261,7 +266,7 @@ class Config:
             self._changeable(name, value).set(value, "an assignment")
 
     def _unknown(self, name: str) -> UnknownFlagError:
-        if any(other.startswith(name + ".") for other in self._flags):
+        if name in self._sections:
             return UnknownFlagError(
                 compose(f"`{name}` is a section of the configuration, no flag", mend=f"print(config.{name}) lists it")
             )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Iterator
 from dis import get_instructions
 from types import CodeType, FunctionType, ModuleType
@@ -20,9 +19,9 @@ from ._errors import NoStructuralHashError
 
 _KNOWN_PACKAGES = frozenset({"numpy", "scipy", "builtins"})
 #: Folders of the standard library: a program of the user may have a module of the same name.
-_FOLDERS = tuple(
-    {path + os.sep for path in (os.path.dirname(os.__file__), *map(sysconfig.get_path, ("stdlib", "platstdlib")))}
-)
+#: `sysconfig` would read how Python was built first, which takes longer than all else here.
+_FOLDER = os.path.dirname(os.__file__)
+_FOLDERS = tuple({path + os.sep for path in (_FOLDER, _FOLDER.replace(sys.base_prefix, sys.base_exec_prefix, 1))})
 #: Parts of a class that say nothing of what it does, or that are found elsewhere.
 _NO_CONTENT = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl", "__parameters__"}

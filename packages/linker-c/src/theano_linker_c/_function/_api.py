@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 from theano_graph import (
-    FunctionGraph,
     MissingInputError,
     Variable,
     cell_of,
@@ -17,11 +17,11 @@ from theano_graph import (
     current_origin,
 )
 
-from .._lazy import cached_functions
 from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
 from ._cached._gate import is_cacheable
+from ._cached._use import CachedFunction
 from ._calling._callable import Function
 from ._making._maker import FunctionMaker
 from ._progress import Build
@@ -111,30 +111,30 @@ def function(
         cached = None
         try:
             collection = Collection(signature, updates, givens, no_default_updates, rebuild_strict)
-            if is_cacheable(chosen, accept_inplace, collection.n_nodes):
-                cached = cached_functions().CachedFunction(signature, chosen, Function)
+            if is_cacheable(chosen, accept_inplace, len(collection.nodes)):
+                cached = CachedFunction(signature, chosen, Function)
             maker = None if cached is None else cached.find(collection, unused)
-            fgraph = collection.copy() if maker is None else maker.fgraph
+            fgraph = collection.copy() if maker is None else None
         except MissingInputError:
             check_related(signature, updates, givens, unused)
             raise
-        if maker is None:
+        is_new = False
+        if fgraph is not None:
             check_used(signature, fgraph, unused)
             if not accept_inplace:
                 check_no_inplace(fgraph, where)
             maker = None if cached is None else cached.find_copy(fgraph)
-        is_new = maker is None
-        maker = maker or FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
+            if maker is None:
+                maker, is_new = FunctionMaker(signature, fgraph, chosen, Function, accept_inplace), True
+        assert maker is not None, "it was found, or made of the copy"
         containers = maker.containers()
         if is_new:
-            build.phase = f"rewriting {_nodes(fgraph)}"
+            build.phase = f"rewriting {_nodes(maker.n_nodes)}"
             with timing(stats, "optimizer_time"):
                 maker.optimize()
-        build.phase = f"making and compiling code for {_nodes(maker.fgraph)}"
-        fn = Function(maker, containers, stats)
-        if cached is not None and is_new:
-            store = cached.store
-            fn.once_settled(lambda _, is_native: store(fn) if is_native else None)
+        build.phase = f"making and compiling code for {_nodes(maker.n_nodes)}"
+        make = partial(Function, maker, containers, stats)
+        fn = cached.built(maker, make) if cached is not None and is_new else make()
     if stats is not None:
         stats.add_graph(maker.fgraph, maker.profile)
         stats.compile_time += perf_counter() - begin
@@ -184,8 +184,7 @@ def orig_function(
     )
 
 
-def _nodes(fgraph: FunctionGraph) -> str:
-    count = len(fgraph.apply_nodes)
+def _nodes(count: int) -> str:
     return f"{count} node{'s' * (count != 1)}"
 
 

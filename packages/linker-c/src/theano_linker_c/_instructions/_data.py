@@ -148,6 +148,10 @@ class Program:
     shown: tuple[int, ...] = ()
     loops: Mapping[Any, KernelForm] = field(default_factory=dict)
 
+    def encoded(self) -> tuple[Any, ...] | None:
+        """Return the instructions as the machine in C takes them; None where it is to make them itself."""
+        return None
+
     def position_of(self, index: int) -> int:
         """Return where an instruction is in the order in which nodes are shown."""
         return self.shown[index] if self.shown and index >= 0 else index

@@ -33,9 +33,8 @@ def native_machine(
     `instructions` are those of an earlier machine of the program, as it was given them. They are not made again: ops
     that the machine lets overwrite what dies have been replaced in the graph by forms that overwrite it whoever has it.
     """
-    encoded = (
-        tuple(_encode(instruction) for instruction in program.instructions) if instructions is None else instructions
-    )
+    known = program.encoded() if instructions is None else instructions
+    encoded = tuple(encode(instruction) for instruction in program.instructions) if known is None else known
 
     def on_result(index: int, k: int, value: Any, replaced: int) -> Any:
         return accept_result(program.instructions[index], k, value, bool(replaced))
@@ -53,6 +52,7 @@ def native_machine(
         again=None
         if keep
         else lambda: native_machine(program, hooks, buffer_limit, thread_scale, instructions=encoded),
+        encoded=encoded,
     )
     machine = runtime.Machine(
         n_registers=program.n_registers,
@@ -80,6 +80,11 @@ def native_machine(
     return machine
 
 
+def encoded_of(machine: Machine) -> tuple[Encoded, ...] | None:
+    """Return the instructions that a machine in C was given; None for another machine."""
+    return getattr(getattr(machine, "view", None), "encoded", None)
+
+
 def _runner_of(instruction: Instruction) -> Runner:
     return native_runner(instruction) or python_runner(instruction)
 
@@ -105,7 +110,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
         return mismatch(node, values) if error is None else error
 
-    code, _, _, _, *rest = _encode(alone)
+    code, _, _, _, *rest = encode(alone)
     machine = runtime.Machine(
         n_registers=len(numbers),
         inputs=tuple((i, -1, False, False, False, ()) for i in range(len(given))),
@@ -166,7 +171,8 @@ Encoded = tuple[
 ]
 
 
-def _encode(instruction: Instruction) -> Encoded:
+def encode(instruction: Instruction) -> Encoded:
+    """Return an instruction as the machine takes it."""
     name, payload = _payload(instruction)
     number, checked = runtime.INSTRUCTIONS[name]
     checks = checks_of(instruction.node) if checked else None

@@ -90,6 +90,8 @@ class MachineView:
         Returns the index of the instruction that failed last, or -1.
     again : callable, optional
         Makes another machine for the program, with memory of its own.
+    encoded : tuple, optional
+        The instructions as the machine in C was given them.
     """
 
     def __init__(
@@ -100,9 +102,11 @@ class MachineView:
         fetch: Callable[[], Mapping[int, Any]] | None = None,
         failed: Callable[[], int] | None = None,
         again: Callable[[], Any] | None = None,
+        encoded: tuple[Any, ...] | None = None,
     ) -> None:
         self.program = program
         self.again = again
+        self.encoded = encoded
         self._failed_last = failed
         self._fetch = fetch
         if cells is not None:

@@ -18,6 +18,7 @@ from ._driver import (
 from ._errors import CompileError as CompileError, CompilerWarning as CompilerWarning
 from ._lock import build_lock as build_lock, set_lock_status as set_lock_status
 from ._mapped import MappedCode as MappedCode
+from ._meanwhile import while_compiling as while_compiling
 from ._options import CompilerOptions as CompilerOptions, c_compiler as c_compiler
 from ._place import Place as Place
 from ._toolchain import (
@@ -55,4 +56,5 @@ __all__ = [
     "remove",
     "run_compiler",
     "set_lock_status",
+    "while_compiling",
 ]

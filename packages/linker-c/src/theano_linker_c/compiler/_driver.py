@@ -16,6 +16,7 @@ from theano_graph import compose, record
 
 from ._directory import CompileDirectory, digest
 from ._errors import CompileError
+from ._meanwhile import do_next, waits_for_nothing
 
 #: Reasons why a file cannot be written, and what else compilers say of them; a limit on sizes ends them by a signal.
 _NO_ROOM: dict[int, tuple[str, ...]] = {
@@ -24,6 +25,12 @@ _NO_ROOM: dict[int, tuple[str, ...]] = {
     errno.EROFS: (),
     errno.EFBIG: ("File size limit exceeded", "Filesize limit exceeded"),
 }
+
+#: How long the compiler is waited for before something else is done, and between two actions: it is given its text.
+_FEED_SECONDS = 0.002
+#: Texts of more bytes do not fit into the pipe: the compiler has to start first.
+_PIPE_BYTES = 60_000
+_START_SECONDS = 0.02
 
 #: What is said of compilers that something else has ended: by us, and by gcc of the program that compiles for it.
 _ENDED = ("ended by signal", "Killed signal terminated program")
@@ -147,8 +154,31 @@ def _run(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple
     runs = in_background.get()
     if runs is not None:
         return runs.run(line, text, environment)
-    done = subprocess.run(line, input=text, capture_output=True, check=False, env=environment)
-    return done.returncode, done.stderr
+    if waits_for_nothing():
+        done = subprocess.run(line, input=text, capture_output=True, check=False, env=environment)
+        return done.returncode, done.stderr
+    return _run_beside(line, text, environment)
+
+
+def _run_beside(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
+    """Run a command, and what waits for such a moment beside it."""
+    with subprocess.Popen(
+        line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        given: bytes | None = text
+        seconds: float | None = _FEED_SECONDS if len(text) <= _PIPE_BYTES else _START_SECONDS
+        try:
+            while True:
+                try:
+                    _, message = process.communicate(given, timeout=seconds)
+                    break
+                except subprocess.TimeoutExpired:
+                    # What it has not read yet is kept, and given to it by the next call.
+                    given, seconds = None, _FEED_SECONDS if do_next() else None
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, message
 
 
 def check_room(message: str, output: str) -> None:

@@ -80,6 +80,10 @@ class Linker:
         thread_scale : float
             How much more work than usual an instruction must have before several threads share it; infinity: never.
         """
+        return self.plain_machine(program, hooks, thread_scale=thread_scale)
+
+    def plain_machine(self, program: Program, hooks: Hooks, *, thread_scale: float = 1.0) -> Machine:
+        """Return the target's machine, which needs no graph; classes of linkers that watch it make others."""
         limit = BUFFER_LIMIT if self.frees else sys.maxsize
         return self.target.present.machine(
             program, hooks, buffer_limit=limit, thread_scale=thread_scale, keep=not self.frees

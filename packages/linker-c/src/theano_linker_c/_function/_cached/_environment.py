@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -32,18 +32,36 @@ _NO_MATTER = frozenset(
 _OF_OTHER_TIMES = frozenset(("pullback", "pushforward", "straight_kernel", "straight_op"))
 
 
-def environment(hasher: StructuralHasher) -> str:
-    """Return a hash of all that takes part in building any function.
+class Environment:
+    """On what building a function depends besides its graph: what may change is noted at once.
+
+    Parameters
+    ----------
+    hasher : StructuralHasher
 
     Raises
     ------
     NoStructuralHashError
         If a rule that was registered from outside of the library has no code that could be compared.
     """
-    flags = [f"{name}={_value(name)}" for name in config.flag_names() if name not in _NO_MATTER]
-    beside = [text.encode() for text in surroundings() or ()]
-    told = [_versions(), "\n".join(flags).encode(), b"".join(_rewrites(hasher)), *_rules_of_users(hasher)]
-    return hex_digest([*told, *beside])
+
+    def __init__(self, hasher: StructuralHasher) -> None:
+        flags = [f"{name}={_value(name)}" for name in config.flag_names() if name not in _NO_MATTER]
+        beside = [text.encode() for text in surroundings() or ()]
+        self._noted = ["\n".join(flags).encode(), *_rules_of_users(hasher), *beside]
+        self._packages = sorted(name for name in list(sys.modules) if "." not in name and is_library_module(name))
+        self._version = optdb.version()
+        self._rewrites = _digest_of_rewrites(hasher) if _is_any_of_user(optdb) else b""
+        self._digest: str | None = None
+
+    def digest(self) -> str | None:
+        """Return a hash of it all; None where rewrites have been registered meanwhile."""
+        if self._digest is None:
+            rewrites = self._rewrites or _rewrites(self._version)
+            if rewrites is None:
+                return None
+            self._digest = hex_digest([_versions(self._packages), rewrites, *self._noted])
+        return self._digest
 
 
 def _value(name: str) -> str:
@@ -54,16 +72,20 @@ def _value(name: str) -> str:
 _rewrites_known: list[tuple[object, bytes]] = []
 
 
-def _rewrites(hasher: StructuralHasher) -> list[bytes]:
-    version = optdb.version()
+def _rewrites(version: object) -> bytes | None:
+    """Return a hash of the rewrites, of which none is of the user; None where that is not their version any more."""
     for known, digest in _rewrites_known:
         if known == version:
-            return [digest]
-    parts = list(_registered(optdb, hasher))
-    digest = hex_digest(parts).encode()
-    if not _is_any_of_user(optdb):
-        _rewrites_known[:] = [(version, digest)]
-    return [digest]
+            return digest
+    digest = _digest_of_rewrites(StructuralHasher())
+    if optdb.version() != version or _is_any_of_user(optdb):
+        return None
+    _rewrites_known[:] = [(version, digest)]
+    return digest
+
+
+def _digest_of_rewrites(hasher: StructuralHasher) -> bytes:
+    return hex_digest(list(_registered(optdb, hasher))).encode()
 
 
 def _is_any_of_user(database: RewriteDatabase[Any]) -> bool:
@@ -93,16 +115,15 @@ def _rules_of_users(hasher: StructuralHasher) -> Iterator[bytes]:
                 yield table.name.encode() + hasher.of(op_class) + hasher.of(rule)
 
 
-def _versions() -> bytes:
+def _versions(packages: Sequence[str]) -> bytes:
     """Return the versions of Python and of all packages whose code takes part, the library's by its files."""
     fixed = (sys.version, sys.byteorder, str(sys.flags.optimize), np.__version__, _files_of_scipy())
-    names = {name for name in list(sys.modules) if "." not in name and is_library_module(name)}
-    files = (_files(folder) for name in sorted(names) for folder in _folders(name))
+    files = (_files(folder) for name in packages for folder in _folders(name))
     return "\n".join((*fixed, *files)).encode("utf-8", "surrogateescape")
 
 
 def _folders(name: str) -> list[str]:
-    return list(getattr(sys.modules[name], "__path__", ()))
+    return list(getattr(sys.modules.get(name), "__path__", ()))
 
 
 @cache

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any
 
 from theano_graph import Op, Origin, Variable, current_origin
 from theano_graph.hashing import GraphScope, StructuralHasher, hex_digest
 
+from ..._machines._extension import HAS_RUNTIME, runtime
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode
 from ...program import loop_of_step
 from ...targets import PYTHON
 from .._signature._collect import Signature
-from ._environment import environment
+from ._environment import Environment
 
 #: Goes up when entries are written in another way.
-_FORMAT = "5"
+_FORMAT = "8"
 
 
 class Given:
@@ -74,31 +74,47 @@ class FunctionKey:
         leaf_of: Callable[[Variable], Variable],
     ) -> None:
         hasher = StructuralHasher()
-        scope = GraphScope(hasher, True)
+        scope = GraphScope(hasher, True, runtime.graph_rows if HAS_RUNTIME else None)
         scope.add_inputs(inputs)
         scope.add(outputs)
         ops = [node.op for node in scope.nodes]
         self.given = Given([leaf_of(v) for v in scope.leaves], ops, [*scope.origins(), current_origin()])
-        used = set(chain(outputs, chain.from_iterable(node.inputs for node in scope.nodes)))
-        self.unused = [i for i, variable in enumerate(inputs) if variable not in used]
-        self.overwrites = any(op.destroy_map for op in {id(op): op for op in ops}.values())
+        self.unused = [i for i, variable in enumerate(inputs) if not scope.used[scope.numbers[variable]]]
+        self.overwrites = any(op.destroy_map for op in scope.ops)
         self.mode = mode
         self._hasher = hasher  # it keeps alive what is known by identity
-        parts = [_FORMAT, environment(hasher), scope.digest(outputs), repr(loop_of_step())]
+        self._environment = Environment(hasher)
+        parts = [_FORMAT, scope.digest(outputs), repr(loop_of_step())]
         parts += [*_of_mode(mode), *_of_signature(signature)]
-        self._known = [part.encode() for part in parts]
+        self._noted = [part.encode() for part in parts]
+
+    @property
+    def has_user_code(self) -> bool:
+        """Whether code of the user's takes part."""
+        return self._hasher.has_user_code
+
+    def prepare(self) -> None:
+        """Find out now what takes a moment to find out, and does not change."""
+        self._environment.digest()
 
     def name(self, options: CompilerOptions) -> str | None:
-        """Return the name of the file; None where the compiler does not work.
+        """Return the name of the file; None where the compiler does not work, or rewrites have been registered since.
 
         What has been built without asking the compiler, as what runs on devices alone, has a name of its own.
         """
+        environment = self._environment.digest()
+        if environment is None:
+            return None
+        toolchain = b"no compiler was asked"
         if self.mode.linker.target is PYTHON:
-            return hex_digest(self._known)
-        toolchain = library.known_toolchain(options)
-        if toolchain is not None:
-            return hex_digest([*self._known, toolchain.identity.encode()])
-        return None if library.lacks_compiler(options) else hex_digest([*self._known, b"no compiler was asked"])
+            toolchain = b"no compiler"
+        else:
+            known = library.known_toolchain(options)
+            if known is not None:
+                toolchain = known.identity.encode()
+            elif library.lacks_compiler(options):
+                return None
+        return hex_digest([*self._noted, environment.encode(), toolchain])
 
 
 def _of_mode(mode: Mode) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class _Pickler(pickle.Pickler):
         self._known.pop(id(None), None)
         self._origins = given.origins
         self._n_bytes = 0
+        #: Whether all that is found by its name is found in each process with the same versions.
+        self.is_known = True
 
     def reducer_override(self, obj: Any) -> Any:
         # Asked of no number, text or container of Python's: a persistent id would be asked of each.
@@ -48,6 +51,8 @@ class _Pickler(pickle.Pickler):
             return _given, known
         if type(obj) is Origin:
             return _given, self._line(obj)
+        if isinstance(obj, (type, FunctionType, BuiltinFunctionType)) and obj is not _given:
+            self.is_known = self.is_known and known_name(obj) is not None
         if isinstance(obj, np.ndarray):
             self._n_bytes += obj.nbytes
             if self._n_bytes > _MOST_BYTES:
@@ -84,8 +89,8 @@ class _Unpickler(pickle.Unpickler):
         return self._tables[kind][number]
 
 
-def dump(value: Any, given: Given) -> bytes:
-    """Return a pickle of a value, with references to the given graph.
+def dump(value: Any, given: Given) -> tuple[bytes, bool]:
+    """Return a pickle of a value with references to the given graph, and whether it names no code of the user's.
 
     Raises
     ------
@@ -93,13 +98,14 @@ def dump(value: Any, given: Given) -> bytes:
         If the value holds something that only this process has.
     """
     file = io.BytesIO()
+    pickler = _Pickler(file, given)
     try:
-        _Pickler(file, given).dump(value)
+        pickler.dump(value)
     except NotCachedError:
         raise
     except Exception as error:  # whatever objects of users raise
         raise NotCachedError(str(error)) from error
-    return file.getvalue()
+    return file.getvalue(), pickler.is_known
 
 
 def load(data: bytes, given: Given) -> Any:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from theano_graph import FunctionGraph, GraphError, MissingInputError, Variable, config
-from theano_graph.hashing import NoStructuralHashError
-from theano_optimize import RewriteProfile, number_of_reports, number_of_user_foldings
+from theano_graph import Apply, FunctionGraph, Variable, config
+from theano_optimize import number_of_reports, number_of_user_foldings
 
 from ..._flags._modes import LARGE
-from ..._overwriting._shown import Decisions
-from ...compiler import CompilerOptions
+from ..._lazy import cached_functions
+from ...compiler import CompilerOptions, while_compiling
 from ...kernels._build import library
-from ...modes import Mode, predefined_optimizers
+from ...modes import Mode
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Collection, Signature
-from ._entry import read_entry, restore_graph, restore_program, write_entry
-from ._exchanged import exchanged_code
-from ._key import FunctionKey
-from ._pickles import NotCachedError
+from ._sketch import sketch_of
+from ._stores import stores
+
+if TYPE_CHECKING:
+    from ._key import FunctionKey
+    from ._restored import RestoredFunction
+
+#: A graph, and what gives the variable that stands in the function for a leaf of it.
+_Graph = tuple[Sequence[Variable], Sequence[Variable], Callable[[Variable], Variable]]
 
 
 class CachedFunction:
     """One function that may be on disk.
+
+    What nothing on disk looks like is built at once, and named while the compiler is waited for.
 
     Parameters
     ----------
@@ -38,24 +44,30 @@ class CachedFunction:
         self._counts = _counts()
         self._options = CompilerOptions.from_config()
         self._signature, self._mode, self._builder = signature, mode, builder
+        self._sketch = ""
         self._key: FunctionKey | None = None
-        # Whoever gets the cache without having asked for it need not know what it does not notice.
-        self._is_missing = config.function_cache == LARGE and exchanged_code() is not None
+        #: Whether the key has been looked for, which there may not be.
+        self._is_named = False
+        #: Whether there is nothing on disk.
+        self._is_missing = False
+        #: Whether nothing is taken or kept: None where that is not known yet.
+        self._is_left: bool | None = None
+        #: The caller's own graph, where that is what the function computes.
+        self._given: _Graph | None = None
 
     def find(self, collection: Collection, on_unused_input: str) -> FunctionMaker | None:
         """Return the maker of the function as it was built before, without a copy of the caller's graph.
 
         None where it has to be built, and where there is something to report or to add: that is done to a copy.
         """
-        if not collection.is_plain or self._is_missing:
+        if not collection.is_plain:
             return None
         inputs, outputs = collection.inputs, collection.outputs
-        try:
-            self._key = key = FunctionKey(self._signature, inputs, outputs, self._mode, collection.leaf)
-        except NoStructuralHashError:
-            self._is_missing = True
+        self._given = inputs, outputs, collection.leaf
+        if not self._may_be_there(collection.nodes, inputs, outputs):
             return None
-        except MissingInputError:
+        key = self._named()
+        if key is None:
             return None
         items = self._signature.inputs
         unused = any(not items[i].shared and items[i].update is None for i in key.unused)
@@ -65,64 +77,83 @@ class CachedFunction:
 
     def find_copy(self, fgraph: FunctionGraph) -> FunctionMaker | None:
         """Return the maker of the function as it was built before; None where it has to be built."""
-        if self._is_missing:
+        inputs, outputs = fgraph.inputs, fgraph.outputs
+        if self._given is None and not self._is_missing:
+            self._given = inputs, outputs, _itself
+            if self._may_be_there(fgraph.data_order(), inputs, outputs):
+                self._named()
+            self._given = None  # it will be rewritten
+        if self._is_missing or self._key is None:
             return None
-        if self._key is None:
-            try:
-                self._key = FunctionKey(self._signature, fgraph.inputs, fgraph.outputs, self._mode, lambda leaf: leaf)
-            except NoStructuralHashError:
-                return None
-        return self._found(self._key, fgraph.inputs, fgraph.outputs)
+        return self._found(self._key, inputs, outputs)
+
+    def built(self, maker: FunctionMaker, make: Callable[[], Any]) -> Any:
+        """Return the function that `make` gives, which is put on disk as soon as it is native."""
+        if self._given is None and not self._is_named:
+            self._given = (*maker.source.twin(), _itself)
+        with while_compiling(self._load, self._look, self._prepare, stores.finish):
+            function = make()
+        self._named()
+        self._given = None
+        function.once_settled(lambda _, is_native: self._store(function) if is_native else None)
+        return function
+
+    def _may_be_there(self, nodes: Iterable[Apply], inputs: Sequence[Variable], outputs: Sequence[Variable]) -> bool:
+        self._sketch = sketch_of(nodes, inputs, outputs)
+        if stores.holds(self._sketch):
+            stores.finish(self._sketch)
+        found = library.cache(self._options).has_function_like(self._sketch) and not self._look()
+        self._is_missing = not found
+        return found
+
+    def _load(self) -> None:
+        """Load what is needed to name and to store it."""
+        cached_functions()
+
+    def _look(self) -> bool:
+        """Tell whether nothing is taken or kept.
+
+        Whoever gets the cache without having asked for it need not know what it does not notice.
+        """
+        if self._is_left is None:
+            self._is_left = config.function_cache == LARGE and cached_functions().is_code_exchanged()
+        return self._is_left
+
+    def _prepare(self) -> None:
+        key = self._named()
+        if key is not None:
+            key.prepare()
+
+    def _named(self) -> FunctionKey | None:
+        if not self._is_named and self._given is not None and not self._look():
+            self._is_named = True
+            inputs, outputs, leaf_of = self._given
+            self._key = cached_functions().key_of(self._signature, inputs, outputs, self._mode, leaf_of)
+        return self._key
 
     def _found(self, key: FunctionKey, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FunctionMaker | None:
-        name = key.name(self._options)
+        name = cached_functions().named(self._sketch, key, self._options)
         data = None if name is None else library.cache(self._options).find_function(name)
         self._is_missing = data is None
         if name is None or data is None:
             return None
-        try:
-            entry = read_entry(data, key.given)
-        except Exception:  # noqa: BLE001  # a class of the user's that is elsewhere now, say: the function is built
-            return None
-        loaded = library.load(entry.linkages, self._options) if entry.linkages else {}
-        if loaded is None:
-            return None
-        mode = key.mode
         source = SourceGraph(inputs, outputs, changes=False)
-        decisions = Decisions()
-        rewritten, variables, nodes = restore_graph(entry, decisions)
-        maker = FunctionMaker(self._signature, rewritten, mode, self._builder, source=source)
-        maker.decisions = decisions
-        maker.overwriting = entry.overwriting
-        maker.profile = _nothing_rewritten(mode, rewritten)
-        decisions.restore([(nodes[i], plain, form) for i, plain, form in entry.shown])
-        maker.prepared = restore_program(entry, variables, nodes, loaded, mode.linker.target.present, name)
-        return maker
+        found: FunctionMaker | None = cached_functions().restored(data, key, name, self._maker, source, self._options)
+        return found
 
-    def store(self, function: Any) -> None:
-        """Put a function that has just been built on disk, if another process can do with it what this one does."""
+    def _maker(self, rewritten: FunctionGraph | RestoredFunction, source: SourceGraph) -> FunctionMaker:
+        return FunctionMaker(self._signature, rewritten, self._mode, self._builder, source=source)
+
+    def _store(self, function: Any) -> None:
         if self._key is None or self._counts != _counts():
             return
-        name = self._key.name(self._options)
-        if name is None:
-            return
-        try:
-            cache = library.cache(self._options)
-            data = write_entry(function.maker, function.machine.program, self._key.given, cache.holder, name)
-            cache.store_function(name, data)
-        except (NotCachedError, GraphError, OSError):
-            return
+        cached_functions().put_later(function, self._key, self._sketch, self._options)
+
+
+def _itself(variable: Variable) -> Variable:
+    return variable
 
 
 def _counts() -> tuple[int, int]:
     """Return numbers that go up with what only rewriting itself can do: report a failure, run code of the user's."""
     return number_of_reports(), number_of_user_foldings()
-
-
-def _nothing_rewritten(mode: Mode, fgraph: FunctionGraph) -> RewriteProfile | None:
-    """Return the profile of rewriting that took place in another process; None for a mode without rewrites."""
-    query = mode.query
-    if query is None or query == predefined_optimizers[None]:
-        return None
-    nodes = len(fgraph.apply_nodes)
-    return RewriteProfile(query.name or "cached", nodes_before=nodes, nodes_after=nodes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
@@ -16,14 +17,14 @@ from ..._tiers._machine import TieredMachine, link_at_once, link_in_tiers
 from ...profiling import ProfileStats, as_profile, timing
 from ...program import Machine
 from .._making._copying import copy_maker
-from .._making._link import Wiring, link, present_thread_scale, wire
+from .._making._link import Wiring, link, link_prepared, present_thread_scale, wire
 from .._making._maker import FunctionMaker
 from .._making._tiered import options_in_tiers
 from .._signature._errors import ArgumentError
 from .._signature._io import In, Out
 from ._arguments import Arguments, describe_value
 from ._fn import FunctionMachine
-from ._mapping import ahead_count, in_threads, one_after_another, thread_count
+from ._mapping import Results, ahead_count, lists_of_results, one_after_another, thread_count
 from ._views import ContainerView, Finder, ValueView
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         self._spare_machines: list[Machine] = []  # of the threads of the last `map`
         self._fn: FunctionMachine | None = None
         self._output_storage: list[Container] | None = None
-        self.machine: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)
+        self.machine: Machine = self._first_machine()
         self.__call__ = self.machine
         self.once_settled(self._exchange)
 
@@ -384,7 +385,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
             return one_after_another(self, elements)
         arguments = self._arguments
         n_inputs = len(arguments.inputs)
-        return in_threads(self.machine, arguments.bind, n_inputs, elements, count, most, self._spare_machines)
+        lists = lists_of_results(self.machine, arguments.bind, n_inputs, elements, count, most, self._spare_machines)
+        return Results(lists)
 
     def c_pointer(
         self, signature: str | None = None, *, shapes: Mapping[Any, Sequence[int]] | None = None
@@ -531,21 +533,27 @@ class Function(ShownAsHtml, Generic[ResultT]):
         )
         return self._link(part, wiring)
 
+    def _first_machine(self) -> Machine:
+        maker = self.maker
+        prepared, maker.prepared = maker.prepared, None
+        if prepared is None:
+            return self._link(maker.fgraph, self._wiring, maker.decisions)
+        with timing(self.profile, "linker_time"):
+            made = partial(link_prepared, prepared, self._wiring, maker.mode.linker)
+            return self._watched(link_at_once(made))
+
     def _link(self, fgraph: FunctionGraph, wiring: Wiring, decisions: Decisions | None = None) -> Machine:
         maker = self.maker
         with timing(self.profile, "linker_time"):
-            prepared = None
-            if decisions is not None:
-                prepared, maker.prepared = maker.prepared, None
             label = maker.signature.label
-            options = None if prepared is not None else options_in_tiers(maker.mode)
+            options = options_in_tiers(maker.mode)
             # The flags of now count for the native machine, too.
             linker = maker.mode.linker if options is None else maker.mode.linker.clone(maker.mode.linker.frees)
             scale = present_thread_scale()
 
             def make() -> Machine:
                 alone = self.profile is not None  # its figures are those of single nodes
-                return link(fgraph, wiring, linker, label, maker.overwriting, decisions, prepared, scale, not alone)
+                return link(fgraph, wiring, linker, label, maker.overwriting, decisions, scale, not alone)
 
             if options is None:
                 return self._watched(link_at_once(make))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -106,14 +106,12 @@ def link(
     where: str,
     overwriting: Collection[Overwriting],
     decisions: Decisions | None = None,
-    prepared: Callable[[Wiring], Program] | None = None,
     thread_scale: float | None = None,
     clusters: bool = True,
 ) -> Machine:
     """Return a machine for the graph, in which operations of some kinds overwrite what nobody needs any more.
 
     Which ones do is written into the graph where `decisions` are given, in the place of what has been written before.
-    A program that was `prepared` for the graph is taken as it is; what it overwrites has been written already.
     With `clusters`, nodes that rules claim run together, if the linker lets them.
 
     Raises
@@ -122,13 +120,6 @@ def link(
         If the linker takes only native code and an op has none.
     """
     scale = present_thread_scale() if thread_scale is None else thread_scale
-    if prepared is not None:
-        program = prepared(wiring)
-        for look in on_lowered:
-            look(program)
-        # A form that overwrites an operand as the op of a user does it is carried out in another way.
-        with nullcontext() if decisions is None else decisions.withdrawn():
-            return linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
     if decisions is not None:
         decisions.withdraw()
     clusters = clusters and linker.clusters
@@ -144,6 +135,36 @@ def link(
     decisions.withdraw()
     program = _lowered(fgraph, wiring, linker, (), clusters)
     return linker.machine(program, wiring.hooks, fgraph, thread_scale=scale)
+
+
+class Prepared(Protocol):
+    """What was rewritten and lowered elsewhere: a program, and a graph that is made at the first look at it.
+
+    Attributes
+    ----------
+    n_nodes : int
+        How many nodes the graph has.
+    """
+
+    n_nodes: int
+
+    def graph(self) -> tuple[FunctionGraph, Decisions]:
+        """Return the rewritten graph, and what is written into it of what its program overwrites."""
+
+    def program(self, wiring: Wiring) -> Program:
+        """Return the program, for a function that is wired like this."""
+
+    def plain_ops(self) -> AbstractContextManager[None]:
+        """Let the nodes that a machine is made of have their plain ops meanwhile."""
+
+
+def link_prepared(prepared: Prepared, wiring: Wiring, linker: Linker) -> Machine:
+    """Return a machine for a program that is there, for a linker that does not look at its graph."""
+    program = prepared.program(wiring)
+    for look in on_lowered:
+        look(program)
+    with prepared.plain_ops():
+        return linker.plain_machine(program, wiring.hooks, thread_scale=present_thread_scale())
 
 
 def _lowered(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from theano_graph import FunctionGraph, Variable, clone_graph, config
@@ -14,10 +15,9 @@ from ..._overwriting._results import alias_roots, protect_outputs
 from ..._overwriting._shown import Decisions
 from ..._storage._container import Container
 from ...modes import Linker, Mode
-from ...program import Program
 from .._signature._collect import Signature
 from .._signature._io import In, Out
-from ._link import Wiring
+from ._link import Prepared
 from ._source import SourceGraph
 
 
@@ -28,8 +28,8 @@ class FunctionMaker:
     ----------
     signature : Signature
         Inputs, outputs and updates as the caller sees them.
-    fgraph : FunctionGraph
-        The graph, rewritten in place by :meth:`optimize`.
+    fgraph : FunctionGraph or Prepared
+        The graph, rewritten in place by :meth:`optimize`; or what has been rewritten elsewhere.
     mode : Mode
     function_builder : callable
         Makes a function of this maker and a list of containers.
@@ -53,31 +53,55 @@ class FunctionMaker:
     def __init__(
         self,
         signature: Signature,
-        fgraph: FunctionGraph,
+        fgraph: FunctionGraph | Prepared,
         mode: Mode,
         function_builder: Callable[[FunctionMaker, list[Container]], Any],
         accept_inplace: bool = False,
         source: SourceGraph | None = None,
     ) -> None:
         self.signature = signature
-        self.fgraph = fgraph
-        fgraph.name = signature.name or signature.line
+        #: What has been rewritten elsewhere, until its program is the machine of the first function.
+        self.prepared: Prepared | None = None
+        if isinstance(fgraph, FunctionGraph):
+            fgraph.name = self.name
+            self.fgraph, self.decisions = fgraph, Decisions()
+            source = source or SourceGraph(fgraph.inputs, fgraph.outputs, fgraph.data_order())
+        else:
+            assert source is not None, "what has been rewritten elsewhere says what it was of"
+            self.prepared = self._elsewhere = fgraph
         self.mode = mode
         self.function_builder = function_builder
         self.accept_inplace = accept_inplace
-        self.source = SourceGraph(fgraph.inputs, fgraph.outputs, fgraph.data_order()) if source is None else source
+        self.source: SourceGraph = source
         self.profile: Any = None
         self.overwriting: frozenset[Overwriting] = frozenset()
-        self.decisions = Decisions()
         #: The inputs that the user's own graph overwrites, where that is accepted.
         self.given_up: frozenset[int] = frozenset()
         self._linker: Linker | None = None
-        #: Makes the program of the first function where that is known already.
-        self.prepared: Callable[[Wiring], Program] | None = None
+
+    @cached_property
+    def fgraph(self) -> FunctionGraph:
+        """The rewritten graph."""
+        found, _ = self._elsewhere.graph()
+        found.name = self.name
+        return found
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What is written into the graph of what its program overwrites."""
+        _, found = self._elsewhere.graph()
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         # How the rewriting went is of no use elsewhere, and much text.
-        return {**vars(self), "profile": None, "_linker": None, "prepared": None}
+        own = {**vars(self), "profile": None, "_linker": None, "prepared": None}
+        own.pop("_elsewhere", None)
+        return {**own, "fgraph": self.fgraph, "decisions": self.decisions}
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes the graph has."""
+        return len(self.fgraph.apply_nodes) if self.prepared is None else self.prepared.n_nodes
 
     @property
     def name(self) -> str | None:

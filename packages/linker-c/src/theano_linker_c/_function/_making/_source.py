@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, toposort
@@ -59,12 +59,19 @@ class SourceGraph:
         twin.inputs, twin.outputs, twin._known = self.inputs, self.outputs[:n_outputs], self._steps
         return twin
 
+    def twin(self) -> tuple[list[Variable], list[Variable]]:
+        """Return the inputs, and the outputs made of new nodes: what it was, with the same leaves."""
+        return list(self.inputs), self._copied({v: v for v in self.inputs}, lambda leaf: leaf)
+
     def _copy(self) -> tuple[list[Variable], list[Variable]]:
         memo: dict[Variable, Variable] = {v: v.clone() for v in self.inputs}
+        outputs = self._copied(memo, lambda leaf: leaf.clone() if isinstance(leaf, Constant) else leaf)
+        return [memo[v] for v in self.inputs], outputs
 
+    def _copied(self, memo: dict[Variable, Variable], leaf_of: Callable[[Variable], Variable]) -> list[Variable]:
         def copy_of(variable: Variable) -> Variable:
             if variable not in memo:
-                memo[variable] = variable.clone() if isinstance(variable, Constant) else variable
+                memo[variable] = leaf_of(variable)
             return memo[variable]
 
         for node, op, inputs in self._steps:
@@ -72,7 +79,7 @@ class SourceGraph:
             twin.op = op
             for old, new in zip(node.outputs, twin.outputs, strict=True):
                 memo.setdefault(old, new)
-        return [memo[v] for v in self.inputs], [copy_of(v) for v in self.outputs]
+        return [copy_of(v) for v in self.outputs]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The nodes have other inputs and ops by now: what is saved is a copy as they were.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection as AbstractCollection, Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from theano_graph import FunctionGraph, Variable, ancestors, compose, describe, record, warn_user
+from theano_graph import Apply, FunctionGraph, Variable, ancestors, compose, describe, record, warn_user
 
 from ..._overwriting._results import Boundary
 from ..._storage._advances import left_behind
@@ -122,9 +121,9 @@ class Collection:
         return [*self._explicit, *self._rebuilder.shared]
 
     @property
-    def n_nodes(self) -> int:
-        """How many nodes the caller's graph has."""
-        return self._rebuilder.n_met
+    def nodes(self) -> AbstractCollection[Apply]:
+        """The nodes of the caller's graph, in an order that depends on the graph alone."""
+        return self._rebuilder.met
 
     def leaf(self, variable: Variable) -> Variable:
         """Return the copy of an input, a shared variable or a constant that :meth:`copy` uses."""
@@ -258,7 +257,7 @@ def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str
         text = _unused(signature, index)
         if on_unused_input == "raise":
             raise UnusedInputError(text)
-        warnings.warn(text, stacklevel=3)
+        warn_user(text)
 
 
 def check_related(signature: Signature, updates: Any, givens: Any, on_unused_input: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from theano_graph import Apply, Constant, MissingInputError, Op, Variable, compose, describe, toposort
@@ -103,7 +103,7 @@ class Rebuilder:
     ) -> None:
         self.inputs = [_clone_input(v) for v in inputs]
         self.shared: dict[SharedVariable, Variable] = {}
-        self._met: set[Apply] = set()
+        self._met: dict[Apply, None] = {}
         self._where = where
         self._strict = strict
         pairs = dict(zip(inputs, self.inputs, strict=True))
@@ -141,16 +141,16 @@ class Rebuilder:
                 if isinstance(variable, SharedVariable):
                     self.shared_copy(variable)
             elif node not in seen:
-                seen.add(node)
+                seen[node] = None
                 for used in reversed(node.inputs):
                     owner = used.owner
                     if isinstance(used, SharedVariable) if owner is None else owner not in seen:
                         waiting.append(used)
 
     @property
-    def n_met(self) -> int:
-        """How many nodes there are in the expressions in which shared variables have been looked for."""
-        return len(self._met)
+    def met(self) -> Collection[Apply]:
+        """The nodes of the expressions in which shared variables have been looked for, in an order that is theirs."""
+        return self._met.keys()
 
     def shared_copy(self, variable: SharedVariable) -> Variable:
         """Return the input that stands for a shared variable, made on first use."""

@@ -1,0 +1,214 @@
+"""Functions as they are read: their program at once, their graph at the first look at it."""
+
+from __future__ import annotations
+
+import marshal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from theano_graph import Apply, FunctionGraph, ReplaceValidate, Variable, collector_paused
+from theano_graph.columns import GraphColumns, graph_from_columns
+from theano_optimize import DestroyHandler, Supervisor
+
+from ..._instructions._data import Instruction, Program, ProgramInput
+from ..._instructions._forms import Form, KernelForm, PerformForm
+from ..._machines._native import Encoded, encode
+from ..._overwriting._kinds import _Allowed
+from ..._overwriting._shown import Decisions
+from ...kernels import LoadedKernel
+from ...program import branch_of, restored_cluster, thunk_of
+from ...targets import Target
+from .._making._link import Wiring
+from ._encoded import encode_again
+from ._entry import AGAIN, Entry, names_of_clusters
+from ._key import Given
+from ._pickles import load
+
+
+class RestoredFunction:
+    """What another process has made of an equal graph.
+
+    Parameters
+    ----------
+    entry : Entry
+    given : Given
+    loaded : mapping of str to LoadedKernel
+        Compiled kernels by their symbols.
+    target : Target
+    name : str
+        That of the function on disk.
+
+    Attributes
+    ----------
+    n_nodes : int
+    """
+
+    def __init__(
+        self, entry: Entry, given: Given, loaded: Mapping[str, LoadedKernel], target: Target, name: str
+    ) -> None:
+        self.n_nodes: int = entry.rest["n_nodes"]
+        self._entry = entry
+        self._given: Given | None = given
+        self._target, self._name = target, name
+        codes: dict[int, LoadedKernel | None] = {i: loaded[symbol] for i, symbol in entry.symbols.items()}
+        codes.update((i, kernel.routine()) for i, kernel in entry.routines.items())
+        self._codes = codes
+        #: Whether calls need no node.
+        self.is_complete = entry.is_complete and None not in codes.values()
+        # Several threads may look at once.
+        self._lock = threading.RLock()
+        self._graph: _Graph | None = None
+        self._instructions: tuple[Instruction, ...] | None = None
+
+    def graph(self) -> tuple[FunctionGraph, Decisions]:
+        """Return the rewritten graph, and what its nodes overwrite."""
+        found = self._restored()
+        return found.fgraph, found.decisions
+
+    def program(self, wiring: Wiring) -> Program:
+        """Return the program, for a function that is wired like this."""
+        return _RestoredProgram(self, self._entry, wiring)
+
+    def plain_ops(self) -> AbstractContextManager[None]:
+        """Let the nodes that a machine is made of have their plain ops meanwhile."""
+        # A form that overwrites an operand as the op of a user does it is carried out in another way.
+        return nullcontext() if self.is_complete else self._restored().decisions.withdrawn()
+
+    def instructions(self) -> tuple[Instruction, ...]:
+        """Return the instructions of the program."""
+        with self._lock:
+            if self._instructions is None:
+                self._instructions = tuple(self._restored().instructions(self._target))
+            return self._instructions
+
+    def loops(self) -> dict[Any, KernelForm]:
+        """Return what does all steps of loops."""
+        found = self._restored()
+        return {spec: form for spec, i in found.loops if isinstance(form := found.forms[i], KernelForm)}
+
+    def encoded(self) -> tuple[Encoded, ...] | None:
+        """Return the instructions as the machine in C takes them; None where they were made for another machine."""
+        entry = self._entry
+        if entry.kinds is None or None in self._codes.values():
+            return None
+        return encode_again(entry.kinds, entry.rows, self._codes, lambda i: encode(self.instructions()[i]))
+
+    def _restored(self) -> _Graph:
+        with self._lock:
+            if self._graph is None:
+                assert self._given is not None, "it is let go of with the bytes, when the graph is there"
+                with collector_paused():
+                    self._graph = _Graph(self._entry, self._given, self._codes, self._name)
+                self._entry.later, self._given = b"", None
+            return self._graph
+
+
+class _Graph:
+    """The rewritten graph, with what the instructions of the program refer to."""
+
+    def __init__(self, entry: Entry, given: Given, codes: Mapping[int, LoadedKernel | None], name: str) -> None:
+        objects, numbers = marshal.loads(entry.later)
+        objects_of_graph, features, shown, clusters, forms, self.loops = load(objects, given)
+        numbers_of_graph, self._rows = marshal.loads(numbers)
+        columns = GraphColumns(leaves=entry.leaves, **objects_of_graph, **numbers_of_graph)
+        self.decisions = Decisions()
+        self.fgraph, variables, self._nodes = graph_from_columns(columns)
+        _add_features(self.fgraph, variables, features, self.decisions)
+        self.decisions.restore([(self._nodes[i], plain, form) for i, plain, form in shown])
+        self.forms = [_restored_form(form, codes.get(i)) for i, form in enumerate(forms)]
+        self._clusters = list(_restored_clusters(clusters, variables, self._nodes, name))
+
+    def instructions(self, target: Target) -> Iterator[Instruction]:
+        """Yield the instructions of the program."""
+        nodes, clusters, forms = self._nodes, self._clusters, self.forms
+        for place, number, inputs, outputs, release, donors, waits, unread in self._rows:
+            node, form = nodes[place] if place >= 0 else clusters[-1 - place], forms[number]
+            if form is None:
+                form = thunk_of(node, target) or branch_of(node)
+                assert form is not None, "the environment of the function is the same, and so is the op"
+            yield Instruction(node, inputs, outputs, release, form, donors, waits, unread)
+
+
+class _RestoredProgram(Program):
+    """A program that makes its instructions when they are looked at."""
+
+    __slots__ = ("_function",)
+    _function: RestoredFunction
+
+    def __init__(self, function: RestoredFunction, entry: Entry, wiring: Wiring) -> None:
+        rest, leaves = entry.rest, entry.leaves
+        given = zip(rest["inputs"], wiring.arguments, wiring.accepts, strict=True)
+        updates = zip(rest["updates"], wiring.updates, strict=True)
+        told = {
+            "_function": function,
+            "n_registers": rest["n_registers"],
+            "inputs": tuple(ProgramInput(register, leaves[i], accepts) for register, i, accepts in given),
+            "cells": tuple(zip(rest["cells"], wiring.cells.values(), strict=True)),
+            "constants": tuple((register, leaves[i].data) for register, i in rest["constants"]),
+            "outputs": rest["outputs"],
+            "updates": tuple((register, cell) for register, (_, cell) in updates),
+            "schedule": entry.schedule,
+            "shown": rest["shown"],
+        }
+        for name, value in told.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The instructions, made at the first look at them."""
+        return self._function.instructions()
+
+    @property
+    def loops(self) -> Mapping[Any, KernelForm]:
+        """What does all steps of loops."""
+        return self._function.loops()
+
+    def encoded(self) -> tuple[Encoded, ...] | None:
+        """Return the instructions as the machine in C takes them."""
+        return self._function.encoded()
+
+
+def _add_features(
+    fgraph: FunctionGraph, variables: list[Variable], features: list[tuple[str, Any]], decisions: Decisions
+) -> None:
+    for name, content in features:
+        match name:
+            case "protected":
+                fgraph.attach_feature(Supervisor(variables[i] for i in content))
+            case "allowed":
+                allowed = _Allowed()
+                allowed.kinds |= content
+                fgraph.attach_feature(allowed)
+            case "handler":
+                handler = DestroyHandler()
+                if content:
+                    handler.settle_later(decisions.withdrawn)
+                fgraph.attach_feature(handler)
+            case _:
+                fgraph.attach_feature(ReplaceValidate())
+
+
+def _restored_clusters(
+    clusters: list[tuple[list[int], list[int], list[int], Any]],
+    variables: list[Variable],
+    nodes: list[Apply],
+    name: str,
+) -> Iterator[Apply]:
+    for (inside, given, made, state), where in zip(clusters, names_of_clusters(name), strict=False):
+        yield restored_cluster(
+            [nodes[i] for i in inside], [variables[i] for i in given], [variables[i] for i in made], state, where
+        )
+
+
+def _restored_form(form: Any, code: LoadedKernel | None) -> Form | None:
+    """Return a form; None for one that is made again for its node."""
+    if form is None:
+        return PerformForm()
+    if form == AGAIN:
+        return None
+    kernel, symbol = form
+    if symbol is None:
+        return KernelForm(kernel)
+    return PerformForm() if code is None else KernelForm(kernel, code)
