@@ -16,7 +16,7 @@ from theano_graph import compose, record
 
 from ._directory import CompileDirectory, digest
 from ._errors import CompileError
-from ._meanwhile import do_next, waits_for_nothing
+from ._meanwhile import do_all, waits_for_nothing
 
 #: Reasons why a file cannot be written, and what else compilers say of them; a limit on sizes ends them by a signal.
 _NO_ROOM: dict[int, tuple[str, ...]] = {
@@ -25,12 +25,6 @@ _NO_ROOM: dict[int, tuple[str, ...]] = {
     errno.EROFS: (),
     errno.EFBIG: ("File size limit exceeded", "Filesize limit exceeded"),
 }
-
-#: How long the compiler is waited for before something else is done, and between two actions: it is given its text.
-_FEED_SECONDS = 0.002
-#: Texts of more bytes do not fit into the pipe: the compiler has to start first.
-_PIPE_BYTES = 60_000
-_START_SECONDS = 0.02
 
 #: What is said of compilers that something else has ended: by us, and by gcc of the program that compiles for it.
 _ENDED = ("ended by signal", "Killed signal terminated program")
@@ -162,22 +156,19 @@ def _run(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple
 
 def _run_beside(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
     """Run a command, and what waits for such a moment beside it."""
-    with subprocess.Popen(
-        line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
-    ) as process:
-        given: bytes | None = text
-        seconds: float | None = _FEED_SECONDS if len(text) <= _PIPE_BYTES else _START_SECONDS
-        try:
-            while True:
-                try:
-                    _, message = process.communicate(given, timeout=seconds)
-                    break
-                except subprocess.TimeoutExpired:
-                    # What it has not read yet is kept, and given to it by the next call.
-                    given, seconds = None, _FEED_SECONDS if do_next() else None
-        except BaseException:
-            process.kill()
-            raise
+    # No pipe for the text: nobody would fill it meanwhile.
+    with tempfile.TemporaryFile() as source:
+        source.write(text)
+        source.seek(0)
+        with subprocess.Popen(
+            line, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+        ) as process:
+            try:
+                do_all()
+                _, message = process.communicate()
+            except BaseException:
+                process.kill()
+                raise
     return process.returncode, message
 
 
