@@ -8,9 +8,10 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
+from typing import IO
 
 from theano_graph import compose, record
 
@@ -148,18 +149,20 @@ def _run(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple
     runs = in_background.get()
     if runs is not None:
         return runs.run(line, text, environment)
-    if waits_for_nothing():
-        done = subprocess.run(line, input=text, capture_output=True, check=False, env=environment)
-        return done.returncode, done.stderr
-    return _run_beside(line, text, environment)
+    return (_run_alone if waits_for_nothing() else _run_beside)(line, text, environment)
+
+
+def _run_alone(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
+    done = subprocess.run(line, input=text, capture_output=True, check=False, env=environment)
+    return done.returncode, done.stderr
 
 
 def _run_beside(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
     """Run a command, and what waits for such a moment beside it."""
     # No pipe for the text: nobody would fill it meanwhile.
-    with tempfile.TemporaryFile() as source:
-        source.write(text)
-        source.seek(0)
+    with _as_file(text) as source:
+        if source is None:
+            return _run_alone(line, text, environment)
         with subprocess.Popen(
             line, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
         ) as process:
@@ -170,6 +173,18 @@ def _run_beside(line: Sequence[str], text: bytes, environment: dict[str, str]) -
                 process.kill()
                 raise
     return process.returncode, message
+
+
+@contextmanager
+def _as_file(text: bytes) -> Iterator[IO[bytes] | None]:
+    """Give a file that holds a text; None where there is no room for it."""
+    with ExitStack() as stack:
+        source: IO[bytes] | None = None
+        with suppress(OSError):
+            source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+            source.write(text)
+            source.seek(0)
+        yield source if source is not None and os.fstat(source.fileno()).st_size == len(text) else None
 
 
 def check_room(message: str, output: str) -> None:
