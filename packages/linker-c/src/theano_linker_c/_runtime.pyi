@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -64,6 +65,15 @@ def get_capture_calls() -> int: ...
 def set_vector_bytes(length: int, /) -> int: ...
 def code_files(folder: str, /) -> list[bytes]: ...
 def uncommon(contents: dict[str, dict[str, Any]], /) -> list[tuple[str, Any]]: ...
+def graph_rows(
+    scope: Any,
+    roots: list[Any],
+    numbers: dict[Any, int],
+    stream: array[int],
+    used: bytearray,
+    apply: type[Any],
+    /,
+) -> list[Any] | None: ...
 
 class UpdateLock:
     number: int

@@ -5,30 +5,31 @@ from __future__ import annotations
 import pickle
 import struct
 import sys
-from array import array
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from .._errors import TheanoError, compose
-from .._expression._nodes import Apply, Constant, Variable
+from .._expression._nodes import Apply, Variable
 from .._expression._op import PureOp
 from .._expression._origin import Origin
 from .._function_graph._fgraph import FunctionGraph
-from .._traversal._walk import toposort
 from ._canonical import canonical_pickle
 from ._code import global_name, known_name, parts_of_class, parts_of_function
+from ._digests import brief_of_array, digest_of_array, is_array
 from ._errors import NoStructuralHashError
+from ._scope import GraphScope
 
-#: Stand in the stream of numbers where there is no name, and before what is not a number of a variable.
-_NO_NAME, _LEAF, _TAG, _CLASS = -1, -2, -3, -4
 #: Greater than the number of any object that is being hashed.
 _NOTHING = sys.maxsize
-#: Bytes of arrays that are compared by their pickles.
+#: Bytes of arrays in objects that are compared by their pickles.
 _SMALL = 4096
-#: Begins what is known of a number, which no pickle does.
-_NUMBER = b"number "
+#: Values of attributes that are equal only where they are the same, if they are of one type: zeros have signs.
+_EXACT: frozenset[type] = frozenset((str, int, bool, type(None)))
+#: The flag of classes whose objects have nothing but attributes, unless another base says so.
+_MADE_IN_PYTHON = 1 << 9
 #: A hash, where the nodes inside of the object were made, and the object.
 _Known: TypeAlias = tuple[bytes, "tuple[Origin | None, ...]", Any]
 
@@ -72,15 +73,6 @@ def structural_hash(inputs: Sequence[Variable], outputs: Sequence[Variable], *, 
     return scope.digest(outputs)
 
 
-def hex_digest(parts: Iterable[bytes]) -> str:
-    """Return a hash of some bytes as 40 hexadecimal digits; the borders between parts count."""
-    state = blake2b(digest_size=20)
-    for part in parts:
-        state.update(len(part).to_bytes(8, "little"))
-        state.update(part)
-    return state.hexdigest()
-
-
 class StructuralHasher:
     """Hashes values by their content; what it has hashed once it knows by identity, and keeps alive.
 
@@ -93,8 +85,8 @@ class StructuralHasher:
     def __init__(self) -> None:
         self.has_user_code = False
         self._known: dict[int, _Known] = {}
-        #: What is known of objects by their pickles: equal pickles are of equal content, and are made in C.
-        self._by_pickle: dict[bytes, _Known] = {}
+        #: The same by what is equal for objects of equal content, and is made in C: attributes, elements, pickles.
+        self._by_content: dict[Any, _Known] = {}
         #: Functions and classes: whether their code is named by versions.
         self._known_code: dict[Any, bool] = {}
         self._open: dict[int, int] = {}
@@ -122,28 +114,35 @@ class StructuralHasher:
         known = self._known.get(id(value))
         if known is not None:
             return known[0]
+        brief = brief_of_array(value) if is_array(value) else _attributes(value)
+        same = None if brief is None else self._by_content.get(brief)
+        if same is None:
+            self._hash(value)
+            same = self._known[id(value)]
+            if brief is not None:
+                self._by_content[brief] = same
+        else:
+            self._known[id(value)] = (same[0], same[1], value)
+        return same[0]
+
+    def _hash(self, value: Any) -> None:
+        """Make known the hash of a value."""
+        if is_array(value):
+            # Without the copies that pickles make of what may be large.
+            self._known[id(value)] = digest_of_array(value), (), value
+            return
         brief = _pickled(value)
-        same = None if brief is None else self._by_pickle.get(brief)
+        same = None if brief is None else self._by_content.get(brief)
         if same is not None:
             self._known[id(value)] = (same[0], same[1], value)
-            return same[0]
-        if brief is None and _is_array(value):
-            # Without the copies that pickles make of what may be large.
-            found = _digest_of_array(value)
-            self._known[id(value)] = found, (), value
-            return found
-        if brief is None or brief.startswith(_NUMBER):
-            whole = brief
-        else:
-            whole = canonical_pickle(value, self._known_code)
+            return
+        whole = None if brief is None else canonical_pickle(value, self._known_code)
         if whole is None:
-            found = self._walked(value)
+            self._walked(value)
         else:
-            found = blake2b(b"pickle " + whole, digest_size=20).digest()
-            self._known[id(value)] = found, (), value
+            self._known[id(value)] = blake2b(b"pickle " + whole, digest_size=20).digest(), (), value
         if brief is not None:
-            self._by_pickle[brief] = self._known[id(value)]
-        return found
+            self._by_content[brief] = self._known[id(value)]
 
     def _walked(self, value: Any) -> bytes:
         try:
@@ -265,156 +264,30 @@ class StructuralHasher:
         return b""
 
 
-class GraphScope:
-    """The variables of one graph, numbered in the order of a walk, and what was met on the way.
-
-    Attributes
-    ----------
-    nodes : list of Apply
-    leaves : list of Variable
-        Inputs, then what else has no owner.
-    numbers : dict
-        Variable -> its number.
-    """
-
-    def __init__(self, hasher: StructuralHasher, names: bool) -> None:
-        self.hasher = hasher
-        self.nodes: list[Apply] = []
-        self.leaves: list[Variable] = []
-        self.numbers: dict[Variable, int] = {}
-        self._names = names
-        self._stream: list[int] = []
-        #: Hash of an op, a type, ... or a name -> its number.
-        self._table: dict[Hashable, int] = {}
-        #: Number by identity.
-        self._seen: dict[int, int] = {}
-
-    def add_inputs(self, inputs: Iterable[Variable]) -> None:
-        """Number the inputs of the graph."""
-        for variable in inputs:
-            if variable not in self.numbers:
-                self._add_leaf(variable, is_input=True)
-
-    def add(self, outputs: Sequence[Variable]) -> None:
-        """Walk over the nodes that `outputs` need."""
-        numbers, stream, seen = self.numbers, self._stream, self._seen
-        add_row = stream.extend
-        nodes = toposort(numbers, outputs)
-        self.nodes += nodes
-        for node in nodes:
-            try:
-                row = [numbers[v] for v in node.inputs]
-            except KeyError:
-                row = [numbers[v] if v in numbers else self._add_leaf(v) for v in node.inputs]
-            op = seen.get(id(node.op))
-            if op is None:
-                op = self._number(node.op)
-            if len(node.outputs) == 1 and node._tag is None and type(node) is Apply:
-                # Most nodes: the same numbers as below, without a call.
-                variable = node.outputs[0]
-                of_type = seen.get(id(variable.type))
-                plain = type(variable) is variable.type.variable_class and variable.name is variable._tag is None
-                if of_type is not None and plain and variable not in numbers:
-                    numbers[variable] = len(numbers)
-                    add_row((op, len(row), *row, 1, of_type, _NO_NAME))
-                    continue
-            add_row((op, len(row), *row, len(node.outputs)))
-            if node._tag is not None or type(node) is not Apply:
-                stream += (_CLASS, self._number(type(node)))
-                self._add_tag(node._tag)
-            for variable in node.outputs:
-                if variable not in numbers:  # what is an input as well has its number
-                    numbers[variable] = len(numbers)
-                self._describe(variable)
-        self._add_leaves(outputs)
-
-    def _add_leaves(self, variables: Iterable[Variable]) -> None:
-        for variable in variables:
-            if variable not in self.numbers:
-                self._add_leaf(variable)
-
-    def _add_leaf(self, variable: Variable, is_input: bool = False) -> int:
-        number = self.numbers[variable] = len(self.numbers)
-        self.leaves.append(variable)
-        self._stream += (_LEAF, is_input)
-        self._describe(variable)
-        if isinstance(variable, Constant):
-            self._stream.append(self._number(variable.data))
-        return number
-
-    def _describe(self, variable: Variable) -> None:
-        of_type = self._seen.get(id(variable.type))
-        name = variable.name if self._names else None
-        self._stream.append(self._number(variable.type) if of_type is None else of_type)
-        self._stream.append(_NO_NAME if name is None else self._entry(name))
-        if type(variable) is not variable.type.variable_class:
-            self._stream += (_CLASS, self._number(type(variable)))
-        if variable._tag is not None:
-            self._add_tag(variable._tag)
-
-    def _add_tag(self, tag: Any) -> None:
-        content = getattr(tag, "__dict__", tag)
-        if content:
-            self._stream += (_TAG, self._number(content))
-
-    def _number(self, value: Any) -> int:
-        """Return the number of an object that is equal for all that have the same content."""
-        known = self._seen.get(id(value))
-        if known is not None:
-            return known
-        number = self._entry(self.hasher.of(value))
-        self._seen[id(value)] = number  # the hasher keeps the object
-        return number
-
-    def _entry(self, key: Hashable) -> int:
-        found = self._table.get(key)
-        if found is None:
-            found = self._table[key] = len(self._table)
-        return found
-
-    def origins(self) -> list[Origin | None]:
-        """Return where everything was made: nodes, leaves, then the nodes inside of the ops of the nodes."""
-        found = [node.origin for node in self.nodes]
-        found += [leaf.origin for leaf in self.leaves]
-        inside = {mark: self.hasher.origins_in(op) for mark, op in {id(n.op): n.op for n in self.nodes}.items()}
-        if any(inside.values()):
-            for node in self.nodes:
-                found += inside[id(node.op)]
-        return found
-
-    def digest(self, outputs: Sequence[Variable]) -> str:
-        """Return the hash of all that was met, and of which variables are the outputs."""
-        table = (key if isinstance(key, bytes) else b"name " + str(key).encode() for key in self._table)
-        stream = array("q", [*self._stream, *(self.numbers[v] for v in outputs)])
-        return hex_digest([*table, stream.tobytes()])
+def _attributes(value: Any) -> Any:
+    """Return what is equal for ops of equal content that have texts and whole numbers only; None for others."""
+    if not isinstance(value, PureOp):
+        return None
+    kind: Any = type(value)
+    own = getattr(value, "__dict__", None)
+    if own is None or not _has_attributes_alone(kind):
+        return None
+    contents = tuple(own.values())
+    types = tuple(map(type, contents))
+    return (kind, tuple(own), contents, types) if _EXACT.issuperset(types) else None
 
 
-def _is_array(value: Any) -> bool:
-    """Tell whether a value is an array of numbers of NumPy's own class."""
-    kind = type(value)
-    return (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.dtype.kind in "biufc"
-
-
-def _digest_of_array(value: Any) -> bytes:
-    by_columns = bool(value.flags.f_contiguous and not value.flags.c_contiguous)
-    found = blake2b(f"array {value.dtype.str} {value.shape} {by_columns} ".encode(), digest_size=20)
-    rows = value.T if by_columns else value
-    if not rows.flags.c_contiguous:
-        rows = rows.copy()
-    found.update(rows.reshape(-1).view("uint8").data)
-    return found.digest()
+@cache
+def _has_attributes_alone(kind: type) -> bool:
+    made_in_python = all(base is object or base.__flags__ & _MADE_IN_PYTHON for base in kind.__mro__)
+    return made_in_python and not any(vars(base).get("__slots__") for base in kind.__mro__)
 
 
 def _pickled(value: Any) -> bytes | None:
     """Return the pickle of a small object; None where there is none."""
     try:
-        size = getattr(value, "nbytes", None)
-        if size is not None:
-            if size > _SMALL:
-                return None
-            if _is_array(value) and value.ndim == 0:
-                # The most frequent ones by far; a pickle takes longer.
-                return _NUMBER + f"{value.dtype.str} ".encode() + bytes(value.tobytes())
+        if getattr(value, "nbytes", 0) > _SMALL:
+            return None
         found: bytes = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return found
     except Exception:  # noqa: BLE001  # whatever it is, the object has to be looked at

@@ -1,47 +1,6 @@
 /* What stands in the modules and classes of the library: tens of thousands of objects, nearly all of which are told by
  * pointers. Python looks at the rest (_function/_cached/_exchanged.py), and at all where there is no runtime. */
-#include "runtime.h"
-
-/* A set of pointers that only grows. */
-typedef struct {
-    const void **places;
-    size_t size, count; /* a power of two */
-} Pointers;
-
-static size_t place_of(const Pointers *p, const void *pointer) {
-    size_t i = ((uintptr_t)pointer >> 4) * 0x9E3779B97F4A7C15u >> 20 & (p->size - 1);
-    while (p->places[i] != NULL && p->places[i] != pointer)
-        i = (i + 1) & (p->size - 1);
-    return i;
-}
-
-static int contains(const Pointers *p, const void *pointer) {
-    return p->size > 0 && p->places[place_of(p, pointer)] != NULL;
-}
-
-/* Returns 1 where the pointer is new, 0 where it was there, -1 with an exception. */
-static int add(Pointers *p, const void *pointer) {
-    if (2 * (p->count + 1) > p->size) {
-        Pointers larger = {.size = p->size == 0 ? 4096 : 2 * p->size};
-        larger.places = PyMem_Calloc(larger.size, sizeof *larger.places);
-        if (larger.places == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        for (size_t i = 0; i < p->size; i++)
-            if (p->places[i] != NULL)
-                larger.places[place_of(&larger, p->places[i])] = p->places[i];
-        larger.count = p->count;
-        PyMem_Free(p->places);
-        *p = larger;
-    }
-    size_t i = place_of(p, pointer);
-    if (p->places[i] != NULL)
-        return 0;
-    p->places[i] = pointer;
-    p->count++;
-    return 1;
-}
+#include "pointers.h"
 
 typedef struct {
     PyObject *names;   /* a set of the modules whose content is looked at */
@@ -62,7 +21,7 @@ static int leave_to_python(Look *look, PyObject *name, PyObject *value) {
 }
 
 static int is_ours(const Look *look, PyObject *value) {
-    return PyFunction_Check(value) && contains(&look->spaces, ((PyFunctionObject *)value)->func_globals);
+    return PyFunction_Check(value) && pointers_get(&look->spaces, ((PyFunctionObject *)value)->func_globals, 0);
 }
 
 /* The module in which a class was made, a new reference; NULL where it was made in C, or does not tell. */
@@ -79,7 +38,7 @@ static PyObject *module_of(const Look *look, const PyTypeObject *type) {
 }
 
 static int look_at_class(Look *look, PyObject *name, PyObject *value) {
-    int is_new = add(&look->seen, value);
+    int is_new = pointers_set(&look->seen, value, 1);
     if (is_new <= 0)
         return is_new;
     PyObject *module = module_of(look, (PyTypeObject *)value);
@@ -112,7 +71,7 @@ static int wraps_ours(const Look *look, PyObject *value) {
 static int look_at_value(Look *look, PyObject *name, PyObject *value) {
     PyTypeObject *type = Py_TYPE(value);
     if (Py_IS_TYPE(value, &PyFunction_Type)) {
-        int is_new = is_ours(look, value) ? 0 : add(&look->seen, value);
+        int is_new = is_ours(look, value) ? 0 : pointers_set(&look->seen, value, 1);
         return is_new <= 0 ? is_new : leave_to_python(look, name, value);
     }
     if (PyType_Check(value))
@@ -153,7 +112,7 @@ static int look_at_all(Look *look, PyObject *spaces) {
             PyErr_SetString(PyExc_TypeError, "uncommon() needs a dictionary of the contents of modules");
             return -1;
         }
-        if (PySet_Add(look->names, name) < 0 || add(&look->spaces, content) < 0)
+        if (PySet_Add(look->names, name) < 0 || pointers_set(&look->spaces, content, 1) < 0)
             return -1;
     }
     position = 0;
@@ -179,8 +138,8 @@ PyObject *uncommon(PyObject *module, PyObject *spaces) {
     if (look.names == NULL || look.found == NULL || look.module == NULL || look.wrapped == NULL ||
         look_at_all(&look, spaces) < 0)
         Py_CLEAR(look.found);
-    PyMem_Free(look.spaces.places);
-    PyMem_Free(look.seen.places);
+    pointers_free(&look.spaces);
+    pointers_free(&look.seen);
     Py_XDECREF(look.names);
     Py_XDECREF(look.module);
     Py_XDECREF(look.wrapped);

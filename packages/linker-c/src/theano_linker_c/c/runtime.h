@@ -348,6 +348,9 @@ PyObject *code_files(PyObject *module, PyObject *folder);
 /* namespaces.c */
 PyObject *uncommon(PyObject *module, PyObject *spaces);
 
+/* graph_rows.c */
+PyObject *graph_rows(PyObject *module, PyObject *args);
+
 /* loop.c */
 PyObject *machine_run_loop(PyObject *self, PyObject *args);
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any
 
 from theano_graph import Op, Origin, Variable, current_origin
 from theano_graph.hashing import GraphScope, StructuralHasher, hex_digest
 
+from ..._machines._extension import HAS_RUNTIME, runtime
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode
@@ -74,14 +74,13 @@ class FunctionKey:
         leaf_of: Callable[[Variable], Variable],
     ) -> None:
         hasher = StructuralHasher()
-        scope = GraphScope(hasher, True)
+        scope = GraphScope(hasher, True, runtime.graph_rows if HAS_RUNTIME else None)
         scope.add_inputs(inputs)
         scope.add(outputs)
         ops = [node.op for node in scope.nodes]
         self.given = Given([leaf_of(v) for v in scope.leaves], ops, [*scope.origins(), current_origin()])
-        used = set(chain(outputs, chain.from_iterable(node.inputs for node in scope.nodes)))
-        self.unused = [i for i, variable in enumerate(inputs) if variable not in used]
-        self.overwrites = any(op.destroy_map for op in {id(op): op for op in ops}.values())
+        self.unused = [i for i, variable in enumerate(inputs) if not scope.used[scope.numbers[variable]]]
+        self.overwrites = any(op.destroy_map for op in scope.ops)
         self.mode = mode
         self._hasher = hasher  # it keeps alive what is known by identity
         self._environment = Environment(hasher)

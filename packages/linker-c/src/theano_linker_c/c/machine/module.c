@@ -187,6 +187,7 @@ static PyMethodDef functions[] = {
     {"code_files", code_files, METH_O, "Names, sizes and times of the files with code below a folder, as bytes."},
     {"uncommon", uncommon, METH_O,
      "What stands in modules, given as a dictionary of their contents by name, but is not made in them."},
+    {"graph_rows", graph_rows, METH_VARARGS, "Number the nodes of a graph for its structural hash."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Executes programs.",

@@ -1,0 +1,175 @@
+"""The variables of one graph, numbered, and the stream of numbers that a structural hash is made of."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .._expression._nodes import Apply, Constant, Variable
+from .._expression._op import Op
+from .._expression._origin import Origin
+from .._traversal._walk import toposort
+from ._digests import hex_digest
+
+if TYPE_CHECKING:
+    from ._hasher import StructuralHasher
+
+#: Stand in the stream of numbers where there is no name, and before what is not a number of a variable.
+_NO_NAME, _LEAF, _TAG, _CLASS = -1, -2, -3, -4
+#: ``(scope, roots, numbers, stream, used, Apply) -> nodes``: what numbers plain nodes in C; None for a cyclic graph.
+WalkInC: TypeAlias = Callable[..., "list[Apply] | None"]
+
+
+class GraphScope:
+    """The variables of one graph, numbered in the order of a walk, and what was met on the way.
+
+    Parameters
+    ----------
+    hasher : StructuralHasher
+    names : bool
+        Whether the names of variables count.
+    walk : callable, optional
+        Does in C what is done here for nodes that have nothing but an op and one result, and asks for the rest.
+
+    Attributes
+    ----------
+    nodes : list of Apply
+    leaves : list of Variable
+        Inputs, then what else has no owner.
+    ops : list of Op
+        The different ones, in the order in which they came up.
+    numbers : dict
+        Variable -> its number.
+    used : bytearray
+        For each input, 1 where a node or the graph uses it.
+    """
+
+    def __init__(self, hasher: StructuralHasher, names: bool, walk: WalkInC | None = None) -> None:
+        self.hasher = hasher
+        self.nodes: list[Apply] = []
+        self.leaves: list[Variable] = []
+        self.ops: list[Op] = []
+        self.numbers: dict[Variable, int] = {}
+        self.used = bytearray()
+        self._names = names
+        self._walk = walk
+        self._stream = array("q")
+        #: Hash of an op, a type, ... or a name -> its number.
+        self._table: dict[Hashable, int] = {}
+        #: Number by identity.
+        self._seen: dict[int, int] = {}
+        self._ops: dict[int, int] = {}
+
+    def add_inputs(self, inputs: Iterable[Variable]) -> None:
+        """Number the inputs of the graph."""
+        for variable in inputs:
+            if variable not in self.numbers:
+                self._add_leaf(variable, is_input=True)
+        self.used = bytearray(len(self.numbers))
+
+    def add(self, outputs: Sequence[Variable]) -> None:
+        """Walk over the nodes that `outputs` need."""
+        numbers = self.numbers
+        nodes = None
+        if self._walk is not None:
+            roots = [v.owner for v in outputs if v not in numbers and v.owner is not None]
+            nodes = self._walk(self, roots, numbers, self._stream, self.used, Apply)
+        if nodes is None:
+            nodes = toposort(numbers, outputs)
+            for node in nodes:
+                row = [numbers[v] if v in numbers else self._add_leaf(v) for v in node.inputs]
+                self._note_use(row)
+                self._add_node(node, self._number_of_op(node.op), row)
+        self.nodes += nodes
+        self._add_leaves(outputs)
+        self._note_use([numbers[v] for v in outputs])
+
+    def _note_use(self, numbers: Iterable[int]) -> None:
+        used = self.used
+        count = len(used)
+        for number in numbers:
+            if number < count:
+                used[number] = 1
+
+    def _add_node(self, node: Apply, op: int, row: Sequence[int]) -> None:
+        numbers, stream = self.numbers, self._stream
+        stream.extend((op, len(row), *row, len(node.outputs)))
+        if node._tag is not None or type(node) is not Apply:
+            stream.extend((_CLASS, self._number(type(node))))
+            self._add_tag(node._tag)
+        for variable in node.outputs:
+            if variable not in numbers:  # what is an input as well has its number
+                numbers[variable] = len(numbers)
+            self._describe(variable)
+
+    def _number_of_op(self, op: Op) -> int:
+        number = self._ops.get(id(op))
+        if number is None:
+            number = self._ops[id(op)] = self._number(op)
+            self.ops.append(op)
+        return number
+
+    def _known_type(self, of_type: Any) -> int | None:
+        """Return the number of a type that has come up."""
+        return self._seen.get(id(of_type))
+
+    def _add_leaves(self, variables: Iterable[Variable]) -> None:
+        for variable in variables:
+            if variable not in self.numbers:
+                self._add_leaf(variable)
+
+    def _add_leaf(self, variable: Variable, is_input: bool = False) -> int:
+        number = self.numbers[variable] = len(self.numbers)
+        self.leaves.append(variable)
+        self._stream.extend((_LEAF, is_input))
+        self._describe(variable)
+        if isinstance(variable, Constant):
+            self._stream.append(self._number(variable.data))
+        return number
+
+    def _describe(self, variable: Variable) -> None:
+        of_type = self._seen.get(id(variable.type))
+        name = variable.name if self._names else None
+        self._stream.append(self._number(variable.type) if of_type is None else of_type)
+        self._stream.append(_NO_NAME if name is None else self._entry(name))
+        if type(variable) is not variable.type.variable_class:
+            self._stream.extend((_CLASS, self._number(type(variable))))
+        if variable._tag is not None:
+            self._add_tag(variable._tag)
+
+    def _add_tag(self, tag: Any) -> None:
+        content = getattr(tag, "__dict__", tag)
+        if content:
+            self._stream.extend((_TAG, self._number(content)))
+
+    def _number(self, value: Any) -> int:
+        """Return the number of an object that is equal for all that have the same content."""
+        known = self._seen.get(id(value))
+        if known is not None:
+            return known
+        number = self._entry(self.hasher.of(value))
+        self._seen[id(value)] = number  # the hasher keeps the object
+        return number
+
+    def _entry(self, key: Hashable) -> int:
+        found = self._table.get(key)
+        if found is None:
+            found = self._table[key] = len(self._table)
+        return found
+
+    def origins(self) -> list[Origin | None]:
+        """Return where everything was made: nodes, leaves, then the nodes inside of the ops of the nodes."""
+        found = [node.origin for node in self.nodes]
+        found += [leaf.origin for leaf in self.leaves]
+        inside = {id(op): self.hasher.origins_in(op) for op in self.ops}
+        if any(inside.values()):
+            for node in self.nodes:
+                found += inside[id(node.op)]
+        return found
+
+    def digest(self, outputs: Sequence[Variable]) -> str:
+        """Return the hash of all that was met, and of which variables are the outputs."""
+        table = (key if isinstance(key, bytes) else b"name " + str(key).encode() for key in self._table)
+        results = array("q", [self.numbers[v] for v in outputs])
+        return hex_digest([*table, (self._stream + results).tobytes()])
