@@ -37,7 +37,7 @@ class RestoredTestCase(CachedTestCase):
     def setUp(self) -> None:
         super().setUp()
         # Tests look at each program that is made.
-        change = mock.patch.object(_link, "on_lowered", [])
+        change: Any = mock.patch.object(_link, "on_lowered", [])
         change.start()
         self.addCleanup(change.stop)
         self.renew()
