@@ -16,6 +16,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -130,6 +131,11 @@ def row(name: str, found: Figures | str) -> str:
     return f"| {case.title} | {show_seconds(found.ours)} | {beside} | {ratio} | {case.aim} | {met} |"
 
 
+def paragraph(text: str) -> str:
+    """Break a text into lines of the page."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def about(options: argparse.Namespace) -> tuple[str, bool]:
     """Say when and on what the figures are taken; False where there is no device."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
@@ -161,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = measure(name, options, start + BUDGET)
         rows.append(row(name, found))
         print(rows[-1], flush=True)
-        options.output.write_text(PAGE.format(about=title, rows="\n".join(rows)), encoding="utf-8")
+        options.output.write_text(PAGE.format(about=paragraph(title), rows="\n".join(rows)), encoding="utf-8")
     print(f"all cases took {time.monotonic() - start:.0f} s", file=sys.stderr)
     return 0
 

@@ -12,7 +12,7 @@ from typing import Any
 from harness import OURS, Options, Row, compare
 from hierarchical import point, symbolic
 
-CALLS = 10_000
+CALLS = 40_000
 LOOP = "a loop"
 #: How many times as fast two threads have to be where there are two cores; one thread may take a tenth more.
 WANTED = {1: 1 / 1.1, 2: 1.9}

@@ -6,11 +6,13 @@ import os
 import signal
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import theano
 import theano.tensor as T
+from theano.compile import Mode
 from theano.compile.ops import as_op
 from theano.tensor.shared_randomstreams import RandomStreams
 
@@ -68,6 +70,14 @@ def draw() -> Any:
     """Return a function that draws."""
     x = T.dscalar("x")
     return theano.function([x], x + RandomStreams(3).normal((2,)))
+
+
+def built_here(x: float) -> tuple[int, float]:
+    """Build a function that may be on disk; return how often a function was rewritten, and what it gives for `x`."""
+    v = T.dscalar("v")
+    with mock.patch.object(Mode, "rewrite", autospec=True, side_effect=Mode.rewrite) as rewrite:
+        f = theano.function([v], T.tanh(3 * v) - T.exp(-v))
+    return rewrite.call_count, float(f(x))
 
 
 def load(i: int) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ import io
 import runpy
 import sys
 import tempfile
+import threading
 import types
 import unittest
 from pathlib import Path
@@ -16,10 +17,34 @@ from unittest import mock
 
 from support import POSITIVE
 
-from theano_graph import CycleError, Type, utils
+import theano_graph
+from theano_graph import CycleError, Type, _user_code, utils
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 README = Path(__file__).resolve().parent.parent / "README.md"
+
+
+class Reports(Type):
+    """A type whose values are reported by the library."""
+
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        _user_code.warn_user(f"{data} is looked at")
+        return data
+
+
+class TestWarnings(unittest.TestCase):
+    def test_they_point_at_the_program(self) -> None:
+        with self.assertWarnsRegex(UserWarning, "7 is looked at") as caught:
+            Reports().filter_variable(7)
+        self.assertEqual(caught.filename, __file__)
+
+    def test_threads_of_the_library_point_at_it(self) -> None:
+        code = compile("warn_user('look')", theano_graph.__file__, "exec")
+        with self.assertWarnsRegex(UserWarning, "look") as caught:
+            thread = threading.Thread(target=exec, args=(code, {"warn_user": _user_code.warn_user}))
+            thread.start()
+            thread.join()
+        self.assertEqual(caught.filename, theano_graph.__file__)
 
 
 class TestSequences(unittest.TestCase):

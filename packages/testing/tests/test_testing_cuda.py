@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from theano_gpuarray.contexts import open_context
 from theano_graph import config
-from theano_testing.cuda import build, libraries, needs_compilers
+from theano_testing.cuda import build, check_on_cuda, libraries, needs_compilers
 
 HEAD = '#define KERNEL extern "C" __global__ void\n'
 WARP_SUM = """
@@ -43,6 +45,26 @@ KERNEL f(float *y, const float *x) {
   BARRIER;
   y[threadIdx.x] = held[blockDim.x - 1 - threadIdx.x];
 }
+"""
+#: Three tests, of which one fails.
+MODULE = """
+import os
+import unittest
+
+from theano_gpuarray.contexts import open_context
+
+
+class TestDevice(unittest.TestCase):
+    def test_name(self):
+        self.assertEqual(open_context("cuda0").devname, "cuda0")
+
+    def test_seed(self):
+        self.assertEqual(os.environ["THEANO_FAKE_SEED"], "7")
+
+
+class TestMore(unittest.TestCase):
+    def test_that_fails(self):
+        self.fail("as it should")
 """
 
 
@@ -255,6 +277,30 @@ class TestOrder(Case):
                 self.call("cuStreamBeginCapture_v2", self.first, 1)
                 self.call(name, *arguments, status=900)
                 self.call("cuStreamEndCapture", self.first, ctypes.byref(ctypes.c_void_p()), status=901)
+
+
+@needs_compilers
+class TestRuns(unittest.TestCase):
+    """Modules of tests in a process of their own."""
+
+    def setUp(self) -> None:
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "test_cases.py").write_text(MODULE)
+
+    def test_tests_that_pass(self) -> None:
+        self.assertEqual(check_on_cuda(self.folder, "test_cases.TestDevice", seed=7, at_least=2), 2)
+
+    def test_tests_that_fail(self) -> None:
+        with self.assertRaisesRegex(AssertionError, r"(?s)the tests of .* ended with 1:.*as it should"):
+            check_on_cuda(self.folder, seed=7)
+        with self.assertRaisesRegex(AssertionError, "test_none ended with 1"):
+            check_on_cuda(self.folder, "test_none")
+
+    def test_tests_that_are_missing(self) -> None:
+        with self.assertRaisesRegex(AssertionError, "TestDevice.test_name ran 1 tests, where at least 2 are wanted"):
+            check_on_cuda(self.folder, "test_cases.TestDevice.test_name", at_least=2)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,45 @@ class TestArrays(cuda_cases.Case):
             self.assertEqual(calls().count("cuCtxSynchronize"), count)
             self.assertEqual(asarray(np.zeros(4), context=self.gpu).gpudata, place)
 
+    def test_memory_that_was_told_goes_back_when_all_work_is_done(self) -> None:
+        held = self.context.allocate(32)
+        mine = ctypes.c_uint64(held.address)
+        for late in (0, 1):
+            with self.subTest(late=late):
+                fake.fake_late_first(late)
+                self.addCleanup(fake.fake_late_first, 0)
+                x = asarray(np.arange(4.0), context=self.gpu)
+                told, stream = x.__cuda_array_interface__, ctypes.c_void_p(self.stream())
+                place, event = ctypes.c_uint64(told["data"][0]), ctypes.c_void_p()
+                with self.gpu:  # what a consumer does that works in a stream of its own
+                    self.assertEqual(fake.cuEventCreate(ctypes.byref(event), 0), 0)
+                    self.assertEqual(fake.cuEventRecord(event, ctypes.c_void_p(told["stream"])), 0)
+                    self.assertEqual(fake.cuStreamWaitEvent(stream, event, 0), 0)
+                    self.assertEqual(fake.cuMemcpyDtoDAsync_v2(mine, place, ctypes.c_size_t(32), stream), 0)
+                    self.assertEqual(fake.cuEventDestroy_v2(event), 0)
+                del x
+                y = asarray(np.zeros(4), context=self.gpu)
+                self.assertEqual(y.gpudata, place.value)
+                found = np.empty(4)
+                with self.gpu:
+                    self.assertEqual(fake.cuStreamSynchronize(ctypes.c_void_p(self.context.queue)), 0)
+                    self.assertEqual(fake.cuStreamSynchronize(stream), 0)
+                    size, target = ctypes.c_size_t(32), found.ctypes.data_as(ctypes.c_void_p)
+                    self.assertEqual(fake.cuMemcpyDtoHAsync_v2(target, mine, size, stream), 0)
+                    self.assertEqual(fake.cuStreamSynchronize(stream), 0)
+                self.assertEqual(found.tolist(), [0, 1, 2, 3])
+
+    def test_memory_that_nobody_could_wait_for_is_not_used_again(self) -> None:
+        x = asarray(np.arange(4.0), context=self.gpu)
+        place = x.gpudata
+        x.buffer.share(None)
+        with patch("sys.unraisablehook") as complained:
+            fake.fake_fail(b"cuCtxSynchronize", 900, 0)
+            del x
+        complained.assert_called_once()
+        self.assertIn("cuCtxSynchronize failed", str(complained.call_args[0][0].exc_value))
+        self.assertNotEqual(asarray(np.zeros(4), context=self.gpu).gpudata, place)
+
     def test_memory_of_others_is_let_go_when_consumers_have_done_their_work(self) -> None:
         for stream, count in ((1, 0), (-1, 1), (self.stream(), 1)):
             owner = asarray(np.arange(4.0), context=self.gpu)

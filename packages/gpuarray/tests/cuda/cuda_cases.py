@@ -10,6 +10,7 @@ import unittest
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -510,6 +511,32 @@ class TestLists(Case):
         replay.run([x, factors, z])
         wanted = np.stack([3 * matrix[1] @ matrix[0], 5 * matrix[0] @ matrix[0]])
         np.testing.assert_array_equal(self.values(z, "float64"), wanted.ravel())
+
+    def test_nobody_waits_for_a_device_while_a_graph_is_captured(self) -> None:
+        """Contexts of one device are one for CUDA, and threads that let memory go wait for all of it."""
+        replay, buffers = LaunchList(self.context, self.steps(), 3), self.new()
+        for _ in range(2):
+            self.run_list(replay, buffers)
+        for other in (self.context, driver.open(0)):
+            with self.subTest(same=other is self.context):
+                held = [other.allocate(16)]
+                held[0].share(None)
+                waiting = threading.Thread(target=held.clear)
+
+                def in_capture(waiting: threading.Thread = waiting) -> None:
+                    fake.fake_watch(b"", None)
+                    waiting.start()
+                    waiting.join(0.2)
+
+                self.graphs()
+                with patch("sys.unraisablehook") as complained:
+                    watcher = ctypes.CFUNCTYPE(None)(in_capture)
+                    fake.fake_watch(b"cuLaunchKernel", watcher)
+                    self.run_list(replay, self.new())
+                    waiting.join()
+                complained.assert_not_called()
+                self.assertEqual(self.graphs()[1], 1, "it has been captured")
+                self.assertFalse(held)
 
     def test_short_lists_are_no_graphs(self) -> None:
         replay, buffers = LaunchList(self.context, self.steps()[:2], 3), self.new()

@@ -12,6 +12,7 @@ from ._expression._nodes import Apply, Constant, Variable, describe
 from ._expression._op import call_make_thunk, has_own_thunk
 from ._expression._tags import NoParams
 from ._traversal._walk import general_toposort
+from ._user_code import warn_user
 
 
 def get_test_value(variable: Variable) -> Any:
@@ -30,7 +31,7 @@ def get_test_value(variable: Variable) -> Any:
 
     Examples
     --------
-    >>> from theano_graph import generic
+    >>> from theano_graph import generic, warn_user
     >>> x = generic("x")
     >>> x.tag.test_value = 3
     >>> get_test_value(x)
@@ -84,7 +85,7 @@ def compute_test_values(node: Apply) -> None:
         if mode == "warn":
             text = f"{node.op} is left out of the test: {error}"
             if node.origin is None:
-                warnings.warn(text, stacklevel=3)
+                warn_user(text)
             else:
                 warnings.warn_explicit(text, UserWarning, node.origin.filename, node.origin.lineno)
             return

@@ -18,6 +18,8 @@ _PACKAGES = frozenset(
 )
 #: Packages that run cells of notebooks.
 _SHELLS = frozenset({"IPython", "ipykernel", "tornado", "traitlets"})
+#: Modules of Python that begin threads.
+_THREADS = frozenset({"threading", "concurrent.futures.thread"})
 _ASYNCIO = os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep
 #: File name -> whether it belongs to the library, as far as somebody has asked.
 library_files: dict[str, bool] = {}
@@ -108,7 +110,8 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     frame: FrameType | None = caller
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
-    at = caller if frame is None else frame
+    # A thread of the library's own has no line of the user behind it, only Python's code that began it.
+    at = caller if frame is None or frame.f_globals.get("__name__") in _THREADS else frame
     names = at.f_globals
     warnings.warn_explicit(
         message,

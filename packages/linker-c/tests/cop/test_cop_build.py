@@ -66,9 +66,10 @@ class TestRuns(BuildTestCase):
         op = COnly(NUMBER.format(8), c_code_cache_version=())
         with (
             config.change_flags(**{"cmodule.warn_no_version": True}),
-            self.assertWarnsRegex(CompilerWarning, "COnly.* is compiled in every process: it has no version"),
+            self.assertWarnsRegex(CompilerWarning, "COnly.* is compiled in every process: it has no version") as caught,
         ):
             self.runs(op)
+        self.assertEqual(caught.filename, __file__)
 
     def test_damaged_files_are_made_again(self) -> None:
         op = COnly(NUMBER.format(9))

@@ -228,8 +228,9 @@ class TestExchange(TieredTestCase):
 
 class TestFailures(TieredTestCase):
     def check_goes_on(self, f: Function, pattern: str) -> None:
-        with self.assertWarnsRegex(CompilerWarning, pattern):
+        with self.assertWarnsRegex(CompilerWarning, pattern) as caught:
             self.assertFalse(f.ready(wait=True))
+        self.assertEqual(caught.filename, __file__)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.assertFalse(f.ready() or f.ready(wait=True))
@@ -251,8 +252,9 @@ class TestFailures(TieredTestCase):
         f = self.build(add(self.x, self.y))
         f(A, B)
         job_of(f).wait(None)
-        with self.assertWarnsRegex(CompilerWarning, "no kernels today"):
+        with self.assertWarnsRegex(CompilerWarning, "no kernels today") as caught:
             np.testing.assert_array_equal(f(A, B), A + B)
+        self.assertEqual(caught.filename, __file__)
 
 
 class TestCodeOfOps(TieredTestCase):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, Op, Origin, UserFrame, Variable, compose, describe
+from theano_graph import Apply, Feature, FunctionGraph, Op, Origin, UserFrame, Variable, compose, describe, warn_user
 
 from ._engines._graph_rewriter import GraphRewriter
 from ._errors import RewriteError, RewriteWarning
@@ -109,7 +108,7 @@ class OriginGuard(Feature):
             raise RewriteError(text, rewriter=str(reason), node=node)
         _log.info(text)
         if self.policy == "warn":
-            warnings.warn(text, RewriteWarning, stacklevel=2)
+            warn_user(text, RewriteWarning)
         origin = Origin(frames=(UserFrame(f"<rewrite {reason}>", 0, str(reason)),))
         node.origin = origin
         for variable in node.outputs:

@@ -22,6 +22,8 @@ _NO_WAIT = -1
 def cuda_interface(x: GpuArray) -> dict[str, Any]:
     """Return what ``__cuda_array_interface__`` says of an array.
 
+    The memory is not used again before all work of the device has ended, since nobody says which stream uses it.
+
     Raises
     ------
     AttributeError
@@ -34,6 +36,8 @@ def cuda_interface(x: GpuArray) -> dict[str, Any]:
                 mend="use numpy.asarray(x), or DLPack, which knows OpenCL",
             )
         )
+    if x.size:
+        x.buffer.share(None)
     return {
         "version": 3,
         "shape": x.shape,

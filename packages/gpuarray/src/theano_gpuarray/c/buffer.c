@@ -85,7 +85,7 @@ void note_work(ContextObject *c, PyObject *arguments) { note_number(arguments, s
 
 /* Which streams of others use memory is not known, and they may be gone: all work of the device has to end. While a
  * list is captured the device cannot be waited for, so that this takes its turn with launches. */
-static void settle(ContextObject *c) {
+static int settle(ContextObject *c) {
     PyObject *error, *type, *traceback;
     Failure failure = {0};
     int result;
@@ -100,14 +100,16 @@ static void settle(ContextObject *c) {
         PyErr_WriteUnraisable((PyObject *)c);
     }
     PyErr_Restore(type, error, traceback);
+    return result;
 }
 
 /* What the pool gets back is used again behind work that is in the queue; who owns wrapped memory knows nothing of
- * the queue, so that work has to end first. */
+ * the queue, so that work has to end first. Memory that others may still use, since nobody could wait for them, is never
+ * used again. */
 static void let_go(BufferObject *b) {
     ContextObject *c = b->context;
-    if (atomic_load(&b->shared))
-        settle(c);
+    if (atomic_load(&b->shared) && settle(c) < 0 && b->block != NULL)
+        return;
     if (b->block != NULL)
         pool_give(&c->pool, b->block);
     else if (b->owner != NULL && atomic_load(&b->used) > atomic_load(&c->finished)) {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar
 
 from .._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, compose
 from .._expression._nodes import Apply, Variable, describe
+from .._user_code import warn_user
 from ._journal import Undo
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class ReplaceValidate(History, Validator):
             mend="replace every variable that still uses it",
         )
         if warn:
-            warnings.warn(text, stacklevel=2)
+            warn_user(text)
         raise ReplacementKeptError(text)
 
     def replace_all_validate(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any
 
-from theano_graph import Apply, Variable, compose
+from theano_graph import Apply, Variable, compose, warn_user
 
 from .._instructions._data import Program
 from .._instructions._forms import PerformForm
@@ -290,12 +289,11 @@ def _left(last: float | None) -> float | None:
 
 def _warn(label: str, error: Exception) -> None:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    warnings.warn(
+    warn_user(
         compose(
             f"{label} goes on in Python, which is much slower: its kernels could not be compiled",
             where=lines[:_SHOWN_LINES],
             mend="correct the compiler or its flags and make the function again, or set THEANO_FLAGS=cxx=",
         ),
         CompilerWarning,
-        stacklevel=5,
     )

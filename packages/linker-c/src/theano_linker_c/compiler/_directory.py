@@ -10,10 +10,9 @@ import platform
 import shutil
 import tempfile
 import time
-import warnings
 import weakref
 
-from theano_graph import compose
+from theano_graph import compose, warn_user
 
 from ._errors import CompilerWarning
 from ._place import Place
@@ -78,13 +77,12 @@ class CompileDirectory:
         self.temporary = True
         self._cleanup = weakref.finalize(self, _remove_own, self.path, os.getpid())
         lost = "what is missing there is" if self._warm else "it is"
-        warnings.warn(
+        warn_user(
             compose(
                 f"compiled code cannot be kept in {left}: {problem}; {lost} compiled again in every process",
                 mend=f"{mend}, {_CHOOSE}.",
             ),
             CompilerWarning,
-            stacklevel=2,
         )
 
     @property

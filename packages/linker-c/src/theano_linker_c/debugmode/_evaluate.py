@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, config, record
+from theano_graph import Apply, Variable, compose, config, record, warn_user
 
 from .._as_host import as_host
 from .._perform import OwnThunk, as_value, params_of
@@ -214,7 +213,7 @@ class NodeCheck:
             where=[describe_node(self.node), maps, f"implementation: {name}"],
             mend="use the memory, or take the declaration away; DebugMode.warn_input_not_reused=False is silent.",
         )
-        warnings.warn(text, stacklevel=2)
+        warn_user(text)
 
     def _compare(self, first: str, a: Sequence[Any], second: str, b: Sequence[Any], inputs: Sequence[Any]) -> None:
         for variable, one, other in zip(self.node.outputs, a, b, strict=True):
@@ -230,10 +229,9 @@ class NodeCheck:
                     raise BadThunkOutput(variable, f"{first} (strides)", one, f"{second} (strides)", other)
                 if not self._warned:
                     self._warned = True
-                    warnings.warn(
+                    warn_user(
                         f"{describe_node(self.node)}: strides of results differ: {first} {_strides(one)}, "
-                        f"{second} {_strides(other)}",
-                        stacklevel=2,
+                        f"{second} {_strides(other)}"
                     )
 
     def _try_memory(

@@ -7,14 +7,13 @@ import ctypes
 import os
 import threading
 import time
-import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
-from theano_graph import compose, record
+from theano_graph import compose, record, warn_user
 
 from .._cache import KernelCache
 from .._stopwatch import loading
@@ -285,7 +284,7 @@ class KernelLibrary:
                 check_room(run.message, output)
                 raise compile_error(toolchain.command, toolchain.arguments, text, run.message, cache.folder)
             if options.warnings and "warning:" in run.message:
-                warnings.warn(f"compiling kernels: {run.message}", CompilerWarning, stacklevel=8)
+                warn_user(f"compiling kernels: {run.message}", CompilerWarning)
             # Loaded before it is published: from then on other processes may remove it at any time.
             code = MappedCode(output)
             loaded = {item.key: _find(code, item) for item in items}
@@ -405,13 +404,12 @@ def _linked(code: MappedCode, symbol: str, linkage: Linkage) -> LoadedKernel:
 
 def _warn_no_compiler(options: CompilerOptions) -> None:
     what = "no C compiler is set" if not options.command else f"the C compiler {options.command} does not work"
-    warnings.warn(
+    warn_user(
         compose(
             f"{what}: functions run in Python, which is much slower",
             mend="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>",
         ),
         CompilerWarning,
-        stacklevel=5,
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import cache
 
-from theano_graph import Apply
+from theano_graph import Apply, compose, warn_user
 
 from .._instructions._data import Hooks, Instruction, Program
 from .._instructions._forms import KernelForm
@@ -74,10 +73,12 @@ class CTarget(Target):
 
 @cache
 def _warn_once() -> None:
-    warnings.warn(
-        "theano-linker-c: the C runtime is missing, so functions run in the pure-Python machine: right, but slower "
-        f"({_native.reason}). To mend: install a C compiler and Python's headers, then install theano-linker-c again.",
-        stacklevel=5,
+    warn_user(
+        compose(
+            "theano-linker-c: the C runtime is missing, so functions run in the pure-Python machine: right, but slower "
+            f"({_native.reason})",
+            mend="install a C compiler and Python's headers, then install theano-linker-c again",
+        )
     )
 
 

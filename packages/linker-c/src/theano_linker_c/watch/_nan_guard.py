@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pdb
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugprint, describe, record
+from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugprint, describe, record, warn_user
 
 from .._as_host import as_host
 from ..linkers import Linker, StepMachine
@@ -181,7 +180,7 @@ def _act(text: str) -> None:
     if action == "raise":
         raise AssertionError(text)
     if action == "warn":
-        warnings.warn(text, stacklevel=2)
+        warn_user(text)
         return
     print(text)
     pdb.set_trace()  # what the flag asks for

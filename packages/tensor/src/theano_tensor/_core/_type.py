@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import Type, Variable, compose, config, describe
+from theano_graph import Type, Variable, compose, config, describe, warn_user
 from theano_linker_c.cop import ArrayInterface
 from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
@@ -493,4 +492,4 @@ def _report_float64(action: str) -> None:
     if action == "pdb":
         breakpoint()
     else:
-        warnings.warn(text, stacklevel=4)
+        warn_user(text)

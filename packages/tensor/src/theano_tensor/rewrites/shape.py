@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, call_with_graph, compose, config, describe, shape_rule
+from theano_graph import (
+    Apply,
+    FunctionGraph,
+    Variable,
+    call_with_graph,
+    compose,
+    config,
+    describe,
+    shape_rule,
+    warn_user,
+)
 from theano_optimize import Fit, Phase, RewriteWarning, count_report
 
 from .._core._convert import as_tensor_variable, constant
@@ -106,7 +115,7 @@ def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> A
             mend="correct the rule; on_shape_error=raise shows where it failed",
         )
         count_report()
-        warnings.warn(text, RewriteWarning, stacklevel=2)
+        warn_user(text, RewriteWarning)
         return None
 
 

@@ -25,6 +25,7 @@ True
 from ._building import (
     HEADERS as HEADERS,
     build as build,
+    check_on_cuda as check_on_cuda,
     has_compilers as has_compilers,
     libraries as libraries,
     link_libraries as link_libraries,
@@ -32,4 +33,13 @@ from ._building import (
     run_on_cuda as run_on_cuda,
 )
 
-__all__ = ["HEADERS", "build", "has_compilers", "libraries", "link_libraries", "needs_compilers", "run_on_cuda"]
+__all__ = [
+    "HEADERS",
+    "build",
+    "check_on_cuda",
+    "has_compilers",
+    "libraries",
+    "link_libraries",
+    "needs_compilers",
+    "run_on_cuda",
+]

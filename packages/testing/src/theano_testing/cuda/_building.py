@@ -1,8 +1,9 @@
-"""Builds the stand-in, and runs programs that use it."""
+"""Builds the stand-in, and runs programs and tests that use it."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,16 @@ from typing import TypeVar, cast
 
 from ..gpuarray import CONTEXT_VARIABLE
 
-__all__ = ["HEADERS", "build", "has_compilers", "libraries", "link_libraries", "needs_compilers", "run_on_cuda"]
+__all__ = [
+    "HEADERS",
+    "build",
+    "check_on_cuda",
+    "has_compilers",
+    "libraries",
+    "link_libraries",
+    "needs_compilers",
+    "run_on_cuda",
+]
 
 _Case = TypeVar("_Case", bound=unittest.TestCase)
 _FOLDER = Path(__file__).resolve().parent
@@ -109,3 +119,49 @@ def run_on_cuda(
     return subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, env=settings, check=False, timeout=seconds
     )
+
+
+def check_on_cuda(folder: str | Path, *modules: str, seed: int = 1, at_least: int = 1) -> int:
+    """Run modules of tests with nose2 in a process in which devices of CUDA are those of the stand-in.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where nose2 starts, as with its option ``-s``.
+    *modules : str
+        Names of modules, classes or tests; all tests of the folder without any.
+    seed : int
+        Chooses the order in which work runs among those that streams and events allow.
+    at_least : int
+        How many tests have to run, so that a module whose tests are left out does not pass for one that was tested.
+
+    Returns
+    -------
+    int
+        How many tests have run.
+
+    Raises
+    ------
+    AssertionError
+        If a test fails, with what the process has written, or if fewer tests than `at_least` have run.
+    subprocess.TimeoutExpired
+        If they take longer than ten minutes.
+
+    Examples
+    --------
+    ::
+
+        @needs_compilers
+        class TestOnCuda(unittest.TestCase):
+            def test_kernels(self) -> None:
+                check_on_cuda(Path(__file__).parent, "test_kernels", seed=2, at_least=10)
+    """
+    command = ["-X", "faulthandler", "-m", "nose2", "-s", str(folder), *modules]
+    done = run_on_cuda(command, THEANO_FAKE_SEED=str(seed))
+    what = ", ".join(modules) or f"the tests of {folder}"
+    ran = re.search(r"^Ran (\d+) tests? in", done.stderr, re.MULTILINE)
+    if done.returncode or ran is None:
+        raise AssertionError(f"on the stand-in for CUDA {what} ended with {done.returncode}:\n{done.stderr}")
+    if (count := int(ran[1])) < at_least:
+        raise AssertionError(f"on the stand-in for CUDA {what} ran {count} tests, where at least {at_least} are wanted")
+    return count

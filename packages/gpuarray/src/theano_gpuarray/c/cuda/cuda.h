@@ -252,6 +252,11 @@ int cuda_check(CUresult status, const char *call, Failure *failure);
 /* Make the context current in this thread, and undo that. */
 int cuda_enter(CudaContext *context, Failure *failure);
 void cuda_leave(void);
+/* All contexts of a device are one for CUDA. While something is captured from a stream of it nobody may wait for all of
+ * it, in whatever thread: the wait would fail, and end the capture. Many may capture at the same time. */
+void cuda_begin_capture(const CudaContext *context);
+void cuda_begin_wait(const CudaContext *context);
+void cuda_end(const CudaContext *context);
 
 /* nvrtc.c */
 int nvrtc_open(CudaState *state, const char *path, Failure *failure);

@@ -197,11 +197,15 @@ static CUgraph capture(CudaContext *context, const List *list) {
     CUgraph graph = NULL;
     Failure failure = {0};
     int lanes = has_lanes(context, list);
-    if (cu.StreamBeginCapture(context->capture, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS)
+    cuda_begin_capture(context);
+    if (cu.StreamBeginCapture(context->capture, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS) {
+        cuda_end(context);
         return NULL;
+    }
     int result = lanes ? run_lanes(context, list, &failure) : run_steps(context, list, context->capture, &failure);
     /* The capture is ended in any case. */
     CUresult status = cu.StreamEndCapture(context->capture, &graph);
+    cuda_end(context);
     failure_clear(&failure);
     if (result == 0 && status == CUDA_SUCCESS)
         return graph;

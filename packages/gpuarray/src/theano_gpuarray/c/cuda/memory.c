@@ -153,7 +153,9 @@ int cuda_share(void *context, uintptr_t stream, Failure *failure) {
 int cuda_settle(void *context, Failure *failure) {
     if (cuda_enter(context, failure) < 0)
         return -1;
+    cuda_begin_wait(context);
     int result = cuda_check(cu.CtxSynchronize(), "cuCtxSynchronize", failure);
+    cuda_end(context);
     cuda_leave();
     return result;
 }

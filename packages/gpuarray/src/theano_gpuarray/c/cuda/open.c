@@ -1,5 +1,6 @@
 /* CUDA: the libraries, devices and contexts. */
 #include "cuda.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,25 @@ void cuda_leave(void) {
     CUcontext popped;
     cu.CtxPopCurrent(&popped);
 }
+
+/* Held by those who capture, all at once, or by one who waits: a lock for each device, shared where there are more. */
+enum { MOST_LOCKS = 64 };
+static pthread_rwlock_t locks[MOST_LOCKS];
+static pthread_once_t locks_made = PTHREAD_ONCE_INIT;
+
+static void make_locks(void) {
+    for (int k = 0; k < MOST_LOCKS; k++)
+        pthread_rwlock_init(&locks[k], NULL);
+}
+
+static pthread_rwlock_t *lock_of(const CudaContext *context) {
+    pthread_once(&locks_made, make_locks);
+    return &locks[(unsigned)context->device % MOST_LOCKS];
+}
+
+void cuda_begin_capture(const CudaContext *context) { pthread_rwlock_rdlock(lock_of(context)); }
+void cuda_begin_wait(const CudaContext *context) { pthread_rwlock_wrlock(lock_of(context)); }
+void cuda_end(const CudaContext *context) { pthread_rwlock_unlock(lock_of(context)); }
 
 static int find_functions(const char *path, Failure *failure) {
     void *handle = library_open(path, failure);
@@ -162,9 +182,11 @@ static void cuda_context_close(void *context) {
     if (cuda_enter(c, NULL) == 0) {
         if (c->queue != NULL)
             cu.StreamSynchronize(c->queue);
+        cuda_begin_wait(c); /* libraries wait for the device when they are closed */
         cublas_close(c);
         cudnn_close(c);
         calls_close(c);
+        cuda_end(c);
         if (c->capture != NULL)
             cu.StreamDestroy(c->capture);
         for (int k = 0; k < MOST_LANES - 1; k++)

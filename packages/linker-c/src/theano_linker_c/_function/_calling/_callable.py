@@ -24,7 +24,7 @@ from .._signature._errors import ArgumentError
 from .._signature._io import In, Out
 from ._arguments import Arguments, describe_value
 from ._fn import FunctionMachine
-from ._mapping import ahead_count, in_threads, one_after_another, thread_count
+from ._mapping import Results, ahead_count, lists_of_results, one_after_another, thread_count
 from ._views import ContainerView, Finder, ValueView
 
 if TYPE_CHECKING:
@@ -385,7 +385,8 @@ class Function(ShownAsHtml, Generic[ResultT]):
             return one_after_another(self, elements)
         arguments = self._arguments
         n_inputs = len(arguments.inputs)
-        return in_threads(self.machine, arguments.bind, n_inputs, elements, count, most, self._spare_machines)
+        lists = lists_of_results(self.machine, arguments.bind, n_inputs, elements, count, most, self._spare_machines)
+        return Results(lists)
 
     def c_pointer(
         self, signature: str | None = None, *, shapes: Mapping[Any, Sequence[int]] | None = None

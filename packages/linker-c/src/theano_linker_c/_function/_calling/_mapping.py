@@ -23,9 +23,9 @@ from ._arguments import describe_value
 BATCH_SECONDS = 0.002
 #: Elements that are taken ahead for each thread at most, and batches that these make.
 AHEAD = 512
-BATCHES = 2
+BATCHES = 3
 #: How many times more calls the next batch may have.
-GROWTH = 8
+GROWTH = 64
 #: Calls that a batch has at least where more could be in it, but threads would be without one.
 FEWEST = 16
 #: Batches that take longer are left to the threads: who asks for results should not wait for later ones.
@@ -152,7 +152,7 @@ class Workers:
     helps : bool
         While batches are short, the thread that asks for results makes calls, too, instead of waiting for them, and one
         thread less is there: to be woken up for each batch costs as much as some calls, on a core that another thread
-        has just used.
+        has just used. The first call is always its own.
     """
 
     def __init__(
@@ -171,6 +171,7 @@ class Workers:
         self._size = 1
         self._most_batches = BATCHES * len(runners)
         self._ended = False
+        self._dismissed = False
         self._error: BaseException | None = None
         self._stop = False
         self._waiting: SimpleQueue[Batch | None] = SimpleQueue()
@@ -187,6 +188,15 @@ class Workers:
             thread = threading.Thread(target=self._work, args=(self._runners[k],), name=f"theano-map-{k}", daemon=True)
             self._threads.append(thread)
             thread.start()
+            if self._dismissed:
+                self._waiting.put(None)
+
+    def _dismiss(self) -> None:
+        """Let the threads end after what waits for them."""
+        if not self._dismissed:
+            self._dismissed = True
+            for _ in self._threads:
+                self._waiting.put(None)
 
     def _work(self, run: Callable[..., Any]) -> None:
         while (batch := self._waiting.get()) is not None:
@@ -221,16 +231,16 @@ class Workers:
                     mend="call map after the fork, or with threads=1",
                 )
             )
-        if self._helps and batch.first == 0:  # nobody knows yet how long a call takes
-            if batch.done.acquire(timeout=HELP_SECONDS):
-                return
-            self._leave_to_threads()
+        if self._helps and batch.first == 0:
+            self._make(batch, self._runners[-1])
         while not batch.done.acquire(blocking=not self._helps):
             try:
                 other = self._waiting.get_nowait()
             except Empty:
-                other = None  # as for threads that are to end
+                batch.done.acquire()
+                return
             if other is None:
+                self._waiting.put(None)  # for the thread that it lets end: no batch is left
                 batch.done.acquire()
                 return
             self._make(other, self._runners[-1])
@@ -261,6 +271,11 @@ class Workers:
         return batch
 
     def _feed(self, pending: deque[Batch], given: int) -> None:
+        self._add(pending, given)
+        if self._ended:
+            self._dismiss()  # threads that are at their end by then need not be waited for
+
+    def _add(self, pending: deque[Batch], given: int) -> None:
         while len(pending) < self._most_batches and not self._ended:
             room = self._ahead - (self._taken - given)
             if room < self._size and pending:
@@ -269,7 +284,8 @@ class Workers:
             if batch is None:
                 return
             pending.append(batch)
-            self._waiting.put(batch)
+            if batch.first > 0 or not self._helps:
+                self._waiting.put(batch)
 
     def _share(self) -> int:
         """Return how many calls a batch may have, so that towards the end all threads have some."""
@@ -292,8 +308,7 @@ class Workers:
     def _leave(self, seconds: float | None) -> None:
         """Let the threads end, and wait for the others than this one, at most so long."""
         self._stop = True
-        for _ in self._threads:
-            self._waiting.put(None)
+        self._dismiss()
         end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
             if thread is not threading.current_thread():
@@ -386,16 +401,3 @@ def lists_of_results(
         if workers.ended:
             spare.extend(twin for twin in own if twin is not None)
             del spare[max(threads, 1) :]
-
-
-def in_threads(
-    machine: Machine,
-    bind: Bind,
-    n_inputs: int,
-    elements: Iterable[Any],
-    threads: int,
-    ahead: int,
-    spare: list[Any],
-) -> Iterator[Any]:
-    """Return the results of calls that threads make, in order."""
-    return Results(lists_of_results(machine, bind, n_inputs, elements, threads, ahead, spare))

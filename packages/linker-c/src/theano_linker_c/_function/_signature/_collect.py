@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection as AbstractCollection, Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -258,7 +257,7 @@ def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str
         text = _unused(signature, index)
         if on_unused_input == "raise":
             raise UnusedInputError(text)
-        warnings.warn(text, stacklevel=3)
+        warn_user(text)
 
 
 def check_related(signature: Signature, updates: Any, givens: Any, on_unused_input: str) -> None:

@@ -114,22 +114,29 @@ void batches_free(Machine *m) {
     arguments_free(m, b);
     batch_results_clear(m);
     PyMem_Free(b->views);
-    PyMem_Free(b->is_constant);
+    PyMem_Free(b->variables);
     PyMem_Free(b->guesses);
     PyMem_Free(b->slots);
     PyMem_Free(b);
     m->batches = NULL;
 }
 
+static int is_constant(const Machine *m, int reg) {
+    int k = 0;
+    while (k < m->n_constants && m->constants[k].reg != reg)
+        k++;
+    return k < m->n_constants;
+}
+
 static int batches_setup(Machine *m) {
     Batches *b = m->batches = PyMem_Calloc(1, sizeof *b);
     if (b != NULL) {
         b->views = PyMem_Calloc(m->n_registers + 1, sizeof *b->views);
-        b->is_constant = PyMem_Calloc(m->n_registers + 1, 1);
+        b->variables = PyMem_Calloc(m->n_registers + 1, sizeof *b->variables);
         b->guesses = PyMem_Calloc(m->n_outputs + 1, sizeof *b->guesses);
         b->slots = PyMem_Calloc(m->n_registers + 1, sizeof *b->slots);
     }
-    if (b == NULL || b->views == NULL || b->is_constant == NULL || b->guesses == NULL || b->slots == NULL) {
+    if (b == NULL || b->views == NULL || b->variables == NULL || b->guesses == NULL || b->slots == NULL) {
         batches_free(m);
         PyErr_NoMemory();
         return -1;
@@ -152,8 +159,10 @@ static int batches_setup(Machine *m) {
         }
         Py_SETREF(m->constants[k].cell, own);
         frame_set(&m->frame, m->constants[k].reg, Py_NewRef(own));
-        b->is_constant[m->constants[k].reg] = 1;
     }
+    for (int r = 0; r < m->n_registers; r++)
+        if (!is_constant(m, r))
+            b->variables[b->n_variables++] = r;
     return 0;
 }
 
@@ -213,9 +222,9 @@ static int run_call(Calls *c, Py_ssize_t i) {
     f->slots = NULL;
     for (int k = 0; status == 0 && k < m->n_outputs; k++)
         status = take_result(c, i, k);
-    for (int r = 0; r < m->n_registers; r++)
-        if (f->registers[r] != NULL && !m->batches->is_constant[r])
-            frame_set(f, r, NULL);
+    for (int k = 0; k < m->batches->n_variables; k++)
+        if (f->registers[m->batches->variables[k]] != NULL)
+            frame_set(f, m->batches->variables[k], NULL);
     return status;
 }
 

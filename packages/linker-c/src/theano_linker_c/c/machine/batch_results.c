@@ -2,9 +2,11 @@
  * earlier calls serve again once nobody has them any more, together with the lists in which they were returned. */
 #include "batch.h"
 
-/* Results of so many calls, and so many bytes of them, wait for being let go of. */
+/* Results of so many calls, and so many bytes of them, wait for being let go of. A batch passes over so many that are
+ * in use. */
 #define MOST_SERVED 2048
 #define MOST_SERVED_BYTES (4 << 20)
+#define MOST_PASSED 512
 
 static void served_drop(const Machine *m, Served *s) {
     m->batches->served_bytes -= s->bytes;
@@ -25,7 +27,7 @@ void batch_results_clear(Machine *m) {
     }
     PyMem_Free(b->served);
     b->served = NULL;
-    b->n_served = b->next_served = 0;
+    b->n_served = b->next_served = b->replaced = 0;
 }
 
 static PyObject *array_make(const Guess *g) { return PyArray_SimpleNew(g->ndim, (npy_intp *)g->shape, g->type_num); }
@@ -91,31 +93,37 @@ static Served *served_add(const Machine *m) {
     return s->arrays == NULL ? NULL : s;
 }
 
+/* Find results that are free, the first ones first: they are likelier in the caches than those that have been free for
+ * longer. Returns -1 where there are none. */
+static int served_find(const Machine *m) {
+    Batches *b = m->batches;
+    while (b->next_served < b->n_served && b->passed < MOST_PASSED) {
+        int e = b->next_served++;
+        if (served_is_free(m, &b->served[e]))
+            return e;
+        b->passed++;
+    }
+    return -1;
+}
+
 /* Find results that are free, or make some that will serve again. Returns -1 where there is no room for them, -2 with
  * an exception. */
 static int served_take(const Machine *m, npy_intp bytes) {
     Batches *b = m->batches;
     const npy_intp limit = m->buffer_limit < MOST_SERVED_BYTES ? m->buffer_limit : MOST_SERVED_BYTES;
-    for (int tries = 0; tries < 2 && b->n_served > 0; tries++) {
-        int e = b->next_served < b->n_served ? b->next_served : 0;
-        if (served_is_free(m, &b->served[e])) {
-            b->next_served = e + 1;
-            return e;
-        }
-        b->next_served = e + tries; /* one that somebody keeps is passed over */
-    }
-    if (bytes > limit - b->served_bytes && b->n_served == 0)
-        return -1;
+    int e = served_find(m);
+    if (e >= 0)
+        return e;
     Served *s = bytes <= limit - b->served_bytes ? served_add(m) : NULL;
-    if (s == NULL) {
-        if (b->n_served == 0)
-            return -1;
-        s = &b->served[b->next_served < b->n_served ? b->next_served : 0];
-        b->next_served = (int)(s - b->served) + 1;
+    if (s != NULL) {
+        b->next_served = b->n_served;
+    } else if (b->n_served > 0) {
+        b->replaced = b->replaced + 1 < b->n_served ? b->replaced + 1 : 0;
+        s = &b->served[b->replaced];
         served_drop(m, s);
-        if (bytes > limit - b->served_bytes)
-            return -1;
     }
+    if (s == NULL || bytes > limit - b->served_bytes)
+        return -1;
     return served_fill(m, s, bytes) < 0 ? -2 : (int)(s - b->served);
 }
 
@@ -139,8 +147,9 @@ static int results_of_call(const Calls *c, PyObject **results) {
 /* Make the arrays of the results, as far as their shapes can be guessed. */
 int results_make(Calls *c) {
     const Machine *m = c->m;
-    const Batches *b = m->batches;
+    Batches *b = m->batches;
     int serves = b->serves;
+    b->next_served = b->passed = 0;
     for (int k = 0; k < m->n_outputs; k++)
         serves &= b->guesses[k].type_num >= 0;
     const npy_intp bytes = serves ? bytes_of_results(m) : 0;

@@ -10,12 +10,11 @@ import ctypes
 import os
 import re
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from theano_graph import compose, record
+from theano_graph import compose, record, warn_user
 
 from ..._cache import KernelCache
 from ...compiler import (
@@ -246,7 +245,7 @@ class ThunkLibrary:
                 check_room(run.message, output)
                 return run.message
             if options.warnings and "warning:" in run.message:
-                warnings.warn(f"compiling code of ops: {run.message}", CompilerWarning, stacklevel=8)
+                warn_user(f"compiling code of ops: {run.message}", CompilerWarning)
             try:
                 loaded = {key: _open(output, key) for _, key in unit.items}
             except OSError as error:
@@ -276,26 +275,24 @@ def _open(path: str, key: str) -> LoadedCode:
 
 def _warn_no_version(node_code: NodeCode) -> None:
     op = node_code.node.op
-    warnings.warn(
+    warn_user(
         compose(
             f"the C code of {op} is compiled in every process: it has no version",
             mend=f"define {type(op).__qualname__}.c_code_cache_version, and that of the types of its variables",
         ),
         CompilerWarning,
-        stacklevel=8,
     )
 
 
 @cache
 def _warn_no_headers() -> None:
     """Warn, once in a process."""
-    warnings.warn(
+    warn_user(
         compose(
             "Python's headers are not installed, so C code of ops cannot be compiled: their Python code is run",
             mend="install the development files of Python (python3-dev)",
         ),
         CompilerWarning,
-        stacklevel=8,
     )
 
 

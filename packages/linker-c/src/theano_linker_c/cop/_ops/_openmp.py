@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from theano_graph import Apply, Op, compose, config
+from theano_graph import Apply, Op, compose, config, warn_user
 
 from ..._cache import KernelCache
 from ..._flags import _c_code as _c_code
@@ -95,13 +94,12 @@ class OpenMPOp(Op):
         options = CompilerOptions.from_config()
         if self.openmp and options.command and not has_openmp(options):
             self.openmp = False
-            warnings.warn(
+            warn_user(
                 compose(
                     f"the compiler {options.command} cannot use OpenMP: {self} runs in one thread",
                     mend="install the compiler's OpenMP library, or set THEANO_FLAGS=openmp=False",
                 ),
                 CompilerWarning,
-                stacklevel=2,
             )
 
     def c_headers(self) -> list[str]:

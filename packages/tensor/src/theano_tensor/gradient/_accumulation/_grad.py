@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
@@ -225,7 +224,7 @@ def report_disconnected(
         return
     text = disconnected_text(variable, costs, constants, cuts)
     if policy == "warn":
-        warnings.warn(text, stacklevel=3)
+        warn_user(text)
         return
     raise DisconnectedInputError(text)
 

@@ -24,10 +24,20 @@ void fake_fail(const char *name, int status, int skip) {
     armed.skip = skip;
 }
 
+/* For tests: what is done in each call of a function. */
+static char watched[64];
+static void (*watcher)(void);
+void fake_watch(const char *name, void (*run)(void)) {
+    snprintf(watched, sizeof watched, "%s", name);
+    watcher = run;
+}
+
 int fake_call(const char *name) {
     int length = snprintf(calls + used, LOG_BYTES - used, "%s\n", name);
     if (length > 0 && used + (size_t)length < LOG_BYTES)
         used += (size_t)length;
+    if (watcher != NULL && strcmp(name, watched) == 0)
+        watcher();
     if (strcmp(name, armed.name) != 0 || armed.skip-- > 0)
         return 0;
     armed.name[0] = 0;
@@ -42,6 +52,7 @@ static int contexts[3], retained[3];
 int fake_depth(void) { return depth; }
 int fake_retained(int device) { return retained[device]; }
 int fake_has_context(void) { return depth > 0; }
+const void *fake_context(void) { return depth > 0 ? current[depth - 1] : NULL; }
 int cuInit(unsigned flags) {
     (void)flags;
     FAKE("cuInit");

@@ -59,14 +59,16 @@ typedef struct Stream {
     int n_after;
     Capture *capturing;  /* NULL: work goes into the queue */
     int *nodes, n_nodes; /* what the next node of the capture runs behind */
+    const void *context; /* in which it was made */
     struct Stream *next;
 } Stream;
 
 /* Put work into the queue of a stream, or into the graph that is captured from it; `data` is copied. It runs when
  * somebody waits for it, or before. */
 int fake_enqueue(Stream *stream, void (*run)(void *data), const void *data, size_t bytes);
-/* Whether a context is current in this thread. */
+/* Whether a context is current in this thread; which one, or NULL. */
 int fake_has_context(void);
+const void *fake_context(void);
 
 /* Everything below is for the parts of the driver. */
 

@@ -233,6 +233,7 @@ int cuStreamCreate(Stream **stream, unsigned flags) {
     fake_lock();
     *stream = calloc(1, sizeof **stream);
     (*stream)->flags = flags;
+    (*stream)->context = fake_context();
     (*stream)->next = streams;
     streams = *stream;
     fake_unlock();
@@ -271,10 +272,23 @@ int cuStreamSynchronize(Stream *stream) {
     return status;
 }
 
+/* Nobody may wait for a context, in whatever thread, while one of its streams is captured; the capture ends, too. */
+static int ends_captures(const void *context) {
+    int found = 0;
+    for (Stream *s = streams; s != NULL; s = s->next)
+        if (s->context == context && s->capturing != NULL)
+            found = s->capturing->invalid = 1;
+    return found;
+}
+
 int cuCtxSynchronize(void) {
     FAKE("cuCtxSynchronize");
     NEEDS_CONTEXT;
     fake_lock();
+    if (ends_captures(fake_context())) {
+        fake_unlock();
+        return CAPTURE_UNSUPPORTED;
+    }
     while (n_pending > 0)
         run_one();
     fake_check_memory();
