@@ -19,8 +19,8 @@ _LAST_SECONDS = 5.0
 class Stores:
     """Functions that wait until they are put on disk.
 
-    They are stored by a thread after a moment, by the next function that waits for the compiler or looks for one of
-    them, or at the end of the program.
+    They are stored by a thread after a moment, by the next function that looks for one of them, or at the end of the
+    program.
     """
 
     def __init__(self) -> None:
