@@ -125,10 +125,15 @@ class TestReadme(TestCase):
         program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
         assert program is not None, "the README has no example"
         names: dict[str, Any] = {}
-        with redirect_stdout(io.StringIO()):
+        printed = io.StringIO()
+        with redirect_stdout(printed):
             exec(program[1], names)
         self.assertLess(float(names["loss"]), 0.2)
         self.assertEqual([value > 0 for value in names["w"].get_value()], [True, False, True])
+        said = re.search(r"# (.*)$", program[1])
+        assert said is not None, "the last line says what is printed"
+        digits = r"\d*".join(map(re.escape, said[1].split("...")))
+        self.assertRegex(printed.getvalue(), rf"^{digits}\s*$")
 
 
 class TestBenchmarks(ScriptCase):

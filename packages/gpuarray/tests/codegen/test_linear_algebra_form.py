@@ -214,7 +214,16 @@ class TestDeterminants(LinearAlgebraCase):
             (found,) = Recorder().run(DeterminantKernel("float64", False), [x])
             np.testing.assert_array_equal(found, 6 * value)
             sign, size = Recorder().run(DeterminantKernel("float64", True), [x])
-            np.testing.assert_array_equal((sign, size), (np.sign(value), abs(value)))
+            np.testing.assert_array_equal((sign, size), (-1 if value < 0 else 1, abs(value)))
+
+    def test_a_pivot_of_zero_beside_others(self) -> None:
+        for value in (np.inf, -np.inf):
+            x = np.diag([2.0, value, 0.0])
+            for card in (False, True):
+                (found,) = Recorder(card=card).run(DeterminantKernel("float64", False), [x])
+                self.assertEqual(found, 0)
+                sign, size = Recorder(card=card).run(DeterminantKernel("float64", True), [x])
+                self.assertEqual((float(sign), float(size)), (0.0, -np.inf))
 
     def test_what_is_not_square(self) -> None:
         self.refused(DeterminantKernel("float64", False), [np.ones((3, 2))], "det: the matrix is 3 by 2, not square")

@@ -148,6 +148,21 @@ class TestHints(RewriteCase):
     def test_determinant(self) -> None:
         self.check([self.x], L.det(L.psd(self.x)), [DEFINITE], np.linalg.det(DEFINITE), [L.Cholesky])
 
+    def test_determinants_of_what_is_not_finite(self) -> None:
+        call = function([self.x], [*L.slogdet(self.x), L.det(self.x)])
+        for diagonal in (
+            [np.nan],
+            [-2.0, np.nan],
+            [-2.0, np.nan, 3.0],
+            [np.nan, 2.0, 3.0],
+            [np.inf, 0.0],
+            [-np.inf, 2.0],
+        ):
+            with self.subTest(diagonal=diagonal), np.errstate(invalid="ignore"):
+                matrix = np.diag(diagonal)
+                wanted = [*np.linalg.slogdet(matrix), np.linalg.det(matrix)]
+                np.testing.assert_array_equal([float(value) for value in call(matrix)], wanted)
+
     def test_inverse_of_a_positive_definite_matrix_times_a_vector(self) -> None:
         product = T.dot(L.matrix_inverse(L.psd(self.x)), self.b)
         wanted = np.linalg.solve(DEFINITE, VECTOR)

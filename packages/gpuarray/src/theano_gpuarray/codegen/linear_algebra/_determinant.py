@@ -46,8 +46,9 @@ def _multiply(
 ) -> None:
     """Multiply the diagonals of U, with a sign for each exchange of rows.
 
-    Factors are kept between 0.5 and 1, and powers of 2 are added up beside them. A library counts rows from 1, and
-    says where a matrix is singular.
+    Factors are kept between 0.5 and 1, and powers of 2 are added up beside them; so are signs, since NaN counts as
+    positive there, and 0 makes the whole 0, as in NumPy. A library counts rows from 1, and says where a matrix is
+    singular.
     """
     kind, local = c_type(a.dtype), group_size(recorder)
     # What splits off the power of 2; OpenCL has one name for both precisions.
@@ -58,33 +59,36 @@ def _multiply(
     writer.number("n", a.shape[1])
     for k, result in enumerate(results):
         writer.array(f"z{k}", result)
-    itself = f"k % {BLOCK}"
+    itself, suffix = f"k % {BLOCK}", "" if kind == "double" else "f"
     singular = ""
     if info is not None:
         writer.array("info", info)
         itself = "k + 1"
-        singular = "if (((GLOBAL_MEM const int32_t *)(info + info_at))[b] != 0) total = 0;"
+        singular = "if (((GLOBAL_MEM const int32_t *)(info + info_at))[b] != 0) signs[0] = 0;"
     targets = [f"((GLOBAL_MEM {kind} *)(z{k} + z{k}_at))[b]" for k in range(len(results))]
     writer.add(
         f"LOCAL_MEM {kind} parts[{local}];",
         f"LOCAL_MEM int32_t powers[{local}];",
-        f"const int64_t b = GID_0; {kind} part = 1; int32_t power = 0; int more;",
+        f"LOCAL_MEM int32_t signs[{local}];",
+        f"const int64_t b = GID_0; {kind} part = 1; int32_t power = 0, sign = 1; int more;",
         f"for (int32_t k = LID_0; k < n; k += {local}) {{",
-        f"part *= {element(kind, 'a', 'k', 'k')};",
-        f"if (((GLOBAL_MEM const int32_t *)(p + p_at))[b * n + k] != {itself}) part = -part;",
+        f"const {kind} pivot = {element(kind, 'a', 'k', 'k')};",
+        f"part *= fabs{suffix}(pivot);",
+        "if (pivot == 0) sign = 0;",
+        f"if ((((GLOBAL_MEM const int32_t *)(p + p_at))[b * n + k] != {itself}) != (pivot < 0)) sign = -sign;",
         f"more = 0; part = frexp{end}(part, &more); power += more;",
         "}",
-        "parts[LID_0] = part; powers[LID_0] = power;",
+        "parts[LID_0] = part; powers[LID_0] = power; signs[LID_0] = sign;",
         "local_barrier();",
         f"for (int span = {local // 2}; span > 0; span /= 2) {{",
         "if (LID_0 < span) {",
         f"more = 0; parts[LID_0] = frexp{end}(parts[LID_0] * parts[LID_0 + span], &more);",
-        "powers[LID_0] += powers[LID_0 + span] + more;",
+        "powers[LID_0] += powers[LID_0 + span] + more; signs[LID_0] *= signs[LID_0 + span];",
         "}",
         "local_barrier();",
         "}",
         "if (LID_0 == 0) {",
-        f"{kind} total = parts[0]; {singular}",
+        f"{singular} const {kind} total = signs[0] == 0 ? 0 : parts[0];",
         *_results(kind, end, targets),
         "}",
     )
@@ -92,9 +96,9 @@ def _multiply(
 
 
 def _results(kind: str, end: str, targets: Sequence[str]) -> list[str]:
-    """Return the statements that store a number ``total * 2 ** powers[0]``, or its sign and logarithm."""
+    """Return the statements that store ``signs[0] * total * 2 ** powers[0]``, or its sign and logarithm."""
     if len(targets) == 1:
-        return [f"{targets[0]} = ldexp{end}(total, powers[0]);"]
+        return [f"{targets[0]} = ldexp{end}(signs[0] * total, powers[0]);"]
     suffix = "" if kind == "double" else "f"
-    size = f"log{suffix}(fabs{suffix}(total)) + powers[0] * ({kind})0.69314718055994530942"
-    return [f"{targets[0]} = total > 0 ? 1 : total < 0 ? -1 : total;", f"{targets[1]} = {size};"]
+    size = f"log{suffix}(total) + powers[0] * ({kind})0.69314718055994530942"
+    return [f"{targets[0]} = signs[0];", f"{targets[1]} = {size};"]

@@ -13,8 +13,8 @@ from ...targets import PYTHON, C
 
 _surroundings: list[Callable[[], str | None]] = []
 
-#: Nodes from which functions are cached by default. A process that finds nothing takes 5 % longer at most, the time of
-#: the compiler counted: what it needs for the name is found out while that runs, and the rest is done afterwards.
+#: Nodes from which functions are cached by default. A process that finds nothing takes 5 % longer at most, the time
+#: of the compiler included: what it needs for the name is found out while that runs, and the rest is done afterwards.
 LARGE_COUNT = 200
 #: Where something besides the library matters, as devices do: rewriting and lowering take a millisecond a node there,
 #: so that one function pays for what the first one of a process finds out.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +35,7 @@ class Stores:
         #: Held while something is stored.
         self._turn = threading.RLock()
         self._thread: threading.Thread | None = None
+        self._finalizer: object = None
 
     def add(self, sketch: str, store: Callable[[], None]) -> None:
         """Let `store` be called soon; it must not raise.
@@ -50,9 +52,7 @@ class Stores:
             thread = None
             if self._thread is None:
                 thread = self._thread = threading.Thread(target=self._work, name="theano-store", daemon=True)
-            if not self._at_exit:
-                self._at_exit = True
-                atexit.register(self.finish, seconds=_LAST_SECONDS)
+            self._register()
         if thread is not None:
             try:
                 thread.start()
@@ -62,6 +62,17 @@ class Stores:
                     self._thread = None
         if is_full:
             self.finish()
+
+    def _register(self) -> None:
+        """Let the end of the process store what waits then."""
+        if not self._at_exit:
+            self._at_exit = True
+            atexit.register(self.finish, seconds=_LAST_SECONDS)
+        # Processes that multiprocessing has made call its finalizers alone at their end.
+        processes = sys.modules.get("multiprocessing.util")
+        if processes is not None and self._finalizer is None:
+            at_end = {"seconds": _LAST_SECONDS}
+            self._finalizer = processes.Finalize(None, self.finish, kwargs=at_end, exitpriority=0)
 
     def holds(self, sketch: str) -> bool:
         """Tell whether a function waits, or is being stored, whose name begins so."""

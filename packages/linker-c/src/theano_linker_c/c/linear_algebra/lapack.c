@@ -185,7 +185,8 @@ static int inverse(const Lapack *p, PyArrayObject *a, PyArrayObject *out, void *
     return info;
 }
 
-/* Sign and logarithm of the size of the determinant, or the determinant itself. */
+/* Sign and logarithm of the size of the determinant, or the determinant itself. As in NumPy, a pivot of 0 makes both 0
+ * whatever the others are, and one of NaN counts as positive for the sign. */
 static int determinant(const Lapack *p, PyArrayObject *a, void *work, double *sign, double *value) {
     int n = (int)PyArray_DIMS(a)[0], info = 0;
     int *pivots = (int *)((char *)work + (size_t)n * n * p->item);
@@ -195,6 +196,11 @@ static int determinant(const Lapack *p, PyArrayObject *a, void *work, double *si
         return info;
     *sign = 1.0;
     *value = p->kind == DET ? 1.0 : 0.0;
+    if (info > 0) {
+        *sign = 0.0;
+        *value = p->kind == DET ? 0.0 : -INFINITY;
+        return 0;
+    }
     for (int i = 0; i < n; i++) {
         size_t place = (size_t)i * (n + 1);
         double x = p->type_num == NPY_DOUBLE ? ((double *)work)[place] : ((float *)work)[place];
@@ -203,7 +209,7 @@ static int determinant(const Lapack *p, PyArrayObject *a, void *work, double *si
         if (p->kind == DET) {
             *value *= x;
         } else {
-            *sign *= x > 0 ? 1.0 : x < 0 ? -1.0 : x;
+            *sign = x < 0 ? -*sign : *sign;
             *value += log(fabs(x));
         }
     }
