@@ -65,6 +65,7 @@ class CachedFunction:
         inputs, outputs = collection.inputs, collection.outputs
         self._given = inputs, outputs, collection.leaf
         if not self._may_be_there(collection.nodes, inputs, outputs):
+            self._name_loops(collection.nodes)
             return None
         key = self._named()
         if key is None:
@@ -82,6 +83,8 @@ class CachedFunction:
             self._given = inputs, outputs, _itself
             if self._may_be_there(fgraph.data_order(), inputs, outputs):
                 self._named()
+            else:
+                self._name_loops(fgraph.apply_nodes)
             self._given = None  # it will be rewritten
         if self._is_missing or self._key is None:
             return None
@@ -105,6 +108,11 @@ class CachedFunction:
         found = library.cache(self._options).has_function_like(self._sketch) and not self._look()
         self._is_missing = not found
         return found
+
+    def _name_loops(self, nodes: Iterable[Apply]) -> None:
+        """Name a function at once that has ops with graphs of their own: what they keep changes while it is built."""
+        if any(hasattr(node.op, "compiled") for node in nodes):
+            self._named()
 
     def _load(self) -> None:
         """Load what is needed to name and to store it."""
