@@ -31,7 +31,8 @@ class Stores:
     def renew(self) -> None:
         """Begin anew in a process that was made of this one: what waits is stored by that one."""
         self._waiting: dict[str, list[Callable[[], None]]] = {}
-        self._lock = threading.Lock()
+        # The handler of a signal, or a finalizer, may build a function while this thread holds it.
+        self._lock = threading.RLock()
         #: Held while something is stored.
         self._turn = threading.RLock()
         self._thread: threading.Thread | None = None
@@ -104,9 +105,17 @@ class Stores:
                 self._turn.release()
         return True
 
+    def finish_beside(self) -> None:
+        """Store now what waits, unless another thread does so: it may wait for a lock that is held here."""
+        while (name := self._next(None)) is not None and self._turn.acquire(blocking=False):
+            try:
+                self._store_one(name)
+            finally:
+                self._turn.release()
+
     def _next(self, sketch: str | None) -> str | None:
         with self._lock:
-            return next((name for name in self._waiting if sketch in (None, name)), None)
+            return next((name for name in list(self._waiting) if sketch in (None, name)), None)
 
     def _store_one(self, sketch: str) -> None:
         """Store the first function of a name, which is known to wait until that is over."""

@@ -91,7 +91,7 @@ class CachedFunction:
         """Return the function that `make` gives, which is put on disk as soon as it is native."""
         if self._given is None and not self._is_named:
             self._given = (*maker.source.twin(), _itself)
-        with while_compiling(self._load, self._look, self._prepare, stores.finish):
+        with while_compiling(self._load, self._look, self._prepare, stores.finish_beside):
             function = make()
         self._named()
         self._given = None
