@@ -26,6 +26,8 @@ class Stores:
 
     def __init__(self) -> None:
         self._at_exit = False
+        #: Whether the end of the program is there: what other actions at the end build is stored at once.
+        self._is_over = False
         self.renew()
 
     def renew(self) -> None:
@@ -49,7 +51,7 @@ class Stores:
         """
         with self._lock:
             self._waiting.setdefault(sketch, []).append(store)
-            is_full = len(self._waiting) > _MOST
+            is_full = len(self._waiting) > _MOST or self._is_over
             thread = None
             if self._thread is None:
                 thread = self._thread = threading.Thread(target=self._work, name="theano-store", daemon=True)
@@ -68,12 +70,16 @@ class Stores:
         """Let the end of the process store what waits then."""
         if not self._at_exit:
             self._at_exit = True
-            atexit.register(self.finish, seconds=_LAST_SECONDS)
+            atexit.register(self._end)
         # Processes that multiprocessing has made call its finalizers alone at their end.
         processes = sys.modules.get("multiprocessing.util")
         if processes is not None and self._finalizer is None:
             at_end = {"seconds": _LAST_SECONDS}
             self._finalizer = processes.Finalize(None, self.finish, kwargs=at_end, exitpriority=0)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self.finish(seconds=_LAST_SECONDS)
 
     def holds(self, sketch: str) -> bool:
         """Tell whether a function waits, or is being stored, whose name begins so."""
