@@ -27,13 +27,13 @@ class RayCase(unittest.TestCase):
 
 
 def setUpModule() -> None:
-    here = str(Path(models.__file__).resolve().parent)
+    folders = [str(Path(file).resolve().parent) for file in (__file__, models.__file__)]
     RayCase.folder = tempfile.TemporaryDirectory()
     flags = [os.environ.get("THEANO_FLAGS", ""), f"base_compiledir={RayCase.folder.name}", "function_cache=True"]
     # Workers of all kinds begin with these variables.
     RayCase.settings = mock.patch.dict(
         os.environ,
-        PYTHONPATH=os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")])),
+        PYTHONPATH=os.pathsep.join(filter(None, [*folders, os.environ.get("PYTHONPATH", "")])),
         THEANO_FLAGS=",".join(filter(None, flags)),
     )
     RayCase.settings.start()

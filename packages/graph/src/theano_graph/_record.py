@@ -1,19 +1,20 @@
-"""Small classes of named fields, as `dataclasses` makes them, whose methods are written when they are first used.
+"""Small classes of named fields, as `dataclasses` makes them, whose `__init__` is written when it is first called.
 
 `dataclasses.dataclass` compiles the text of five or six methods for each class at import. A program uses few of the
 classes that it imports, so that this was a quarter of the time that importing the library took. `record` makes the
-slots at once and leaves the methods to `dataclasses` until the first instance is made or looked at.
+slots at once, and methods that compare and show from the names of the fields; it leaves `__init__` to `dataclasses`
+until the first instance is made.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeVar, cast, dataclass_transform, overload
 
 T = TypeVar("T")
-
-_WRITTEN = ("__init__", "__repr__", "__eq__", "__hash__")
 
 
 @overload
@@ -54,59 +55,85 @@ def record(cls: type[T] | None = None, /, *, frozen: bool = True) -> Any:
     return _with_slots(cls, frozen)
 
 
-class _Methods:
-    """Has `dataclasses` write the methods of a class when one of them is first wanted."""
+class _Fields:
+    """The fields of a class, and what `dataclasses` makes of them when it is first wanted."""
 
     def __init__(self, cls: type[Any], defaults: dict[str, Any], frozen: bool) -> None:
         self.cls, self.defaults, self.frozen = cls, defaults, frozen
         self.made: Any = cls
-        self.twin: Any = None
+        self._twin: Any = None
 
     def write(self) -> Any:
-        """Move the methods of a class without slots that has the same fields to the class; return that twin."""
-        if self.twin is None:
-            own = self.cls.__dict__
-            body = {**self.defaults, "__annotations__": own.get("__annotations__", {}), "__module__": own["__module__"]}
-            if hasattr(self.cls, "__post_init__"):
-                body["__post_init__"] = self.cls.__post_init__
-            twin: Any = dataclasses.dataclass(frozen=self.frozen)(type(self.cls.__name__, (), body))
-            for name in _WRITTEN:
-                if own.get(name) is None and name in twin.__dict__:
-                    setattr(self.made, name, twin.__dict__[name])
-            self.twin = twin
-        return self.twin
+        """Let the class have the `__init__` of a class without slots that has the same fields; return that twin."""
+        if self._twin is None:
+            twin = self._dataclass(repr=False, eq=False)
+            if self.cls.__dict__.get("__init__") is None:
+                self.made.__init__ = twin.__init__
+            self._twin = twin
+        return self._twin
 
-    def first_uses(self) -> dict[str, Any]:
-        """Make the methods that stand in the class until the first use of one of them."""
+    def parameters(self) -> Any:
+        """Return what a dataclass says of itself as a whole."""
+        return self._dataclass().__dataclass_params__
+
+    def _dataclass(self, **left_out: bool) -> Any:
+        own = self.cls.__dict__
+        # Without a documentation of its own, the text of its signature would be made.
+        body = {"__doc__": self.cls.__name__, "__annotations__": own.get("__annotations__", {})}
+        body |= {**self.defaults, "__module__": own["__module__"]}
+        if hasattr(self.cls, "__post_init__"):
+            body["__post_init__"] = self.cls.__post_init__
+        return dataclasses.dataclass(frozen=self.frozen, **left_out)(type(self.cls.__name__, (), body))
+
+    def first_init(self) -> Callable[..., None]:
+        """Return the `__init__` that stands in the class until it is first called."""
 
         def __init__(self_: Any, *args: Any, **kwargs: Any) -> None:
             self.write()
             self.made.__init__(self_, *args, **kwargs)
 
-        def __repr__(self_: Any) -> str:
-            self.write()
-            return cast(str, self.made.__repr__(self_))
-
-        def __eq__(self_: Any, other: object) -> bool:
-            self.write()
-            return cast(bool, self.made.__eq__(self_, other))
-
-        def __hash__(self_: Any) -> int:
-            self.write()
-            return cast(int, self.made.__hash__(self_))
-
-        hashed = __hash__ if self.frozen else None
-        return {"__init__": __init__, "__repr__": __repr__, "__eq__": __eq__, "__hash__": hashed}
+        return __init__
 
 
-class _OfTwin:
-    """An attribute of a class that is looked up in the twin that `dataclasses` made."""
+def _comparisons(names: list[str], defaults: dict[str, Any], frozen: bool) -> dict[str, Any]:
+    """Return the methods by which instances are compared, hashed and shown, which need no text to be compiled."""
+    told = {name: default for name, default in defaults.items() if isinstance(default, dataclasses.Field)}
+    shown = [name for name in names if name not in told or told[name].repr]
+    compared = _values([name for name in names if name not in told or told[name].compare])
+    hashed = _values([name for name in names if name not in told or _is_hashed(told[name])])
 
-    def __init__(self, methods: _Methods, name: str) -> None:
-        self.methods, self.name = methods, name
+    @reprlib.recursive_repr()
+    def __repr__(self_: Any) -> str:
+        return f"{type(self_).__qualname__}({', '.join(f'{name}={getattr(self_, name)!r}' for name in shown)})"
+
+    def __eq__(self_: Any, other: Any) -> bool:
+        return compared(self_) == compared(other) if other.__class__ is self_.__class__ else NotImplemented
+
+    def __hash__(self_: Any) -> int:
+        return hash(hashed(self_))
+
+    return {"__repr__": __repr__, "__eq__": __eq__, "__hash__": __hash__ if frozen else None}
+
+
+def _is_hashed(field: dataclasses.Field[Any]) -> bool:
+    return field.compare if field.hash is None else field.hash
+
+
+def _values(names: list[str]) -> Callable[[Any], Any]:
+    """Return what gives the values of some fields as a tuple."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda record: tuple(getattr(record, name) for name in names)
+
+
+class _Found:
+    """An attribute of a class that is found out when it is looked at."""
+
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self.find = find
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
-        return getattr(self.methods.write(), self.name)
+        return self.find()
 
 
 def _refuse_set(self: Any, name: str, value: object) -> None:
@@ -133,14 +160,15 @@ def _states(names: list[str]) -> dict[str, Any]:
 
 
 def _with_slots(cls: type[T], frozen: bool) -> type[T]:
-    """Make a class anew, with slots and with methods that are written at their first use."""
+    """Make a class anew, with slots and the methods of a dataclass."""
     body = dict(cls.__dict__)
     names = [name for name, kind in body.get("__annotations__", {}).items() if "ClassVar" not in str(kind)]
     defaults = {name: body.pop(name) for name in names if name in body}
-    methods = _Methods(cls, defaults, frozen)
+    fields = _Fields(cls, defaults, frozen)
     given = {name for name, default in defaults.items() if isinstance(default, dataclasses.Field) and not default.init}
     added = {
-        **methods.first_uses(),
+        "__init__": fields.first_init(),
+        **_comparisons(names, defaults, frozen),
         "__match_args__": tuple(name for name in names if name not in given),
         **_states(names),
         **({"__setattr__": _refuse_set, "__delattr__": _refuse_delete} if frozen else {}),
@@ -151,11 +179,11 @@ def _with_slots(cls: type[T], frozen: bool) -> type[T]:
         **added,
         **{name: value for name, value in body.items() if name not in dropped},
         "__slots__": tuple(names),
-        "__dataclass_fields__": _OfTwin(methods, "__dataclass_fields__"),
-        "__dataclass_params__": _OfTwin(methods, "__dataclass_params__"),
+        "__dataclass_fields__": _Found(lambda: fields.write().__dataclass_fields__),
+        "__dataclass_params__": _Found(fields.parameters),
     }
     kind: Any = type(cls)
     made = kind(cls.__name__, cls.__bases__, body)
     made.__qualname__ = cls.__qualname__
-    methods.made = made
+    fields.made = made
     return cast(type[T], made)

@@ -17,7 +17,6 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano import config
-from theano_linker_c._function._making import _link
 from theano_linker_c.compiler import CompilerOptions
 from theano_linker_c.kernels import library
 
@@ -37,7 +36,7 @@ class RestoredTestCase(CachedTestCase):
     def setUp(self) -> None:
         super().setUp()
         # Tests look at each program that is made.
-        change = mock.patch.object(_link, "on_lowered", [])
+        change: Any = mock.patch("theano_linker_c._function._making._link.on_lowered", [])
         change.start()
         self.addCleanup(change.stop)
         self.renew()

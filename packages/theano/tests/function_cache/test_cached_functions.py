@@ -38,6 +38,9 @@ class CachedFunctions(unittest.TestCase):
     def test_all_cases(self) -> None:
         self.check("cached_functions", 35)
 
+    def test_what_happens_before_functions_are_stored(self) -> None:
+        self.check("stored_functions", 18)
+
     def test_all_cases_of_later_looks(self) -> None:
         self.check("restored_functions", 20)
 

@@ -1,6 +1,7 @@
 /* The numbers of which the structural hash of a graph is made, for nodes that have nothing but an op and one plain
  * result; `theano_graph.hashing._scope` does the same in Python, and is asked here for all that comes up first or is
  * not plain. */
+#include "graph.h"
 #include "pointers.h"
 
 enum { NEW, OPENED, DONE };
@@ -17,20 +18,6 @@ typedef struct {
     Pointers states, ops, types, classes;
 } Rows;
 
-static int with_room(void **items, size_t *most, size_t count, size_t size) {
-    if (count <= *most)
-        return 0;
-    size_t larger = 2 * count + 64;
-    void *moved = PyMem_Realloc(*items, larger * size);
-    if (moved == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    *items = moved;
-    *most = larger;
-    return 0;
-}
-
 /* ---- the nodes in order */
 
 static int push(Rows *r, PyObject *node) {
@@ -38,16 +25,6 @@ static int push(Rows *r, PyObject *node) {
         return -1;
     r->waiting[r->n_waiting++] = Py_NewRef(node);
     return 0;
-}
-
-/* A list that is an attribute; NULL with an exception. */
-static PyObject *list_of(PyObject *node, PyObject *name) {
-    PyObject *list = PyObject_GetAttr(node, name);
-    if (list != NULL && !PyList_Check(list)) {
-        PyErr_SetString(PyExc_TypeError, "graph_rows: the inputs and outputs of a node are lists");
-        Py_CLEAR(list);
-    }
-    return list;
 }
 
 /* Puts the owner of an input above its reader; 1 where it did, 0 where it need not, -1 with an exception, -2 for a cycle. */

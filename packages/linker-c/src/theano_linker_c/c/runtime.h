@@ -351,6 +351,10 @@ PyObject *uncommon(PyObject *module, PyObject *spaces);
 /* graph_rows.c */
 PyObject *graph_rows(PyObject *module, PyObject *args);
 
+/* graph_survey.c */
+PyObject *meet_nodes(PyObject *module, PyObject *args);
+PyObject *sketch_rows(PyObject *module, PyObject *args);
+
 /* loop.c */
 PyObject *machine_run_loop(PyObject *self, PyObject *args);
 

@@ -8,15 +8,16 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
+from typing import IO
 
 from theano_graph import compose, record
 
 from ._directory import CompileDirectory, digest
 from ._errors import CompileError
-from ._meanwhile import do_next, waits_for_nothing
+from ._meanwhile import do_all, waits_for_nothing
 
 #: Reasons why a file cannot be written, and what else compilers say of them; a limit on sizes ends them by a signal.
 _NO_ROOM: dict[int, tuple[str, ...]] = {
@@ -25,12 +26,6 @@ _NO_ROOM: dict[int, tuple[str, ...]] = {
     errno.EROFS: (),
     errno.EFBIG: ("File size limit exceeded", "Filesize limit exceeded"),
 }
-
-#: How long the compiler is waited for before something else is done, and between two actions: it is given its text.
-_FEED_SECONDS = 0.002
-#: Texts of more bytes do not fit into the pipe: the compiler has to start first.
-_PIPE_BYTES = 60_000
-_START_SECONDS = 0.02
 
 #: What is said of compilers that something else has ended: by us, and by gcc of the program that compiles for it.
 _ENDED = ("ended by signal", "Killed signal terminated program")
@@ -154,31 +149,42 @@ def _run(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple
     runs = in_background.get()
     if runs is not None:
         return runs.run(line, text, environment)
-    if waits_for_nothing():
-        done = subprocess.run(line, input=text, capture_output=True, check=False, env=environment)
-        return done.returncode, done.stderr
-    return _run_beside(line, text, environment)
+    return (_run_alone if waits_for_nothing() else _run_beside)(line, text, environment)
+
+
+def _run_alone(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
+    done = subprocess.run(line, input=text, capture_output=True, check=False, env=environment)
+    return done.returncode, done.stderr
 
 
 def _run_beside(line: Sequence[str], text: bytes, environment: dict[str, str]) -> tuple[int, bytes]:
     """Run a command, and what waits for such a moment beside it."""
-    with subprocess.Popen(
-        line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
-    ) as process:
-        given: bytes | None = text
-        seconds: float | None = _FEED_SECONDS if len(text) <= _PIPE_BYTES else _START_SECONDS
-        try:
-            while True:
-                try:
-                    _, message = process.communicate(given, timeout=seconds)
-                    break
-                except subprocess.TimeoutExpired:
-                    # What it has not read yet is kept, and given to it by the next call.
-                    given, seconds = None, _FEED_SECONDS if do_next() else None
-        except BaseException:
-            process.kill()
-            raise
+    # No pipe for the text: nobody would fill it meanwhile.
+    with _as_file(text) as source:
+        if source is None:
+            return _run_alone(line, text, environment)
+        with subprocess.Popen(
+            line, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+        ) as process:
+            try:
+                do_all()
+                _, message = process.communicate()
+            except BaseException:
+                process.kill()
+                raise
     return process.returncode, message
+
+
+@contextmanager
+def _as_file(text: bytes) -> Iterator[IO[bytes] | None]:
+    """Give a file that holds a text; None where there is no room for it."""
+    with ExitStack() as stack:
+        source: IO[bytes] | None = None
+        with suppress(OSError):
+            source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+            source.write(text)
+            source.seek(0)
+        yield source if source is not None and os.fstat(source.fileno()).st_size == len(text) else None
 
 
 def check_room(message: str, output: str) -> None:

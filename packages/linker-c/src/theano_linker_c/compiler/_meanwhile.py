@@ -43,10 +43,8 @@ def waits_for_nothing() -> bool:
     return not _waiting.get()
 
 
-def do_next() -> bool:
-    """Do the next of what waits; return False where there is nothing."""
+def do_all() -> None:
+    """Do what waits."""
     waiting = _waiting.get()
-    if not waiting:
-        return False
-    waiting.popleft()()
-    return True
+    while waiting:
+        waiting.popleft()()

@@ -93,10 +93,6 @@ class FunctionKey:
         """Whether code of the user's takes part."""
         return self._hasher.has_user_code
 
-    def prepare(self) -> None:
-        """Find out now what takes a moment to find out, and does not change."""
-        self._environment.digest()
-
     def name(self, options: CompilerOptions) -> str | None:
         """Return the name of the file; None where the compiler does not work, or rewrites have been registered since.
 

@@ -20,8 +20,8 @@ _LAST_SECONDS = 5.0
 class Stores:
     """Functions that wait until they are put on disk.
 
-    They are stored by a thread after a moment, by the next function that waits for the compiler or looks for one of
-    them, or at the end of the program.
+    They are stored by a thread after a moment, by the next function that looks for one of them, or at the end of the
+    program.
     """
 
     def __init__(self) -> None:
@@ -111,14 +111,6 @@ class Stores:
                 self._turn.release()
         return True
 
-    def finish_beside(self) -> None:
-        """Store now what waits, unless another thread does so: it may wait for a lock that is held here."""
-        while (name := self._next(None)) is not None and self._turn.acquire(blocking=False):
-            try:
-                self._store_one(name)
-            finally:
-                self._turn.release()
-
     def _next(self, sketch: str | None) -> str | None:
         with self._lock:
             return next((name for name in list(self._waiting) if sketch in (None, name)), None)
@@ -133,7 +125,7 @@ class Stores:
                 store()
         finally:
             with self._lock:
-                if store is not None:
+                if store in found:  # or it was stored meanwhile by the handler of a signal, in this thread
                     found.remove(store)
                 if not found and self._waiting.get(sketch) is found:
                     del self._waiting[sketch]

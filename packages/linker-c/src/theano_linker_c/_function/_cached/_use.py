@@ -91,7 +91,7 @@ class CachedFunction:
         """Return the function that `make` gives, which is put on disk as soon as it is native."""
         if self._given is None and not self._is_named:
             self._given = (*maker.source.twin(), _itself)
-        with while_compiling(self._load, self._look, self._prepare, stores.finish_beside):
+        with while_compiling(self._load, self._look, self._named):
             function = make()
         self._named()
         self._given = None
@@ -118,11 +118,6 @@ class CachedFunction:
         if self._is_left is None:
             self._is_left = config.function_cache == LARGE and cached_functions().is_code_exchanged()
         return self._is_left
-
-    def _prepare(self) -> None:
-        key = self._named()
-        if key is not None:
-            key.prepare()
 
     def _named(self) -> FunctionKey | None:
         if not self._is_named and self._given is not None and not self._look():

@@ -22,9 +22,9 @@ from .._making._maker import FunctionMaker
 from .._making._tiered import options_in_tiers
 from .._signature._errors import ArgumentError
 from .._signature._io import In, Out
-from ._arguments import Arguments, describe_value
+from ._arguments import Arguments
 from ._fn import FunctionMachine
-from ._mapping import Results, ahead_count, lists_of_results, one_after_another, thread_count
+from ._mapping import Results, ahead_count, check_elements, lists_of_results, one_after_another, thread_count
 from ._views import ContainerView, Finder, ValueView
 
 if TYPE_CHECKING:
@@ -369,24 +369,15 @@ class Function(ShownAsHtml, Generic[ResultT]):
         >>> [float(product) for product in f.map([(1, 2), (3, 4), {"x": 5, "y": 6}], threads=2)]
         [2.0, 12.0, 30.0]
         """
-        single = isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable)
-        if single or getattr(elements, "ndim", 1) == 0:
-            raise TypeError(
-                compose(
-                    f"map: elements is an iterable of arguments, got {describe_value(elements)}",
-                    mend="pass a list or a generator with one element a call.",
-                )
-            )
+        check_elements(elements)
         count = thread_count(threads)
         most = ahead_count(ahead, count)
         if not isinstance(in_order, bool):
             raise TypeError(compose(f"map: in_order is True or False; got {in_order!r}", mend="leave it out for True."))
         if count == 1 or (in_order and self.maker.signature.update_targets):
             return one_after_another(self, elements)
-        arguments = self._arguments
-        n_inputs = len(arguments.inputs)
-        lists = lists_of_results(self.machine, arguments.bind, n_inputs, elements, count, most, self._spare_machines)
-        return Results(lists)
+        bind, n_inputs = self._arguments.bind, len(self._arguments.inputs)
+        return Results(lists_of_results(self.machine, bind, n_inputs, elements, count, most, self._spare_machines))
 
     def c_pointer(
         self, signature: str | None = None, *, shapes: Mapping[Any, Sequence[int]] | None = None

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -54,6 +54,18 @@ class Batch:
         self.seconds = 0.0
         self.done = threading.Lock()
         self.done.acquire()
+
+
+def check_elements(elements: Any) -> None:
+    """Refuse what is no iterable of arguments."""
+    single = isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable)
+    if single or getattr(elements, "ndim", 1) == 0:
+        raise TypeError(
+            compose(
+                f"map: elements is an iterable of arguments, got {describe_value(elements)}",
+                mend="pass a list or a generator with one element a call.",
+            )
+        )
 
 
 def thread_count(threads: int | None) -> int:

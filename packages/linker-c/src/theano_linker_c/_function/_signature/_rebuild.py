@@ -7,6 +7,7 @@ from typing import Any
 
 from theano_graph import Apply, Constant, MissingInputError, Op, Variable, compose, describe, toposort
 
+from ..._machines._extension import HAS_RUNTIME, runtime
 from ..._storage._shared import SharedVariable
 from ._errors import GivensError
 from ._updates import as_pairs, describe_any
@@ -130,6 +131,10 @@ class Rebuilder:
 
     def meet_shared(self, expressions: Sequence[Variable]) -> None:
         """Take up the shared variables in `expressions` in the order in which they are read there, left to right."""
+        if HAS_RUNTIME:
+            for variable in runtime.meet_nodes(list(expressions), self._memo, self._met, SharedVariable):
+                self.shared_copy(variable)
+            return
         known, seen = self._memo, self._met
         waiting = list(reversed(expressions))
         while waiting:
