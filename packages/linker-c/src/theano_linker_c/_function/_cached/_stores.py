@@ -53,7 +53,7 @@ class Stores:
             self._waiting.setdefault(sketch, []).append(store)
             is_full = len(self._waiting) > _MOST or self._is_over
             thread = None
-            if self._thread is None:
+            if self._thread is None and not self._is_over:
                 thread = self._thread = threading.Thread(target=self._work, name="theano-store", daemon=True)
             self._register()
         if thread is not None:
