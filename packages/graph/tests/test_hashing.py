@@ -43,6 +43,13 @@ class Other(Joined):
     """The same under another name."""
 
 
+class Reticent(Joined):
+    """An op whose pickle leaves out the parameter."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"sign": 0.0}
+
+
 class Nameless(Op):
     """An op that says nothing of its parameters."""
 
@@ -151,6 +158,17 @@ class GraphTests(unittest.TestCase):
     def test_an_op_without_props_has_no_content(self) -> None:
         with self.assertRaisesRegex(NoStructuralHashError, "Nameless has no content.*__props__"):
             structural_hash([self.x], [Nameless()(self.x)])
+
+    def test_props_count_that_a_pickle_leaves_out(self) -> None:
+        x = plain("x")
+
+        def hashed(*signs: float) -> str:
+            return structural_hash([x], [Reticent(sign)(x) for sign in signs])
+
+        self.assertEqual(hashed(1.5), hashed(1.5))
+        self.assertNotEqual(hashed(1.5), hashed(2.5))
+        # Equal pickles in one graph.
+        self.assertNotEqual(hashed(1.5, 1.5), hashed(1.5, 2.5))
 
     def test_a_class_inside_a_function_has_no_content(self) -> None:
         class Local(Joined):

@@ -27,7 +27,7 @@ from theano_linker_c.compiler import CompilerOptions
 from theano_linker_c.kernels import library
 
 #: Nodes from which functions are cached by default.
-LARGE_COUNT = 1000
+LARGE_COUNT = 200
 
 
 class Scaled(theano.Op):

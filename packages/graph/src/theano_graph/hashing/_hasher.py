@@ -141,7 +141,8 @@ class StructuralHasher:
             self._walked(value)
         else:
             self._known[id(value)] = blake2b(b"pickle " + whole, digest_size=20).digest(), (), value
-        if brief is not None:
+        # Pickles of the user's objects may leave out what makes them differ.
+        if brief is not None and (whole is not None or not self.has_user_code):
             self._by_content[brief] = self._known[id(value)]
 
     def _walked(self, value: Any) -> bytes:
@@ -243,6 +244,9 @@ class StructuralHasher:
         except Exception as error:
             raise _refusal(value, f"it cannot be pickled ({error})", "leave it out of what the op holds") from error
         head = b"object " + self._short(kind)
+        if isinstance(value, PureOp) and kind.__props__ and known_name(kind) is None:
+            # What a class of the user's names, its pickles may leave out.
+            head += b"props " + self._short([getattr(value, name) for name in kind.__props__])
         if isinstance(reduced, str):
             return head + reduced.encode() + self._of_named(value)
         function, arguments, *rest = reduced

@@ -21,7 +21,9 @@ Row: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 #: The kind of an instruction that is encoded again for its node.
 BY_NODE = -1
-_PLAIN = frozenset((int, float, bool, str, bytes, type(None)))
+_PLAIN = frozenset((float, bool, str, bytes, type(None)))
+#: What is left of whole numbers without their lowest 32 bits; others may be addresses, of routines of libraries say.
+_NO_ADDRESS = (0, -1)
 
 
 def tell_instructions(
@@ -49,16 +51,17 @@ def tell_instructions(
         key = number, form, payload, checks
         kind = known.get(key)
         if kind is None:
-            kind = known[key] = len(kinds) if _is_plain(payload) else BY_NODE
+            told, inner, outer = _without_addresses(payload, code)
+            kind = known[key] = len(kinds) if _is_plain(told) else BY_NODE
             if kind != BY_NODE:
-                kinds.append((number, *_without_addresses(payload, code), checks, form))
+                kinds.append((number, told, inner, outer, checks, form))
         rows.append((kind, inputs, outputs, release))
     return kinds, rows
 
 
 def _without_addresses(payload: Any, code: LoadedKernel | None) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
     """Return a payload with 0 in the places of addresses, the places of that of the function and of its outer part."""
-    if code is None:
+    if code is None or type(payload) is not tuple:
         return payload, (), ()
     inner, outer = _places(payload, code.address), _places(payload, code.outer_address)
     return tuple(0 if i in inner or i in outer else item for i, item in enumerate(payload)), inner, outer
@@ -69,9 +72,11 @@ def _places(payload: tuple[Any, ...], address: int) -> tuple[int, ...]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a payload means the same in each process, but for the addresses of its machine code."""
+    """Tell whether a payload without the addresses of its machine code means the same in each process."""
     if type(value) is tuple:
         return all(map(_is_plain, value))
+    if type(value) is int:
+        return value >> 32 in _NO_ADDRESS
     return type(value) in _PLAIN or (type(value) is np.ufunc and getattr(np, value.__name__, None) is value)
 
 

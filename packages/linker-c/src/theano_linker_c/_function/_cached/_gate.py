@@ -13,9 +13,9 @@ from ...targets import PYTHON, C
 
 _surroundings: list[Callable[[], str | None]] = []
 
-#: Nodes from which functions are cached by default. A process that finds nothing takes 5 % longer at most, although its
-#: first function finds out which files the library consists of and whether it runs their code, in some 20 ms.
-LARGE_COUNT = 1000
+#: Nodes from which functions are cached by default. A process that finds nothing takes 5 % longer at most, the time
+#: of the compiler included: what it needs for the name is found out while that runs, and the rest is done afterwards.
+LARGE_COUNT = 200
 #: Where something besides the library matters, as devices do: rewriting and lowering take a millisecond a node there,
 #: so that one function pays for what the first one of a process finds out.
 LARGE_COUNT_BESIDE = 50
