@@ -43,6 +43,35 @@ os.replace = replace
     + BUILD
 )
 
+#: Stores in the background what needs the library of kernels, while the library is held by who waits for the compiler.
+LOCKED = """
+import sys, threading
+import theano, theano.tensor as T
+from theano_linker_c import finish_storing
+from theano_linker_c._function._cached._stores import stores
+from theano_linker_c.compiler import CompilerOptions, while_compiling
+from theano_linker_c.kernels import library
+began, compiling = threading.Event(), threading.Event()
+def store():
+    began.set()
+    compiling.wait()
+    library.load({}, CompilerOptions.from_config())
+stores.add("locked", store)
+began.wait()
+x = T.dvector("x")
+with while_compiling(compiling.set):
+    theano.function([x], [op(x) for op in (T.tanh, T.erf, T.sinh, T.log1p, T.arctan)])
+print(int(finish_storing()))
+"""
+
+#: Builds its functions in an action at its end, that of a program of which another function was put on disk before.
+AT_EXIT = f"""
+import atexit
+atexit.register(lambda: exec({BUILD!r}, {{}}))
+import theano, theano.tensor as T
+theano.function([], T.constant(1.0) + T.exp(T.constant([2.0])))
+"""
+
 #: The command `theano-cache`.
 TOOL = "import sys; from theano_linker_c.cache_tool import main; main(sys.argv[1:])"
 
@@ -76,6 +105,16 @@ class StressedTestCase(unittest.TestCase):
 
 
 class ProcessTests(StressedTestCase):
+    def test_the_background_needs_what_is_held_while_the_compiler_runs(self) -> None:
+        process = start(LOCKED, self.folder, "")
+        self.addCleanup(process.kill)
+        self.assertEqual(self.told(process), 1)
+
+    def test_functions_that_are_built_while_the_program_ends(self) -> None:
+        self.assertEqual(self.told(start(AT_EXIT, self.folder, "0")), 2)
+        self.assertEqual(len(self.cache().functions()), 3)
+        self.assertEqual(self.rewritten(), 0)
+
     def test_many_processes_on_an_empty_cache(self) -> None:
         processes = [start(BUILD, self.folder, str(number)) for number in range(PROCESSES)]
         for process in processes:

@@ -45,7 +45,7 @@ class CachedFunctions(unittest.TestCase):
         self.check("restored_functions", 20)
 
     def test_all_cases_under_stress(self) -> None:
-        self.check("stressed_functions", 4)
+        self.check("stressed_functions", 6)
 
     def test_all_cases_on_a_device(self) -> None:
         self.check("cached_device_functions", 14, f"device={device()},force_device=True,print_active_device=False")

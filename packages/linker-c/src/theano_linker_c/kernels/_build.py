@@ -126,6 +126,8 @@ class KernelLibrary:
 
     def known_toolchain(self, options: CompilerOptions) -> Toolchain | None:
         """Return the toolchain for `options` where it is known without trying the compiler; None otherwise."""
+        if (there := self._toolchains.get(options)) is not None:
+            return there[1]  # whoever compiles holds the lock, and need not be waited for
         with self._lock:
             known = self._toolchains.get(options)
             if known is None:

@@ -26,12 +26,15 @@ class Stores:
 
     def __init__(self) -> None:
         self._at_exit = False
+        #: Whether the end of the program is there: what other actions at the end build is stored at once.
+        self._is_over = False
         self.renew()
 
     def renew(self) -> None:
         """Begin anew in a process that was made of this one: what waits is stored by that one."""
         self._waiting: dict[str, list[Callable[[], None]]] = {}
-        self._lock = threading.Lock()
+        # The handler of a signal, or a finalizer, may build a function while this thread holds it.
+        self._lock = threading.RLock()
         #: Held while something is stored.
         self._turn = threading.RLock()
         self._thread: threading.Thread | None = None
@@ -48,9 +51,9 @@ class Stores:
         """
         with self._lock:
             self._waiting.setdefault(sketch, []).append(store)
-            is_full = len(self._waiting) > _MOST
+            is_full = len(self._waiting) > _MOST or self._is_over
             thread = None
-            if self._thread is None:
+            if self._thread is None and not self._is_over:
                 thread = self._thread = threading.Thread(target=self._work, name="theano-store", daemon=True)
             self._register()
         if thread is not None:
@@ -67,12 +70,16 @@ class Stores:
         """Let the end of the process store what waits then."""
         if not self._at_exit:
             self._at_exit = True
-            atexit.register(self.finish, seconds=_LAST_SECONDS)
+            atexit.register(self._end)
         # Processes that multiprocessing has made call its finalizers alone at their end.
         processes = sys.modules.get("multiprocessing.util")
         if processes is not None and self._finalizer is None:
             at_end = {"seconds": _LAST_SECONDS}
             self._finalizer = processes.Finalize(None, self.finish, kwargs=at_end, exitpriority=0)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self.finish(seconds=_LAST_SECONDS)
 
     def holds(self, sketch: str) -> bool:
         """Tell whether a function waits, or is being stored, whose name begins so."""
@@ -106,7 +113,7 @@ class Stores:
 
     def _next(self, sketch: str | None) -> str | None:
         with self._lock:
-            return next((name for name in self._waiting if sketch in (None, name)), None)
+            return next((name for name in list(self._waiting) if sketch in (None, name)), None)
 
     def _store_one(self, sketch: str) -> None:
         """Store the first function of a name, which is known to wait until that is over."""
@@ -118,7 +125,7 @@ class Stores:
                 store()
         finally:
             with self._lock:
-                if store is not None:
+                if store in found:  # or it was stored meanwhile by the handler of a signal, in this thread
                     found.remove(store)
                 if not found and self._waiting.get(sketch) is found:
                     del self._waiting[sketch]
