@@ -13,9 +13,9 @@ from unittest import mock
 import cluster_models as models
 import joblib
 import numpy as np
+import ray
 from ray.util.joblib import register_ray
 
-import ray
 import theano
 import theano.tensor as T
 from theano import distributed
