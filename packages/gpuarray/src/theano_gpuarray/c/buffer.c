@@ -104,8 +104,8 @@ static int settle(ContextObject *c) {
 }
 
 /* What the pool gets back is used again behind work that is in the queue; who owns wrapped memory knows nothing of
- * the queue, so that work has to end first. Memory that others may still use, since nobody could wait for them, is never
- * used again. */
+ * the queue, so that work has to end first. Memory that others may still use, since nobody could wait for them, is
+ * never used again. */
 static void let_go(BufferObject *b) {
     ContextObject *c = b->context;
     if (atomic_load(&b->shared) && settle(c) < 0 && b->block != NULL)

@@ -8,10 +8,10 @@ enum { NEW, OPENED, DONE };
 enum { NO_NAME = -1, UNKNOWN = -1 };
 
 typedef struct {
-    PyObject *inputs, *outputs, *op, *owner, *type, *name, *tag, *variable_class;     /* names of attributes */
-    PyObject *scope, *numbers, *stream, *used, *apply;                                /* borrowed, of the scope */
-    PyObject *order;                                                                  /* the nodes */
-    PyObject **waiting;                                                               /* owned */
+    PyObject *inputs, *outputs, *op, *owner, *type, *name, *tag, *variable_class; /* names of attributes */
+    PyObject *scope, *numbers, *stream, *used, *apply;                            /* borrowed, of the scope */
+    PyObject *order;                                                              /* the nodes */
+    PyObject **waiting;                                                           /* owned */
     size_t n_waiting, most_waiting;
     int64_t *row, *told; /* of the present node, and of all since the stream was told last */
     size_t n_row, most_row, n_told, most_told;
@@ -27,7 +27,8 @@ static int push(Rows *r, PyObject *node) {
     return 0;
 }
 
-/* Puts the owner of an input above its reader; 1 where it did, 0 where it need not, -1 with an exception, -2 for a cycle. */
+/* Puts the owner of an input above its reader; 1 where it did, 0 where it need not, -1 with an exception, -2 for a
+ * cycle. */
 static int push_owner(Rows *r, PyObject *variable) {
     PyObject *owner = PyObject_GetAttr(variable, r->owner);
     int status = owner == NULL ? -1 : 0;
@@ -146,7 +147,8 @@ static int is_none(PyObject *object, PyObject *name) {
     return value == NULL ? -1 : value == Py_None;
 }
 
-/* The number of a type that the scope knows, with the class of its variables; -2 where it does not, -1 with an exception. */
+/* The number of a type that the scope knows, with the class of its variables; -2 where it does not, -1 with an
+ * exception. */
 static int64_t number_of_type(Rows *r, PyObject *type, PyObject **kind) {
     int64_t number = pointers_get(&r->types, type, UNKNOWN);
     if (number == UNKNOWN) {
@@ -163,7 +165,8 @@ static int64_t number_of_type(Rows *r, PyObject *type, PyObject **kind) {
     return number;
 }
 
-/* The number of the type of a node's one result that has nothing else to tell; -2 for other nodes, -1 with an exception. */
+/* The number of the type of a node's one result that has nothing else to tell; -2 for other nodes, -1 with an
+ * exception. */
 static int64_t plain_type(Rows *r, PyObject *node, PyObject *variable) {
     int plain = (PyObject *)Py_TYPE(node) == r->apply ? is_none(node, r->tag) : 0;
     if (plain > 0)

@@ -7,11 +7,11 @@
 enum { SMALL_BYTES = 64 };
 
 typedef struct {
-    PyObject *owner, *inputs;      /* names of attributes */
-    PyObject *known, *seen;        /* borrowed dictionaries */
-    PyTypeObject *kind;            /* borrowed */
-    PyObject *found;               /* a list of the leaves of this class */
-    PyObject **waiting;            /* owned */
+    PyObject *owner, *inputs; /* names of attributes */
+    PyObject *known, *seen;   /* borrowed dictionaries */
+    PyTypeObject *kind;       /* borrowed */
+    PyObject *found;          /* a list of the leaves of this class */
+    PyObject **waiting;       /* owned */
     size_t n_waiting, most_waiting;
 } Survey;
 

@@ -17,14 +17,14 @@ typedef struct {
 } Served;
 
 struct Batches {
-    PyObject **views;         /* of each register, or NULL; without a base while they are not in use */
-    int *variables;           /* registers that are no constants: calls leave them empty */
+    PyObject **views; /* of each register, or NULL; without a base while they are not in use */
+    int *variables;   /* registers that are no constants: calls leave them empty */
     int n_variables;
-    Guess *guesses;           /* at each output: what it was in the last call; a type of -1: not known */
-    PyArrayObject **slots;    /* of each register, borrowed */
-    PyObject **headers;       /* of each input: the array through which a call sees its argument */
-    size_t *at;               /* of each input: where its argument is noted among those of a call */
-    size_t argument_bytes;    /* of all arguments of a call */
+    Guess *guesses;        /* at each output: what it was in the last call; a type of -1: not known */
+    PyArrayObject **slots; /* of each register, borrowed */
+    PyObject **headers;    /* of each input: the array through which a call sees its argument */
+    size_t *at;            /* of each input: where its argument is noted among those of a call */
+    size_t argument_bytes; /* of all arguments of a call */
     Served *served;
     int n_served, next_served, passed; /* of this batch: where to look next, and how many were found in use */
     int replaced;                      /* the one that was last let go of for want of room */

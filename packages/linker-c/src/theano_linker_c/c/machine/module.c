@@ -187,7 +187,8 @@ static PyMethodDef functions[] = {
     {"code_files", code_files, METH_O, "Names, sizes and times of the files with code below a folder, as bytes."},
     {"uncommon", uncommon, METH_O,
      "What stands in modules, given as a dictionary of their contents by name, but is not made in them."},
-    {"meet_nodes", meet_nodes, METH_VARARGS, "Enter the nodes of expressions into a dictionary; tell of leaves of a class."},
+    {"meet_nodes", meet_nodes, METH_VARARGS,
+     "Enter the nodes of expressions into a dictionary; tell of leaves of a class."},
     {"sketch_rows", sketch_rows, METH_VARARGS, "What some nodes look like, as bytes."},
     {"graph_rows", graph_rows, METH_VARARGS, "Number the nodes of a graph for its structural hash."},
     {NULL, NULL, 0, NULL}};
