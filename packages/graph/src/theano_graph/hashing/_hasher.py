@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 import sys
+import threading
 from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from hashlib import blake2b
@@ -25,6 +26,8 @@ from ._errors import NoStructuralHashError
 _NO_NAME, _LEAF, _TAG, _CLASS = -1, -2, -3, -4
 #: Greater than the number of any object that is being hashed.
 _NOTHING = sys.maxsize
+#: What threads have of their own, and locks: their content belongs to a run, and tells nothing of the program.
+_OF_RUN: tuple[type, ...] = (threading.local, type(threading.Lock()), type(threading.RLock()))
 #: Bytes of arrays that are compared by their pickles.
 _SMALL = 4096
 #: Begins what is known of a number, which no pickle does.
@@ -237,6 +240,8 @@ class StructuralHasher:
 
     def _of_object(self, value: Any) -> bytes:
         kind = type(value)
+        if isinstance(value, _OF_RUN):
+            return b"of a run " + (kind.__name__.encode() if kind in _OF_RUN else self._short(kind))
         if isinstance(value, PureOp) and kind.__props__ is None and known_name(kind) is None:
             raise _refusal(value, "its class has no __props__", "name the attributes that matter: __props__ = (...)")
         try:
