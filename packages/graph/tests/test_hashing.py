@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import unittest
 from functools import cache
 from types import ModuleType
@@ -206,6 +207,10 @@ class _Around:
         return str, ("a name",)
 
 
+class _OfThread(threading.local):
+    stack: Any = ()
+
+
 class _NoPickle:
     """An object whose pickle is what it is told."""
 
@@ -290,6 +295,16 @@ class CodeTests(unittest.TestCase):
             for text in (f"def f(x):\n  {line}\n  return x", f"def f(x):\n  def g():\n    {line}\n  return g()"):
                 with self.assertRaisesRegex(NoStructuralHashError, "imports"):
                     self.of(self.compiled(text))
+
+    def test_code_that_uses_locks_and_values_of_threads(self) -> None:
+        text = "def f(x):\n  with held: return x"
+        kinds = (threading.Lock, threading.RLock, threading.local, _OfThread)
+        for kind in kinds:
+            one, other = kind(), kind()
+            if isinstance(one, threading.local):
+                one.stack = [object()]
+            self.assertEqual(*(self.of(self.compiled(text, held=held)) for held in (one, other)))
+        self.assertEqual(len({self.of(self.compiled(text, held=kind())) for kind in kinds}), len(kinds))
 
     def test_objects_that_cannot_be_looked_at_are_refused(self) -> None:
         nested: tuple[Any, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -24,6 +25,8 @@ from ._scope import GraphScope
 
 #: Greater than the number of any object that is being hashed.
 _NOTHING = sys.maxsize
+#: What threads have of their own, and locks: their content belongs to a run, and tells nothing of the program.
+_OF_RUN: tuple[type, ...] = (threading.local, type(threading.Lock()), type(threading.RLock()))
 #: Bytes of arrays in objects that are compared by their pickles.
 _SMALL = 4096
 #: Values of attributes that are equal only where they are the same, if they are of one type: zeros have signs.
@@ -237,6 +240,8 @@ class StructuralHasher:
 
     def _of_object(self, value: Any) -> bytes:
         kind = type(value)
+        if isinstance(value, _OF_RUN):
+            return b"of a run " + (kind.__name__.encode() if kind in _OF_RUN else self._short(kind))
         if isinstance(value, PureOp) and kind.__props__ is None and known_name(kind) is None:
             raise _refusal(value, "its class has no __props__", "name the attributes that matter: __props__ = (...)")
         try:
