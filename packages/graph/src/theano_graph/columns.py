@@ -34,7 +34,7 @@ class GraphColumns(NamedTuple):
     outputs : list of int
         For each output of a node: its type, name and origin; -1 for none.
     tags : list of (int, dict)
-        Variables with scratchpads.
+        Variables with scratchpads, without test values.
     results : list of int
         The outputs of the graph.
     uses : list of (int, list of (int, int))
@@ -97,7 +97,9 @@ class _Writer:
             self.origin(variable.origin),
         )
         if variable._tag is not None and vars(variable._tag):
-            self.tags.append((self.numbers[variable], _plain_tag(vars(variable._tag))))
+            marks = _plain_tag(vars(variable._tag))
+            if marks:
+                self.tags.append((self.numbers[variable], marks))
 
     def node(self, node: Apply) -> None:
         if type(node) is not Apply or (node._tag is not None and vars(node._tag)):
@@ -209,10 +211,11 @@ def _nodes_of(columns: GraphColumns) -> tuple[list[Variable], list[Apply], list[
 
 
 def _plain_tag(marks: dict[str, Any]) -> dict[str, Any]:
-    """Return what is on a scratchpad where it is numbers and texts only."""
+    """Return what is on a scratchpad where it is numbers and texts only; a test value is of use where it was set."""
+    marks = {name: value for name, value in marks.items() if name != "test_value"}
     if any(type(value) not in (bool, int, float, str, type(None)) for value in marks.values()):
         raise _refusal(f"a scratchpad holds {', '.join(marks)}")
-    return dict(marks)
+    return marks
 
 
 def _refusal(why: str) -> GraphError:

@@ -44,6 +44,9 @@ class CachedFunctions(unittest.TestCase):
     def test_all_cases_of_later_looks(self) -> None:
         self.check("restored_functions", 20)
 
+    def test_all_cases_of_c_code_and_flags(self) -> None:
+        self.check("coded_functions", 9)
+
     def test_all_cases_under_stress(self) -> None:
         self.check("stressed_functions", 6)
 

@@ -111,8 +111,8 @@ def function(
         cached = None
         try:
             collection = Collection(signature, updates, givens, no_default_updates, rebuild_strict)
-            if is_cacheable(chosen, accept_inplace, len(collection.nodes)):
-                cached = CachedFunction(signature, chosen, Function)
+            if is_cacheable(chosen, len(collection.nodes)):
+                cached = CachedFunction(signature, chosen, Function, accept_inplace)
             maker = None if cached is None else cached.find(collection, unused)
             fgraph = collection.copy() if maker is None else None
         except MissingInputError:

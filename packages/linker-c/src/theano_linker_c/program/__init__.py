@@ -43,7 +43,7 @@ from ._loop import (
     loop_runner as loop_runner,
     lowered_for_loop as lowered_for_loop,
 )
-from ._lower import branch_of as branch_of, lower as lower, on_lowered as on_lowered, thunk_of as thunk_of
+from ._lower import form_again as form_again, lower as lower, on_lowered as on_lowered
 
 __all__ = [
     "ALWAYS",

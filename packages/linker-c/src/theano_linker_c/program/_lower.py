@@ -15,6 +15,7 @@ from .._overwriting._decide import decide
 from .._overwriting._kinds import ALL_KINDS, Overwriting
 from .._overwriting._release import deaths_by_counting, deaths_in_order
 from .._perform import OwnThunk
+from ..cop import CThunk, c_thunk
 from ..kernels import CompilerOptions, IndexWriteKernel
 from ..targets import C, Target
 from ._clusters import contract
@@ -192,7 +193,7 @@ def encode_nodes(nodes: Sequence[Apply], *, target: Target = C) -> list[Instruct
     target : Target
         What runs them.
     """
-    thunks = [thunk_of(node, target) for node in nodes]
+    thunks = [_thunk_of(node, target) for node in nodes]
     forms = _forms(nodes, thunks, [None] * len(nodes), target, None)
     instructions = []
     for node, form in zip(nodes, forms, strict=True):
@@ -204,7 +205,17 @@ def encode_nodes(nodes: Sequence[Apply], *, target: Target = C) -> list[Instruct
     return instructions
 
 
-def thunk_of(node: Apply, target: Target) -> OwnThunk | None:
+def form_again(node: Apply, target: Target) -> OwnThunk | CThunk | Branch:
+    """Return the form of a node that runs neither a kernel nor `perform`, for another function of an equal graph.
+
+    The op's C code is asked for again, and taken from disk where it is the same.
+    """
+    form = _thunk_of(node, target) or _branch_of(node) or c_thunk(node)
+    assert form is not None, "the environment of the function is the same, and so is the op"
+    return form
+
+
+def _thunk_of(node: Apply, target: Target) -> OwnThunk | None:
     """Return the thunk that the op of a node makes for it; None where it leaves that to us."""
     return OwnThunk(node, target.impl) if has_own_thunk(node.op) else None
 
@@ -220,7 +231,7 @@ def _thunks_and_branches(order: Sequence[Apply], target: Target) -> tuple[list[O
     if not own and not choosing:
         return [None] * len(order), [None] * len(order)
     thunks = [OwnThunk(node, target.impl) if id(node.op) in own else None for node in order]
-    return thunks, [branch_of(node) if id(node.op) in choosing else None for node in order]
+    return thunks, [_branch_of(node) if id(node.op) in choosing else None for node in order]
 
 
 def _asking(thunks: Sequence[OwnThunk | None], branches: Sequence[Branch | None]) -> dict[int, Branch | None]:
@@ -247,7 +258,7 @@ def _forms(
     return [thunks[i] or branches[i] or next(found) for i in range(len(order))]
 
 
-def branch_of(node: Apply) -> Branch | None:
+def _branch_of(node: Apply) -> Branch | None:
     """Return a node as a choice between its inputs; None where it is none."""
     rule = lazy_form.get(node.op)
     return None if rule is None else rule(node)

@@ -19,6 +19,7 @@ from ..._machines._native import encoded_of
 from ..._overwriting._kinds import Overwriting, _Allowed
 from ..._overwriting._shown import Decisions
 from ..._perform import OwnThunk
+from ...cop import CThunk
 from ...kernels import Kernel, Linkage, LoadedKernel
 from ...program import Cluster, state_of_cluster
 from .._making._maker import FunctionMaker
@@ -26,7 +27,7 @@ from ._encoded import BY_NODE, Kind, Row, tell_instructions
 from ._key import Given
 from ._pickles import NotCachedError, dump, load
 
-#: Forms that are made again for the node: a thunk of the op's own, or a choice between inputs.
+#: Forms that are made again for the node: a thunk of the op's own, its C code, or a choice between inputs.
 AGAIN = "again"
 
 
@@ -245,10 +246,9 @@ class _Forms:
     def _entry(self, form: Form, number: int) -> Any:
         if isinstance(form, PerformForm):
             return None
-        if isinstance(form, (OwnThunk, Branch)):
-            return AGAIN
         if not isinstance(form, KernelForm):
-            raise NotCachedError("an op has C code of its own")
+            assert isinstance(form, (OwnThunk, CThunk, Branch)), "these are all that forms can be"
+            return AGAIN
         code = form.code
         if code is None:
             return form.kernel, None

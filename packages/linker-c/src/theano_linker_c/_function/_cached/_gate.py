@@ -41,11 +41,11 @@ def surroundings() -> list[str] | None:
     return None if None in found else [text for text in found if text is not None]
 
 
-def is_cacheable(mode: Mode, accept_inplace: bool, n_nodes: int) -> bool:
+def is_cacheable(mode: Mode, n_nodes: int) -> bool:
     """Tell whether a function of a mode is to be cached: not one that somebody looks at while it is built."""
     linker = mode.linker
     wanted = config.function_cache
-    if not wanted or accept_inplace or (wanted == LARGE and n_nodes < LARGE_COUNT_BESIDE):
+    if not wanted or (wanted == LARGE and n_nodes < LARGE_COUNT_BESIDE):
         return False
     beside = surroundings()
     return bool(
@@ -61,5 +61,5 @@ def is_cacheable(mode: Mode, accept_inplace: bool, n_nodes: int) -> bool:
         and getattr(linker, "callback", None) is None
         and not (config.optimizer_verbose or config.profile_optimizer)
         and config.check_stack_trace == "off"
-        and config.compute_test_value == config.compute_test_value_opt == "off"
+        and config.compute_test_value_opt == "off"
     )

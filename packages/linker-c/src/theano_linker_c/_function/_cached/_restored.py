@@ -18,7 +18,7 @@ from ..._machines._native import Encoded, encode
 from ..._overwriting._kinds import _Allowed
 from ..._overwriting._shown import Decisions
 from ...kernels import LoadedKernel
-from ...program import branch_of, restored_cluster, thunk_of
+from ...program import form_again, restored_cluster
 from ...targets import Target
 from .._making._link import Wiring
 from ._encoded import encode_again
@@ -126,8 +126,7 @@ class _Graph:
         for place, number, inputs, outputs, release, donors, waits, unread in self._rows:
             node, form = nodes[place] if place >= 0 else clusters[-1 - place], forms[number]
             if form is None:
-                form = thunk_of(node, target) or branch_of(node)
-                assert form is not None, "the environment of the function is the same, and so is the op"
+                form = form_again(node, target)
             yield Instruction(node, inputs, outputs, release, form, donors, waits, unread)
 
 

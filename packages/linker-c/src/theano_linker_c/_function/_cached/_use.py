@@ -38,12 +38,17 @@ class CachedFunction:
     mode : Mode
     builder : callable
         Makes a function of a maker and containers.
+    accept_inplace : bool
+        Whether the graph may overwrite operands. One that does is neither taken nor kept.
     """
 
-    def __init__(self, signature: Signature, mode: Mode, builder: Callable[..., Any]) -> None:
+    def __init__(
+        self, signature: Signature, mode: Mode, builder: Callable[..., Any], accept_inplace: bool = False
+    ) -> None:
         self._counts = _counts()
         self._options = CompilerOptions.from_config()
         self._signature, self._mode, self._builder = signature, mode, builder
+        self._accepts_inplace = accept_inplace
         self._sketch = ""
         self._key: FunctionKey | None = None
         #: Whether the key has been looked for, which there may not be.
@@ -86,7 +91,7 @@ class CachedFunction:
             else:
                 self._name_loops(fgraph.apply_nodes)
             self._given = None  # it will be rewritten
-        if self._is_missing or self._key is None:
+        if self._is_missing or self._key is None or self._is_given_up(self._key):
             return None
         return self._found(self._key, inputs, outputs)
 
@@ -145,10 +150,16 @@ class CachedFunction:
         return found
 
     def _maker(self, rewritten: FunctionGraph | RestoredFunction, source: SourceGraph) -> FunctionMaker:
-        return FunctionMaker(self._signature, rewritten, self._mode, self._builder, source=source)
+        return FunctionMaker(
+            self._signature, rewritten, self._mode, self._builder, self._accepts_inplace, source=source
+        )
+
+    def _is_given_up(self, key: FunctionKey) -> bool:
+        """Tell whether calls overwrite what the caller has given."""
+        return self._accepts_inplace and key.overwrites
 
     def _store(self, function: Any) -> None:
-        if self._key is None or self._counts != _counts():
+        if self._key is None or self._is_given_up(self._key) or self._counts != _counts():
             return
         cached_functions().put_later(function, self._key, self._sketch, self._options)
 
