@@ -147,7 +147,7 @@ class TestFunctionCache(unittest.TestCase):
             self.assertNotEqual(Environment(StructuralHasher()).digest(), before)
 
     def cacheable(self) -> tuple[bool, ...]:
-        return tuple(_gate.is_cacheable(FAST_RUN, False, count) for count in (5, 60, 5000))
+        return tuple(_gate.is_cacheable(FAST_RUN, count) for count in (5, 60, 5000))
 
 
 if __name__ == "__main__":
