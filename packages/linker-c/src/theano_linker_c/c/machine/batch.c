@@ -121,11 +121,20 @@ void batches_free(Machine *m) {
     m->batches = NULL;
 }
 
-static int is_constant(const Machine *m, int reg) {
-    int k = 0;
-    while (k < m->n_constants && m->constants[k].reg != reg)
-        k++;
-    return k < m->n_constants;
+/* Note which registers are no constants. */
+static int variables_note(const Machine *m, Batches *b) {
+    signed char *is_constant = PyMem_Calloc(m->n_registers + 1, 1);
+    if (is_constant == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int k = 0; k < m->n_constants; k++)
+        is_constant[m->constants[k].reg] = 1;
+    for (int r = 0; r < m->n_registers; r++)
+        if (!is_constant[r])
+            b->variables[b->n_variables++] = r;
+    PyMem_Free(is_constant);
+    return 0;
 }
 
 static int batches_setup(Machine *m) {
@@ -141,7 +150,7 @@ static int batches_setup(Machine *m) {
         PyErr_NoMemory();
         return -1;
     }
-    if (arguments_setup(m, b) < 0) {
+    if (arguments_setup(m, b) < 0 || variables_note(m, b) < 0) {
         batches_free(m);
         return -1;
     }
@@ -160,9 +169,6 @@ static int batches_setup(Machine *m) {
         Py_SETREF(m->constants[k].cell, own);
         frame_set(&m->frame, m->constants[k].reg, Py_NewRef(own));
     }
-    for (int r = 0; r < m->n_registers; r++)
-        if (!is_constant(m, r))
-            b->variables[b->n_variables++] = r;
     return 0;
 }
 
