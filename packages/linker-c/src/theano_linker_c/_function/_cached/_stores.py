@@ -74,8 +74,7 @@ class Stores:
         # Processes that multiprocessing has made call its finalizers alone at their end.
         processes = sys.modules.get("multiprocessing.util")
         if processes is not None and self._finalizer is None:
-            at_end = {"seconds": _LAST_SECONDS}
-            self._finalizer = processes.Finalize(None, self.finish, kwargs=at_end, exitpriority=0)
+            self._finalizer = processes.Finalize(None, self._end, exitpriority=0)
 
     def _end(self) -> None:
         self._is_over = True
