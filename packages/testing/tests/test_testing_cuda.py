@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import unittest
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -105,6 +107,17 @@ class Case(unittest.TestCase):
         self.fake.fake_recover()
         self.context.synchronize()
         return str(caught.exception)
+
+
+@needs_compilers
+class TestCalls(Case):
+    def test_no_call_of_several_threads_is_lost(self) -> None:
+        self.fake.fake_log.restype = ctypes.c_char_p
+        self.fake.fake_reset()
+        with ThreadPoolExecutor(3) as threads:
+            for name in (b"first", b"second", b"third"):
+                threads.submit(lambda name: [self.fake.fake_call(name) for _ in range(20_000)], name)
+        self.assertEqual(Counter(self.fake.fake_log().split()), dict.fromkeys((b"first", b"second", b"third"), 20_000))
 
 
 @needs_compilers

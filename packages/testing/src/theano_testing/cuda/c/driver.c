@@ -1,5 +1,6 @@
 /* The stand-in for the CUDA driver: what tests tell it, devices, contexts, memory and queues. */
 #include "fake.h"
+#include <pthread.h>
 
 #define LOG_BYTES (1 << 20)
 static char calls[LOG_BYTES];
@@ -32,16 +33,33 @@ void fake_watch(const char *name, void (*run)(void)) {
     watcher = run;
 }
 
-int fake_call(const char *name) {
+/* Calls of several threads take turns: the text of one would end that of another. */
+static pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;
+
+static void note_call(const char *name) {
+    pthread_mutex_lock(&turns);
     int length = snprintf(calls + used, LOG_BYTES - used, "%s\n", name);
     if (length > 0 && used + (size_t)length < LOG_BYTES)
         used += (size_t)length;
+    pthread_mutex_unlock(&turns);
+}
+
+static int armed_status(const char *name) {
+    int status = 0;
+    pthread_mutex_lock(&turns);
+    if (strcmp(name, armed.name) == 0 && armed.skip-- <= 0) {
+        armed.name[0] = 0;
+        status = armed.status;
+    }
+    pthread_mutex_unlock(&turns);
+    return status;
+}
+
+int fake_call(const char *name) {
+    note_call(name);
     if (watcher != NULL && strcmp(name, watched) == 0)
         watcher();
-    if (strcmp(name, armed.name) != 0 || armed.skip-- > 0)
-        return 0;
-    armed.name[0] = 0;
-    return armed.status;
+    return armed_status(name);
 }
 
 /* Contexts: the current ones of this thread, the latest last. */
