@@ -140,8 +140,9 @@ struct Machine {
     Cell *cells, *constants, *updates; /* of a constant, `cell` is the value itself */
     Instruction *instructions;
     int *outputs;
-    int n_overwrite; /* inputs that may be overwritten */
-    int single;      /* the call returns the one output itself, not a list */
+    int *variables, n_variables; /* registers that are no constants */
+    int n_overwrite;             /* inputs that may be overwritten */
+    int single;                  /* the call returns the one output itself, not a list */
     size_t scratch_bytes;
     Frame frame;
     PyObject **buffers;     /* one possible array a register, kept for the next call */

@@ -26,6 +26,8 @@ AHEAD = 512
 BATCHES = 3
 #: How many times more calls the next batch may have.
 GROWTH = 64
+#: Of so many batches with the largest number of calls one is timed.
+TIMED = 8
 #: Calls that a batch has at least where more could be in it, but threads would be without one.
 FEWEST = 16
 #: Batches that take longer are left to the threads: who asks for results should not wait for later ones.
@@ -44,11 +46,12 @@ class Bind(Protocol):
 class Batch:
     """Elements of calls that one thread makes, and what has become of them."""
 
-    __slots__ = ("done", "elements", "error", "first", "found", "seconds")
+    __slots__ = ("done", "elements", "error", "first", "found", "seconds", "timed")
 
-    def __init__(self, first: int, elements: Sequence[Any]) -> None:
+    def __init__(self, first: int, elements: Sequence[Any], timed: bool) -> None:
         self.first = first
         self.elements = elements
+        self.timed = timed
         self.found: list[Any] = []
         self.error: BaseException | None = None
         self.seconds = 0.0
@@ -158,7 +161,7 @@ class Workers:
         For each thread, what makes the calls of a batch of elements: it returns their results and None, or the results
         before the first call that failed, and its exception.
     elements : iterable
-        Of an array, batches are parts of it, so that no object is made for each row.
+        Of a list or an array, batches are parts of it: of an array, no object is made for each row.
     ahead : int
         Elements that may be taken before their results are asked for.
     helps : bool
@@ -174,14 +177,17 @@ class Workers:
         ahead: int,
         helps: bool,
     ) -> None:
-        self._rows = elements if type(elements) is np.ndarray and elements.ndim > 0 else None
+        sliced = type(elements) is list or (type(elements) is np.ndarray and elements.ndim > 0)
+        self._sliced: Any = elements if sliced else None
         self._elements = iter(elements)
         self._count = len(elements) if isinstance(elements, (list, tuple, np.ndarray)) else None
         self._ahead = ahead
-        self._taken = 0
+        self._taken = self._batches = 0
         self._most = max(1, ahead // (BATCHES * len(runners)))
         self._size = 1
         self._most_batches = BATCHES * len(runners)
+        #: Where fewer elements than this are left, batches become smaller.
+        self._plenty = self._most * self._most_batches
         self._ended = False
         self._dismissed = False
         self._error: BaseException | None = None
@@ -219,13 +225,14 @@ class Workers:
                 batch.done.release()
 
     def _make(self, batch: Batch, run: Callable[..., Any]) -> None:
-        begin = self._clock()
+        clock = self._clock if batch.timed else time.perf_counter
+        begin = clock()
         try:
             if not self._stop:
                 batch.found, batch.error = run(batch.elements)
         except Exception as error:  # noqa: BLE001  (the same)
             batch.error = error
-        batch.seconds = self._clock() - begin
+        batch.seconds = clock() - begin
         batch.done.release()
 
     def _wait(self, batch: Batch) -> None:
@@ -268,8 +275,8 @@ class Workers:
     def _fill(self, most: int) -> Batch | None:
         """Take elements for the next batch; None at the end of them, which an error of theirs is too."""
         elements: Any = []
-        if self._rows is not None:
-            elements = self._rows[self._taken : self._taken + most]
+        if self._sliced is not None:
+            elements = self._sliced[self._taken : self._taken + most]
         else:
             try:
                 elements.extend(islice(self._elements, most))
@@ -278,11 +285,17 @@ class Workers:
         self._ended = len(elements) < most
         if len(elements) == 0:
             return None
-        batch = Batch(self._taken, elements)
+        # To ask for the time of a thread takes as long as the rest of what is done for a batch here.
+        timed = self._size < self._most or len(elements) < most or self._batches % TIMED == 0
+        batch = Batch(self._taken, elements, timed)
         self._taken += len(elements)
+        self._batches += 1
         return batch
 
     def _feed(self, pending: deque[Batch], given: int) -> None:
+        """Give the threads batches, as far as there is room for them."""
+        if pending and self._ahead - (self._taken - given) < self._size:
+            return  # there will be room for a whole batch: what has to be done for each takes as long for a part
         self._add(pending, given)
         if self._ended:
             self._dismiss()  # threads that are at their end by then need not be waited for
@@ -291,7 +304,7 @@ class Workers:
         while len(pending) < self._most_batches and not self._ended:
             room = self._ahead - (self._taken - given)
             if room < self._size and pending:
-                return  # there will be room for a whole batch: what has to be done for each takes as long for a part
+                return
             batch = self._fill(min(self._size, room, self._share())) if room > 0 else None
             if batch is None:
                 return
@@ -301,14 +314,14 @@ class Workers:
 
     def _share(self) -> int:
         """Return how many calls a batch may have, so that towards the end all threads have some."""
-        if self._count is None:
-            return self._most
-        return max(FEWEST, (self._count - self._taken) // (BATCHES * len(self._runners)))
+        left = self._plenty if self._count is None else self._count - self._taken
+        return self._most if left >= self._plenty else max(FEWEST, left // self._most_batches)
 
     def _learn(self, batch: Batch) -> None:
         """Choose how many calls the next batches have."""
-        wanted = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
-        self._size = max(1, min(self._most, GROWTH * self._size, int(wanted)))
+        if batch.timed:
+            wanted = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
+            self._size = max(1, min(self._most, GROWTH * self._size, int(wanted)))
         if batch.seconds > HELP_SECONDS:
             self._leave_to_threads()
 

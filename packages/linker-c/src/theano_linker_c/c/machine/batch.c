@@ -114,43 +114,42 @@ void batches_free(Machine *m) {
     arguments_free(m, b);
     batch_results_clear(m);
     PyMem_Free(b->views);
-    PyMem_Free(b->variables);
+    PyMem_Free(b->left);
     PyMem_Free(b->guesses);
     PyMem_Free(b->slots);
     PyMem_Free(b);
     m->batches = NULL;
 }
 
-/* Note which registers are no constants. */
-static int variables_note(const Machine *m, Batches *b) {
-    signed char *is_constant = PyMem_Calloc(m->n_registers + 1, 1);
-    if (is_constant == NULL) {
-        PyErr_NoMemory();
-        return -1;
+/* Note which registers a call leaves to be emptied: the other ones hold constants, or an instruction releases them. */
+static int left_note(const Machine *m, Batches *b) {
+    signed char *is_released = PyMem_Calloc(m->n_registers + 1, 1);
+    b->left = PyMem_Calloc(m->n_registers + 1, sizeof *b->left);
+    if (is_released != NULL && b->left != NULL) {
+        for (int i = 0; i < m->n_instructions; i++)
+            for (int k = 0; k < m->instructions[i].n_release; k++)
+                is_released[m->instructions[i].release[k]] = 1;
+        for (int k = 0; k < m->n_variables; k++)
+            if (!is_released[m->variables[k]])
+                b->left[b->n_left++] = m->variables[k];
     }
-    for (int k = 0; k < m->n_constants; k++)
-        is_constant[m->constants[k].reg] = 1;
-    for (int r = 0; r < m->n_registers; r++)
-        if (!is_constant[r])
-            b->variables[b->n_variables++] = r;
-    PyMem_Free(is_constant);
-    return 0;
+    PyMem_Free(is_released);
+    return is_released == NULL || b->left == NULL ? -1 : 0;
 }
 
 static int batches_setup(Machine *m) {
     Batches *b = m->batches = PyMem_Calloc(1, sizeof *b);
     if (b != NULL) {
         b->views = PyMem_Calloc(m->n_registers + 1, sizeof *b->views);
-        b->variables = PyMem_Calloc(m->n_registers + 1, sizeof *b->variables);
         b->guesses = PyMem_Calloc(m->n_outputs + 1, sizeof *b->guesses);
         b->slots = PyMem_Calloc(m->n_registers + 1, sizeof *b->slots);
     }
-    if (b == NULL || b->views == NULL || b->variables == NULL || b->guesses == NULL || b->slots == NULL) {
+    if (b == NULL || b->views == NULL || b->guesses == NULL || b->slots == NULL || left_note(m, b) < 0) {
         batches_free(m);
         PyErr_NoMemory();
         return -1;
     }
-    if (arguments_setup(m, b) < 0 || variables_note(m, b) < 0) {
+    if (arguments_setup(m, b) < 0) {
         batches_free(m);
         return -1;
     }
@@ -228,9 +227,8 @@ static int run_call(Calls *c, Py_ssize_t i) {
     f->slots = NULL;
     for (int k = 0; status == 0 && k < m->n_outputs; k++)
         status = take_result(c, i, k);
-    for (int k = 0; k < m->batches->n_variables; k++)
-        if (f->registers[m->batches->variables[k]] != NULL)
-            frame_set(f, m->batches->variables[k], NULL);
+    for (int k = 0; k < m->batches->n_left; k++)
+        frame_set(f, m->batches->left[k], NULL);
     return status;
 }
 

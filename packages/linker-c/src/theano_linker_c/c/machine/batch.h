@@ -18,8 +18,8 @@ typedef struct {
 
 struct Batches {
     PyObject **views; /* of each register, or NULL; without a base while they are not in use */
-    int *variables;   /* registers that are no constants: calls leave them empty */
-    int n_variables;
+    int *left;        /* registers that no instruction releases: the call itself empties them */
+    int n_left;
     Guess *guesses;        /* at each output: what it was in the last call; a type of -1: not known */
     PyArrayObject **slots; /* of each register, borrowed */
     PyObject **headers;    /* of each input: the array through which a call sees its argument */

@@ -135,6 +135,21 @@ static int setup_cells(Machine *m, Cell **cells, int *count, PyObject *items, in
     return 0;
 }
 
+/* Note which registers are no constants. */
+static int setup_variables(Machine *m) {
+    signed char *is_constant = PyMem_Calloc(m->n_registers + 1, 1);
+    m->variables = PyMem_Calloc(m->n_registers + 1, sizeof *m->variables);
+    if (is_constant != NULL && m->variables != NULL) {
+        for (int k = 0; k < m->n_constants; k++)
+            is_constant[m->constants[k].reg] = 1;
+        for (int r = 0; r < m->n_registers; r++)
+            if (!is_constant[r])
+                m->variables[m->n_variables++] = r;
+    }
+    PyMem_Free(is_constant);
+    return is_constant == NULL || m->variables == NULL ? -1 : 0;
+}
+
 static int setup_parts(Machine *m, PyObject *inputs, PyObject *instructions, PyObject *outputs) {
     m->inputs = PyMem_Calloc(PyTuple_GET_SIZE(inputs) + 1, sizeof(InputCheck));
     m->instructions = PyMem_Calloc(PyTuple_GET_SIZE(instructions) + 1, sizeof(Instruction));
@@ -156,7 +171,7 @@ static int setup_parts(Machine *m, PyObject *inputs, PyObject *instructions, PyO
         return -1;
     m->buffers = PyMem_Calloc(m->n_registers + 1, sizeof(PyObject *));
     m->buffer_bytes = PyMem_Calloc(m->n_registers + 1, sizeof(npy_intp));
-    return m->buffers == NULL || m->buffer_bytes == NULL ? -1 : frame_make(m, &m->frame);
+    return m->buffers == NULL || m->buffer_bytes == NULL || setup_variables(m) < 0 ? -1 : frame_make(m, &m->frame);
 }
 
 /* Whether an instruction runs code with storage of its own, so that calls disturb each other. */
@@ -219,14 +234,15 @@ int frame_make(Machine *m, Frame *f) {
     return 0;
 }
 
-/* Empty all registers but those of constants, which are refilled. */
+/* Empty all registers but those of constants; one that an instruction has converted is restored. */
 void frame_release_all(Machine *m, Frame *f) {
     commits_drop(f);
-    for (int r = 0; r < m->n_registers; r++)
-        if (f->registers[r] != NULL)
-            frame_set(f, r, NULL);
+    for (int k = 0; k < m->n_variables; k++)
+        if (f->registers[m->variables[k]] != NULL)
+            frame_set(f, m->variables[k], NULL);
     for (int k = 0; k < m->n_constants; k++)
-        f->registers[m->constants[k].reg] = Py_NewRef(m->constants[k].cell);
+        if (f->registers[m->constants[k].reg] != m->constants[k].cell)
+            frame_set(f, m->constants[k].reg, Py_NewRef(m->constants[k].cell));
 }
 
 void frame_free(Machine *m, Frame *f) {
@@ -270,6 +286,7 @@ void machine_free_parts(Machine *m) {
     PyMem_Free(m->instructions);
     PyMem_Free(m->inputs);
     PyMem_Free(m->outputs);
+    PyMem_Free(m->variables);
     free_cells(m->cells, m->n_cells);
     free_cells(m->constants, m->n_constants);
     free_cells(m->updates, m->n_updates);
