@@ -117,7 +117,7 @@ class TestExchangedCode(unittest.TestCase):
         wrong: Any
         for wrong in ([], {"name": 3}, {"name": OrderedDict()}):
             with self.assertRaisesRegex(TypeError, "dictionary of the contents of modules"):
-                runtime.uncommon(wrong)
+                runtime.uncommon(runtime.first_look(), wrong)
 
 
 class TestFiles(unittest.TestCase):

@@ -347,7 +347,8 @@ int locks_traverse(Machine *m, visitproc visit, void *arg);
 PyObject *code_files(PyObject *module, PyObject *folder);
 
 /* namespaces.c */
-PyObject *uncommon(PyObject *module, PyObject *spaces);
+PyObject *first_look(PyObject *module, PyObject *none);
+PyObject *uncommon(PyObject *module, PyObject *args);
 
 /* graph_rows.c */
 PyObject *graph_rows(PyObject *module, PyObject *args);

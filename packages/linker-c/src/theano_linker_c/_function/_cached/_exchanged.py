@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -22,32 +23,77 @@ _WRAPPERS: dict[type, tuple[str, ...]] = {
 _NO_PART = frozenset({"theano_testing"})
 
 
+class _Seen:
+    """What the last look has seen in which modules."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, Any] = {}
+        self._look = runtime.first_look()
+
+    def is_any_foreign(self, modules: dict[str, Any]) -> bool:
+        """Tell whether there is code of another kind in what has come or changed since."""
+        new = {name: vars(module) for name, module in modules.items() if name not in self.modules}
+        self.modules = modules
+        look = _Look()
+        return any(look.foreign({name: value}) is not None for name, value in runtime.uncommon(self._look, new))
+
+
+#: The last look, which whoever looks takes out of here meanwhile.
+_last: list[_Seen] = []
+#: What was found last: the module, where it stands in that, and the number of the object.
+_found: list[tuple[str, list[str], int]] = []
+
+
 def exchanged_code() -> str | None:
     """Return the name of a function of the library in whose place a program has put its own; None where there is none.
 
     What stands in modules and classes of the library is looked at: functions and classes of other modules, and the
     objects of ``unittest.mock``. Values that a program has changed are not noticed.
     """
-    modules = [(name, module) for name, module in list(sys.modules.items()) if _takes_part(name) and module is not None]
-    spaces = {name: vars(module) for name, module in modules}
+    for name, path, number in list(_found):
+        if id(_standing(name, path)) == number:
+            return ".".join((name, *path))
+    _found.clear()
+    modules = {
+        name: module for name, module in list(sys.modules.items()) if _takes_part(name) and module is not None
+    }  # fmt: skip
     # The runtime tells what is right at once, ten times as fast; where anything is not, its name is looked for here.
-    if HAS_RUNTIME and not _is_any_foreign(runtime.uncommon(spaces)):
+    if HAS_RUNTIME and not _is_any_exchanged(modules):
         return None
     look = _Look()
-    for name, content in spaces.items():
-        found = look.foreign(content)
+    for name, module in modules.items():
+        found = look.foreign(vars(module))
         if found is not None:
+            path = found.split(".")
+            _found.append((name, path, id(_standing(name, path))))
             return f"{name}.{found}"
     return None
 
 
+def _is_any_exchanged(modules: dict[str, Any]) -> bool:
+    try:
+        seen = _last.pop()
+    except IndexError:
+        seen = _Seen()
+    if any(modules.get(name) is not module for name, module in seen.modules.items()):
+        seen = _Seen()
+    is_foreign = seen.is_any_foreign(modules)
+    if not is_foreign:
+        _last[:] = [seen]
+    return is_foreign
+
+
+def _standing(name: str, path: list[str]) -> Any:
+    """Return what stands in a module of the library, or in a class in it."""
+    found: Any = sys.modules.get(name)
+    for part in path:
+        found = getattr(found, "__dict__", {}).get(part)
+    return found
+
+
+@cache
 def _takes_part(name: str) -> bool:
     return name.startswith("theano") and is_library_module(name) and name.partition(".")[0] not in _NO_PART
-
-
-def _is_any_foreign(items: Iterable[tuple[str, Any]]) -> bool:
-    look = _Look()
-    return any(look.foreign({name: value}) is not None for name, value in items)
 
 
 class _Look:
