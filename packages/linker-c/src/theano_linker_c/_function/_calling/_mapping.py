@@ -129,11 +129,12 @@ def one_after_another(call: Callable[..., Any], elements: Iterable[Any]) -> Iter
     """Make the calls in this thread, each when its result is asked for."""
     for index, element in enumerate(elements):
         try:
-            if type(element) is tuple:
+            if isinstance(element, (tuple, list)):
                 result = call(*element)
+            elif isinstance(element, dict):
+                result = call(**element)
             else:
-                args, kwargs = split(element)
-                result = call(*args, **kwargs)
+                result = call(element)
         except Exception as error:
             note(error, index, [element])
             raise
