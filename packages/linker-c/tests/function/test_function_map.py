@@ -17,7 +17,7 @@ from stress.stress_support import NATIVE, nadd, nexp, nmul, nsum
 from theano_linker_c import Function, In, Mode, function
 from theano_linker_c._function._calling import _mapping
 
-from .function_support import Pointwise, add, fail_if_negative, mul, scalar, shared, vector
+from .function_support import Pointwise, add, fail_if_negative, matrix, mul, scalar, shared, vector
 
 
 def thread_names() -> set[str]:
@@ -89,6 +89,23 @@ class TestMap(unittest.TestCase):
         self.assertEqual([float(v) for v in double.map(np.arange(600)[::2], 2)], [4.0 * k for k in range(300)])
         with self.assertRaisesRegex(TypeError, "dimension"):
             list(f.map(np.ones((2, 3, 4)), 2))
+
+    def test_results_lie_in_memory_as_those_of_calls(self) -> None:
+        """What reads them may add up in another order where they do not."""
+        x, y = matrix("x"), matrix("y")
+        total = nadd(nmul(x, x), y)
+        for outputs in ([total], [nadd(total, nmul(y, y))], [total, nadd(total, y)]):
+            f = function([x, y], outputs, mode=NATIVE)
+            elements = [
+                tuple(np.full((n, 3), float(k), order="F" if k % 5 < f_until else "C") for f_until in (k % 7, 3))
+                for k, n in enumerate([3] * 60 + [2, 4] * 20)
+            ]
+            wanted = [f(*element) for element in elements]
+            self.assertEqual({v.flags.f_contiguous for found in wanted for v in found}, {True, False})
+            for threads in (1, 2, 3):
+                for found, called in zip(f.map(elements, threads), wanted, strict=True):
+                    np.testing.assert_array_equal(found, called)
+                    self.assertEqual([v.strides for v in found], [v.strides for v in called])
 
     def test_results_that_were_let_go_of_serve_again_unless_somebody_sees_them(self) -> None:
         x = vector("x")
@@ -207,6 +224,26 @@ class TestWhoMakesCalls(unittest.TestCase):
             self.assertLessEqual(told.names, {self.here, *(f"theano-map-{k}" for k in range(threads - 1))})
             self.assertTrue(any(name.startswith("theano-map") for name in told.names))
 
+    def test_a_batch_that_waited_for_a_core_was_not_long(self) -> None:
+        workers = _mapping.Workers([lambda batch: ([], None)] * 2, [0.0] * 4000, ahead=1024, helps=True)
+        workers._size = workers._most
+        batches = [workers._fill(100) for _ in range(2)]
+        for batch in batches:
+            assert batch is not None
+            batch.seconds = 1.0
+        self.assertEqual([batch.timed for batch in batches if batch is not None], [True, False])
+        waited = batches[1]
+        assert waited is not None
+        workers._judge(waited)
+        self.assertTrue(workers._helps)
+        then = workers._fill(100)
+        assert then is not None
+        self.assertTrue(then.timed)
+        then.seconds = 1.0
+        workers._judge(then)
+        self.assertFalse(workers._helps)
+        workers._leave(None)
+
     def test_long_calls_are_left_to_the_threads(self) -> None:
         told, first = Told(), Told()
         with mock.patch.object(_mapping, "HELP_SECONDS", 0.0):
@@ -285,6 +322,22 @@ class TestErrors(unittest.TestCase):
                 found, notes = self.failure(self.native, [1.0, 2.0, wrong, 3.0], threads, TypeError)
                 self.assertEqual(found, 2)
                 self.assertIn("element 2 of", notes[-1])
+
+    def test_how_an_element_was_read_is_told(self) -> None:
+        x = vector("x")
+        norm, none = function([x], nsum(nmul(x, x)), mode=NATIVE), function([], scalar("c").type.make_constant(1.0))
+        product = function([self.x, x], nmul(self.x, x), mode=NATIVE)
+        cases: list[tuple[Function, Any, str]] = [
+            (norm, [1.0, 2.0], "its 2 items (list) are taken for the arguments of the call"),
+            (product, np.ones(2), "it (ndarray) is taken for the one argument of the call"),
+            (none, 1, "it (int) is taken for the one argument of the call"),
+            (product, {"z": 1.0}, "counted from 0"),
+        ]
+        for threads in (1, 2):
+            for f, wrong, told in cases:
+                found, notes = self.failure(f, [wrong], threads, TypeError)
+                self.assertEqual(found, 0)
+                self.assertTrue(notes[-1].endswith(told), notes)
 
     def test_an_error_of_the_iterable_comes_after_the_results(self) -> None:
         def some() -> Iterator[float]:

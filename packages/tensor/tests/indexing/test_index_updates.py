@@ -261,3 +261,20 @@ class TestLongVectors(unittest.TestCase):
         expected = self.start.copy()
         np.add.at(expected, self.rows, 2 * self.part)
         np.testing.assert_array_equal(table.get_value(), expected)
+
+
+class TestOrderInMemory(unittest.TestCase):
+    def test_calls_give_the_same_whether_they_are_captured_or_not(self) -> None:
+        """In what order products add up may depend on how their operands lie."""
+        x, v, w = T.dmatrix("x"), T.dvector("v"), T.dvector("w")
+        changed = T.inc_subtensor(T.inc_subtensor((x + v)[0], w)[1], v)
+        for outputs in ([changed], [T.dot(changed, w), changed], [T.tanh(changed) + T.sqr(x)]):
+            f = function([x, v, w], outputs)
+            for order in ("F", "C"):
+                rng = np.random.default_rng(5)
+                arguments = (np.asarray(rng.normal(size=(4, 4)), order=order), rng.normal(size=4), rng.normal(size=4))
+                first = f(*arguments)
+                for _ in range(12):
+                    for once, again in zip(first, f(*arguments), strict=True):
+                        self.assertEqual(once.tobytes(), again.tobytes())
+                        self.assertEqual(once.strides, again.strides)

@@ -178,11 +178,15 @@ PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy
 PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran);
 void buffers_swap(Machine *m, int a, int b);
 int slot_offered(const Frame *f, int reg);
+int is_fortran_only(PyArrayObject *array);
+int slot_decides(const Machine *m, const Frame *f, int reg, int ndim);
 int buffer_is_plain(PyArrayObject *array);
 int buffer_serves(PyArrayObject *array, Py_ssize_t references, int type_num, int ndim, const npy_intp *shape,
                   int fortran);
 int buffer_is_ours(const Machine *m, const Frame *f, int reg);
 int buffer_reuse(Machine *m, Frame *f, int from, int to);
+int buffer_reuse_or_order(Machine *m, Frame *f, int from, int to, int *fortran);
+int capture_wants_fortran(const Machine *m, const Frame *f, int reg);
 void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
 PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim);
 void buffer_offer(Machine *m, Frame *f, int reg);

@@ -17,6 +17,7 @@ from theano_graph import compose
 
 from ..._machines._machine import BUFFER_LIMIT
 from ...program import Machine
+from .._signature._errors import ArgumentError
 from ._arguments import describe_value
 
 #: Seconds that a batch should take: long against handing it over, short against what somebody would wait for.
@@ -108,10 +109,19 @@ def split(element: Any) -> tuple[Sequence[Any], dict[str, Any]]:
     return (element,), {}
 
 
-def note(error: BaseException, index: int) -> BaseException:
-    """Say in an error of which element it is."""
+def note(error: BaseException, index: int, elements: Sequence[Any] = ()) -> BaseException:
+    """Say in an error of which element it is, the first of these; of one that does not fit, too, how it was read."""
     if isinstance(error, Exception):
-        error.add_note(f"  in element {index} of what was passed to map, counted from 0")
+        read = ""
+        if isinstance(error, ArgumentError) and len(elements) > 0 and not isinstance(elements[0], dict):
+            args, _ = split(elements[0])
+            kind = type(elements[0]).__name__
+            read = (
+                f": its {len(args)} items ({kind}) are taken for the arguments of the call"
+                if args is elements[0]
+                else f": it ({kind}) is taken for the one argument of the call"
+            )
+        error.add_note(f"  in element {index} of what was passed to map, counted from 0{read}")
     return error
 
 
@@ -119,13 +129,14 @@ def one_after_another(call: Callable[..., Any], elements: Iterable[Any]) -> Iter
     """Make the calls in this thread, each when its result is asked for."""
     for index, element in enumerate(elements):
         try:
-            if type(element) is tuple:
+            if isinstance(element, (tuple, list)):
                 result = call(*element)
+            elif isinstance(element, dict):
+                result = call(**element)
             else:
-                args, kwargs = split(element)
-                result = call(*args, **kwargs)
+                result = call(element)
         except Exception as error:
-            note(error, index)
+            note(error, index, [element])
             raise
         yield result
         del result  # else its memory is in use while the next call is made
@@ -196,6 +207,8 @@ class Workers:
         self._process = os.getpid()
         self._runners = list(runners)
         self._helps = helps
+        #: Whether a batch that was not timed has seemed to take long, so that the next one is timed.
+        self._doubt = False
         # Other processes on the same cores do not make calls longer; but code in Python may wait for something.
         self._clock = time.thread_time if helps else time.perf_counter
         self._threads: list[threading.Thread] = []
@@ -263,8 +276,7 @@ class Workers:
                 batch.done.acquire()
                 return
             self._make(other, self._runners[-1])
-            if other.seconds > HELP_SECONDS:
-                self._leave_to_threads()
+            self._judge(other)
 
     def _leave_to_threads(self) -> None:
         """Make no more batches here."""
@@ -286,7 +298,8 @@ class Workers:
         if len(elements) == 0:
             return None
         # To ask for the time of a thread takes as long as the rest of what is done for a batch here.
-        timed = self._size < self._most or len(elements) < most or self._batches % TIMED == 0
+        timed = self._doubt or self._size < self._most or len(elements) < most or self._batches % TIMED == 0
+        self._doubt = False
         batch = Batch(self._taken, elements, timed)
         self._taken += len(elements)
         self._batches += 1
@@ -322,7 +335,13 @@ class Workers:
         if batch.timed:
             wanted = len(batch.elements) * BATCH_SECONDS / max(batch.seconds, 1e-7)
             self._size = max(1, min(self._most, GROWTH * self._size, int(wanted)))
-        if batch.seconds > HELP_SECONDS:
+        self._judge(batch)
+
+    def _judge(self, batch: Batch) -> None:
+        """Make no more batches here where they take long; one that seemed to may have waited for a core meanwhile."""
+        if batch.seconds > HELP_SECONDS and not batch.timed:
+            self._doubt = True
+        elif batch.seconds > HELP_SECONDS:
             self._leave_to_threads()
 
     @property
@@ -357,7 +376,7 @@ class Workers:
                 given = batch.first + len(found)
                 yield found
                 if batch.error is not None:
-                    raise note(batch.error, given)
+                    raise note(batch.error, given, batch.elements[given - batch.first :])
                 self._feed(pending, given)
             if self._error is not None:
                 raise self._error

@@ -74,11 +74,13 @@ static PyArrayObject *output_array(Machine *m, Frame *f, const Instruction *in, 
         frame_set(f, in->outputs[k], Py_NewRef((PyObject *)arrays[donors[1]]));
         return arrays[donors[1]];
     }
-    for (int t = 1; t <= donors[0] && !slot_offered(f, in->outputs[k]); t++) {
+    int reused = slot_decides(m, f, in->outputs[k], e->ndim) ? -1 : 0;
+    for (int t = 1; t <= donors[0] && reused == 0; t++) {
         int position = donors[t], reg = in->inputs[position], taken = 0;
         for (int other = 0; other < k; other++)
             taken |= arrays[e->n_inputs + other] == arrays[position];
-        if (!taken && buffer_reuse(m, f, reg, in->outputs[k]))
+        reused = taken ? 0 : buffer_reuse_or_order(m, f, reg, in->outputs[k], &fortran);
+        if (reused > 0)
             return arrays[position];
     }
     return buffer_obtain(m, f, in->outputs[k], e->types[e->n_inputs + k], e->ndim, shape, fortran);

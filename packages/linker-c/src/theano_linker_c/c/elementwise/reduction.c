@@ -324,14 +324,16 @@ static int store_result(PyArrayObject *out, PyArrayObject *acc) {
 static PyArrayObject *kept_array(Machine *m, Frame *f, const Instruction *in, const Reduction *r,
                                  PyArrayObject **arrays, const npy_intp *shape, int k) {
     const int *donors = r->donors[k];
-    for (int t = 1; t <= donors[0] && !slot_offered(f, in->outputs[k]); t++) {
+    int fortran = 0, reused = slot_decides(m, f, in->outputs[k], r->ndim) ? -1 : 0;
+    for (int t = 1; t <= donors[0] && reused == 0; t++) {
         int position = donors[t], taken = 0;
         for (int other = 0; other < k; other++)
             taken |= arrays[r->n_inputs + other] == arrays[position];
-        if (!taken && buffer_reuse(m, f, in->inputs[position], in->outputs[k]))
+        reused = taken ? 0 : buffer_reuse_or_order(m, f, in->inputs[position], in->outputs[k], &fortran);
+        if (reused > 0)
             return arrays[position];
     }
-    return buffer_obtain(m, f, in->outputs[k], r->types[r->n_inputs + k], r->ndim, shape, 0);
+    return buffer_obtain(m, f, in->outputs[k], r->types[r->n_inputs + k], r->ndim, shape, fortran);
 }
 
 /* Accumulators, seeded: the arrays of the results where the dtype is the same. All are owned; the count is returned. */

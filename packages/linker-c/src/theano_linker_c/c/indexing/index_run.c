@@ -185,14 +185,14 @@ static int may_defer(const IndexPlan *p, PyArrayObject *array, PyArrayObject *pa
 /* The array that is written into: that of the first input where the op says that it overwrites it, or where it dies
  * here and is ours, else a copy. */
 static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, const IndexPlan *p, PyArrayObject *array,
-                             int ours, int told) {
+                             int ours, int told, int fortran) {
     if (told) {
         frame_set(f, in->outputs[0], Py_NewRef((PyObject *)array));
         return array;
     }
     if (ours && buffer_reuse(m, f, in->inputs[0], in->outputs[0]))
         return array;
-    PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim, PyArray_DIMS(array), 0);
+    PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim, PyArray_DIMS(array), fortran);
     gil_take();
     return copy == NULL || PyArray_CopyInto(copy, array) < 0 ? NULL : copy;
 }
@@ -218,9 +218,10 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
         return RUN_RAISED;
     int ours = !later && p->takes && in->inputs[0] != in->inputs[1] && buffer_is_ours(m, f, in->inputs[0]);
     int told = !later && p->takes > 1 && f->commits == NULL && PyArray_ISBEHAVED(array);
+    int fortran = p->takes && in->inputs[0] != in->inputs[1] && capture_wants_fortran(m, f, in->inputs[0]);
     packed_strides(array, strides);
-    int status =
-        region_resolve(f, in, p, PyArray_DIMS(array), ours || told ? PyArray_STRIDES(array) : strides, 1, &region);
+    int status = region_resolve(f, in, p, PyArray_DIMS(array),
+                                ours || told || fortran ? PyArray_STRIDES(array) : strides, 1, &region);
     if (status != RUN_DONE)
         return status;
     Move move = {.region = &region,
@@ -233,7 +234,7 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
     if (status == RUN_DONE && later) {
         status = defer(f, in, array, part, &region, &move);
     } else if (status == RUN_DONE) {
-        PyArrayObject *written = target(m, f, in, p, array, ours, told);
+        PyArrayObject *written = target(m, f, in, p, array, ours, told, fortran);
         if (written != NULL) {
             index_note_numbers(m, f, in);
             Capture *capture = m->open == NULL ? NULL : capturing(m, f);
@@ -242,7 +243,7 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
                 capture_result(capture, f, in->outputs[0]);
                 capture_operand(capture, 0, in->outputs[0]);
                 capture_operand(capture, 1, in->inputs[0]);
-                if (written != array && !PyArray_IS_C_CONTIGUOUS(array))
+                if (written != array && !fortran && !PyArray_IS_C_CONTIGUOUS(array))
                     capture_fail(capture);
                 else if (written != array)
                     capture_copy(capture, PyArray_BYTES(written), PyArray_BYTES(array), PyArray_NBYTES(array));

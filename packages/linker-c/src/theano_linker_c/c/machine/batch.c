@@ -207,6 +207,7 @@ static int take_result(Calls *c, Py_ssize_t i, int k) {
     }
     g->type_num = PyArray_TYPE(array);
     g->ndim = PyArray_NDIM(array);
+    g->fortran = is_fortran_only(array);
     for (int d = 0; d < g->ndim; d++)
         g->shape[d] = PyArray_DIM(array, d);
     PyObject *own = buffer_is_plain(array) ? Py_NewRef(value) : PyArray_NewCopy(array, NPY_KEEPORDER);

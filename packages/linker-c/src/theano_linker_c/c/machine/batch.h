@@ -5,7 +5,7 @@
 #include "capture.h"
 
 typedef struct {
-    int type_num, ndim;
+    int type_num, ndim, fortran;
     npy_intp shape[NPY_MAXDIMS];
 } Guess;
 

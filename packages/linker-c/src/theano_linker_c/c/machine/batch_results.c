@@ -30,7 +30,9 @@ void batch_results_clear(Machine *m) {
     b->n_served = b->next_served = b->replaced = 0;
 }
 
-static PyObject *array_make(const Guess *g) { return PyArray_SimpleNew(g->ndim, (npy_intp *)g->shape, g->type_num); }
+static PyObject *array_make(const Guess *g) {
+    return PyArray_New(&PyArray_Type, g->ndim, g->shape, g->type_num, NULL, NULL, 0, g->fortran, NULL);
+}
 
 /* Whether calls return a list of their outputs as it is. */
 static int returns_list(const Machine *m) { return !m->single && m->finish == NULL; }
@@ -44,7 +46,7 @@ static int served_is_free(const Machine *m, const Served *s) {
         const Guess *g = &m->batches->guesses[k];
         if (s->arrays[k] == NULL || (s->list != NULL && PyList_GET_ITEM(s->list, k) != s->arrays[k]))
             return 0;
-        if (!buffer_serves((PyArrayObject *)s->arrays[k], references, g->type_num, g->ndim, g->shape, 0))
+        if (!buffer_serves((PyArrayObject *)s->arrays[k], references, g->type_num, g->ndim, g->shape, g->fortran))
             return 0;
     }
     return 1;

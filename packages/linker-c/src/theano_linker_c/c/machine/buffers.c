@@ -117,8 +117,17 @@ PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy
 /* Whether the result for a register has its place already. */
 int slot_offered(const Frame *f, int reg) { return f->slots != NULL && f->slots[reg] != NULL; }
 
-static int slot_fits(PyArrayObject *slot, int type_num, int ndim, const npy_intp *shape) {
-    if (PyArray_TYPE(slot) != type_num || PyArray_NDIM(slot) != ndim || !PyArray_IS_C_CONTIGUOUS(slot))
+/* Whether an array lies in Fortran order and not in C order. */
+int is_fortran_only(PyArrayObject *array) { return PyArray_IS_F_CONTIGUOUS(array) && !PyArray_IS_C_CONTIGUOUS(array); }
+
+/* Whether no operand is asked for its array, since a place is offered that serves in any order. */
+int slot_decides(const Machine *m, const Frame *f, int reg, int ndim) {
+    return slot_offered(f, reg) && (ndim < 2 || !m->in_batch);
+}
+
+static int slot_fits(PyArrayObject *slot, int type_num, int ndim, const npy_intp *shape, int fortran) {
+    int order = fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
+    if (PyArray_TYPE(slot) != type_num || PyArray_NDIM(slot) != ndim || !PyArray_CHKFLAGS(slot, order))
         return 0;
     for (int d = 0; d < ndim; d++)
         if (PyArray_DIM(slot, d) != shape[d])
@@ -127,10 +136,11 @@ static int slot_fits(PyArrayObject *slot, int type_num, int ndim, const npy_intp
 }
 
 /* Put an array for an output into its register and return it (borrowed): the slot that is offered for it, the buffer of
- * an earlier call, or a new array. Its contents are arbitrary. */
+ * an earlier call, or a new array. Its contents are arbitrary. Places in a loop are parts of arrays in C order; in a
+ * batch results lie as those of single calls do, since the order of additions that read them may depend on it. */
 PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape,
                              int fortran) {
-    if (slot_offered(f, reg) && slot_fits(f->slots[reg], type_num, ndim, shape)) {
+    if (slot_offered(f, reg) && slot_fits(f->slots[reg], type_num, ndim, shape, fortran && m->in_batch)) {
         PyArrayObject *slot = f->slots[reg];
         frame_set(f, reg, Py_NewRef((PyObject *)slot));
         return slot;
@@ -155,19 +165,26 @@ void buffers_swap(Machine *m, int a, int b) {
     m->buffer_bytes[b] = bytes;
 }
 
-/* Whether the array in a register is seen by nobody but this frame, and may be overwritten: an array of the machine's
- * own, or one that the caller donates. A view counts as a reference to its base, wherever it is. */
-int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
+/* Whether the array in a register is seen by nobody but this frame: an array of the machine's own, or one that the
+ * caller donates. A view counts as a reference to its base, wherever it is. */
+static int buffer_is_unseen(const Machine *m, const Frame *f, int reg) {
     PyObject *value = f->registers[reg];
     int home = f->home[reg];
-    Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value);
-    if (m->open != NULL) {
-        if (capture_refuses(m, f, reg))
-            return 0;
-        expected += capture_holds(m, f, reg);
-    }
+    Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value) + (m->open != NULL && capture_holds(m, f, reg));
     return Py_REFCNT(value) == expected && (buffer_is_plain((PyArrayObject *)value) ||
                                             (PyArray_CheckExact(value) && is_donated((PyArrayObject *)value)));
+}
+
+/* Whether it may be overwritten, too. */
+int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
+    return (m->open == NULL || !capture_refuses(m, f, reg)) && buffer_is_unseen(m, f, reg);
+}
+
+/* Whether the array in a dying register lies in Fortran order and would be overwritten, but for a capture. What is made
+ * instead lies in that order, too, so that results do not depend on what is captured. */
+int capture_wants_fortran(const Machine *m, const Frame *f, int reg) {
+    return m->open != NULL && is_fortran_only((PyArrayObject *)f->registers[reg]) && capture_refuses(m, f, reg) &&
+           buffer_is_unseen(m, f, reg);
 }
 
 /* Hand the array of a dying register to an output register. The caller has checked that dtype and shape fit. */
@@ -177,6 +194,19 @@ int buffer_reuse(Machine *m, Frame *f, int from, int to) {
     frame_set(f, to, Py_NewRef(f->registers[from]));
     f->home[to] = f->home[from];
     return 1;
+}
+
+/* The same, or, where a place is offered or a capture refuses the array, say in which order the result has to lie then.
+ * Returns 1 where the array was handed over, 0 where it was not, -1 where `fortran` has been decided. */
+int buffer_reuse_or_order(Machine *m, Frame *f, int from, int to, int *fortran) {
+    if (!slot_offered(f, to) && buffer_reuse(m, f, from, to))
+        return 1;
+    if (capture_wants_fortran(m, f, from))
+        return *fortran = 1, -1;
+    if (!slot_offered(f, to) || !buffer_is_ours(m, f, from))
+        return 0;
+    *fortran = is_fortran_only((PyArrayObject *)f->registers[from]);
+    return -1;
 }
 
 /* An array has just been replaced in a cell: keep it as the buffer of the register whose value replaced it, when
