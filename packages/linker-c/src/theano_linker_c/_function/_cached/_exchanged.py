@@ -50,7 +50,7 @@ def exchanged_code() -> str | None:
     What stands in modules and classes of the library is looked at: functions and classes of other modules, and the
     objects of ``unittest.mock``. Values that a program has changed are not noticed.
     """
-    for name, path, number in list(_found):
+    for name, path, number in _found:
         if id(_standing(name, path)) == number:
             return ".".join((name, *path))
     _found.clear()
