@@ -16,7 +16,7 @@ from cop.cop_support import COnly, div, double
 from small_arrays import Python, add, log, mul, shared_small_array, sub
 
 from theano_graph import config
-from theano_linker_c import FAST_RUN, Function, Mode
+from theano_linker_c import FAST_RUN, Function, Mode, function
 from theano_linker_c.compiler import CompilerWarning
 from theano_linker_c.debugmode import DebugMode
 from theano_linker_c.kernels import _build
@@ -89,6 +89,16 @@ class TestReady(TieredTestCase):
             self.assertFalse(self.build(mode=None).ready())
             self.open()
             self.assertTrue(self.build(mode=FAST_RUN.excluding("tiered")).ready())
+
+    def test_how_long_to_wait(self) -> None:
+        for wait in (float("inf"), 1e20, np.float32(300), np.bool_(True)):
+            self.assertTrue(self.build().ready(wait=wait))  # type: ignore[arg-type]
+        f = self.build()
+        for wait in (-1, float("nan"), np.int64(0), None, False):
+            self.assertIsInstance(f.ready(wait=wait), bool)  # type: ignore[arg-type]
+        for g in (f, function([], [])):
+            with self.assertRaisesRegex(TypeError, "ready: wait is True, or a number of seconds; got 'long'"):
+                g.ready(wait="long")  # type: ignore[arg-type]
 
     def test_what_is_in_the_cache_is_native_at_once(self) -> None:
         self.open()

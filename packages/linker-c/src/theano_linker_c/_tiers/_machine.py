@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any
 
+import numpy as np
+
 from theano_graph import Apply, Variable, compose, warn_user
 
 from .._instructions._data import Program
@@ -27,6 +29,22 @@ from ._stand_in import Collector, MustWaitError, Supplier
 #: The tiered machines that are made for the one that is being linked or called.
 _inner: ContextVar[weakref.WeakSet[TieredMachine] | None] = ContextVar("inner_machines", default=None)
 _SHOWN_LINES = 3
+#: Whoever would wait for longer waits for as long as it takes.
+_MOST_SECONDS = 1e9
+
+
+def seconds_of(wait: Any) -> float | None:
+    """Return how many seconds `ready` may wait; None for as long as it takes."""
+    if wait is None or isinstance(wait, (bool, np.bool_)):
+        return None if wait else 0.0
+    if not isinstance(wait, (int, float, np.integer, np.floating)):
+        raise TypeError(
+            compose(
+                f"ready: wait is True, or a number of seconds; got {wait!r} ({type(wait).__name__})",
+                mend="pass wait=True to wait until the code is there, or leave it out to ask only.",
+            )
+        )
+    return None if wait > _MOST_SECONDS else max(0.0, float(wait))
 
 
 def within_tiers() -> bool:
@@ -145,7 +163,7 @@ class TieredMachine:
 
     def ready(self, wait: bool | float | None = None) -> bool:
         """Tell whether calls run native code; wait for it, some seconds or as long as it takes."""
-        seconds = (None if wait else 0.0) if isinstance(wait, bool) or wait is None else max(0.0, float(wait))
+        seconds = seconds_of(wait)
         last = None if seconds is None else time.monotonic() + seconds
         if not self._settled:
             over = self._job.wait(_left(last))

@@ -13,7 +13,7 @@ from ..._lazy import exporting
 from ..._overwriting._shown import Decisions
 from ..._storage._container import Container
 from ..._storage._shared import SharedVariable
-from ..._tiers._machine import TieredMachine, link_at_once, link_in_tiers
+from ..._tiers._machine import TieredMachine, link_at_once, link_in_tiers, seconds_of
 from ...profiling import ProfileStats, as_profile, timing
 from ...program import Machine
 from .._making._copying import copy_maker
@@ -162,7 +162,10 @@ class Function(ShownAsHtml, Generic[ResultT]):
             False also where the compiler has failed: a :class:`CompilerWarning` has said so then, and the function
             goes on in Python.
         """
-        return self.machine.ready(wait) if isinstance(self.machine, TieredMachine) else not self._stays_python
+        seconds = seconds_of(wait)
+        if isinstance(self.machine, TieredMachine):
+            return self.machine.ready(True if seconds is None else seconds)
+        return not self._stays_python
 
     def once_settled(self, action: Callable[[Machine, bool], object]) -> None:
         """Call `action` with the native machine when it is there, between two calls; at once where it is there now.
