@@ -161,41 +161,56 @@ static int is_as_seen(const Space *space) {
     return same && i == space->count;
 }
 
-/* Most of the time would go into waiting for the memory of the values. */
-static void fetch_all(PyObject *content) {
-    PyObject *value;
-    Py_ssize_t position = 0;
-    Py_BEGIN_CRITICAL_SECTION(content);
-    while (PyDict_Next(content, &position, NULL, &value))
-        __builtin_prefetch(value, 1);
-    Py_END_CRITICAL_SECTION();
+/* Entries of a dictionary, held. Most of the time would go into waiting for the memory of the values: it is fetched for
+ * several of them at once. */
+enum { CHUNK = 16 };
+typedef struct {
+    PyObject *names[CHUNK], *values[CHUNK];
+    int count;
+} Chunk;
+
+static void next_chunk(PyObject *content, Py_ssize_t *position, Chunk *chunk) {
+    int k = 0;
+    while (k < CHUNK && PyDict_Next(content, position, &chunk->names[k], &chunk->values[k]))
+        __builtin_prefetch(chunk->values[k++], 1);
+    chunk->count = k;
+    for (k = 0; k < chunk->count; k++) {
+        Py_INCREF(chunk->names[k]);
+        Py_INCREF(chunk->values[k]);
+    }
 }
 
-/* Other threads may define names meanwhile: what is looked at is held. */
+/* Looks at an entry, and notes it. */
+static int look_at_entry(Look *look, PyObject *name, PyObject *value, uintptr_t *item) {
+    if (look_at_value(look, name, value) < 0)
+        return -1;
+    *item = is_held(value) ? (uintptr_t)value : (uintptr_t)Py_TYPE(value) | OF_TYPE;
+    Py_INCREF((PyObject *)(*item & ~(uintptr_t)OF_TYPE));
+    return 0;
+}
+
+/* Other threads may define names meanwhile, which the next look finds. */
 static int look_at(Look *look, PyObject *content, uintptr_t *items, Py_ssize_t most, Py_ssize_t *count) {
-    PyObject *name, *value;
     Py_ssize_t position = 0;
+    Chunk chunk = {.count = 1};
     int status = 0;
-    fetch_all(content);
     Py_BEGIN_CRITICAL_SECTION(content);
-    while (status == 0 && PyDict_Next(content, &position, &name, &value)) {
-        Py_INCREF(name);
-        Py_INCREF(value);
-        status = look_at_value(look, name, value);
-        if (status == 0 && *count < most) {
-            uintptr_t item = is_held(value) ? (uintptr_t)value : (uintptr_t)Py_TYPE(value) | OF_TYPE;
-            Py_INCREF((PyObject *)(item & ~(uintptr_t)OF_TYPE));
-            items[(*count)++] = item;
+    while (status == 0 && chunk.count > 0) {
+        next_chunk(content, &position, &chunk);
+        for (int k = 0; k < chunk.count; k++) {
+            if (status == 0 && *count < most) {
+                status = look_at_entry(look, chunk.names[k], chunk.values[k], &items[*count]);
+                *count += status == 0;
+            }
+            Py_DECREF(chunk.names[k]);
+            Py_DECREF(chunk.values[k]);
         }
-        Py_DECREF(name);
-        Py_DECREF(value);
     }
     Py_END_CRITICAL_SECTION();
     return status;
 }
 
-/* Looks at the content of a module or class where it is not as it was. Names that come while this happens make the next
- * look find that it has changed. */
+/* Looks at the content of a module or class where it is not as it was. */
 static int look_again(Look *look, size_t which) {
     Space old = look->spaces[which];
     if (old.count >= 0 && is_as_seen(&old))

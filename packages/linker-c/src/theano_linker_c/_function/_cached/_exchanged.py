@@ -50,13 +50,15 @@ def exchanged_code() -> str | None:
     What stands in modules and classes of the library is looked at: functions and classes of other modules, and the
     objects of ``unittest.mock``. Values that a program has changed are not noticed.
     """
-    for name, path, number in list(_found):
+    for name, path, number in _found:
         if id(_standing(name, path)) == number:
             return ".".join((name, *path))
     _found.clear()
     modules = {
-        name: module for name, module in list(sys.modules.items()) if _takes_part(name) and module is not None
-    }  # fmt: skip
+        name: module
+        for name, module in sys.modules.copy().items()
+        if _takes_part(name.partition(".")[0]) and module is not None
+    }
     # The runtime tells what is right at once, ten times as fast; where anything is not, its name is looked for here.
     if HAS_RUNTIME and not _is_any_exchanged(modules):
         return None
@@ -92,8 +94,8 @@ def _standing(name: str, path: list[str]) -> Any:
 
 
 @cache
-def _takes_part(name: str) -> bool:
-    return name.startswith("theano") and is_library_module(name) and name.partition(".")[0] not in _NO_PART
+def _takes_part(package: str) -> bool:
+    return is_library_module(package) and package not in _NO_PART
 
 
 class _Look:
