@@ -35,7 +35,7 @@ class _Seen:
         new = {name: vars(module) for name, module in modules.items() if name not in self.modules}
         self.modules = modules
         look = _Look()
-        return any(look.foreign({name: value}) is not None for name, value in runtime.uncommon(self._look, new))
+        return any(look.foreign({"": value}) is not None for value in runtime.uncommon(self._look, new))
 
 
 #: The last look, which whoever looks takes out of here meanwhile.
