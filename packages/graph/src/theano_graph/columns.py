@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ._errors import GraphError, compose
 from ._expression._node_state import slot_names
@@ -18,7 +18,7 @@ _TOLD = frozenset(("_tag", "index", "name", "origin", "owner", "type"))
 _NOTHING = -1
 
 
-class GraphColumns(NamedTuple):
+class GraphColumns:
     """The nodes of a function graph, told by numbers of leaves, ops, types, names and origins.
 
     Variables are numbered: leaves first, then the outputs of the nodes in their order.
@@ -43,6 +43,20 @@ class GraphColumns(NamedTuple):
         How many of the leaves are the inputs of the graph.
     """
 
+    # Written out: what would make the class of its annotations compiles text, at the first function of each process.
+    __slots__ = (
+        "leaves",
+        "n_inputs",
+        "names",
+        "nodes",
+        "ops",
+        "origins",
+        "outputs",
+        "results",
+        "tags",
+        "types",
+        "uses",
+    )
     leaves: list[Variable]
     ops: list[Op]
     types: list[Any]
@@ -54,6 +68,10 @@ class GraphColumns(NamedTuple):
     results: list[int]
     uses: list[tuple[int, list[tuple[int, int]]]]
     n_inputs: int
+
+    def __init__(self, **columns: Any) -> None:
+        for name in self.__slots__:
+            setattr(self, name, columns[name])
 
 
 class _Numbered:

@@ -90,3 +90,9 @@ def exporting() -> Any:
 def cached_functions() -> Any:
     """Return what reads and writes functions on disk; not all programs have such."""
     return importlib.import_module("._function._cached._files", __package__)
+
+
+@cache
+def restored_functions() -> Any:
+    """Return what makes functions of what was read from disk; a process that finds none needs it not."""
+    return importlib.import_module("._function._cached._restored", __package__)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import types
 import unittest
+import weakref
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,13 @@ class Foreign:
     pass
 
 
+class Value:
+    """Something of the user's."""
+
+
+foreign_value = Value()
+
+
 class TestExchangedCode(unittest.TestCase):
     def setUp(self) -> None:
         self.module: Any = types.ModuleType(NAME)
@@ -66,9 +74,11 @@ class TestExchangedCode(unittest.TestCase):
 
     def found(self) -> str | None:
         """Return what is found with the runtime, which is what is found without."""
-        answers = {_exchanged.exchanged_code()}
+        answers = {_exchanged.exchanged_code(), _exchanged.exchanged_code()}  # the second one knows where to look
+        _exchanged._found.clear()
         with mock.patch.object(_exchanged, "HAS_RUNTIME", False):
             answers.add(_exchanged.exchanged_code())
+        _exchanged._found.clear()
         self.assertEqual(len(answers), 1)
         return answers.pop()
 
@@ -111,6 +121,82 @@ class TestExchangedCode(unittest.TestCase):
             self.assertIsNone(self.found())
             with mock.patch.object(self.module, "own", module.function):
                 self.assertEqual(self.found(), f"{NAME}.own")
+
+    def test_what_is_exchanged_between_two_looks(self) -> None:
+        own = self.module.own
+        for _ in range(2):
+            self.assertIsNone(self.found())
+            self.module.own = foreign
+            self.assertEqual(self.found(), f"{NAME}.own")
+            self.module.own = own
+            self.assertIsNone(self.found())
+            with mock.patch.object(self.module.Own.Inner, "deep", foreign):
+                self.assertEqual(self.found(), f"{NAME}.Own.Inner.deep")
+        self.assertIsNone(self.found())
+
+    def test_another_one_is_found_where_the_first_is_gone(self) -> None:
+        with mock.patch.object(self.module, "own", foreign):
+            self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.own")
+            with mock.patch.object(self.module.Own, "method", foreign):
+                self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.own")
+                with mock.patch.object(self.module, "own", len):
+                    self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.Own.method")
+            self.assertEqual(_exchanged.exchanged_code(), f"{NAME}.own")
+        self.assertIsNone(_exchanged.exchanged_code())
+
+    def test_classes_and_modules_that_come_between_two_looks(self) -> None:
+        self.assertIsNone(self.found())
+        exec("class Later:\n    def method(self): return 1", self.module.__dict__)
+        self.assertIsNone(self.found())
+        self.module.Later.method = foreign
+        self.assertEqual(self.found(), f"{NAME}.Later.method")
+        del self.module.Later
+        self.assertIsNone(self.found())
+        for content in ("def own(x):\n    return x", SOURCE):
+            another: Any = types.ModuleType(NAME)
+            exec(content, another.__dict__)
+            with mock.patch.dict(sys.modules, {NAME: another}):
+                self.assertIsNone(self.found())
+                another.own = foreign
+                self.assertEqual(self.found(), f"{NAME}.own")
+            self.assertIsNone(self.found())
+
+    def test_a_value_in_whose_place_code_comes(self) -> None:
+        for value in (3, 10**30, "text", None, (1,), {}, foreign_value):
+            self.module.number = value
+            self.assertIsNone(self.found())
+            self.module.number = foreign
+            self.assertEqual(self.found(), f"{NAME}.number")
+            self.module.number = value
+        # A type that has been seen as a value says nothing of its objects.
+        self.module.number = types.FunctionType
+        self.assertIsNone(self.found())
+        self.module.number = foreign
+        self.assertEqual(self.found(), f"{NAME}.number")
+
+    def test_values_are_not_kept(self) -> None:
+        self.module.number = value = Value()
+        kept = weakref.ref(value)
+        del value
+        self.assertIsNone(_exchanged.exchanged_code())
+        self.module.number = 4
+        self.assertIsNone(kept())
+
+    @unittest.skipUnless(HAS_RUNTIME, "the runtime was not built")
+    def test_the_runtime_looks_again_at_what_has_changed_alone(self) -> None:
+        content: Any = {}
+        exec(SOURCE, content)
+        content["__name__"], content["other"] = NAME, foreign
+        look, contents = runtime.first_look(), {NAME: content}
+        self.assertIn(foreign, runtime.uncommon(look, contents))
+        self.assertEqual(runtime.uncommon(look, {}), [])
+        content["another"] = Foreign
+        self.assertEqual(runtime.uncommon(look, {}), [Foreign])
+        self.assertEqual(runtime.uncommon(look, {}), [])
+        content["other"] = changed = staticmethod(foreign)
+        self.assertEqual(runtime.uncommon(look, contents), [changed])
+        with self.assertRaises(ValueError):
+            runtime.uncommon(3, contents)
 
     @unittest.skipUnless(HAS_RUNTIME, "the runtime was not built")
     def test_the_runtime_is_given_dictionaries(self) -> None:

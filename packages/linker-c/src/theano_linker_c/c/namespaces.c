@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     PyObject *names;   /* a set of the modules whose content is looked at */
     PyObject *held;    /* a list of what is known by its pointer */
-    PyObject *found;   /* a list of what Python has to look at: (name, value); only during a look */
+    PyObject *found;   /* a list of what Python has to look at; only during a look */
     PyObject *module;  /* the text "__module__" */
     PyObject *wrapped; /* the text "__func__" */
     Space *spaces;
@@ -30,12 +30,7 @@ typedef struct {
     Pointers mocks; /* 1 for types of mocks, 0 for others */
 } Look;
 
-static int leave_to_python(Look *look, PyObject *name, PyObject *value) {
-    PyObject *pair = PyTuple_Pack(2, name, value);
-    int status = pair == NULL ? -1 : PyList_Append(look->found, pair);
-    Py_XDECREF(pair);
-    return status;
-}
+static int leave_to_python(Look *look, PyObject *value) { return PyList_Append(look->found, value); }
 
 static int is_ours(const Look *look, PyObject *value) {
     return PyFunction_Check(value) && pointers_get(&look->ours, ((PyFunctionObject *)value)->func_globals, 0);
@@ -69,14 +64,14 @@ static PyObject *module_of(const Look *look, const PyTypeObject *type) {
     return module;
 }
 
-static int look_at_class(Look *look, PyObject *name, PyObject *value) {
+static int look_at_class(Look *look, PyObject *value) {
     int is_new = enter(look, &look->seen, value, 1);
     if (is_new <= 0)
         return is_new;
     PyObject *module = module_of(look, (PyTypeObject *)value);
     int ours = module != NULL && PySet_Contains(look->names, module) == 1;
     Py_XDECREF(module);
-    return ours ? add_space(look, ((PyTypeObject *)value)->tp_dict) : leave_to_python(look, name, value);
+    return ours ? add_space(look, ((PyTypeObject *)value)->tp_dict) : leave_to_python(look, value);
 }
 
 static int is_wrapper(PyObject *value) {
@@ -105,7 +100,7 @@ static int wraps_ours(const Look *look, PyObject *value) {
     return 1;
 }
 
-static int look_at_object(Look *look, PyObject *name, PyObject *value) {
+static int look_at_object(Look *look, PyObject *value) {
     PyTypeObject *type = Py_TYPE(value);
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
         return 0;
@@ -117,21 +112,21 @@ static int look_at_object(Look *look, PyObject *name, PyObject *value) {
         if (enter(look, &look->mocks, (PyObject *)type, mocks) < 0)
             return -1;
     }
-    return mocks ? leave_to_python(look, name, value) : 0;
+    return mocks ? leave_to_python(look, value) : 0;
 }
 
-static int look_at_value(Look *look, PyObject *name, PyObject *value) {
+static int look_at_value(Look *look, PyObject *value) {
     if (Py_IS_TYPE(value, &PyFunction_Type)) {
         int is_new = is_ours(look, value) ? 0 : enter(look, &look->seen, value, 1);
-        return is_new <= 0 ? is_new : leave_to_python(look, name, value);
+        return is_new <= 0 ? is_new : leave_to_python(look, value);
     }
     if (PyType_Check(value))
-        return look_at_class(look, name, value);
+        return look_at_class(look, value);
     if (is_wrapper(value)) {
         int ours = wraps_ours(look, value);
-        return ours < 0 ? -1 : ours ? 0 : leave_to_python(look, name, value);
+        return ours < 0 ? -1 : ours ? 0 : leave_to_python(look, value);
     }
-    return look_at_object(look, name, value);
+    return look_at_object(look, value);
 }
 
 /* Whether a value is held itself: code, and what cannot hold anything of the user's. */
@@ -161,41 +156,53 @@ static int is_as_seen(const Space *space) {
     return same && i == space->count;
 }
 
-/* Most of the time would go into waiting for the memory of the values. */
-static void fetch_all(PyObject *content) {
-    PyObject *value;
-    Py_ssize_t position = 0;
-    Py_BEGIN_CRITICAL_SECTION(content);
-    while (PyDict_Next(content, &position, NULL, &value))
-        __builtin_prefetch(value, 1);
-    Py_END_CRITICAL_SECTION();
+/* Values of a dictionary, held. Most of the time would go into waiting for the memory of the values: it is fetched for
+ * several of them at once. */
+enum { CHUNK = 32 };
+typedef struct {
+    PyObject *values[CHUNK];
+    int count;
+} Chunk;
+
+static void next_chunk(PyObject *content, Py_ssize_t *position, Chunk *chunk) {
+    int k = 0;
+    while (k < CHUNK && PyDict_Next(content, position, NULL, &chunk->values[k]))
+        __builtin_prefetch(chunk->values[k++], 1);
+    chunk->count = k;
+    for (k = 0; k < chunk->count; k++)
+        Py_INCREF(chunk->values[k]);
 }
 
-/* Other threads may define names meanwhile: what is looked at is held. */
+/* Looks at a value, and notes it. */
+static int look_at_entry(Look *look, PyObject *value, uintptr_t *item) {
+    if (look_at_value(look, value) < 0)
+        return -1;
+    *item = is_held(value) ? (uintptr_t)value : (uintptr_t)Py_TYPE(value) | OF_TYPE;
+    Py_INCREF((PyObject *)(*item & ~(uintptr_t)OF_TYPE));
+    return 0;
+}
+
+/* Other threads may define names meanwhile, which the next look finds. */
 static int look_at(Look *look, PyObject *content, uintptr_t *items, Py_ssize_t most, Py_ssize_t *count) {
-    PyObject *name, *value;
     Py_ssize_t position = 0;
+    Chunk chunk = {.count = 1};
     int status = 0;
-    fetch_all(content);
     Py_BEGIN_CRITICAL_SECTION(content);
-    while (status == 0 && PyDict_Next(content, &position, &name, &value)) {
-        Py_INCREF(name);
-        Py_INCREF(value);
-        status = look_at_value(look, name, value);
-        if (status == 0 && *count < most) {
-            uintptr_t item = is_held(value) ? (uintptr_t)value : (uintptr_t)Py_TYPE(value) | OF_TYPE;
-            Py_INCREF((PyObject *)(item & ~(uintptr_t)OF_TYPE));
-            items[(*count)++] = item;
+    while (status == 0 && chunk.count > 0) {
+        next_chunk(content, &position, &chunk);
+        for (int k = 0; k < chunk.count; k++) {
+            if (status == 0 && *count < most) {
+                status = look_at_entry(look, chunk.values[k], &items[*count]);
+                *count += status == 0;
+            }
+            Py_DECREF(chunk.values[k]);
         }
-        Py_DECREF(name);
-        Py_DECREF(value);
     }
     Py_END_CRITICAL_SECTION();
     return status;
 }
 
-/* Looks at the content of a module or class where it is not as it was. Names that come while this happens make the next
- * look find that it has changed. */
+/* Looks at the content of a module or class where it is not as it was. */
 static int look_again(Look *look, size_t which) {
     Space old = look->spaces[which];
     if (old.count >= 0 && is_as_seen(&old))
@@ -268,8 +275,8 @@ PyObject *first_look(PyObject *module, PyObject *none) {
     return capsule;
 }
 
-/* Function `uncommon(look, contents)`: `contents` has the dictionaries of modules by name. Returns a list of (name,
- * value): the functions and classes that stand in them, and in the classes made in them, but come from elsewhere, each
+/* Function `uncommon(look, contents)`: `contents` has the dictionaries of modules by name. Returns a list:
+ * the functions and classes that stand in them, and in the classes made in them, but come from elsewhere, each
  * once, with what wraps such functions, and the objects of `unittest.mock`. Only what has changed since the look saw it
  * counts; after an exception the look is of no use. */
 PyObject *uncommon(PyObject *module, PyObject *args) {

@@ -35,7 +35,7 @@ class _Seen:
         new = {name: vars(module) for name, module in modules.items() if name not in self.modules}
         self.modules = modules
         look = _Look()
-        return any(look.foreign({name: value}) is not None for name, value in runtime.uncommon(self._look, new))
+        return any(look.foreign({"": value}) is not None for value in runtime.uncommon(self._look, new))
 
 
 #: The last look, which whoever looks takes out of here meanwhile.
@@ -55,8 +55,10 @@ def exchanged_code() -> str | None:
             return ".".join((name, *path))
     _found.clear()
     modules = {
-        name: module for name, module in list(sys.modules.items()) if _takes_part(name) and module is not None
-    }  # fmt: skip
+        name: module
+        for name, module in sys.modules.copy().items()
+        if _takes_part(name.partition(".")[0]) and module is not None
+    }
     # The runtime tells what is right at once, ten times as fast; where anything is not, its name is looked for here.
     if HAS_RUNTIME and not _is_any_exchanged(modules):
         return None
@@ -92,8 +94,8 @@ def _standing(name: str, path: list[str]) -> Any:
 
 
 @cache
-def _takes_part(name: str) -> bool:
-    return name.startswith("theano") and is_library_module(name) and name.partition(".")[0] not in _NO_PART
+def _takes_part(package: str) -> bool:
+    return is_library_module(package) and package not in _NO_PART
 
 
 class _Look:

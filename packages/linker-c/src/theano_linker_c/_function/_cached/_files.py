@@ -11,6 +11,7 @@ from theano_graph.hashing import NoStructuralHashError
 from theano_optimize import RewriteProfile
 
 from ..._cache import KernelCache
+from ..._lazy import restored_functions
 from ...compiler import CompilerOptions
 from ...kernels._build import library
 from ...modes import Mode, predefined_optimizers
@@ -21,7 +22,6 @@ from ._entry import Draft, draft_entry, has_clusters, read_entry
 from ._exchanged import exchanged_code
 from ._key import FunctionKey
 from ._pickles import NotCachedError
-from ._restored import RestoredFunction
 from ._stores import stores
 
 
@@ -73,7 +73,7 @@ def restored(
     if loaded is None:
         return None
     mode = key.mode
-    found = RestoredFunction(entry, key.given, loaded, mode.linker.target.present, name)
+    found = restored_functions().RestoredFunction(entry, key.given, loaded, mode.linker.target.present, name)
     if not (entry.waits and found.is_complete):
         try:
             found.graph()
