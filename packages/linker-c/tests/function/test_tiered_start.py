@@ -91,6 +91,7 @@ class TestReady(TieredTestCase):
             self.assertTrue(self.build(mode=FAST_RUN.excluding("tiered")).ready())
 
     def test_how_long_to_wait(self) -> None:
+        self.open()
         for wait in (float("inf"), 1e20, np.float32(300), np.bool_(True)):
             self.assertTrue(self.build().ready(wait=wait))  # type: ignore[arg-type]
         f = self.build()
