@@ -162,7 +162,8 @@ class TestExchangedCode(unittest.TestCase):
             self.assertIsNone(self.found())
 
     def test_a_value_in_whose_place_code_comes(self) -> None:
-        for value in (3, 10**30, "text", None, (1,), {}, foreign_value):
+        values: tuple[Any, ...] = (3, 10**30, "text", None, (1,), {}, foreign_value)
+        for value in values:
             self.module.number = value
             self.assertIsNone(self.found())
             self.module.number = foreign
@@ -175,7 +176,8 @@ class TestExchangedCode(unittest.TestCase):
         self.assertEqual(self.found(), f"{NAME}.number")
 
     def test_values_are_not_kept(self) -> None:
-        self.module.number = value = Value()
+        value = Value()
+        self.module.number = value
         kept = weakref.ref(value)
         del value
         self.assertIsNone(_exchanged.exchanged_code())
