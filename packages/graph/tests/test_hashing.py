@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from theano_graph import Apply, Constant, Generic, Op, Type, Variable
-from theano_graph.hashing import NoStructuralHashError, StructuralHasher, is_known_module, structural_hash
+from theano_graph.hashing import GraphScope, NoStructuralHashError, StructuralHasher, is_known_module, structural_hash
 from theano_graph.hashing._canonical import canonical_pickle
 
 plain = Generic()
@@ -229,6 +229,71 @@ class _Measured(metaclass=_Measure):
     pass
 
 
+class _Kept(Variable):
+    """A variable that belongs to something, and is shown in its own way."""
+
+    @property
+    def made_up(self) -> int:
+        import mine  # type: ignore[import-not-found]  # noqa: PLC0415  # there is none: what is tested
+
+        return int(mine.number)
+
+    def __str__(self) -> str:
+        return f"kept {self.made_up}"
+
+
+class _Cloned(_Kept):
+    """One that is copied in its own way."""
+
+    def clone(self) -> Any:
+        return _Cloned(self.type, name=self.name)
+
+
+class _Compared(Variable):
+    """One that is told from others in its own way."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return 5
+
+
+class CopiedTests(unittest.TestCase):
+    def of(self, variable: Variable, copied: bool = True) -> str:
+        scope = GraphScope(StructuralHasher(), True, copied=copied)
+        scope.add_inputs([variable])
+        return scope.digest([variable])
+
+    def test_classes_whose_variables_are_copied_plainly_do_not_count(self) -> None:
+        kept: Any = _Kept(plain, name="x")
+        kept.belongs_to = threading.Lock
+        self.assertIs(type(kept.clone()), Variable)
+        self.assertEqual(self.of(kept), self.of(plain("x")))
+        with self.assertRaisesRegex(NoStructuralHashError, "imports the module mine"):
+            self.of(kept, copied=False)
+
+    def test_classes_that_take_part_in_copying_count(self) -> None:
+        self.assertNotEqual(self.of(_Compared(plain, name="x")), self.of(plain("x")))
+        with self.assertRaisesRegex(NoStructuralHashError, "imports the module mine"):
+            self.of(_Cloned(plain, name="x"))
+
+    def test_variables_with_something_of_their_own_in_the_way_of_copying_count(self) -> None:
+        kept: Any = _Kept(plain, name="x")
+        kept.clone = kept
+        with self.assertRaisesRegex(NoStructuralHashError, "imports the module mine"):
+            self.of(kept)
+
+    def test_attributes_count_where_the_class_does(self) -> None:
+        def of(by: int) -> str:
+            variable: Any = _Compared(plain, name="x")
+            variable.by = by
+            return self.of(variable)
+
+        self.assertEqual(of(1), of(1))
+        self.assertNotEqual(of(1), of(2))
+
+
 class CodeTests(unittest.TestCase):
     def of(self, function: Any) -> bytes:
         return StructuralHasher().of(function)
@@ -265,7 +330,7 @@ class CodeTests(unittest.TestCase):
     def test_a_module_as_a_whole_is_refused(self) -> None:
         module = type(math)("mine")
         with self.assertRaisesRegex(NoStructuralHashError, "module mine as a whole"):
-            self.of(self.compiled("def f(x): return m.g(x)", m=module))
+            self.of(self.compiled("def f(x): return g(m)", m=module))
 
     def test_a_cached_function_counts_by_what_it_wraps(self) -> None:
         text = "def f(x): return g(x)"
@@ -295,6 +360,61 @@ class CodeTests(unittest.TestCase):
             for text in (f"def f(x):\n  {line}\n  return x", f"def f(x):\n  def g():\n    {line}\n  return g()"):
                 with self.assertRaisesRegex(NoStructuralHashError, "imports"):
                     self.of(self.compiled(text))
+
+    def test_what_is_taken_from_modules_of_the_user_counts(self) -> None:
+        inner: Any = ModuleType("mine.inner")
+        mine: Any = ModuleType("mine")
+        mine.__dict__.update(inner=inner, sin=math.sin, math=math, __path__=[])
+        lines = (
+            "import mine\n  return mine.by * x",
+            "import mine.inner\n  return mine.inner.by * mine.math.sin(x)",
+            "import mine.inner as other\n  return other.by * x",
+            "from mine import by, sin\n  return by * sin(x)",
+            "from mine import inner, math\n  return math.sin(inner.by) * x",
+            "from . import inner\n  return (lambda: inner.by)()",
+            "from .inner import by\n  return by",
+            "return m.by * x",
+            "return [m.inner.by for _ in x]",
+        )
+        with mock.patch.dict(sys.modules, {"mine": mine, "mine.inner": inner}):
+            for line in lines:
+                f = self.compiled(f"def f(x):\n  {line}", m=mine, __package__="mine")
+                found = []
+                for inner.by, mine.by, mine.other in ((1, 1, 1), (1, 1, 2), (2, 2, 1)):
+                    found.append(self.of(f))
+                self.assertEqual([found[0] == one for one in found], [True, True, False], line)
+
+    def test_modules_of_the_user_that_are_used_in_another_way_are_refused(self) -> None:
+        mine = ModuleType("mine")
+        mine.__dict__.update(by=1, own=ModuleType("mine.own"))
+        lines = (
+            "import mine\n  return vars(mine)",
+            "import mine\n  mine.by = x",
+            "import mine as other\n  return [other, x]",
+            "import mine\n  other = mine\n  return other.by",
+            "from mine import own\n  return own.by",
+            "from mine import nothing",
+            "global mine\n  import mine\n  return mine.by",
+            "import mine.nothing\n  return mine.by",
+        )
+        with mock.patch.dict(sys.modules, {"mine": mine}):
+            for line in lines:
+                with self.assertRaises(NoStructuralHashError, msg=line):
+                    self.of(self.compiled(f"def f(x):\n  {line}"))
+
+    def test_too_much_code_behind_a_module_is_refused(self) -> None:
+        text = "".join(f"def g{n}(): return g{n + 1}()\n" for n in range(200)) + "def g200(): return 1\ndef f(): pass"
+        space = self.compiled(text).__globals__
+        mine = ModuleType("mine")
+        f = self.compiled("def f(): return m.g()", m=mine)
+        found = []
+        for first in (190, 191):
+            mine.__dict__.update(g=space[f"g{first}"])
+            found.append(self.of(f))
+        self.assertNotEqual(*found)
+        mine.__dict__.update(g=space["g50"])
+        with self.assertRaisesRegex(NoStructuralHashError, "too much code"):
+            self.of(f)
 
     def test_code_that_uses_locks_and_values_of_threads(self) -> None:
         text = "def f(x):\n  with held: return x"

@@ -47,6 +47,9 @@ class CachedFunctions(unittest.TestCase):
     def test_all_cases_of_c_code_and_flags(self) -> None:
         self.check("coded_functions", 9)
 
+    def test_all_cases_of_code_elsewhere(self) -> None:
+        self.check("code_elsewhere", 5)
+
     def test_all_cases_under_stress(self) -> None:
         self.check("stressed_functions", 6)
 

@@ -1,13 +1,14 @@
 """What a graph computes as a short text, the same in each process: structural hashes of graphs and of values.
 
 `_hasher` walks over values and `_scope` over graphs, `_digests` hashes bytes and arrays, `_canonical` pickles what need
-not be walked, `_code` reads the code of users. `import theano` does not load this package.
+not be walked, `_code` reads the code of users, and `_modules` what that takes from modules. `_copied` tells which
+classes of variables say nothing. `import theano` does not load this package.
 """
 
-from ._code import is_known_module as is_known_module, known_name as known_name
 from ._digests import hex_digest as hex_digest
 from ._errors import NoStructuralHashError as NoStructuralHashError
 from ._hasher import StructuralHasher as StructuralHasher, structural_hash as structural_hash
+from ._names import is_known_module as is_known_module, known_name as known_name
 from ._scope import GraphScope as GraphScope
 
 __all__ = [

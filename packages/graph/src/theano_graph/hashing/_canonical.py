@@ -10,7 +10,7 @@ from typing import Any
 from .._expression._nodes import Apply, Variable
 from .._expression._origin import Origin
 from .._function_graph._fgraph import FunctionGraph
-from ._code import known_name
+from ._names import known_name
 
 #: What pickles of sets contain: their elements come in another order in each process.
 _OF_SETS = (pickle.EMPTY_SET, pickle.FROZENSET)

@@ -18,9 +18,11 @@ from .._expression._op import PureOp
 from .._expression._origin import Origin
 from .._function_graph._fgraph import FunctionGraph
 from ._canonical import canonical_pickle
-from ._code import global_name, known_name, parts_of_class, parts_of_function
+from ._code import parts_of_class, parts_of_function
 from ._digests import brief_of_array, digest_of_array, is_array
 from ._errors import NoStructuralHashError
+from ._modules import Taken
+from ._names import global_name, known_name
 from ._scope import GraphScope
 
 #: Greater than the number of any object that is being hashed.
@@ -33,6 +35,8 @@ _SMALL = 4096
 _EXACT: frozenset[type] = frozenset((str, int, bool, type(None)))
 #: The flag of classes whose objects have nothing but attributes, unless another base says so.
 _MADE_IN_PYTHON = 1 << 9
+#: So many functions and classes may be behind what code takes from modules: a module may lead to a whole library.
+_MOST_TAKEN = 100
 #: A hash, where the nodes inside of the object were made, and the object.
 _Known: TypeAlias = tuple[bytes, "tuple[Origin | None, ...]", Any]
 
@@ -96,6 +100,9 @@ class StructuralHasher:
         #: The outermost object that one which is being hashed refers back to.
         self._lowest = _NOTHING
         self._origins: list[Origin | None] = []
+        #: How many functions and classes have been met behind what code takes from modules.
+        self._n_taken = 0
+        self._is_taken = False
 
     def origins_in(self, value: Any) -> tuple[Origin | None, ...]:
         """Return where the nodes inside of an object that has been hashed were made, in the order of the hash."""
@@ -227,6 +234,9 @@ class StructuralHasher:
         if name is not None:
             return b"global " + name.encode()
         self.has_user_code = True
+        self._n_taken += self._is_taken
+        if self._n_taken > _MOST_TAKEN:
+            raise _refusal(value, "too much code is behind a module that is used", "import from it what is used")
         if isinstance(value, type):
             if global_name(value) is None:
                 raise _refusal(value, "no other process can import it", "define it at the top of a module")
@@ -236,7 +246,17 @@ class StructuralHasher:
         else:
             raise _refusal(value, "its code cannot be read", "write it in Python")
         head = f"code {value.__module__}:{value.__qualname__} ".encode()
-        return head + b"".join(name.encode() + b" " + self._short(part) for name, part in parts)
+        return head + b"".join(name.encode() + b" " + self._of_part(part) for name, part in parts)
+
+    def _of_part(self, part: Any) -> bytes:
+        """Hash a part of a class or function."""
+        if type(part) is not Taken:
+            return self._short(part)
+        outer, self._is_taken = self._is_taken, True
+        try:
+            return self._short(part.value)
+        finally:
+            self._is_taken = outer
 
     def _of_object(self, value: Any) -> bytes:
         kind = type(value)

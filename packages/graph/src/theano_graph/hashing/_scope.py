@@ -10,13 +10,15 @@ from .._expression._nodes import Apply, Constant, Variable
 from .._expression._op import Op
 from .._expression._origin import Origin
 from .._traversal._walk import toposort
+from ._copied import copies_plainly, has_attributes_in_the_way
 from ._digests import hex_digest
+from ._names import known_name
 
 if TYPE_CHECKING:
     from ._hasher import StructuralHasher
 
 #: Stand in the stream of numbers where there is no name, and before what is not a number of a variable.
-_NO_NAME, _LEAF, _TAG, _CLASS = -1, -2, -3, -4
+_NO_NAME, _LEAF, _TAG, _CLASS, _ATTRIBUTES = -1, -2, -3, -4, -5
 #: ``(scope, roots, numbers, stream, used, Apply) -> nodes``: what numbers plain nodes in C; None for a cyclic graph.
 WalkInC: TypeAlias = Callable[..., "list[Apply] | None"]
 
@@ -31,6 +33,9 @@ class GraphScope:
         Whether the names of variables count.
     walk : callable, optional
         Does in C what is done here for nodes that have nothing but an op and one result, and asks for the rest.
+    copied : bool
+        Whether nothing is done with the graph but to a copy of it: then the class of a variable counts only where the
+        copy is no plain variable of the type.
 
     Attributes
     ----------
@@ -45,7 +50,9 @@ class GraphScope:
         For each input, 1 where a node or the graph uses it.
     """
 
-    def __init__(self, hasher: StructuralHasher, names: bool, walk: WalkInC | None = None) -> None:
+    def __init__(
+        self, hasher: StructuralHasher, names: bool, walk: WalkInC | None = None, *, copied: bool = False
+    ) -> None:
         self.hasher = hasher
         self.nodes: list[Apply] = []
         self.leaves: list[Variable] = []
@@ -54,6 +61,9 @@ class GraphScope:
         self.used = bytearray()
         self._names = names
         self._walk = walk
+        self._is_copied = copied
+        #: Class -> whether the copies of its variables are plain.
+        self._plainly: dict[type[Variable], bool] = {}
         self._stream = array("q")
         #: Hash of an op, a type, ... or a name -> its number.
         self._table: dict[Hashable, int] = {}
@@ -133,10 +143,23 @@ class GraphScope:
         name = variable.name if self._names else None
         self._stream.append(self._number(variable.type) if of_type is None else of_type)
         self._stream.append(_NO_NAME if name is None else self._entry(name))
-        if type(variable) is not variable.type.variable_class:
+        if type(variable) is not variable.type.variable_class and not self._becomes_plain(variable):
             self._stream.extend((_CLASS, self._number(type(variable))))
+            attributes = vars(variable)
+            if attributes and known_name(type(variable)) is None:
+                # Methods of the user's may read them where the library calls its own otherwise.
+                self._stream.extend((_ATTRIBUTES, self._number(attributes)))
         if variable._tag is not None:
             self._add_tag(variable._tag)
+
+    def _becomes_plain(self, variable: Variable) -> bool:
+        """Tell whether a variable of the plain class stands in the place of this one for all that is done."""
+        if not self._is_copied:
+            return False
+        kind = type(variable)
+        if kind not in self._plainly:
+            self._plainly[kind] = copies_plainly(kind)
+        return self._plainly[kind] and not has_attributes_in_the_way(variable)
 
     def _add_tag(self, tag: Any) -> None:
         content = getattr(tag, "__dict__", tag)

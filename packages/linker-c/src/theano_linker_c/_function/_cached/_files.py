@@ -35,7 +35,7 @@ def key_of(
     inputs: Sequence[Variable],
     outputs: Sequence[Variable],
     mode: Mode,
-    leaf_of: Callable[[Variable], Variable],
+    leaf_of: Callable[[Variable], Variable] | None,
 ) -> FunctionKey | None:
     """Return what names a function, as :class:`FunctionKey`; None where it cannot be named."""
     try:

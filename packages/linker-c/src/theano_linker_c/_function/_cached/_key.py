@@ -48,8 +48,8 @@ class FunctionKey:
     inputs, outputs : sequence of Variable
         The graph, the caller's own or a copy of it.
     mode : Mode
-    leaf_of : callable
-        Gives the variable that stands in the function for a leaf of the graph.
+    leaf_of : callable or None
+        Gives the variable that stands in the function for a leaf of the graph; None for the function's own graph.
 
     Attributes
     ----------
@@ -71,14 +71,15 @@ class FunctionKey:
         inputs: Sequence[Variable],
         outputs: Sequence[Variable],
         mode: Mode,
-        leaf_of: Callable[[Variable], Variable],
+        leaf_of: Callable[[Variable], Variable] | None,
     ) -> None:
         hasher = StructuralHasher()
-        scope = GraphScope(hasher, True, runtime.graph_rows if HAS_RUNTIME else None)
+        scope = GraphScope(hasher, True, runtime.graph_rows if HAS_RUNTIME else None, copied=leaf_of is not None)
         scope.add_inputs(inputs)
         scope.add(outputs)
         ops = [node.op for node in scope.nodes]
-        self.given = Given([leaf_of(v) for v in scope.leaves], ops, [*scope.origins(), current_origin()])
+        leaves = scope.leaves if leaf_of is None else [leaf_of(v) for v in scope.leaves]
+        self.given = Given(leaves, ops, [*scope.origins(), current_origin()])
         self.unused = [i for i, variable in enumerate(inputs) if not scope.used[scope.numbers[variable]]]
         self.overwrites = any(op.destroy_map for op in scope.ops)
         self.mode = mode

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ._key import FunctionKey
     from ._restored import RestoredFunction
 
-#: A graph, and what gives the variable that stands in the function for a leaf of it.
-_Graph = tuple[Sequence[Variable], Sequence[Variable], Callable[[Variable], Variable]]
+#: A graph, and what gives the variable that stands in the function for a leaf of it: None for the function's own graph.
+_Graph = tuple[Sequence[Variable], Sequence[Variable], Callable[[Variable], Variable] | None]
 
 
 class CachedFunction:
@@ -85,7 +85,7 @@ class CachedFunction:
         """Return the maker of the function as it was built before; None where it has to be built."""
         inputs, outputs = fgraph.inputs, fgraph.outputs
         if self._given is None and not self._is_missing:
-            self._given = inputs, outputs, _itself
+            self._given = inputs, outputs, None
             if self._may_be_there(fgraph.data_order(), inputs, outputs):
                 self._named()
             else:
@@ -98,7 +98,7 @@ class CachedFunction:
     def built(self, maker: FunctionMaker, make: Callable[[], Any]) -> Any:
         """Return the function that `make` gives, which is put on disk as soon as it is native."""
         if self._given is None and not self._is_named:
-            self._given = (*maker.source.twin(), _itself)
+            self._given = (*maker.source.twin(), None)
         with while_compiling(self._load, self._look, self._named):
             function = make()
         self._named()
@@ -162,10 +162,6 @@ class CachedFunction:
         if self._key is None or self._is_given_up(self._key) or self._counts != _counts():
             return
         cached_functions().put_later(function, self._key, self._sketch, self._options)
-
-
-def _itself(variable: Variable) -> Variable:
-    return variable
 
 
 def _counts() -> tuple[int, int]:

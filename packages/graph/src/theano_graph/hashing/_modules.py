@@ -1,0 +1,206 @@
+"""What code of the user's takes from modules of the user's: by imports inside of functions, and by `module.name`.
+
+A module counts by those of its members that the code names. Where the code does anything else with the module, or where
+the module has not been loaded yet, nobody can tell on what the code depends.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dis import Instruction, get_instructions
+from importlib.util import resolve_name
+from types import CodeType, ModuleType
+from typing import Any
+
+from .._errors import compose
+from ._errors import NoStructuralHashError
+from ._names import is_known_module
+
+#: Steps that stand between an import and where it is kept: `import a.b as c` takes `b` from `a`.
+_BETWEEN = frozenset({"IMPORT_FROM", "SWAP", "ROT_TWO", "POP_TOP"})
+_TAKES_MEMBER = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+#: Steps whose argument is no variable that is read, though it may be spelled like one. Of others it is.
+_READS_NOTHING = frozenset(
+    {
+        "LOAD_ATTR",
+        "LOAD_METHOD",
+        "LOAD_SUPER_ATTR",
+        "LOAD_CONST",
+        "RETURN_CONST",
+        "KW_NAMES",
+        "MAKE_CELL",
+        "LOAD_CLOSURE",
+    }
+    | {"STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME", "IMPORT_FROM", "STORE_FAST", "STORE_DEREF", "STORE_NAME"}
+    | {"DELETE_FAST", "DELETE_DEREF", "DELETE_NAME", "STORE_FAST_STORE_FAST"}
+)
+
+
+class Taken:
+    """What code takes from a module of the user's.
+
+    Parameters
+    ----------
+    value : object
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def taken_from_modules(codes: Sequence[CodeType], names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what the code of a function takes from modules of the user's: how that is written, and the value.
+
+    Parameters
+    ----------
+    codes : sequence of CodeType
+        That of the function and of those inside of it.
+    names : mapping
+        The globals of the function.
+
+    Raises
+    ------
+    NoStructuralHashError
+        If it uses such a module as a whole, or one that has not been loaded.
+    """
+    steps = [[s for s in get_instructions(code) if s.opname != "EXTENDED_ARG"] for code in codes]
+    modules = {name: names[name] for code in codes for name in code.co_names if is_module_of_user(names.get(name))}
+    for of_code in steps:
+        for i, step in enumerate(of_code):
+            if step.opname == "IMPORT_NAME":
+                yield from _imported(of_code, i, names, modules)
+    for variable, module in modules.items():
+        for of_code in steps:
+            yield from _used(of_code, variable, module)
+
+
+def is_module_of_user(value: Any) -> bool:
+    """Tell whether a value is a module that versions do not name."""
+    return isinstance(value, ModuleType) and not is_known_module(value.__name__)
+
+
+def _taken(value: Any) -> Any:
+    return f"module {value.__name__}" if isinstance(value, ModuleType) else Taken(value)
+
+
+def _imported(
+    steps: Sequence[Instruction], i: int, names: Mapping[str, Any], modules: dict[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield what is imported by a step, and note the variables that are modules then."""
+    # The constants before it say how many packages up the name starts, and what is taken from the module.
+    level, members = steps[i - 2].argval, steps[i - 1].argval
+    name = str(steps[i].argval)
+    if not level and is_known_module(name.partition(".")[0]):
+        return
+    if level:
+        name = _absolute(name, level, names)
+    module = _loaded(name)
+    at = i + 1
+    if members is not None:
+        while steps[at].opname == "IMPORT_FROM":
+            value = _member(module, steps[at].argval)
+            variable = _kept(steps[at + 1])
+            if is_module_of_user(value):
+                _note(modules, variable, value)
+            else:
+                yield f"import {name}:{steps[at].argval}", _taken(value)
+            at += 2
+        if steps[at].opname != "POP_TOP":
+            raise _no_import(name)
+        return
+    has_name = steps[at].opname == "IMPORT_FROM"
+    while steps[at].opname in _BETWEEN:
+        at += 1
+    _note(modules, _kept(steps[at]), module if has_name else _loaded(name.partition(".")[0]))
+
+
+def _absolute(name: str, level: int, names: Mapping[str, Any]) -> str:
+    package = names.get("__package__")
+    try:
+        return resolve_name("." * level + name, package if isinstance(package, str) else "")
+    except ImportError:
+        raise _no_import(name) from None
+
+
+def _loaded(name: str) -> ModuleType:
+    module = sys.modules.get(name)
+    # Modules of classes of their own may compute what they have.
+    if type(module) is not ModuleType:
+        raise _no_import(name)
+    return module
+
+
+def _kept(step: Instruction) -> str:
+    """Return the variable that a step writes."""
+    if step.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
+        return str(step.argval)
+    if step.opname == "STORE_FAST_LOAD_FAST":
+        return str(step.argval[0])
+    raise _no_import(f"{step.argval}")
+
+
+def _note(modules: dict[str, Any], variable: str, module: ModuleType) -> None:
+    if modules.setdefault(variable, module) is not module:
+        raise _as_a_whole(module)
+
+
+def _used(steps: Sequence[Instruction], variable: str, module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield what is taken from a module that a variable holds."""
+    for i, step in enumerate(steps):
+        if step.opname in _READS_NOTHING:
+            continue
+        if isinstance(step.argval, tuple):
+            reads = step.argval[1:] if step.opname == "STORE_FAST_LOAD_FAST" else step.argval
+            if variable not in reads:
+                continue
+            if reads.index(variable) != len(reads) - 1:
+                raise _as_a_whole(module)
+        elif step.argval != variable:
+            continue
+        value: Any = module
+        path = module.__name__
+        while is_module_of_user(value):
+            i += 1
+            if steps[i].opname not in _TAKES_MEMBER:
+                raise _as_a_whole(value)
+            path += f".{steps[i].argval}"
+            value = _member(value, steps[i].argval)
+        yield f"member {path}", _taken(value)
+
+
+def _member(module: ModuleType, name: str) -> Any:
+    """Return what a module has under a name."""
+    if type(module) is not ModuleType:
+        raise _as_a_whole(module)
+    if name in vars(module):
+        return vars(module)[name]
+    raise NoStructuralHashError(
+        compose(
+            f"the code takes {name} from the module {module.__name__}, which has no such thing yet, "
+            "so that nobody can tell on what it depends",
+            mend=f"import {module.__name__}.{name} at the top of the module.",
+        )
+    )
+
+
+def _no_import(name: str) -> NoStructuralHashError:
+    what = f"the module {name}" if name else "a module"
+    return NoStructuralHashError(
+        compose(
+            f"the code imports {what} when it runs, so that nobody can tell on what it depends",
+            mend="import at the top of the module what is used.",
+        )
+    )
+
+
+def _as_a_whole(module: ModuleType) -> NoStructuralHashError:
+    name = module.__name__
+    return NoStructuralHashError(
+        compose(
+            f"the code uses the module {name} as a whole, so that nobody can tell on what it depends",
+            mend=f"import from it what is used: from {name} import ...",
+        )
+    )
