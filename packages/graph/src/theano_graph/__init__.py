@@ -169,6 +169,7 @@ from ._traversal._walk import (
     walk as walk,
 )
 from ._user_code import (
+    LOADED_AT as LOADED_AT,
     asked_by_user as asked_by_user,
     cell_of as cell_of,
     is_library_module as is_library_module,
@@ -217,6 +218,7 @@ __all__ = [
     "IncompatibleReplacementError",
     "InconsistencyError",
     "IntFlag",
+    "LOADED_AT",
     "MissingInputError",
     "MissingRuleError",
     "MissingTestValueError",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 from itertools import pairwise
 from types import FrameType
 
+#: When this process began to load the library, in ns since 1970: the code of files that change later does not run.
+LOADED_AT = time.time_ns()
 _library_roots: list[str] = []
 #: The packages of the library. Others may be called `theano_...` as well: they are the user's.
 _PACKAGES = frozenset(

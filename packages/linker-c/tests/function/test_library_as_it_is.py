@@ -220,11 +220,11 @@ class TestFiles(unittest.TestCase):
 
     def marks(self) -> str:
         _environment._files.cache_clear()
-        return _environment._files(str(self.folder))
+        return _environment._files(str(self.folder))[0]
 
     def test_files_with_code_are_told(self) -> None:
         told = [line.split(" ")[:2] for line in self.marks().splitlines()]
-        wanted = [line.split(" ")[:2] for line in _environment._files_in_python(str(self.folder))]
+        wanted = [line.split(" ")[:2] for line in _environment._files_in_python(str(self.folder))[0]]
         self.assertEqual(told, wanted)
         self.assertEqual([Path(path).name for path, _ in told], ["a.py", "c.so", "b.py"])
 
@@ -240,6 +240,15 @@ class TestFiles(unittest.TestCase):
         seen.add(self.marks())
         (self.folder / "deep" / "c.so").unlink()
         self.assertEqual(len({*seen, self.marks()}), 6)
+
+    def test_the_last_change_is_told(self) -> None:
+        # The time of a file may be set, as installers do, but not that at which it was put there.
+        os.utime(self.folder / "a.py", ns=(1, 1))
+        paths = [path for path in self.folder.rglob("*.*") if path.suffix in (".py", ".so")]
+        last = max(path.stat().st_ctime_ns for path in paths)
+        _environment._files.cache_clear()
+        self.assertEqual(_environment._files(str(self.folder))[1], last)
+        self.assertEqual(_environment._files_in_python(str(self.folder))[1], last)
 
     def test_names_that_are_no_text(self) -> None:
         (Path(os.fsdecode(os.fsencode(self.folder) + b"/\xff.py"))).write_text("")

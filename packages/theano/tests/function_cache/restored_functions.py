@@ -16,7 +16,9 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+import theano.tensor.signal.pool
 from theano import config
+from theano_graph.hashing import structural_hash
 from theano_linker_c.compiler import CompilerOptions
 from theano_linker_c.kernels import library
 
@@ -126,6 +128,23 @@ class LookTests(RestoredTestCase):
         self.assertEqual(found.maker.fgraph.name, "named again")
         self.assertEqual([v.name for v in found.maker.fgraph.inputs], [self.x.name, "s"])
         found.maker.fgraph.check_integrity()
+
+    def test_structure_of_the_graph(self) -> None:
+        x, image = self.x, self.x.reshape((1, 1, 3, 3))
+        for output in (
+            T.nnet.conv2d(image, np.ones((1, 1, 2, 2))),
+            T.grad(T.nnet.conv2d(image, np.ones((1, 1, 2, 2))).sum(), x),
+            T.signal.pool.pool_2d(image, (2, 2), ignore_border=True),
+            theano.scan(lambda a, b: a * b, sequences=x, outputs_info=np.ones(()))[0],
+            theano.ifelse.ifelse(x.sum() > 0, T.sort(x), x[::-1]),
+            T.inc_subtensor(x[1:], T.nnet.softmax(x).flatten()[:-1]),
+            T.Rop(T.grad(T.tanh(x * x).sum(), x), x, x),
+            T.nlinalg.matrix_inverse(T.outer(x, x)) + T.slinalg.cholesky(T.outer(x, x)),
+        ):
+            with self.subTest(output=str(output)):
+                built, found = (f.maker.fgraph for f in self.twice([x], output))
+                first, second = (structural_hash(g.inputs, g.outputs, names=True) for g in (built, found))
+                self.assertEqual(first, second)
 
     def test_nodes_thunks_and_storage(self) -> None:
         self.check(lambda f: [str(node) for node in f.machine.nodes])

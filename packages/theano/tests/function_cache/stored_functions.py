@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import uuid
 from pathlib import Path
@@ -121,6 +122,27 @@ class MeanwhileTests(StoredTestCase):
         finally:
             theano.compile.optdb["canonicalize"].remove("local_nothing")
 
+    def test_another_version_of_the_library_is_installed(self) -> None:
+        theano.function([self.x], self.wave())  # so that all is loaded that caching takes
+        self.assertTrue(finish_storing())
+        environment = sys.modules["theano_linker_c._function._cached._environment"]
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "of_the_new_version.py").write_text("")
+            with mock.patch.object(theano, "__path__", [*theano.__path__, folder]):
+                # The code that runs is not that of the files: nothing is taken from their processes, or left to them.
+                known = names()
+                for _ in range(2):
+                    self.assertFalse(is_found(theano.function([self.x], self.wave())))
+                    self.assertTrue(finish_storing())
+                self.assertEqual(names(), known)
+                with mock.patch.object(
+                    environment, "LOADED_AT", time.time_ns() + 10**9
+                ):  # a process of the new version
+                    self.assertFalse(is_found(theano.function([self.x], self.wave())))
+                    self.assertTrue(is_found(theano.function([self.x], self.wave())))
+                self.assertFalse(is_found(theano.function([self.x], self.wave())))
+        self.assertTrue(is_found(theano.function([self.x], self.wave())))
+
     def test_a_function_is_let_go_of_when_it_is_stored(self) -> None:
         theano.function([self.x], self.wave())
         self.assertTrue(_stores.stores._waiting)
@@ -175,6 +197,8 @@ class MeanwhileTests(StoredTestCase):
 
 class FullDiskTests(StoredTestCase):
     def test_what_cannot_be_written_is_written_another_time(self) -> None:
+        theano.function([self.x], self.x - 1)  # so that the compiler has been tried
+        self.assertTrue(finish_storing())
         known = names()
         for number in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
             with mock.patch.object(

@@ -39,10 +39,10 @@ class CachedFunctions(unittest.TestCase):
         self.check("cached_functions", 35)
 
     def test_what_happens_before_functions_are_stored(self) -> None:
-        self.check("stored_functions", 18)
+        self.check("stored_functions", 19)
 
     def test_all_cases_of_later_looks(self) -> None:
-        self.check("restored_functions", 20)
+        self.check("restored_functions", 21)
 
     def test_all_cases_of_c_code_and_flags(self) -> None:
         self.check("coded_functions", 9)

@@ -10,8 +10,10 @@
 
 #ifdef __APPLE__
 #define MODIFIED(info) (info).st_mtimespec
+#define CHANGED(info) (info).st_ctimespec
 #else
 #define MODIFIED(info) (info).st_mtim
+#define CHANGED(info) (info).st_ctim
 #endif
 
 static int ends_with(const char *name, const char *ending) {
@@ -25,8 +27,8 @@ static int append(PyObject *list, PyObject *value) {
     return status;
 }
 
-/* An entry of a folder: a file with code is told, a folder waits for its turn. */
-static int tell(PyObject *found, PyObject *waiting, int fd, const char *folder, const char *name) {
+/* An entry of a folder: a file with code is told, a folder waits for its turn; `latest` gets the time of its change. */
+static int tell(PyObject *found, PyObject *waiting, int fd, const char *folder, const char *name, long long *latest) {
     struct stat info;
     const int is_code = ends_with(name, ".py") || ends_with(name, ".so");
     if (!is_code && (strchr(name, '.') != NULL || strcmp(name, "__pycache__") == 0))
@@ -37,13 +39,16 @@ static int tell(PyObject *found, PyObject *waiting, int fd, const char *folder, 
         return is_code ? 0 : append(waiting, PyBytes_FromFormat("%s/%s", folder, name));
     if (!is_code)
         return 0;
+    const long long changed = CHANGED(info).tv_sec * 1000000000LL + CHANGED(info).tv_nsec;
+    if (changed > *latest)
+        *latest = changed;
     char numbers[80];
     snprintf(numbers, sizeof numbers, "%lld %lld.%09ld", (long long)info.st_size, (long long)MODIFIED(info).tv_sec,
              (long)MODIFIED(info).tv_nsec);
     return append(found, PyBytes_FromFormat("%s/%s %s", folder, name, numbers));
 }
 
-static int tell_all(PyObject *found, PyObject *waiting, PyObject *folder) {
+static int tell_all(PyObject *found, PyObject *waiting, PyObject *folder, long long *latest) {
     const char *path = PyBytes_AS_STRING(folder);
     DIR *entries = opendir(path);
     if (entries == NULL) {
@@ -52,25 +57,27 @@ static int tell_all(PyObject *found, PyObject *waiting, PyObject *folder) {
     }
     int status = 0;
     for (struct dirent *entry; status == 0 && (entry = readdir(entries)) != NULL;)
-        status = tell(found, waiting, dirfd(entries), path, entry->d_name);
+        status = tell(found, waiting, dirfd(entries), path, entry->d_name, latest);
     closedir(entries);
     return status;
 }
 
-/* Function `code_files(folder)`: a sorted list of bytes, "path size time" of each file with code below a folder. */
+/* Function `code_files(folder)`: a sorted list of bytes, "path size time" of each file with code below a folder, and
+ * when the last one of them was changed or put there, in ns. */
 PyObject *code_files(PyObject *module, PyObject *folder) {
     (void)module;
+    long long latest = 0;
     PyObject *first = NULL, *found = PyList_New(0), *waiting = PyList_New(0);
     int status = found == NULL || waiting == NULL || !PyUnicode_FSConverter(folder, &first) ? -1 : 0;
     if (status == 0)
         status = PyList_Append(waiting, first);
     for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(waiting); i++)
-        status = tell_all(found, waiting, PyList_GET_ITEM(waiting, i));
+        status = tell_all(found, waiting, PyList_GET_ITEM(waiting, i), &latest);
     if (status == 0)
         status = PyList_Sort(found);
-    if (status < 0)
-        Py_CLEAR(found);
+    PyObject *told = status == 0 ? Py_BuildValue("OL", found, latest) : NULL;
+    Py_XDECREF(found);
     Py_XDECREF(first);
     Py_XDECREF(waiting);
-    return found;
+    return told;
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import config, is_library_module, rule_tables
+from theano_graph import LOADED_AT, config, is_library_module, rule_tables
 from theano_graph.hashing import StructuralHasher, hex_digest
 from theano_optimize import RewriteDatabase
 
@@ -55,12 +55,15 @@ class Environment:
         self._digest: str | None = None
 
     def digest(self) -> str | None:
-        """Return a hash of it all; None where rewrites have been registered meanwhile."""
+        """Return a hash of it all.
+
+        None where rewrites have been registered meanwhile, and where files of the library are not those that run.
+        """
         if self._digest is None:
-            rewrites = self._rewrites or _rewrites(self._version)
-            if rewrites is None:
+            rewrites, versions = self._rewrites or _rewrites(self._version), _versions(self._packages)
+            if rewrites is None or versions is None:
                 return None
-            self._digest = hex_digest([_versions(self._packages), rewrites, *self._noted])
+            self._digest = hex_digest([versions, rewrites, *self._noted])
         return self._digest
 
 
@@ -115,11 +118,16 @@ def _rules_of_users(hasher: StructuralHasher) -> Iterator[bytes]:
                 yield table.name.encode() + hasher.of(op_class) + hasher.of(rule)
 
 
-def _versions(packages: Sequence[str]) -> bytes:
-    """Return the versions of Python and of all packages whose code takes part, the library's by its files."""
-    fixed = (sys.version, sys.byteorder, str(sys.flags.optimize), np.__version__, _files_of_scipy())
-    files = (_files(folder) for name in packages for folder in _folders(name))
-    return "\n".join((*fixed, *files)).encode("utf-8", "surrogateescape")
+def _versions(packages: Sequence[str]) -> bytes | None:
+    """Return the versions of Python and of all packages whose code takes part, the library's by its files.
+
+    None where a file is younger than the library in this process: another version may have been installed since.
+    """
+    marks = [_marks_of_scipy(), *(_files(folder) for name in packages for folder in _folders(name))]
+    if any(latest > LOADED_AT for _, latest in marks):
+        return None
+    fixed = (sys.version, sys.byteorder, str(sys.flags.optimize), np.__version__)
+    return "\n".join((*fixed, *(text for text, _ in marks))).encode("utf-8", "surrogateescape")
 
 
 def _folders(name: str) -> list[str]:
@@ -127,37 +135,45 @@ def _folders(name: str) -> list[str]:
 
 
 @cache
-def _files_of_scipy() -> str:
+def _marks_of_scipy() -> tuple[str, int]:
     spec = importlib.util.find_spec("scipy")
     if spec is None or spec.origin is None:
-        return ""
-    return " ".join(_mark(os.path.join(os.path.dirname(spec.origin), name)) for name in ("__init__.py", "version.py"))
+        return "", 0
+    marks = [_mark(os.path.join(os.path.dirname(spec.origin), name)) for name in ("__init__.py", "version.py")]
+    return " ".join(text for text, _ in marks), max(latest for _, latest in marks)
 
 
-def _mark(path: str) -> str:
+def _mark(path: str) -> tuple[str, int]:
     try:
         info = os.stat(path)
     except OSError:
-        return path
+        return path, 0
+    return _told(path, info), info.st_ctime_ns
+
+
+def _told(path: str, info: os.stat_result) -> str:
     return f"{path} {info.st_size} {info.st_mtime_ns}"
 
 
 @cache
-def _files(folder: str) -> str:
-    """Return names, sizes and times of all files with code below a folder."""
+def _files(folder: str) -> tuple[str, int]:
+    """Return names, sizes and times of all files with code below a folder, and when one was changed or put there."""
     if HAS_RUNTIME and os.name == "posix":
-        return b"\n".join(runtime.code_files(folder)).decode("utf-8", "surrogateescape")
-    return "\n".join(_files_in_python(folder))
+        rows, latest = runtime.code_files(folder)
+        return b"\n".join(rows).decode("utf-8", "surrogateescape"), latest
+    found, latest = _files_in_python(folder)
+    return "\n".join(found), latest
 
 
-def _files_in_python(folder: str) -> list[str]:
-    found, waiting = [], [folder]
+def _files_in_python(folder: str) -> tuple[list[str], int]:
+    found, latest, waiting = [], 0, [folder]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.name.endswith((".py", ".so", ".pyd")):
                     info = entry.stat()
-                    found.append(f"{entry.path} {info.st_size} {info.st_mtime_ns}")
+                    found.append(_told(entry.path, info))
+                    latest = max(latest, info.st_ctime_ns)
                 elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                     waiting.append(entry.path)
-    return sorted(found)
+    return sorted(found), latest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, compose, config
 from theano_linker_c.cop import OpenMPOp
 from theano_linker_c.scalar import upcast
 from theano_tensor import Tensor, as_tensor_variable
@@ -97,7 +97,7 @@ class Correlation(BaseAbstractConv, OpenMPOp):
         """Return the op of this class that computes the same as a convolution, or a gradient of one."""
         made = object.__new__(cls)
         made.__dict__.update(op.__dict__)
-        made.__dict__.setdefault("openmp", None)
+        made.__dict__.setdefault("openmp", bool(config.openmp))  # as a pickle of it would have it
         return made
 
     def sibling(self, kind: type[BaseAbstractConv]) -> BaseAbstractConv:
