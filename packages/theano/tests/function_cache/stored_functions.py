@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import functools
+import operator
 import os
 import subprocess
 import sys
@@ -121,6 +123,44 @@ class MeanwhileTests(StoredTestCase):
             self.assertFalse(is_found(theano.function([self.x], self.wave())))
         finally:
             theano.compile.optdb["canonicalize"].remove("local_nothing")
+
+    def test_constants_of_the_library_change(self) -> None:
+        # Sums are cut at as many terms as a constant says.
+        groups = "theano_tensor.rewrites._groups.MAX_OPERANDS"
+        sum_ = functools.reduce(operator.add, [T.exp(self.x * float(i)) for i in range(40)])
+
+        def nodes(function: Any) -> int:
+            return len(function.maker.fgraph.apply_nodes)
+
+        usual = theano.function([self.x], sum_)
+        for value in (5, 6):
+            with self.subTest(value=value), mock.patch(groups, value):
+                changed = theano.function([self.x], sum_)
+                self.assertFalse(is_found(changed))
+                self.assertGreater(nodes(changed), nodes(usual))
+                self.assertTrue(is_found(theano.function([self.x], sum_)))
+        again = theano.function([self.x], sum_)
+        self.assertTrue(is_found(again))
+        self.assertEqual(nodes(again), nodes(usual))
+
+    def test_constants_that_have_no_content_to_compare(self) -> None:
+        with mock.patch("theano_tensor.rewrites._groups.MAX_OPERANDS", threading.Event()):
+            known = names()
+            theano.function([self.x], T.exp(self.x))
+            self.assertTrue(finish_storing())
+            self.assertEqual(names(), known)
+
+    def test_the_library_changes_no_constants(self) -> None:
+        theano.function([self.x], self.wave())
+        changed = sys.modules["theano_linker_c._function._cached._constants"].changed_constants
+        self.assertEqual([name for name, _ in changed()], [f"{_stores.__name__}._GRACE"])  # what `setUp` changes
+        groups = "theano_tensor.rewrites._groups"
+        for value, names_found in ((30, []), (30.0, [f"{groups}.MAX_OPERANDS"]), (None, [f"{groups}.MAX_OPERANDS"])):
+            with self.subTest(value=value), mock.patch(f"{groups}.MAX_OPERANDS", value):
+                self.assertEqual([name for name, _ in changed()][1:], names_found)
+        # Names in small letters are no constants, and new ones have not been read by anybody.
+        with mock.patch(f"{groups}.NEW", 1, create=True), mock.patch("theano.tensor._tolerances.float16_atol", 1.0):
+            self.assertEqual(len(changed()), 1)
 
     def test_another_version_of_the_library_is_installed(self) -> None:
         theano.function([self.x], self.wave())  # so that all is loaded that caching takes

@@ -39,7 +39,7 @@ class CachedFunctions(unittest.TestCase):
         self.check("cached_functions", 35)
 
     def test_what_happens_before_functions_are_stored(self) -> None:
-        self.check("stored_functions", 19)
+        self.check("stored_functions", 22)
 
     def test_all_cases_of_later_looks(self) -> None:
         self.check("restored_functions", 21)

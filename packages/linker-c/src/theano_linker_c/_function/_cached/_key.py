@@ -15,6 +15,7 @@ from ...modes import Mode
 from ...program import loop_of_step
 from ...targets import PYTHON
 from .._signature._collect import Signature
+from ._constants import changed_constants
 from ._environment import Environment
 
 #: Goes up when entries are written in another way.
@@ -88,6 +89,7 @@ class FunctionKey:
         parts = [_FORMAT, scope.digest(outputs), repr(loop_of_step())]
         parts += [*_of_mode(mode), *_of_signature(signature)]
         self._noted = [part.encode() for part in parts]
+        self._noted += [name.encode() + b" " + hasher.of(value) for name, value in changed_constants()]
 
     @property
     def has_user_code(self) -> bool:

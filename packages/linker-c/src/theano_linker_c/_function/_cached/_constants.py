@@ -1,0 +1,60 @@
+"""Values that a program has changed in modules of the library: constants, by convention those in capital letters."""
+
+from __future__ import annotations
+
+import sys
+from operator import itemgetter
+from typing import Any
+
+from theano_graph import is_library_module
+
+#: Packages that take no part in building functions.
+_NO_PART = frozenset({"theano_testing"})
+#: The modules of the library that have been looked at.
+_noted: set[str] = set()
+#: What they held when they were loaded, by their names, until somebody asks for changes.
+_fresh: dict[str, dict[str, Any]] = {}
+#: Their constants, for modules that have some.
+_constants: dict[str, dict[str, Any]] = {}
+
+
+def note_constants() -> None:
+    """Remember what stands in the modules of the library that have come since the last time.
+
+    A package calls it when it is loaded: what a program changes afterwards takes part in the names of cached functions.
+    """
+    for name, module in list(sys.modules.items()):
+        if name not in _noted and _takes_part(name) and module is not None:
+            # A copy takes a third of the time of a look at each name.
+            _noted.add(name)
+            _fresh[name] = dict(vars(module))
+
+
+def changed_constants() -> list[tuple[str, Any]]:
+    """Return the full names of constants that a program has changed, with their values now.
+
+    What a program has changed in place, as entries of tables, is not noticed.
+    """
+    note_constants()
+    while _fresh:
+        name, content = _fresh.popitem()
+        constants = {key: value for key, value in content.items() if key.isupper()}
+        if constants:
+            _constants[name] = constants
+    found = []
+    for name, constants in list(_constants.items()):
+        now = getattr(sys.modules.get(name), "__dict__", constants)
+        for key, value in constants.items():
+            other = now.get(key)
+            if other is not value and not _is_equal(other, value):
+                found.append((f"{name}.{key}", other))
+    return sorted(found, key=itemgetter(0))
+
+
+def _takes_part(name: str) -> bool:
+    return name.startswith("theano") and is_library_module(name) and name.partition(".")[0] not in _NO_PART
+
+
+def _is_equal(value: Any, other: Any) -> bool:
+    """Tell whether two values are of one type and equal: 1 and True differ, and so do 0.0 and -0.0."""
+    return type(value) is type(other) and repr(value) == repr(other)
