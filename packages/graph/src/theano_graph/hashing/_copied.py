@@ -13,6 +13,8 @@ from ._names import known_name
 _NOT_COPYING = frozenset(
     {"__annotations__", "__dir__", "__doc__", "__format__", "__init__", "__init_subclass__", "__module__", "__new__"}
     | {"__repr__", "__sizeof__", "__slots__", "__str__", "__subclasshook__", "_repr_html_", "auto_name"}
+    # What Python itself notes of a class, from 3.13 and 3.14 on.
+    | {"__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"}
 )
 
 

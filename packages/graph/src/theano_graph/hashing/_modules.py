@@ -66,7 +66,7 @@ def taken_from_modules(codes: Sequence[CodeType], names: Mapping[str, Any]) -> I
     NoStructuralHashError
         If it uses such a module as a whole, or one that has not been loaded.
     """
-    steps = [[s for s in get_instructions(code) if s.opname != "EXTENDED_ARG"] for code in codes]
+    steps = [_steps(code) for code in codes]
     modules = {name: names[name] for code in codes for name in code.co_names if is_module_of_user(names.get(name))}
     for of_code in steps:
         for i, step in enumerate(of_code):
@@ -75,6 +75,16 @@ def taken_from_modules(codes: Sequence[CodeType], names: Mapping[str, Any]) -> I
     for variable, module in modules.items():
         for of_code in steps:
             yield from _used(of_code, variable, module)
+
+
+def _steps(code: CodeType) -> list[Instruction]:
+    """Return the steps of code without those that hand the cells of variables to functions inside of it.
+
+    From Python 3.13 on, cells are loaded as other variables are; what they hold is read by another step.
+    """
+    cells = {*code.co_cellvars, *code.co_freevars}
+    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    return [step for step in steps if not (step.opname == "LOAD_FAST" and step.argval in cells)]
 
 
 def is_module_of_user(value: Any) -> bool:
