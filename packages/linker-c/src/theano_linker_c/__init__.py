@@ -33,8 +33,8 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
-from ._function._cached._constants import note_constants as note_constants
 from ._function._cached._gate import function_cache_depends_on as function_cache_depends_on
+from ._function._cached._loaded import note_library as note_library
 from ._function._cached._stores import finish_storing as finish_storing
 from ._instructions._data import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._machines._captures import capture_after as capture_after
@@ -78,7 +78,7 @@ from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
 announce_words("theano_linker_c._words")
-note_constants()
+note_library()
 set_eval_hook(eval_cache.evaluate, eval_cache.table_of)
 set_perform_hook(run_c_code)
 set_thunk_hook(storage_thunk)
@@ -131,7 +131,7 @@ __all__ = [
     "get_default_mode",
     "get_mode",
     "note_advance",
-    "note_constants",
+    "note_library",
     "optdb",
     "orig_function",
     "predefined_linkers",

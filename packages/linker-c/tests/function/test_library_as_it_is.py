@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 import types
 import unittest
 import weakref
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from theano_linker_c._function._cached import _environment, _exchanged
+from theano_linker_c._function._cached import _environment, _exchanged, _loaded
 from theano_linker_c._machines._extension import HAS_RUNTIME, runtime
 
 NAME = "theano_linker_c._made_for_a_test"
@@ -249,6 +250,53 @@ class TestFiles(unittest.TestCase):
         _environment._files.cache_clear()
         self.assertEqual(_environment._files(str(self.folder))[1], last)
         self.assertEqual(_environment._files_in_python(str(self.folder))[1], last)
+
+    def last_change(self) -> int:
+        _environment._files.cache_clear()
+        latest = _environment._files(str(self.folder))[1]
+        self.assertEqual(_environment._files_in_python(str(self.folder))[1], latest)
+        return latest
+
+    def test_links_elsewhere_are_no_change(self) -> None:
+        # Installers share files between environments by hard links. The folder was filled before the files' last links.
+        elsewhere = Path(self.enterContext(tempfile.TemporaryDirectory(dir=self.folder.parent)))
+        os.link(self.folder / "a.py", elsewhere / "a.py")
+        time.sleep(0.02)
+        before = time.time_ns()
+        time.sleep(0.02)
+        os.link(self.folder / "a.py", elsewhere / "again.py")
+        self.assertGreater((self.folder / "a.py").stat().st_ctime_ns, before)
+        self.assertLess(self.last_change(), before)
+        with self.subTest("another file takes its place"):
+            other = elsewhere / "other.py"
+            other.write_text("other")
+            os.utime(other, ns=(1, 1))
+            (self.folder / "a.py").unlink()
+            os.link(other, self.folder / "a.py")
+            self.assertGreater(self.last_change(), before)
+        with self.subTest("the file that is shared is written"):
+            os.utime(self.folder, ns=(1, 1))
+            self.assertLess(self.last_change(), before)
+            other.write_text("written")
+            self.assertGreater(self.last_change(), before)
+
+    def test_the_folder_is_another_one(self) -> None:
+        release = self.folder / "release"
+        release.symlink_to(self.folder / "deep")
+        package = types.ModuleType("theano_scan")
+        package.__path__ = [str(release)]
+        with (
+            mock.patch.dict(sys.modules, {package.__name__: package}),
+            mock.patch.object(_loaded, "_noted", set()),
+            mock.patch.object(_loaded, "_folders", {}),
+        ):
+            _loaded.note_library()
+            self.assertFalse(_loaded.folders_replaced())
+            release.unlink()
+            self.assertTrue(_loaded.folders_replaced())
+            release.symlink_to(self.folder / "deep.d")
+            self.assertTrue(_loaded.folders_replaced())
+            self.assertIsNone(_environment._versions([package.__name__]))
 
     def test_names_that_are_no_text(self) -> None:
         (Path(os.fsdecode(os.fsencode(self.folder) + b"/\xff.py"))).write_text("")

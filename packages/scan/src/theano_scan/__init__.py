@@ -11,7 +11,7 @@ Examples
 """
 
 from theano_graph import announce_words, register_library
-from theano_linker_c import announce_straight_rules, note_constants
+from theano_linker_c import announce_straight_rules, note_library
 
 from . import rewrites as rewrites
 from ._call._arguments import until as until
@@ -27,7 +27,7 @@ from ._version import __version__ as __version__
 register_library(__file__)
 announce_words("theano_scan._words")
 announce_straight_rules("theano_scan._straight")
-note_constants()
+note_library()
 
 __all__ = [
     "FINAL",

@@ -14,7 +14,7 @@ array([[2., 0.],
 """
 
 from theano_graph import announce_words, register_library
-from theano_linker_c import note_constants
+from theano_linker_c import note_library
 from theano_tensor import register_sparse_gradient
 
 from ._core._build import (
@@ -208,7 +208,7 @@ from ._version import __version__ as __version__
 register_library(__file__)
 announce_words("theano_sparse._words")
 register_sparse_gradient(construct_sparse_from_list)
-note_constants()
+note_library()
 
 __all__ = [
     "CSC",

@@ -1,7 +1,7 @@
 """Tensors: symbolic arrays, their types, and every operation on them."""
 
 from theano_graph import announce_words, register_library
-from theano_linker_c import announce_straight_rules, note_constants
+from theano_linker_c import announce_straight_rules, note_library
 
 from . import (
     _constructors_typed,
@@ -271,7 +271,7 @@ register_library(__file__)
 announce_words("theano_gpuarray._words")
 announce_words("theano_tensor._words")
 announce_straight_rules("theano_tensor._straight")
-note_constants()
+note_library()
 
 __all__ = [
     "ScalarFromTensor",

@@ -47,7 +47,7 @@ with collector_paused(lasting=True):
         function_dump as function_dump,
         get_default_mode as get_default_mode,
         get_mode as get_mode,
-        note_constants as _note_constants,
+        note_library as _note_library,
         predefined_linkers as predefined_linkers,
         predefined_modes as predefined_modes,
         predefined_optimizers as predefined_optimizers,
@@ -124,7 +124,7 @@ announce_words("theano._words")
 configdefaults.start()
 announce()
 settle()
-_note_constants()
+_note_library()
 
 PY3 = True
 #: Where the package is, and the folder that it is in.

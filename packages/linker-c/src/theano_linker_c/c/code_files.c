@@ -21,43 +21,63 @@ static int ends_with(const char *name, const char *ending) {
     return have >= wanted && strcmp(name + have - wanted, ending) == 0;
 }
 
+#define NANOSECONDS(time) ((time).tv_sec * 1000000000LL + (time).tv_nsec)
+
+/* When the code of a file came to stand in a folder. Installers share files between environments by hard links, and
+ * each new link changes `st_ctime` of them all: then the file's own time counts, or that at which the folder has been
+ * changed. */
+static long long since(const struct stat *info, const struct stat *folder) {
+    const long long changed = NANOSECONDS(CHANGED(*info));
+    if (info->st_nlink < 2)
+        return changed;
+    const long long modified = NANOSECONDS(MODIFIED(*info)), filled = NANOSECONDS(MODIFIED(*folder));
+    const long long later = modified > filled ? modified : filled;
+    return changed < later ? changed : later;
+}
+
 static int append(PyObject *list, PyObject *value) {
     int status = value == NULL ? -1 : PyList_Append(list, value);
     Py_XDECREF(value);
     return status;
 }
 
+typedef struct {
+    const char *path;
+    int fd;
+    struct stat info;
+} Folder;
+
 /* An entry of a folder: a file with code is told, a folder waits for its turn; `latest` gets the time of its change. */
-static int tell(PyObject *found, PyObject *waiting, int fd, const char *folder, const char *name, long long *latest) {
+static int tell(PyObject *found, PyObject *waiting, const Folder *folder, const char *name, long long *latest) {
     struct stat info;
     const int is_code = ends_with(name, ".py") || ends_with(name, ".so");
     if (!is_code && (strchr(name, '.') != NULL || strcmp(name, "__pycache__") == 0))
         return 0;
-    if (fstatat(fd, name, &info, 0) != 0)
+    if (fstatat(folder->fd, name, &info, 0) != 0)
         return 0; /* it has just been removed */
     if (S_ISDIR(info.st_mode))
-        return is_code ? 0 : append(waiting, PyBytes_FromFormat("%s/%s", folder, name));
+        return is_code ? 0 : append(waiting, PyBytes_FromFormat("%s/%s", folder->path, name));
     if (!is_code)
         return 0;
-    const long long changed = CHANGED(info).tv_sec * 1000000000LL + CHANGED(info).tv_nsec;
+    const long long changed = since(&info, &folder->info);
     if (changed > *latest)
         *latest = changed;
     char numbers[80];
     snprintf(numbers, sizeof numbers, "%lld %lld.%09ld", (long long)info.st_size, (long long)MODIFIED(info).tv_sec,
              (long)MODIFIED(info).tv_nsec);
-    return append(found, PyBytes_FromFormat("%s/%s %s", folder, name, numbers));
+    return append(found, PyBytes_FromFormat("%s/%s %s", folder->path, name, numbers));
 }
 
-static int tell_all(PyObject *found, PyObject *waiting, PyObject *folder, long long *latest) {
-    const char *path = PyBytes_AS_STRING(folder);
-    DIR *entries = opendir(path);
-    if (entries == NULL) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+static int tell_all(PyObject *found, PyObject *waiting, PyObject *path, long long *latest) {
+    Folder folder = {.path = PyBytes_AS_STRING(path)};
+    DIR *entries = opendir(folder.path);
+    int status = entries == NULL || (folder.fd = dirfd(entries)) < 0 ? -1 : fstat(folder.fd, &folder.info);
+    if (status != 0)
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, folder.path);
+    if (entries == NULL)
         return -1;
-    }
-    int status = 0;
     for (struct dirent *entry; status == 0 && (entry = readdir(entries)) != NULL;)
-        status = tell(found, waiting, dirfd(entries), path, entry->d_name, latest);
+        status = tell(found, waiting, &folder, entry->d_name, latest);
     closedir(entries);
     return status;
 }

@@ -19,6 +19,7 @@ from ..._flags import _modes as _modes
 from ..._machines._extension import HAS_RUNTIME, runtime
 from ...modes import optdb
 from ._gate import surroundings
+from ._loaded import folders_replaced
 
 #: Flags that only say where things are kept, for how long, or what is printed of a run.
 _NO_MATTER = frozenset(
@@ -121,8 +122,11 @@ def _rules_of_users(hasher: StructuralHasher) -> Iterator[bytes]:
 def _versions(packages: Sequence[str]) -> bytes | None:
     """Return the versions of Python and of all packages whose code takes part, the library's by its files.
 
-    None where a file is younger than the library in this process: another version may have been installed since.
+    None where a file is younger than the library in this process, or its folder another one: another version may have
+    been installed since.
     """
+    if folders_replaced():
+        return None
     marks = [_marks_of_scipy(), *(_files(folder) for name in packages for folder in _folders(name))]
     if any(latest > LOADED_AT for _, latest in marks):
         return None
@@ -148,7 +152,18 @@ def _mark(path: str) -> tuple[str, int]:
         info = os.stat(path)
     except OSError:
         return path, 0
-    return _told(path, info), info.st_ctime_ns
+    return _told(path, info), _since(info, os.stat(os.path.dirname(path)))
+
+
+def _since(info: os.stat_result, folder: os.stat_result) -> int:
+    """Return when the code of a file came to stand in a folder, in ns since 1970.
+
+    Installers share files between environments by hard links, and each new link changes `st_ctime` of them all: then
+    the file's own time counts, or that at which the folder has been changed.
+    """
+    if info.st_nlink < 2:
+        return info.st_ctime_ns
+    return min(info.st_ctime_ns, max(info.st_mtime_ns, folder.st_mtime_ns))
 
 
 def _told(path: str, info: os.stat_result) -> str:
@@ -168,12 +183,14 @@ def _files(folder: str) -> tuple[str, int]:
 def _files_in_python(folder: str) -> tuple[list[str], int]:
     found, latest, waiting = [], 0, [folder]
     while waiting:
-        with os.scandir(waiting.pop()) as entries:
+        folder = waiting.pop()
+        about = os.stat(folder)
+        with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.endswith((".py", ".so", ".pyd")):
                     info = entry.stat()
                     found.append(_told(entry.path, info))
-                    latest = max(latest, info.st_ctime_ns)
+                    latest = max(latest, _since(info, about))
                 elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                     waiting.append(entry.path)
     return sorted(found), latest

@@ -15,8 +15,8 @@ from ...modes import Mode
 from ...program import loop_of_step
 from ...targets import PYTHON
 from .._signature._collect import Signature
-from ._constants import changed_constants
 from ._environment import Environment
+from ._loaded import changed_constants
 
 #: Goes up when entries are written in another way.
 _FORMAT = "8"

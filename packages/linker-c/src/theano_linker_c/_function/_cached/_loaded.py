@@ -1,7 +1,8 @@
-"""Values that a program has changed in modules of the library: constants, by convention those in capital letters."""
+"""The library as it was loaded: its folders on disk, and the constants of its modules (names in capital letters)."""
 
 from __future__ import annotations
 
+import os
 import sys
 from operator import itemgetter
 from typing import Any
@@ -16,10 +17,12 @@ _noted: set[str] = set()
 _fresh: dict[str, dict[str, Any]] = {}
 #: Their constants, for modules that have some.
 _constants: dict[str, dict[str, Any]] = {}
+#: The folders of its packages, and which ones they were on the disk.
+_folders: dict[str, tuple[int, int] | None] = {}
 
 
-def note_constants() -> None:
-    """Remember what stands in the modules of the library that have come since the last time.
+def note_library() -> None:
+    """Remember what stands in the modules of the library that have come since the last time, and their folders.
 
     A package calls it when it is loaded: what a program changes afterwards takes part in the names of cached functions.
     """
@@ -28,6 +31,24 @@ def note_constants() -> None:
             # A copy takes a third of the time of a look at each name.
             _noted.add(name)
             _fresh[name] = dict(vars(module))
+            if "." not in name:
+                _folders.update((path, _identity(path)) for path in getattr(module, "__path__", ()))
+
+
+def folders_replaced() -> bool:
+    """Tell whether a folder of the library is another one than that from which it was loaded.
+
+    The files of a new folder may be older than this process: a link that led to one release may lead to the next one.
+    """
+    return any(_identity(path) != identity for path, identity in _folders.items())
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        info = os.stat(path)
+    except OSError:  # it is in an archive, or is gone
+        return None
+    return info.st_dev, info.st_ino
 
 
 def changed_constants() -> list[tuple[str, Any]]:
@@ -35,7 +56,7 @@ def changed_constants() -> list[tuple[str, Any]]:
 
     What a program has changed in place, as entries of tables, is not noticed.
     """
-    note_constants()
+    note_library()
     while _fresh:
         name, content = _fresh.popitem()
         constants = {key: value for key, value in content.items() if key.isupper()}
