@@ -34,6 +34,9 @@ class DaskCase(unittest.TestCase):
     cluster: Any
     client: Any
 
+    def setUp(self) -> None:
+        self.client.wait_for_workers(2)  # another test may have killed some
+
 
 def setUpModule() -> None:
     here = str(Path(__file__).resolve().parent)
