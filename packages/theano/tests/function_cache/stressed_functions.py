@@ -132,7 +132,8 @@ class ProcessTests(StressedTestCase):
         process.communicate(timeout=300)
         self.assertEqual(process.returncode, -signal.SIGKILL)
         cache = self.cache()
-        self.assertEqual((len(cache.folder.entries("tmp")), cache.functions()), (1, []))
+        self.assertTrue(cache.folder.entries("tmp"))  # that file, and perhaps one of a kernel that was being compiled
+        self.assertEqual(cache.functions(), [])
         self.assertEqual(self.rewritten(), 2)
         cache.clean()
         self.assertEqual((cache.folder.entries("tmp"), len(cache.functions())), ([], 2))
