@@ -517,7 +517,9 @@ class TestLists(Case):
         replay, buffers = LaunchList(self.context, self.steps(), 3), self.new()
         for _ in range(2):
             self.run_list(replay, buffers)
-        for other in (self.context, driver.open(0)):
+        self.addCleanup(fake.fake_watch, b"", None)
+        # Each capture has buffers of its own, which none of the graphs knows.
+        for other, new in ((self.context, self.new()), (driver.open(0), self.new())):
             with self.subTest(same=other is self.context):
                 held = [other.allocate(16)]
                 held[0].share(None)
@@ -532,7 +534,7 @@ class TestLists(Case):
                 with patch("sys.unraisablehook") as complained:
                     watcher = ctypes.CFUNCTYPE(None)(in_capture)
                     fake.fake_watch(b"cuLaunchKernel", watcher)
-                    self.run_list(replay, self.new())
+                    self.run_list(replay, new)
                     waiting.join()
                 complained.assert_not_called()
                 self.assertEqual(self.graphs()[1], 1, "it has been captured")
