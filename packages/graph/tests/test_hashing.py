@@ -145,6 +145,13 @@ class GraphTests(unittest.TestCase):
         of_x, of_a = (structural_hash([v], [Joined()(v)], names=True) for v in (self.x, a))
         self.assertNotEqual(of_x, of_a)
 
+    def test_names_that_are_no_text(self) -> None:
+        found = []
+        for name in ("\udc80", "\udc81"):
+            x = plain(name)
+            found.append(structural_hash([x], [Joined()(x)], names=True))
+        self.assertNotEqual(*found)
+
     def test_marks_count(self) -> None:
         marked = plain("x")
         marked.tag.indestructible = True
@@ -227,6 +234,25 @@ class _Measure(type):
 
 class _Measured(metaclass=_Measure):
     pass
+
+
+class _Static(staticmethod):  # type: ignore[type-arg]
+    by = 2
+
+    def __get__(self, *args: Any) -> Any:
+        return self.by
+
+
+class _Computed(property):
+    by = 2
+
+    def __get__(self, *args: Any) -> Any:
+        return self.by
+
+
+class _Wrapped:
+    static = _Static(len)
+    computed = _Computed(len)
 
 
 class _Kept(Variable):
@@ -350,6 +376,29 @@ class CodeTests(unittest.TestCase):
             self.assertNotEqual(self.of(_Measured), one)
         self.assertEqual(self.of(_Measured), one)
 
+    def test_classes_count_by_wrappers_of_their_own(self) -> None:
+        one = self.of(_Wrapped)
+        for wrapper in (_Static, _Computed):
+            with mock.patch.object(wrapper, "by", 3):
+                self.assertNotEqual(self.of(_Wrapped), one)
+        self.assertEqual(self.of(_Wrapped), one)
+
+    def test_names_that_a_program_adds_to_those_of_python_count(self) -> None:
+        f, found = self.compiled("def f(x): return len(x) + ADDED_BY_A_PROGRAM"), []
+        for value in (1, 2, 1):
+            with mock.patch("builtins.ADDED_BY_A_PROGRAM", value, create=True):
+                found.append(self.of(f))
+        self.assertEqual([found[0] == one for one in found], [True, False, True])
+
+    def test_classes_that_name_each_other_in_too_many_ways_are_refused(self) -> None:
+        names = [f"C{i}" for i in range(8)]
+        methods = "".join(f"  def m{k}(self): return {', '.join(names)}\n" for k in range(8))
+        module = ModuleType("mutual")
+        exec("".join(f"class {name}:\n{methods}" for name in names), module.__dict__)
+        refused = self.assertRaisesRegex(NoStructuralHashError, "too much code leads to it")
+        with mock.patch.dict(sys.modules, {"mutual": module}), refused:
+            self.of(module.C0)
+
     def test_an_object_of_the_user_that_is_pickled_by_its_name_is_refused(self) -> None:
         with self.assertRaisesRegex(NoStructuralHashError, "pickled by its name"):
             self.of(self.compiled("def f(x): return x * named.by", named=_named))
@@ -396,8 +445,18 @@ class CodeTests(unittest.TestCase):
             "from mine import nothing",
             "global mine\n  import mine\n  return mine.by",
             "import mine.nothing\n  return mine.by",
+            "import importlib\n  return importlib.import_module('mine').by",
+            "import sys\n  return sys.modules['mine'].by",
+            "return __import__('mine').by",
+            "class K:\n    import mine\n    def m(self): return self.mine.by\n  return K().m()",
+            "import mine.elsewhere as e\n  return e.by",
+            "import a_module_of_python\n  return a_module_of_python.by",
         )
-        with mock.patch.dict(sys.modules, {"mine": mine}):
+        # One is in the place of what its package has under that name; one is called like a module of Python.
+        mine.__dict__.update(elsewhere=1)
+        there = {"mine": mine, "mine.elsewhere": ModuleType("mine.elsewhere")}
+        called = sys.stdlib_module_names | {"a_module_of_python"}
+        with mock.patch.dict(sys.modules, there), mock.patch.object(sys, "stdlib_module_names", called):
             for line in lines:
                 with self.assertRaises(NoStructuralHashError, msg=line):
                     self.of(self.compiled(f"def f(x):\n  {line}"))

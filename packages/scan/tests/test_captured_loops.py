@@ -36,6 +36,27 @@ class CapturedLoops(unittest.TestCase):
         states, _ = scan(lambda h: (h * 2 + h.mean(), until(h.sum() > 100)), outputs_info=x, n_steps=50)
         self._check([x], [states], [(3,)] * 4)
 
+    def test_rows_in_fortran_order(self) -> None:
+        x, s = tt.dtensor3("x"), tt.dscalar("s")
+        steps = {
+            "a copy is written into": lambda y: tt.set_subtensor(y[0], 7.0),
+            "the result itself": lambda y: y,
+            "a copy alone": lambda y: tt.inc_subtensor(y[:, 1], y[:, 0]).copy(),
+            "a sum": lambda y: y + tt.set_subtensor(tt.exp(-y)[0], 3.0),
+        }
+        for name, step in steps.items():
+            for second in (lambda s, z: s * 0.5 + z[1, 0] * 1e-3, lambda s, z: s * 0.5):
+
+                def whole(x: Any, s: Any, step: Any = step, second: Any = second) -> Any:
+                    z = step(tt.exp(x.T * s))
+                    return second(s, z), z
+
+                results, _ = scan(whole, sequences=x, outputs_info=[s, None])
+                # In a first call of one step, rows have no places in an array of all steps.
+                shapes = [((n, 2, 3), ()) for n in (1, 1, 5, 5, 6, 8, 8)]
+                with self.subTest(name):
+                    self._check([x, s], results, shapes)
+
     def _check(self, inputs: list[Any], outputs: list[Any], shapes: Sequence[tuple[Any, ...]]) -> None:
         rng = np.random.default_rng(0)
         compiled, plain = (function(inputs, outputs, mode=NATIVE) for _ in range(2))

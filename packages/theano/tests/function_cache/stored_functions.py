@@ -124,6 +124,39 @@ class MeanwhileTests(StoredTestCase):
         finally:
             theano.compile.optdb["canonicalize"].remove("local_nothing")
 
+    def test_databases_that_are_registered_leave_functions_without_names(self) -> None:
+        # How one chooses among its rewrites is said by its class and its attributes.
+        database = theano.gof.TopoDB(theano.gof.LocalGroupDB(), order="in_to_out")
+        theano.compile.optdb.register("chosen", database, 2.5, "fast_run")
+        try:
+            known = names()
+            theano.function([self.x], self.wave())
+            self.assertTrue(finish_storing())
+            self.assertEqual(names(), known)
+        finally:
+            theano.compile.optdb.remove("chosen")
+
+    def test_rewriters_that_are_added_to_a_query_inside_of_another(self) -> None:
+        inner = theano.gof.Query(["fast_run"]).register((theano.gof.MergeOptimizer(), 2))
+        for query, count in (
+            (theano.gof.Query(["fast_run"]), 1),
+            (theano.gof.Query(["fast_run"], subquery={"mineseq": inner}), 0),
+        ):
+            known = names()
+            theano.function([self.x], self.wave(), mode=theano.Mode("cvm", query))
+            self.assertTrue(finish_storing())
+            self.assertEqual(len(names() - known), count)
+
+    def test_what_cannot_be_looked_at_leaves_functions_without_names(self) -> None:
+        environment = sys.modules["theano_linker_c._function._cached._environment"]
+        known = names()
+        for error in (ValueError("scipy.__spec__ is None"), NotADirectoryError("lib.zip")):
+            with mock.patch.object(environment, "_marks", side_effect=error):
+                f = theano.function([self.x], self.wave())
+                self.assertTrue(finish_storing())
+            self.assertEqual(np.shape(f(np.ones(2))), ())
+        self.assertEqual(names(), known)
+
     def test_constants_of_the_library_change(self) -> None:
         # Sums are cut at as many terms as a constant says.
         groups = "theano_tensor.rewrites._groups.MAX_OPERANDS"

@@ -6,6 +6,7 @@ compares the versions of these, too.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -18,6 +19,8 @@ _NO_CONTENT = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl", "__parameters__"}
     | {"__orig_bases__", "__static_attributes__", "__firstlineno__", "__annotations__", "__qualname__"}
 )
+#: What counts by the functions inside of it.
+_WRAPPERS = (staticmethod, classmethod, property)
 
 
 def parts_of_class(cls: type) -> Iterator[tuple[str, Any]]:
@@ -28,12 +31,15 @@ def parts_of_class(cls: type) -> Iterator[tuple[str, Any]]:
     for name, value in sorted(vars(cls).items()):
         if name in _NO_CONTENT or type(value).__name__ in ("member_descriptor", "getset_descriptor"):
             continue
-        if isinstance(value, (staticmethod, classmethod)):
-            yield f"{name} {type(value).__name__}", value.__func__
-        elif isinstance(value, property):
+        kind = type(value)
+        if issubclass(kind, (staticmethod, classmethod)):
+            yield f"{name} {kind.__name__}", value.__func__
+        elif issubclass(kind, property):
             yield name, (value.fget, value.fset, value.fdel)
         else:
             yield name, value
+        if issubclass(kind, _WRAPPERS) and known_name(kind) is None:
+            yield f"kind of {name}", (kind, getattr(value, "__dict__", None))
 
 
 def parts_of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -63,6 +69,8 @@ def parts_of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name in names:
         if name in function.__globals__:
             yield name, _global(function.__globals__[name])
+        elif name in vars(builtins) and known_name(vars(builtins)[name]) is None:  # put there by a program
+            yield name, _global(vars(builtins)[name])
     yield from taken_from_modules(codes, function.__globals__)
 
 

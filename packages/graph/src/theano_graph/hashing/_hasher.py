@@ -37,6 +37,8 @@ _EXACT: frozenset[type] = frozenset((str, int, bool, type(None)))
 _MADE_IN_PYTHON = 1 << 9
 #: So many functions and classes may be behind what code takes from modules: a module may lead to a whole library.
 _MOST_TAKEN = 100
+#: So many times functions and classes may be gone through for one graph, which takes a quarter of a second.
+_MOST_CODE = 5000
 #: A hash, where the nodes inside of the object were made, and the object.
 _Known: TypeAlias = tuple[bytes, "tuple[Origin | None, ...]", Any]
 
@@ -102,6 +104,8 @@ class StructuralHasher:
         self._origins: list[Origin | None] = []
         #: How many functions and classes have been met behind what code takes from modules.
         self._n_taken = 0
+        #: How many times a function or class of the user's has been gone through.
+        self._n_code = 0
         self._is_taken = False
 
     def origins_in(self, value: Any) -> tuple[Origin | None, ...]:
@@ -234,6 +238,9 @@ class StructuralHasher:
         if name is not None:
             return b"global " + name.encode()
         self.has_user_code = True
+        self._n_code += 1
+        if self._n_code > _MOST_CODE:  # what leads to itself in many ways is gone through once for each of them
+            raise _refusal(value, "too much code leads to it", "let fewer classes and functions name each other")
         self._n_taken += self._is_taken
         if self._n_taken > _MOST_TAKEN:
             raise _refusal(value, "too much code is behind a module that is used", "import from it what is used")

@@ -15,10 +15,13 @@ from typing import Any
 
 from .._errors import compose
 from ._errors import NoStructuralHashError
-from ._names import is_known_module
+from ._names import is_known_module, is_known_to_be_found
 
 #: Steps that stand between an import and where it is kept: `import a.b as c` takes `b` from `a`.
 _BETWEEN = frozenset({"IMPORT_FROM", "SWAP", "ROT_TWO", "POP_TOP"})
+#: Names by which code gets modules without an import statement.
+_IMPORTING = frozenset({"__import__", "import_module"})
+_LOADED = frozenset({"sys", "modules"})
 _TAKES_MEMBER = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 #: Steps whose argument is no variable that is read, though it may be spelled like one. Of others it is.
 _READS_NOTHING = frozenset(
@@ -66,6 +69,9 @@ def taken_from_modules(codes: Sequence[CodeType], names: Mapping[str, Any]) -> I
     NoStructuralHashError
         If it uses such a module as a whole, or one that has not been loaded.
     """
+    used = {name for code in codes for name in code.co_names}
+    if used & _IMPORTING or used >= _LOADED:
+        raise _no_import("")
     steps = [_steps(code) for code in codes]
     modules = {name: names[name] for code in codes for name in code.co_names if is_module_of_user(names.get(name))}
     for of_code in steps:
@@ -103,7 +109,7 @@ def _imported(
     # The constants before it say how many packages up the name starts, and what is taken from the module.
     level, members = steps[i - 2].argval, steps[i - 1].argval
     name = str(steps[i].argval)
-    if not level and is_known_module(name.partition(".")[0]):
+    if not level and is_known_to_be_found(name.partition(".")[0]):
         return
     if level:
         name = _absolute(name, level, names)
@@ -140,12 +146,15 @@ def _loaded(name: str) -> ModuleType:
     # Modules of classes of their own may compute what they have.
     if type(module) is not ModuleType:
         raise _no_import(name)
+    package, _, last = name.rpartition(".")
+    if package and vars(_loaded(package)).get(last) is not module:  # that is what `import package.last as ...` takes
+        raise _no_import(name)
     return module
 
 
 def _kept(step: Instruction) -> str:
     """Return the variable that a step writes."""
-    if step.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
+    if step.opname in ("STORE_FAST", "STORE_DEREF"):
         return str(step.argval)
     if step.opname == "STORE_FAST_LOAD_FAST":
         return str(step.argval[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from typing import Any
@@ -25,8 +26,27 @@ def is_known_module(name: Any) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None)
     if package in sys.stdlib_module_names:
         # What is built in or compiled may be anywhere, and no code of it could be read.
-        return file is None or not file.endswith((".py", ".pyc")) or file.startswith(_FOLDERS)
+        return file is None or _is_pythons(file)
     return file is not None and is_library(file)
+
+
+def is_known_to_be_found(package: str) -> bool:
+    """Tell whether a package, which need not have been loaded yet, is a known one."""
+    if package in _KNOWN_PACKAGES or package in sys.modules or package not in sys.stdlib_module_names:
+        return is_known_module(package)
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return False
+    # What is built in, or frozen, has no file.
+    return spec is not None and (not spec.has_location or spec.origin is None or _is_pythons(spec.origin))
+
+
+def _is_pythons(file: str) -> bool:
+    """Tell whether a file is one of the standard library; other compiled ones cannot be read at any rate."""
+    if not file.endswith((".py", ".pyc")):
+        return True
+    return file.startswith(_FOLDERS) and "-packages" + os.sep not in file
 
 
 def global_name(value: Any) -> str | None:

@@ -193,6 +193,9 @@ class GraphScope:
 
     def digest(self, outputs: Sequence[Variable]) -> str:
         """Return the hash of all that was met, and of which variables are the outputs."""
-        table = (key if isinstance(key, bytes) else b"name " + str(key).encode() for key in self._table)
+        table = (
+            key if isinstance(key, bytes) else b"name " + str(key).encode("utf-8", "surrogatepass")
+            for key in self._table
+        )
         results = array("q", [self.numbers[v] for v in outputs])
         return hex_digest([*table, (self._stream + results).tobytes()])

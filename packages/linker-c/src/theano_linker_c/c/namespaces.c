@@ -69,8 +69,10 @@ static int look_at_class(Look *look, PyObject *value) {
     if (is_new <= 0)
         return is_new;
     PyObject *module = module_of(look, (PyTypeObject *)value);
-    int ours = module != NULL && PySet_Contains(look->names, module) == 1;
+    int ours = module == NULL ? 0 : PySet_Contains(look->names, module);
     Py_XDECREF(module);
+    if (ours < 0)
+        return -1;
     return ours ? add_space(look, ((PyTypeObject *)value)->tp_dict) : leave_to_python(look, value);
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, compose
@@ -63,6 +63,9 @@ class EquationRewriter(NodeRewriter):
     >>> print(*rule.equations)
     -(-x) -> x
     """
+
+    #: The classes of the wildcards, where a program has said them: the text of annotations does not tell.
+    wildcards: Mapping[str, Callable[[str], Unknown]] | None = None
 
     def __init__(
         self,

@@ -156,7 +156,9 @@ def equation_rewriter(*tracks: Tracked, **options: Any) -> Callable[[Callable[..
 
     def decorate(write: Callable[..., Equations]) -> EquationRewriter:
         depths = [e.before.depth for e in _written(write) if isinstance(e.before, Applied)]
-        return equations(*tracks, phases=(), reach=max(depths, default=1), **options)(write)
+        made = equations(*tracks, phases=(), reach=max(depths, default=1), **options)(write)
+        made.wildcards = {name: _kind_of(write, name) for name in inspect.signature(write).parameters}
+        return made
 
     return decorate
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import LOADED_AT, config, is_library_module, rule_tables
-from theano_graph.hashing import StructuralHasher, hex_digest
+from theano_graph import LOADED_AT, compose, config, is_library_module, rule_tables
+from theano_graph.hashing import NoStructuralHashError, StructuralHasher, hex_digest
 from theano_optimize import RewriteDatabase
 
 from ..._flags import _modes as _modes
 from ..._machines._extension import HAS_RUNTIME, runtime
 from ...modes import optdb
-from ._gate import surroundings
+from ._gate import is_any_of_user, surroundings
 from ._loaded import folders_replaced
 
 #: Flags that only say where things are kept, for how long, or what is printed of a run.
@@ -43,7 +43,8 @@ class Environment:
     Raises
     ------
     NoStructuralHashError
-        If a rule that was registered from outside of the library has no code that could be compared.
+        If a rule that was registered from outside of the library has no code that could be compared, or is in a
+        database that was.
     """
 
     def __init__(self, hasher: StructuralHasher) -> None:
@@ -52,7 +53,7 @@ class Environment:
         self._noted = ["\n".join(flags).encode(), *_rules_of_users(hasher), *beside]
         self._packages = sorted(name for name in list(sys.modules) if "." not in name and is_library_module(name))
         self._version = optdb.version()
-        self._rewrites = _digest_of_rewrites(hasher) if _is_any_of_user(optdb) else b""
+        self._rewrites = _digest_of_rewrites(hasher) if is_any_of_user(optdb) else b""
         self._digest: str | None = None
 
     def digest(self) -> str | None:
@@ -82,7 +83,7 @@ def _rewrites(version: object) -> bytes | None:
         if known == version:
             return digest
     digest = _digest_of_rewrites(StructuralHasher())
-    if optdb.version() != version or _is_any_of_user(optdb):
+    if optdb.version() != version or is_any_of_user(optdb):
         return None
     _rewrites_known[:] = [(version, digest)]
     return digest
@@ -92,18 +93,19 @@ def _digest_of_rewrites(hasher: StructuralHasher) -> bytes:
     return hex_digest(list(_registered(optdb, hasher))).encode()
 
 
-def _is_any_of_user(database: RewriteDatabase[Any]) -> bool:
-    return any(
-        _is_any_of_user(entry.item) if isinstance(entry.item, RewriteDatabase) else entry.of_user
-        for entry in database.entries()
-    )
-
-
 def _registered(database: RewriteDatabase[Any], hasher: StructuralHasher) -> Iterator[bytes]:
     """Yield what is registered in a database and in those inside of it, in the order in which it is applied."""
     for entry in database.entries():
         item = entry.item
         inner = isinstance(item, RewriteDatabase)
+        if inner and entry.of_user:
+            raise NoStructuralHashError(
+                compose(
+                    f"the database {entry.name!r} of rewrites was registered from outside of the library, "
+                    "and nobody can tell how it chooses among them",
+                    mend="register the rewrites themselves.",
+                )
+            )
         marks = (*sorted(entry.tags), *sorted(entry.aliases), repr(entry.position), entry.role, str(inner))
         yield f"{database.name} {entry.name} {' '.join(marks)}".encode()
         if isinstance(item, RewriteDatabase):
@@ -127,11 +129,18 @@ def _versions(packages: Sequence[str]) -> bytes | None:
     """
     if folders_replaced():
         return None
-    marks = [_marks_of_scipy(), *(_files(folder) for name in packages for folder in _folders(name))]
+    try:
+        marks = _marks(packages)
+    except (OSError, ValueError):  # the library is in an archive; another module is called scipy
+        return None
     if any(latest > LOADED_AT for _, latest in marks):
         return None
     fixed = (sys.version, sys.byteorder, str(sys.flags.optimize), np.__version__)
     return "\n".join((*fixed, *(text for text, _ in marks))).encode("utf-8", "surrogateescape")
+
+
+def _marks(packages: Sequence[str]) -> list[tuple[str, int]]:
+    return [_marks_of_scipy(), *(_files(folder) for name in packages for folder in _folders(name))]
 
 
 def _folders(name: str) -> list[str]:

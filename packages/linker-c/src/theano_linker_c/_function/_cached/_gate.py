@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from theano_graph import config
+from theano_graph import config, rule_tables
+from theano_optimize import RewriteDatabase, RewriteQuery
 
 from ..._flags._modes import LARGE
 from ...linkers import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
-from ...modes import Mode
+from ...modes import Mode, optdb
 from ...targets import PYTHON, C
 
 _surroundings: list[Callable[[], str | None]] = []
@@ -41,6 +43,24 @@ def surroundings() -> list[str] | None:
     return None if None in found else [text for text in found if text is not None]
 
 
+def rules_of_users() -> bool:
+    """Tell whether rewrites or rules take part that were registered from outside of the library."""
+    return is_any_of_user(optdb) or any(True for table in rule_tables() for _ in table.of_users())
+
+
+def is_any_of_user(database: RewriteDatabase[Any]) -> bool:
+    """Tell whether a database has rewrites that were registered from outside of the library."""
+    return any(
+        entry.of_user or (isinstance(entry.item, RewriteDatabase) and is_any_of_user(entry.item))
+        for entry in database.entries()
+    )
+
+
+def _has_rewriters(query: RewriteQuery) -> bool:
+    """Tell whether a query, or one for a database inside of another, adds rewriters that no database has."""
+    return bool(query.extra) or any(map(_has_rewriters, query.subquery.values()))
+
+
 def is_cacheable(mode: Mode, n_nodes: int) -> bool:
     """Tell whether a function of a mode is to be cached: not one that somebody looks at while it is built."""
     linker = mode.linker
@@ -53,7 +73,7 @@ def is_cacheable(mode: Mode, n_nodes: int) -> bool:
         and (n_nodes >= LARGE_COUNT or wanted != LARGE or beside)
         and type(mode) is Mode
         and mode.query is not None
-        and not mode.query.extra
+        and not _has_rewriters(mode.query)
         and type(linker) in _LINKERS
         and not getattr(linker, "__dict__", None)
         and (linker.target is C or linker.target is PYTHON)

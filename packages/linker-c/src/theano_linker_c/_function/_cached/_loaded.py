@@ -29,8 +29,8 @@ def note_library() -> None:
     for name, module in list(sys.modules.items()):
         if name not in _noted and _takes_part(name) and module is not None:
             # A copy takes a third of the time of a look at each name.
-            _noted.add(name)
             _fresh[name] = dict(vars(module))
+            _noted.add(name)
             if "." not in name:
                 _folders.update((path, _identity(path)) for path in getattr(module, "__path__", ()))
 
@@ -57,11 +57,11 @@ def changed_constants() -> list[tuple[str, Any]]:
     What a program has changed in place, as entries of tables, is not noticed.
     """
     note_library()
-    while _fresh:
-        name, content = _fresh.popitem()
+    for name, content in list(_fresh.items()):  # other threads may be here, too
         constants = {key: value for key, value in content.items() if key.isupper()}
         if constants:
-            _constants[name] = constants
+            _constants.setdefault(name, constants)
+        _fresh.pop(name, None)
     found = []
     for name, constants in list(_constants.items()):
         now = getattr(sys.modules.get(name), "__dict__", constants)

@@ -16,6 +16,7 @@ from ...modes import Mode
 from .._making._maker import FunctionMaker
 from .._making._source import SourceGraph
 from .._signature._collect import Collection, Signature
+from ._gate import rules_of_users
 from ._sketch import sketch_of
 from ._stores import stores
 
@@ -70,7 +71,7 @@ class CachedFunction:
         inputs, outputs = collection.inputs, collection.outputs
         self._given = inputs, outputs, collection.leaf
         if not self._may_be_there(collection.nodes, inputs, outputs):
-            self._name_loops(collection.nodes)
+            self._name_early(collection.nodes)
             return None
         key = self._named()
         if key is None:
@@ -89,7 +90,7 @@ class CachedFunction:
             if self._may_be_there(fgraph.data_order(), inputs, outputs):
                 self._named()
             else:
-                self._name_loops(fgraph.apply_nodes)
+                self._name_early(fgraph.apply_nodes)
             self._given = None  # it will be rewritten
         if self._is_missing or self._key is None or self._is_given_up(self._key):
             return None
@@ -114,9 +115,12 @@ class CachedFunction:
         self._is_missing = not found
         return found
 
-    def _name_loops(self, nodes: Iterable[Apply]) -> None:
-        """Name a function at once that has ops with graphs of their own: what they keep changes while it is built."""
-        if any(hasattr(node.op, "compiled") for node in nodes):
+    def _name_early(self, nodes: Iterable[Apply]) -> None:
+        """Name a function at once where what counts may change while it is built.
+
+        Ops with graphs of their own keep what they have compiled; rules of users may have globals that they change.
+        """
+        if rules_of_users() or any(hasattr(node.op, "compiled") for node in nodes):
             self._named()
 
     def _load(self) -> None:

@@ -74,7 +74,9 @@ static PyArrayObject *output_array(Machine *m, Frame *f, const Instruction *in, 
         frame_set(f, in->outputs[k], Py_NewRef((PyObject *)arrays[donors[1]]));
         return arrays[donors[1]];
     }
-    int reused = slot_decides(m, f, in->outputs[k], e->ndim) ? -1 : 0;
+    int reused = 0;
+    if (slot_decides(m, f, in->outputs[k], e->ndim))
+        fortran = 0, reused = -1;
     for (int t = 1; t <= donors[0] && reused == 0; t++) {
         int position = donors[t], reg = in->inputs[position], taken = 0;
         for (int other = 0; other < k; other++)

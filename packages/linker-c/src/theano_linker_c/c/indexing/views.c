@@ -78,7 +78,7 @@ static int copy_run(Machine *m, Frame *f, const Instruction *in) {
         return RUN_DONE;
     }
     int flags = PyArray_FLAGS(array);
-    int fortran = (flags & NPY_ARRAY_F_CONTIGUOUS) && !(flags & NPY_ARRAY_C_CONTIGUOUS);
+    int fortran = is_fortran_only(array) && !slot_decides(m, f, in->outputs[0], PyArray_NDIM(array));
     PyArrayObject *copy =
         buffer_obtain(m, f, in->outputs[0], PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array), fortran);
     if (copy == NULL)

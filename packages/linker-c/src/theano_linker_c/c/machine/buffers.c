@@ -120,7 +120,9 @@ int slot_offered(const Frame *f, int reg) { return f->slots != NULL && f->slots[
 /* Whether an array lies in Fortran order and not in C order. */
 int is_fortran_only(PyArrayObject *array) { return PyArray_IS_F_CONTIGUOUS(array) && !PyArray_IS_C_CONTIGUOUS(array); }
 
-/* Whether no operand is asked for its array, since a place is offered that serves in any order. */
+/* Whether no operand is asked for its array or its order, since a place is offered: those in a loop are parts of arrays in
+ * C order. In a batch results lie as those of single calls do, since the order of additions that read them may depend on
+ * it. */
 int slot_decides(const Machine *m, const Frame *f, int reg, int ndim) {
     return slot_offered(f, reg) && (ndim < 2 || !m->in_batch);
 }
@@ -136,11 +138,10 @@ static int slot_fits(PyArrayObject *slot, int type_num, int ndim, const npy_intp
 }
 
 /* Put an array for an output into its register and return it (borrowed): the slot that is offered for it, the buffer of
- * an earlier call, or a new array. Its contents are arbitrary. Places in a loop are parts of arrays in C order; in a
- * batch results lie as those of single calls do, since the order of additions that read them may depend on it. */
+ * an earlier call, or a new array. Its contents are arbitrary, and it lies in the order that is asked for. */
 PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape,
                              int fortran) {
-    if (slot_offered(f, reg) && slot_fits(f->slots[reg], type_num, ndim, shape, fortran && m->in_batch)) {
+    if (slot_offered(f, reg) && slot_fits(f->slots[reg], type_num, ndim, shape, fortran)) {
         PyArrayObject *slot = f->slots[reg];
         frame_set(f, reg, Py_NewRef((PyObject *)slot));
         return slot;
@@ -201,8 +202,8 @@ int buffer_reuse(Machine *m, Frame *f, int from, int to) {
 int buffer_reuse_or_order(Machine *m, Frame *f, int from, int to, int *fortran) {
     if (!slot_offered(f, to) && buffer_reuse(m, f, from, to))
         return 1;
-    if (capture_wants_fortran(m, f, from))
-        return *fortran = 1, -1;
+    if (m->open != NULL && capture_refuses(m, f, from) && buffer_is_unseen(m, f, from))
+        return *fortran = is_fortran_only((PyArrayObject *)f->registers[from]), -1;
     if (!slot_offered(f, to) || !buffer_is_ours(m, f, from))
         return 0;
     *fortran = is_fortran_only((PyArrayObject *)f->registers[from]);
