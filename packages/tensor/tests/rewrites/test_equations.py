@@ -16,6 +16,7 @@ from hypothesis import given as drawn, note, settings, strategies as st
 
 import theano_tensor as T
 from theano_graph import FunctionGraph, Op
+from theano_graph.hashing import StructuralHasher
 from theano_linker_c import scalar
 from theano_optimize import (
     Applied,
@@ -29,7 +30,7 @@ from theano_optimize import (
     Unknown,
     WalkRewriter,
 )
-from theano_tensor.rewrites._equations import Anything, Equations, equations
+from theano_tensor.rewrites._equations import Anything, Equations, Real, equations
 from theano_tensor.rewrites._terms import Elementwise, applied, exp, log, sigmoid, softplus
 from theano_tensor.rewrites.equations import equation_rewriter
 from theano_testing.optimize import apply_rewrite
@@ -312,6 +313,15 @@ class TestOpsOfEquations(unittest.TestCase):
 
     def setUp(self) -> None:
         self.x, self.y = T.dvectors("x", "y")
+
+    def test_what_wildcards_fit_counts(self) -> None:
+        text = "from __future__ import annotations\ndef rule(x: Kind): return [log(exp(x)) >> x]"
+        found = []
+        for kind in (Real, Anything, Real):
+            space: dict[str, Any] = {"Kind": kind, "log": log, "exp": exp, "__name__": __name__}
+            exec(text, space)
+            found.append(StructuralHasher().of(equation_rewriter(T.log)(space["rule"])))
+        self.assertEqual([found[0] == one for one in found], [True, False, True])
 
     def test_other_outputs_of_a_node_are_uses_of_it(self) -> None:
         first, second = Pair()(self.x, return_list=True)
