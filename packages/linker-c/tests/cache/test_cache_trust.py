@@ -119,6 +119,22 @@ class TestPlantedCode(CacheTestCase):
         self.assertEqual(folder.read("index", "a"), b"data")
 
 
+class TestRemovedDirectories(CacheTestCase):
+    def test_a_directory_that_another_process_has_just_removed_is_made_again(self) -> None:
+        original, refused = __import__("tempfile").mkstemp, []
+
+        def mkstemp(*args: object, **kwargs: object) -> object:
+            if len(refused) < 3:
+                refused.append(os.path.isdir(self.path))
+                os.rmdir(self.path)
+            return original(*args, **kwargs)
+
+        with mock.patch("tempfile.mkstemp", side_effect=mkstemp), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertFalse(CompileDirectory(self.path).temporary)
+        self.assertEqual(refused, [True] * 3)
+
+
 class TestReadOnlyCaches(CacheTestCase):
     """A warm cache that cannot be written to is read."""
 

@@ -20,6 +20,8 @@ from ._trust import Problem, refusal
 
 _ABANDONED = 60 * 60 * 24
 _CHOOSE = "or keep it elsewhere with THEANO_FLAGS=base_compiledir=<directory>"
+#: So often it is tried to write to a directory that is not there any more: another process may just have removed it.
+_TRIES = 10
 
 
 def digest(*parts: str | bytes) -> str:
@@ -253,14 +255,20 @@ def make_private(path: str) -> None:
 
 def _problem(path: str) -> Problem | None:
     """Say why `path` cannot hold code that this user will run, and how to mend it; None if it can."""
-    try:
-        make_private(path)
-        refused = refusal(path)
-        if refused is not None:
-            return refused
-        handle, name = tempfile.mkstemp(dir=path, prefix=".probe-")
-        os.close(handle)
-        os.unlink(name)
-    except OSError as error:
-        return Problem(error.strerror or str(error), "make the directory writable for you")
-    return None
+    problem = None
+    for _ in range(_TRIES):
+        try:
+            make_private(path)
+            refused = refusal(path)
+            if refused is not None:
+                return refused
+            handle, name = tempfile.mkstemp(dir=path, prefix=".probe-")
+            os.close(handle)
+            os.unlink(name)
+        except OSError as error:
+            problem = Problem(error.strerror or str(error), "make the directory writable for you")
+            if not isinstance(error, FileNotFoundError):
+                break
+        else:
+            return None
+    return problem

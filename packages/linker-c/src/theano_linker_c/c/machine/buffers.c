@@ -120,9 +120,9 @@ int slot_offered(const Frame *f, int reg) { return f->slots != NULL && f->slots[
 /* Whether an array lies in Fortran order and not in C order. */
 int is_fortran_only(PyArrayObject *array) { return PyArray_IS_F_CONTIGUOUS(array) && !PyArray_IS_C_CONTIGUOUS(array); }
 
-/* Whether no operand is asked for its array or its order, since a place is offered: those in a loop are parts of arrays in
- * C order. In a batch results lie as those of single calls do, since the order of additions that read them may depend on
- * it. */
+/* Whether no operand is asked for its array or its order, since a place is offered: those in a loop are parts of
+ * arrays in C order. In a batch results lie as those of single calls do, since the order of additions that read them
+ * may depend on it. */
 int slot_decides(const Machine *m, const Frame *f, int reg, int ndim) {
     return slot_offered(f, reg) && (ndim < 2 || !m->in_batch);
 }
