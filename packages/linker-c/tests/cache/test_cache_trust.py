@@ -121,7 +121,8 @@ class TestPlantedCode(CacheTestCase):
 
 class TestRemovedDirectories(CacheTestCase):
     def test_a_directory_that_another_process_has_just_removed_is_made_again(self) -> None:
-        original, refused = __import__("tempfile").mkstemp, []
+        original = __import__("tempfile").mkstemp
+        refused: list[bool] = []
 
         def mkstemp(*args: object, **kwargs: object) -> object:
             if len(refused) < 3:
