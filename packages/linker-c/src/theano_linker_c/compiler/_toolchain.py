@@ -232,7 +232,11 @@ def _try(
             return _Trial(None, run.message)
         trial = _look(output)
         if first is not None and trial.version is not None and not trial.is_clang:
-            first.made(output)
+            try:
+                first.made(output)
+            except OSError:
+                if os.path.exists(output):
+                    raise  # else another process has emptied the directory: the code is compiled again
         return trial
     finally:
         remove(output)
