@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -134,7 +134,7 @@ class Run:
     scratch: Path
     parts: list[Path] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    outcomes: dict[str, int] = field(default_factory=lambda: {"passed": 0, "failed": 0, "skipped": 0})
+    outcomes: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -172,8 +172,7 @@ class Run:
                 write_crash_report(report, module.name, problem or "it left no report")
                 problem = problem or "no report"
             self.parts.append(report)
-            for kind, number in count(report).items():
-                self.outcomes[kind] += number
+            self.outcomes += count(report)
             if problem:
                 self.failed.append(module.name)
                 print(f"{output.rstrip()}\n{self.name}: {module.name}: {problem}", flush=True)
@@ -184,7 +183,8 @@ class Run:
         seconds = int(time.monotonic() - self.began)
         line = f"{self.name}: {len(self.parts)} of {self.total} modules, {sentence(self.outcomes)}, {seconds} s"
         (REPORTS / "progress").mkdir(parents=True, exist_ok=True)
-        state = {"done": len(self.parts), "total": self.total, **self.outcomes}
+        state = {"done": len(self.parts), "total": self.total}
+        state |= {kind: self.outcomes[kind] for kind in ("passed", "failed", "skipped")}
         (REPORTS / "progress" / f"{self.name}.json").write_text(json.dumps(state), encoding="utf-8")
         if final or time.monotonic() - self.shown > PROGRESS:
             self.shown = time.monotonic()
@@ -248,7 +248,7 @@ def run_all(item: Layer, tests: Path, name: str, given: argparse.Namespace) -> i
         for thread in threads:
             thread.join()
         parts += run.parts
-    if not any(run.outcomes.values()):
+    if not run.outcomes:
         print(f"no test was found in {tests}", file=sys.stderr)
         return 1
     return int(bool(run.failed) or len(run.parts) < run.total)
