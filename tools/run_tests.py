@@ -1,6 +1,7 @@
 """Run the tests of one layer with nose2 in several processes, against what is installed; leave a report in ``reports``.
 
     python tools/run_tests.py LAYER [MODULE ...] [--tests FOLDER] [--tier quick|all] [--jobs N] [--shuffle SEED]
+                              [--slowest N]
 
 LAYER may also be the name of an environment that ends with it; the report is named after it. MODULE is a part of the
 path of test modules, such as ``rewrites/`` or ``test_modes``; all modules run where none is named. Slow tests run in
@@ -135,6 +136,7 @@ class Run:
     parts: list[Path] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -173,6 +175,8 @@ class Run:
                 problem = problem or "no report"
             self.parts.append(report)
             self.outcomes += count(report)
+            times = report.with_suffix(".json")
+            self.seconds |= json.loads(times.read_text(encoding="utf-8")) if times.exists() else {}
             if problem:
                 self.failed.append(module.name)
                 print(f"{output.rstrip()}\n{self.name}: {module.name}: {problem}", flush=True)
@@ -248,6 +252,11 @@ def run_all(item: Layer, tests: Path, name: str, given: argparse.Namespace) -> i
         for thread in threads:
             thread.join()
         parts += run.parts
+    slowest = sorted(run.seconds.items(), key=lambda item: -item[1])
+    (REPORTS / "seconds").mkdir(exist_ok=True)
+    (REPORTS / "seconds" / f"{name}.json").write_text(json.dumps(dict(slowest), indent=0), encoding="utf-8")
+    for test, seconds in slowest[: given.slowest]:
+        print(f"{seconds:8.2f} s of the processor  {test}")
     if not run.outcomes:
         print(f"no test was found in {tests}", file=sys.stderr)
         return 1
@@ -263,6 +272,7 @@ def main() -> None:
     parser.add_argument("--tier", choices=("quick", "all"), default=os.environ.get("THEANO_TESTS", "quick"))
     parser.add_argument("--jobs", type=int, default=CORES, help="processes at once (default: one for each processor)")
     parser.add_argument("--shuffle", metavar="SEED", default=os.environ.get("THEANO_TESTS_SHUFFLE"))
+    parser.add_argument("--slowest", type=int, default=0, metavar="N", help="show the tests that took longest")
     options = parser.parse_args()
     item = layer_of(options.layer)
     tests = (options.tests or item.folder / "tests").resolve()
