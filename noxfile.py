@@ -159,6 +159,17 @@ def export(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """Measure which lines of the sources all tests run, beside the figures in tools/log/coverage.json.
+
+    Options after `--` are those of the tool; `-- --write tools/log/coverage.json` keeps the figures.
+    """
+    python = python_of(session)
+    install_layer(session, "theano", python, "--test", "--with=coverage>=7.10")
+    session.run(python, "tools/measure_coverage.py", *session.posargs, external=True)
+
+
+@nox.session
 def stress(session: nox.Session) -> None:
     """Run the long form of linker-c's stress tests: killed processes, damaged caches, threads, a million calls."""
     python = python_of(session)
