@@ -66,7 +66,7 @@ class Contract:
         Layer -> how many of its modules take the name, of its classes derive from it, of its statements register
         something, and of its statements call it at import.
     overridden : collections.Counter
-        Methods of a class -> how many classes of other layers have one of their own.
+        Members of a class -> how many classes of other layers have one of their own.
     """
 
     place: Place
@@ -88,6 +88,11 @@ class Contract:
 def layer_at(module: str) -> str:
     """Return the layer that a module belongs to."""
     return _layers()[module.partition(".")[0]]
+
+
+def looks_on(name: str) -> bool:
+    """Tell whether a layer only renames what others define (the umbrella), or tests it: that makes no contract."""
+    return name == "theano" or name.startswith("testing")
 
 
 @cache
@@ -186,13 +191,12 @@ def contracts() -> list[Contract]:
     for module in modules():
         _note_uses(module, found)
     for contract in found.values():
-        addresses = contract.addresses or Counter([".".join(contract.place)])
+        addresses = contract.addresses or Counter([public_address(contract.place)])
         contract.address = min(addresses, key=lambda text: (-addresses[text], len(text), text))
     for contract in found.values():
         if not set(contract.registered) - {layer_at(contract.place[0])} and contract.place not in known:
             contract.registered.clear()
-    # The umbrella renames what layers define, and `testing` looks at it: that alone makes no contract.
-    kept = [item for item in found.values() if item.registered or set(item.users) - {"theano", "testing"}]
+    kept = [item for item in found.values() if item.registered or not all(map(looks_on, item.users))]
     return sorted(kept, key=lambda item: (LAYERS.index(layer_at(item.place[0])), item.address.lower(), item.address))
 
 
@@ -205,8 +209,17 @@ def tables(module: Module) -> Iterator[Place]:
             is_table = isinstance(node, ast.FunctionDef) and any(
                 ast.unparse(item).endswith("singledispatch") for item in node.decorator_list
             )
-        if is_table and not name.startswith("_"):
+        if is_table and not name.startswith("_") and public_address((module.name, name)):
             yield module.name, name
+
+
+@cache
+def public_address(place: Place) -> str:
+    """Return the shortest address of a name without underscores, or an empty text."""
+    own = layer_at(place[0])
+    holders = (module.name for module in modules() if layer_at(module.name) == own and "._" not in module.name)
+    found = [f"{name}.{place[1]}" for name in holders if resolve(name, place[1]) == place]
+    return min(found, key=lambda text: (len(text), text), default="")
 
 
 def taken(module: Module, found: dict[Place, Contract]) -> set[Place]:
@@ -256,6 +269,19 @@ def ancestors(place: Place) -> Iterator[Place]:
                 yield from ancestors(above)
 
 
+def members_of(node: ast.ClassDef) -> dict[str, ast.stmt]:
+    """Return what the body of a class defines: methods, and attributes that have a value or a type."""
+    found: dict[str, ast.stmt] = {}
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef):
+            found[item.name] = item
+        elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            found[item.target.id] = item
+        elif isinstance(item, ast.Assign):
+            found.update({target.id: item for target in item.targets if isinstance(target, ast.Name)})
+    return found
+
+
 def _note_uses(module: Module, found: dict[Place, Contract]) -> None:
     """Note what a module does with the names of other layers when it is imported."""
     for node in _statements(module.tree.body):
@@ -268,12 +294,12 @@ def _note_uses(module: Module, found: dict[Place, Contract]) -> None:
 
 def _note_class(module: Module, node: ast.ClassDef, found: dict[Place, Contract]) -> None:
     own = layer_at(module.name)
-    methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+    members = set(members_of(node))
     direct = {place_of(module, base) for base in node.bases}
     for place in dict.fromkeys(ancestors((module.name, node.name))):
         if place in found and layer_at(place[0]) != own:
             found[place].derived[own] += place in direct
-            found[place].overridden.update(methods)
+            found[place].overridden.update(members)
 
 
 def _note_call(module: Module, call: ast.expr, found: dict[Place, Contract]) -> None:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import re
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from _contracts import Contract, ancestors, contracts, layer_at, read
+from _contracts import Contract, Module, ancestors, contracts, layer_at, members_of, read
 from _house import LAYERS, layer
 
 HEAD = """# Contracts between the layers
@@ -122,13 +123,8 @@ def docstring(place: tuple[str, str]) -> str:
     body = module.tree.body
     after = body[body.index(node) + 1] if node in body[:-1] else None
     if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-        return after.value.value
-    above: list[str] = []
-    line = node.lineno - 2
-    while line >= 0 and module.lines[line].startswith("#:"):
-        above.insert(0, module.lines[line].removeprefix("#:").strip())
-        line -= 1
-    return "\n".join(above)
+        return inspect.cleandoc(after.value.value)
+    return comment_above(module, node)
 
 
 def signature(place: tuple[str, str]) -> str:
@@ -159,20 +155,44 @@ def call(node: ast.FunctionDef, skip: int = 0, *, short: bool = False) -> str:
 
 
 def members(item: Contract) -> Iterator[str]:
-    """Yield the methods of a base class that other layers replace, or those of a protocol."""
+    """Yield the members of a base class that other layers replace, or those of a protocol."""
+    chosen = item.overridden if is_base(item) else None
     seen: set[str] = set()
-    for place in ancestors(item.place) if isinstance(item.definition, ast.ClassDef) else ():
+    for place in ancestors(item.place) if chosen is not None or is_protocol(item) else ():
         module = read(place[0])
         node = module.definitions.get(place[1]) if module is not None else None
-        for method in node.body if isinstance(node, ast.ClassDef) else ():
-            if not isinstance(method, ast.FunctionDef) or method.name.startswith("_") or method.name in seen:
-                continue
-            if item.overridden[method.name] if is_base(item) else is_protocol(item):
-                seen.add(method.name)
-                about = sentence(ast.get_docstring(method) or "")
-                decorators = [ast.unparse(decorator) for decorator in method.decorator_list]
-                parameters = "" if "property" in decorators else call(method, skip="staticmethod" not in decorators)
-                yield f"`{method.name}{parameters}`" + (f": {about}" if about else "")
+        if module is None or not isinstance(node, ast.ClassDef):
+            continue
+        for name, member in members_of(node).items():
+            if not name.startswith("_") and name not in seen and (chosen is None or chosen[name]):
+                seen.add(name)
+                yield from about_member(module, name, member)
+
+
+def about_member(module: Module, name: str, member: ast.stmt) -> Iterator[str]:
+    """Yield what is said of a method, or of an attribute that has a comment beginning with ``#:``."""
+    if isinstance(member, ast.FunctionDef):
+        about = sentence(ast.get_docstring(member) or "")
+        decorators = [ast.unparse(decorator) for decorator in member.decorator_list]
+        after = "" if "property" in decorators else call(member, skip="staticmethod" not in decorators)
+        yield f"`{name}{after}`" + (f": {about}" if about else "")
+    elif about := sentence(comment_above(module, member)):
+        yield f"`{name}{annotation(member)}`: {about}"
+
+
+def annotation(node: ast.stmt) -> str:
+    """Return the type of an attribute as it stands behind the name."""
+    return f": {ast.unparse(node.annotation)}" if isinstance(node, ast.AnnAssign) else ""
+
+
+def comment_above(module: Module, node: ast.stmt) -> str:
+    """Return the comment above a value that begins with ``#:``."""
+    above: list[str] = []
+    line = node.lineno - 2
+    while line >= 0 and module.lines[line].lstrip().startswith("#:"):
+        above.insert(0, module.lines[line].strip().removeprefix("#:").strip())
+        line -= 1
+    return "\n".join(above)
 
 
 def prose(text: str) -> str:
