@@ -1,6 +1,6 @@
 """Sessions beyond the tests, from demo and bench to fuzz and sanitize.
 
-`nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
+`nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what a finding is.
 """
 
 from __future__ import annotations
