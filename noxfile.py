@@ -270,7 +270,7 @@ def threads(session: nox.Session) -> None:
         session.run(*command, "-k", words, str(folder), external=True, env={"PYTHONPATH": str(folder)})
 
 
-#: The tests of what attacks have found, by package; docs/hardening.md says which case each of them is for.
+#: The tests of what attacks have found, by package; tools/log/hardening.md says which case each of them is for.
 ATTACKED = {
     "graph": ("test_config", "test_perform_hook"),
     "linker-c": ("archives", "cache", "compiler", "function", "profiling", "kernels.test_kernel_lives"),
