@@ -14,6 +14,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 PROGRAM = """\
 import numpy as np
@@ -44,6 +45,7 @@ class Failing(theano.Op):
         raise ArithmeticError("it cannot be done")
 
 
+@slow
 class TestAnatomy(unittest.TestCase):
     def run_program(self, flags: str) -> str:
         with tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,7 @@ import theano
 from theano import Variable, function, tensor
 from theano.gof import Generic
 from theano.tensor import io
+from theano_testing.tiers import slow
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "data_parallel.py"
 
@@ -45,6 +46,7 @@ class TestFiles(TestCase):
             self.assertRaises(ValueError, io.load, "x.npy", "int64", (False,), mmap_mode=mode)
 
 
+@slow
 class TestProcesses(TestCase):
     def run_example(self, *command: str) -> str:
         environment = {

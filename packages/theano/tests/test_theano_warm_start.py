@@ -13,12 +13,14 @@ import warnings
 from pathlib import Path
 
 import theano
+from theano_testing.tiers import slow
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 #: Programs with many kinds of compiled code: elementwise, reductions, random numbers, loops over rows, C code of ops.
 PROGRAMS = ("chapter_functions", "chapter_derivatives", "chapter_own_ops", "denoising_autoencoder", "gaussian_process")
 
 
+@slow
 class TestWarmStart(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
