@@ -273,7 +273,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=CORES, help="processes at once (default: one for each processor)")
     parser.add_argument("--shuffle", metavar="SEED", default=os.environ.get("THEANO_TESTS_SHUFFLE"))
     parser.add_argument("--slowest", type=int, default=0, metavar="N", help="show the tests that took longest")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     item = layer_of(options.layer)
     tests = (options.tests or item.folder / "tests").resolve()
     sys.exit(run_all(item, tests, options.layer, options))
