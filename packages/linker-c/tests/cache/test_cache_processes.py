@@ -17,10 +17,12 @@ from unittest import mock
 from theano_linker_c import scalar as sc
 from theano_linker_c.compiler import CompileDirectory, CompilerWarning, build_lock, set_lock_status
 from theano_linker_c.kernels import KernelLibrary
+from theano_testing.tiers import slow
 
 from .cache_support import WORKER, CacheTestCase, kernel, start
 
 
+@slow
 class TestProcesses(CacheTestCase):
     def finish(self, workers: Sequence[subprocess.Popen[bytes]]) -> list[int]:
         """Wait for workers; gives the numbers of their compiler runs."""

@@ -34,6 +34,7 @@ from theano_linker_c.compiler import (
 )
 from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary
 from theano_linker_c.scalar import Composite, ScalarType
+from theano_testing.tiers import slow
 
 
 class TestPlacesForCode(unittest.TestCase):
@@ -62,6 +63,7 @@ class TestPlacesForCode(unittest.TestCase):
         self.assertEqual(compiler_version("/nonexistent/g++"), "")
         self.assertEqual(compiler_version(""), "")
 
+    @slow
     def test_a_relative_directory_where_the_working_directory_is_gone(self) -> None:
         program = textwrap.dedent(
             """
@@ -118,6 +120,7 @@ class TestFlags(unittest.TestCase):
         out, _ = start(script).communicate(timeout=600)
         self.assertEqual(out.decode().strip(), "() True False False False 2073600 5 120")
 
+    @slow
     def test_the_timeout_follows_the_pause(self) -> None:
         script = "from theano_graph import config; import theano_linker_c; print(config.compile.timeout)"
         out, _ = start(script, flags="compile.wait=7").communicate(timeout=600)

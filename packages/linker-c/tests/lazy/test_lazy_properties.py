@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 from small_arrays import Python, add, compiled, mul, number, vector
 
-from theano_testing.tiers import examples
+from theano_testing.tiers import examples, slow
 
 from .lazy_ops import Choose, ChooseByThunk
 
@@ -90,6 +90,7 @@ class Graph:
 
 
 class TestRandomGraphs(unittest.TestCase):
+    @slow
     @settings(deadline=None, max_examples=examples(150))
     @given(PLANS, st.tuples(st.booleans(), st.booleans()), st.lists(st.integers(0, 30), min_size=1, max_size=3))
     def test_linkers_agree(self, plan: Any, conditions: Any, chosen: list[int]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from cache.cache_support import CacheTestCase, start
 
 from theano_linker_c import scalar as sc
+from theano_testing.tiers import slow
 
 from .stress_support import LONG
 
@@ -50,6 +51,7 @@ print("builds", builds)
 """
 
 
+@slow
 class TestCacheUnderStress(CacheTestCase):
     def setUp(self) -> None:
         super().setUp()

@@ -16,6 +16,7 @@ from function.function_support import Pointwise, add, scalar, shared, vector
 
 from theano_graph import config
 from theano_linker_c import Function, Mode, _runtime, function
+from theano_testing.tiers import slow
 
 from .stress_support import LONG, NATIVE, nadd, nexp, nmul, nsum
 
@@ -43,6 +44,7 @@ def in_threads(count: int, work: Callable[[int], None]) -> None:
         raise errors[0]
 
 
+@slow
 class TestThreads(unittest.TestCase):
     def setUp(self) -> None:
         x = vector("x")
@@ -120,6 +122,7 @@ class TestThreads(unittest.TestCase):
         in_threads(4, work)
 
 
+@slow
 class TestControl(unittest.TestCase):
     def setUp(self) -> None:
         before = _runtime.get_num_threads()
@@ -179,6 +182,7 @@ class TestControl(unittest.TestCase):
             np.testing.assert_array_equal(f(values), 2 * values)
 
 
+@slow
 class TestGil(unittest.TestCase):
     def test_another_thread_goes_on_during_a_long_kernel(self) -> None:
         x = vector("x")
@@ -207,6 +211,7 @@ class TestGil(unittest.TestCase):
         self.assertGreater(steps[1], 5 * 16 * 3)
 
 
+@slow
 class TestInterrupts(unittest.TestCase):
     """A Ctrl-C is a signal whose handler raises KeyboardInterrupt."""
 
@@ -252,6 +257,7 @@ class TestInterrupts(unittest.TestCase):
         np.testing.assert_array_equal(state.get_value(), np.ones(3))
 
 
+@slow
 class TestFork(unittest.TestCase):
     def setUp(self) -> None:
         x = vector("x")
