@@ -12,6 +12,7 @@ import json
 import os
 import random
 import sys
+from pathlib import Path
 from typing import Any
 from unittest import TestSuite
 
@@ -42,12 +43,32 @@ class Shuffle(Plugin):  # type: ignore[misc]  # nose2 has no types
         return type(suite)(parts)
 
 
+class Seconds(Plugin):  # type: ignore[misc]  # nose2 has no types
+    """Writes the processor's seconds of each test, child processes included, beside the report."""
+
+    alwaysOn = True
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.began = 0.0
+
+    def startTest(self, event: Any) -> None:
+        """Look at the clock."""
+        self.began = sum(os.times()[:4])
+
+    def stopTest(self, event: Any) -> None:
+        """Note what the test took."""
+        self.seconds[event.test.id()] = round(sum(os.times()[:4]) - self.began, 2)
+
+
 def run_module(base: str, name: str, report: str, options: list[str]) -> bool:
     """Run one module and write its report; return whether all tests passed."""
     plugins = ["nose2.plugins.junitxml", "nose2.plugins.attrib", __name__]
     command = ["nose2", "-s", base, *(word for name in plugins for word in ("--plugin", name))]
     command += ["--junit-xml", "--junit-xml-path", report, *options, name]
     program = nose2.discover(argv=command, exit=False)
+    (times,) = (plugin for plugin in program.session.plugins if isinstance(plugin, Seconds))
+    Path(report).with_suffix(".json").write_text(json.dumps(times.seconds), encoding="utf-8")
     return bool(program.result.wasSuccessful())
 
 

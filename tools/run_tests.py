@@ -1,6 +1,7 @@
 """Run the tests of one layer with nose2 in several processes, against what is installed; leave a report in ``reports``.
 
     python tools/run_tests.py LAYER [MODULE ...] [--tests FOLDER] [--tier quick|all] [--jobs N] [--shuffle SEED]
+                              [--slowest N]
 
 LAYER may also be the name of an environment that ends with it; the report is named after it. MODULE is a part of the
 path of test modules, such as ``rewrites/`` or ``test_modes``; all modules run where none is named. Slow tests run in
@@ -23,7 +24,7 @@ import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -134,7 +135,8 @@ class Run:
     scratch: Path
     parts: list[Path] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    outcomes: dict[str, int] = field(default_factory=lambda: {"passed": 0, "failed": 0, "skipped": 0})
+    outcomes: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -172,8 +174,9 @@ class Run:
                 write_crash_report(report, module.name, problem or "it left no report")
                 problem = problem or "no report"
             self.parts.append(report)
-            for kind, number in count(report).items():
-                self.outcomes[kind] += number
+            self.outcomes += count(report)
+            times = report.with_suffix(".json")
+            self.seconds |= json.loads(times.read_text(encoding="utf-8")) if times.exists() else {}
             if problem:
                 self.failed.append(module.name)
                 print(f"{output.rstrip()}\n{self.name}: {module.name}: {problem}", flush=True)
@@ -184,7 +187,8 @@ class Run:
         seconds = int(time.monotonic() - self.began)
         line = f"{self.name}: {len(self.parts)} of {self.total} modules, {sentence(self.outcomes)}, {seconds} s"
         (REPORTS / "progress").mkdir(parents=True, exist_ok=True)
-        state = {"done": len(self.parts), "total": self.total, **self.outcomes}
+        state = {"done": len(self.parts), "total": self.total}
+        state |= {kind: self.outcomes[kind] for kind in ("passed", "failed", "skipped")}
         (REPORTS / "progress" / f"{self.name}.json").write_text(json.dumps(state), encoding="utf-8")
         if final or time.monotonic() - self.shown > PROGRESS:
             self.shown = time.monotonic()
@@ -248,7 +252,12 @@ def run_all(item: Layer, tests: Path, name: str, given: argparse.Namespace) -> i
         for thread in threads:
             thread.join()
         parts += run.parts
-    if not any(run.outcomes.values()):
+    slowest = sorted(run.seconds.items(), key=lambda item: -item[1])
+    (REPORTS / "seconds").mkdir(exist_ok=True)
+    (REPORTS / "seconds" / f"{name}.json").write_text(json.dumps(dict(slowest), indent=0), encoding="utf-8")
+    for test, seconds in slowest[: given.slowest]:
+        print(f"{seconds:8.2f} s of the processor  {test}")
+    if not run.outcomes:
         print(f"no test was found in {tests}", file=sys.stderr)
         return 1
     return int(bool(run.failed) or len(run.parts) < run.total)
@@ -263,6 +272,7 @@ def main() -> None:
     parser.add_argument("--tier", choices=("quick", "all"), default=os.environ.get("THEANO_TESTS", "quick"))
     parser.add_argument("--jobs", type=int, default=CORES, help="processes at once (default: one for each processor)")
     parser.add_argument("--shuffle", metavar="SEED", default=os.environ.get("THEANO_TESTS_SHUFFLE"))
+    parser.add_argument("--slowest", type=int, default=0, metavar="N", help="show the tests that took longest")
     options = parser.parse_args()
     item = layer_of(options.layer)
     tests = (options.tests or item.folder / "tests").resolve()

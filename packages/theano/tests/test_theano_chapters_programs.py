@@ -86,7 +86,7 @@ class TestChapters(unittest.TestCase):
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("prices: 20.0", done.stdout)

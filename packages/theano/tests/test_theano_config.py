@@ -22,7 +22,7 @@ def run(code: str, flags: str = "", rc: str = os.devnull) -> subprocess.Complete
     """Run a program in a process of its own."""
     environ = {**os.environ, "THEANO_FLAGS": flags, "THEANORC": rc}
     return subprocess.run(
-        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=600, check=False
     )
 
 

@@ -294,9 +294,9 @@ class World:
 
     def allgather(self, sendobj: Any) -> list[Any]:
         self.board[self.rank] = sendobj
-        self.barrier.wait(60)
+        self.barrier.wait(600)
         found = list(self.board)
-        self.barrier.wait(60)
+        self.barrier.wait(600)
         return found
 
     def Allreduce(self, sendbuf: Any, recvbuf: Any) -> None:

@@ -52,7 +52,7 @@ class TestAnatomy(unittest.TestCase):
             done = subprocess.run(
                 [sys.executable, str(path)],
                 env={**os.environ, "THEANO_FLAGS": flags, "THEANORC": os.devnull},
-                capture_output=True, text=True, timeout=120, check=False,
+                capture_output=True, text=True, timeout=600, check=False,
             )  # fmt: skip
             self.assertEqual(done.returncode, 1)
             return done.stderr.replace(str(path), "program.py")
@@ -96,7 +96,7 @@ class TestAnatomy(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "program.py")
             path.write_text(PROGRAM.replace("scaled(x, 2) + y", "scaled(x, y)"))
-            done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False)
+            done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=600, check=False)
         self.assertRegex(
             done.stderr, r"line 11, in <module>\n +total = scaled\(x, y\)\n +File .*line 6, in scaled\n +return values"
         )

@@ -55,7 +55,7 @@ class TestProcesses(TestCase):
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         }
         line = [*command, sys.executable, str(EXAMPLE), "--steps", "50"]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=240, env=environment, check=False)
+        done = subprocess.run(line, capture_output=True, text=True, timeout=600, env=environment, check=False)
         if not command and mpiexec() is None:
             self.assertEqual(done.returncode, 1)
             self.assertIn("to mend: pip install", done.stderr)

@@ -182,7 +182,7 @@ class TestFlags(unittest.TestCase):
     def run_with(self, flags: str, program: str) -> str:
         environment = {**os.environ, "THEANO_FLAGS": flags}
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=True
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=600, check=True
         )
         return done.stdout.strip()
 

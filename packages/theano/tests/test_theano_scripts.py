@@ -51,7 +51,7 @@ class TestDemo(ScriptCase):
     def test_it_learns_the_digits_and_draws(self) -> None:
         picture = self.folder / "new" / "digits.png"
         command = [sys.executable, str(DEMO), "--output", str(picture)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?s)digits.*compile time: +\d.*time per step: +\d.* ms.*train accuracy: +0\.9")
         accuracy = re.search(r"test accuracy: +([\d.]+)", done.stdout)
@@ -139,7 +139,7 @@ class TestReadme(TestCase):
 class TestBenchmarks(ScriptCase):
     def test_a_quick_look_writes_both_files(self) -> None:
         command = [sys.executable, str(BENCH), "--quick", "--only", "call_overhead", "--output", str(self.folder)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn((self.folder / "bench.md").read_text(encoding="utf-8").strip(), done.stdout)
         facts = json.loads((self.folder / "bench.json").read_text(encoding="utf-8"))

@@ -39,7 +39,7 @@ class TestWarmStart(unittest.TestCase):
         settings = f"cxx={self.folder / 'g++'},base_compiledir={self.folder / 'compiled'}" + flags
         environ = {**os.environ, "THEANO_FLAGS": settings, "THEANORC": os.devnull}
         done = subprocess.run(
-            [sys.executable, *command], env=environ, capture_output=True, text=True, timeout=300, check=False
+            [sys.executable, *command], env=environ, capture_output=True, text=True, timeout=600, check=False
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return len(self.log.read_text().splitlines())

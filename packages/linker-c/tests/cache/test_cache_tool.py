@@ -25,7 +25,7 @@ _RUN = "import sys; from theano_linker_c.cache_tool import main; sys.exit(main(s
 class TestCommand(CacheTestCase):
     def command(self, *arguments: str) -> str:
         worker = start(_RUN, *arguments, flags=f"compiledir={self.path},cxx=gcc")
-        out, err = worker.communicate(timeout=60)
+        out, err = worker.communicate(timeout=600)
         self.assertEqual((worker.returncode, err), (0, b""))
         return out.decode()
 
@@ -36,7 +36,7 @@ class TestCommand(CacheTestCase):
     def test_base_directory(self) -> None:
         with tempfile.TemporaryDirectory() as base:
             worker = start(_RUN, "basecompiledir", flags=f"base_compiledir={base}")
-            out, _ = worker.communicate(timeout=60)
+            out, _ = worker.communicate(timeout=600)
         self.assertEqual(out.decode().strip(), base)
 
     def test_list(self) -> None:
@@ -56,7 +56,7 @@ class TestCommand(CacheTestCase):
         worker.stdout.close()
         self.assertEqual(worker.stderr.read(), b"")
         worker.stderr.close()
-        self.assertEqual(worker.wait(timeout=60), 0)
+        self.assertEqual(worker.wait(timeout=600), 0)
 
     def test_clear(self) -> None:
         self.build(sc.exp)

@@ -54,7 +54,7 @@ print(len(found), len(set(map(str, found))), scipy.linalg.cholesky([[4.0]]).item
 class TestThreads(unittest.TestCase):
     def test_the_first_routines_in_many_threads(self) -> None:
         for _ in range(3):
-            done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=300)
+            done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=600)
             self.assertEqual((done.stdout, done.stderr), ("8 1 2.0\n", ""))
 
 

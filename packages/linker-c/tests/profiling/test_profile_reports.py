@@ -284,7 +284,7 @@ class TestAtExit(unittest.TestCase):
         path = os.pathsep.join([here, *sys.path])
         environment = {**os.environ, "THEANO_FLAGS": flags, "PYTHONPATH": path}
         return subprocess.run(
-            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, timeout=120
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, timeout=600
         )
 
     def test_profiles_and_their_sum(self) -> None:

@@ -65,7 +65,7 @@ class TestCacheUnderStress(CacheTestCase):
                 self.damage()
             self.finish([worker for n, worker in enumerate(workers) if n not in victims])
             for victim in victims:
-                workers[victim].communicate(timeout=60)
+                workers[victim].communicate(timeout=600)
         self.check_what_is_left()
 
     def test_cleared_all_the_time(self) -> None:
@@ -79,7 +79,7 @@ class TestCacheUnderStress(CacheTestCase):
 
     def finish(self, workers: Sequence[subprocess.Popen[bytes]]) -> None:
         for worker in workers:
-            out, err = worker.communicate(timeout=180)
+            out, err = worker.communicate(timeout=600)
             self.assertEqual(worker.returncode, 0, err.decode())
             self.assertTrue(out.startswith(b"builds"), out)
 

@@ -154,7 +154,7 @@ class TestControl(unittest.TestCase):
                     del os.environ[name]
                 else:
                     os.environ[name] = value
-        out, err = worker.communicate(timeout=300)
+        out, err = worker.communicate(timeout=600)
         self.assertEqual(worker.returncode, 0, err.decode())
         return int(out)
 
@@ -301,7 +301,7 @@ class TestFork(unittest.TestCase):
         def wait(value: Any) -> Any:
             if threading.current_thread() is not main:
                 inside.set()
-                go_on.wait(60)
+                go_on.wait(600)
             return value
 
         for linker in ("cvm", "py"):
@@ -312,7 +312,7 @@ class TestFork(unittest.TestCase):
             f = function([x], [], updates={state: new}, mode=Mode(linker, None))
             other = threading.Thread(target=f, args=(np.ones(2),))
             other.start()
-            inside.wait(60)
+            inside.wait(600)
 
             def child(f: Function = f, state: Any = state) -> bool:
                 f(np.full(2, 5.0))

@@ -68,7 +68,7 @@ def run(program: str, flags: str) -> subprocess.CompletedProcess[str]:
     environ = {name: value for name, value in os.environ.items() if name not in ("THEANO_FLAGS", "THEANORC")}
     command = [sys.executable, "-c", program]
     return subprocess.run(
-        command, env=environ | {"THEANO_FLAGS": flags}, capture_output=True, text=True, timeout=300, check=False
+        command, env=environ | {"THEANO_FLAGS": flags}, capture_output=True, text=True, timeout=600, check=False
     )
 
 
