@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 from theano_linker_c.archive import UnsafeArchiveError, load
+from theano_testing.tiers import slow
 from theano_testing_workshop.archives import Mutator, attack, samples
 
 #: The session `nox -s attack` sets this.
@@ -22,6 +23,7 @@ class TestAttacks(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.few = samples(0)[:2]
 
+    @slow
     def test_nothing_gets_through(self) -> None:
         outcome = attack(100_000 if LONG else 1000, seed=7_000_000)
         self.assertEqual(outcome.findings, [])

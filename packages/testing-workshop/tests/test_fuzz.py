@@ -19,6 +19,7 @@ from theano_optimize import WalkRewriter, node_rewriter
 from theano_tensor.builders import OpFromGraph
 from theano_tensor.elemwise import Elemwise
 from theano_testing.tensor import OpRecord
+from theano_testing.tiers import slow
 from theano_testing_workshop.exported import Exported
 from theano_testing_workshop.fuzz import (
     CAPTURED,
@@ -104,6 +105,7 @@ def _plain_failure(program: Program) -> Failure:
     return Failure(program, NATIVE, "values", "an example")
 
 
+@slow
 class GraphsOfFixedSeeds(unittest.TestCase):
     """Graphs of the whole language agree on both machines and with NumPy."""
 
@@ -203,6 +205,7 @@ class WrongThings(unittest.TestCase):
         self.assertIn("a rule with a mistake", small.what)
         self._names_run(small, Exception, broken=configuration.make)
 
+    @slow
     def test_what_is_right_runs_as_a_program(self) -> None:
         # Extreme conditions aside, which the tolerance of a printed program does not know about.
         names = ["add", "tanh", "sum", "dimshuffle", "getitem", "concatenate", "reshape", "inc_subtensor"]
@@ -310,6 +313,7 @@ class Judgement(unittest.TestCase):
 
 
 class Records(unittest.TestCase):
+    @slow
     def test_authors_of_ops_add_their_records(self) -> None:
         grammar = Grammar().limited(["add", "sum"])
         op = Elemwise(tt.sin.scalar_op)
@@ -370,6 +374,7 @@ class ExportedPrograms(unittest.TestCase):
         self.assertEqual((found.kind, found.configuration), ("values", EXPORTED))
 
 
+@slow
 class Processes(unittest.TestCase):
     def test_a_process_counts_what_it_compares(self) -> None:
         report = fuzz(60, seed=5, batch=30, processes=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 from theano_testing_workshop.fuzz import Failure, as_source
 from theano_testing_workshop.fuzz._comparison._batch import compare_batch
 from theano_testing_workshop.fuzz._comparison._judge import Tally
@@ -16,6 +17,7 @@ from theano_testing_workshop.fuzz._workers import Task, configurations_of
 
 @needs_opencl
 class TestFuzzer(unittest.TestCase):
+    @slow
     def test_graphs_on_a_device(self) -> None:
         programs = [generate(seed, Grammar().operations) for seed in (5, 8)]
         tally = Tally()

@@ -13,6 +13,7 @@ import theano_tensor as tt
 from theano_graph import Apply, Op
 from theano_linker_c import Mode
 from theano_optimize import WalkRewriter, node_rewriter
+from theano_testing.tiers import slow
 from theano_testing_workshop.fuzz import (
     NATIVE,
     Configuration,
@@ -87,6 +88,7 @@ def _shown(program: Program, name: str, kinds: str) -> bool:
     )
 
 
+@slow
 class FaultsOfOperations(unittest.TestCase):
     """Each fault is found in most graphs of the whole language that show it."""
 
@@ -143,6 +145,7 @@ class OtherFaults(unittest.TestCase):
         self.assertEqual({f.kind for f in failures}, {"gradient"})
         self.assertGreater(len(failures), 5)
 
+    @slow
     def test_a_state(self) -> None:
         operations = Grammar().limited(["add", "mul"]).operations
         programs = [p for p in (generate(seed, operations, nodes=4) for seed in range(400)) if p.updates]

@@ -10,6 +10,7 @@ import numpy as np
 
 import theano_scan
 import theano_tensor as tt
+from theano_testing.tiers import slow
 from theano_testing_workshop.fuzz import (
     NATIVE,
     Failure,
@@ -46,6 +47,7 @@ def programs_of(part: str, count: int, nodes: int = 3) -> list[Program]:
 
 
 class Parts(unittest.TestCase):
+    @slow
     def test_all_agree(self) -> None:
         for part, names in PARTS.items():
             with self.subTest(part=part):
