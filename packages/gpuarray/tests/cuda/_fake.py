@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from theano_testing.cuda import build
+from theano_testing_workshop.cuda import build
 
 FOLDER = Path(__file__).parent
 

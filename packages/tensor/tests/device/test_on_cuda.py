@@ -8,7 +8,7 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
-from theano_testing.cuda import check_on_cuda, needs_compilers, run_on_cuda
+from theano_testing_workshop.cuda import check_on_cuda, needs_compilers, run_on_cuda
 
 TESTS = Path(__file__).parents[1]
 #: Two layers and a choice of elements; batches of three lengths in turns, each often enough for a graph.
