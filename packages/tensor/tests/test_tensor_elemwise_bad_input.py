@@ -11,7 +11,7 @@ from tensor_cases import as_numpy, run
 
 import theano_tensor as tt
 import theano_tensor.rewrites  # the full pipeline is under test
-from theano_testing.tiers import examples
+from theano_testing.tiers import examples, slow
 
 DTYPES = ("bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")
 BINARY = {
@@ -36,6 +36,7 @@ WIDER = ("true_div", "arctan2", "hypot", "logaddexp")
 
 
 class TestDtypes(unittest.TestCase):
+    @slow
     @settings(max_examples=examples(150), deadline=None)
     @given(st.sampled_from(sorted(BINARY)), st.sampled_from(DTYPES), st.sampled_from(DTYPES))
     def test_two_inputs(self, name: str, first: str, second: str) -> None:
@@ -53,6 +54,7 @@ class TestDtypes(unittest.TestCase):
             self.assertEqual(found.dtype, wanted.dtype)
         np.testing.assert_allclose(found, wanted, rtol=2e-3 if wanted.dtype == "float16" else 1e-5)
 
+    @slow
     @settings(max_examples=examples(100), deadline=None)
     @given(st.sampled_from(sorted(tt.elemwise.inplace.__all__)), st.data())
     def test_every_function(self, name: str, data: Any) -> None:

@@ -14,7 +14,7 @@ import theano_tensor.rewrites  # the full pipeline is under test
 from theano_linker_c import Mode, function
 from theano_tensor.gradient import Lop, Rop, format_as, grad, hessian, jacobian, subgraph_grad
 from theano_testing.tensor import assert_allclose
-from theano_testing.tiers import examples
+from theano_testing.tiers import examples, slow
 
 #: Each takes two vectors of one length and gives another, smoothly and with bounded derivatives.
 STEPS: list[Callable[[Any, Any], Any]] = [
@@ -67,6 +67,7 @@ class TestAnyExpression(unittest.TestCase):
         numeric = (f(point + step * along, weights, along)[0] - f(point - step * along, weights, along)[0]) / (2 * step)
         assert_allclose(Jv, numeric, rtol=1e-5, atol=1e-6 * (1 + np.abs(value).max()))
 
+    @slow
     @given(PROGRAMS, st.integers(0, 1000))
     @settings(deadline=None, max_examples=examples(12))
     def test_second_derivatives_agree(self, program: list[tuple[int, int, int]], seed: int) -> None:

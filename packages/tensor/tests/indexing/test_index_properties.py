@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
 from theano_linker_c import function, shared
-from theano_testing.tiers import examples
+from theano_testing.tiers import examples, slow
 
 from .index_cases import MODES, Case, Symbolic, cases, outcome
 
@@ -53,6 +53,7 @@ class TestAnyIndex(unittest.TestCase):
         self.assertEqual(found.dtype, expected.dtype)
         np.testing.assert_array_equal(found, expected, err_msg=mode)
 
+    @slow
     @settings(deadline=None, max_examples=examples(150))
     @given(cases(DTYPES))
     def test_reading(self, case: Case) -> None:
@@ -79,6 +80,7 @@ class TestAnyIndex(unittest.TestCase):
             if not isinstance(found, Exception):
                 self.assertEqual(tuple(found[1]), found[0].shape)
 
+    @slow
     @settings(deadline=None, max_examples=examples(150))
     @given(cases(("float64", "int32", "float32", "complex64")), st.booleans(), st.booleans())
     def test_writing(self, case: Case, replace: bool, whole: bool) -> None:

@@ -18,7 +18,7 @@ from theano_tensor.rewrites import RULES
 from theano_testing.graph import interpret
 from theano_testing.optimize import check_rewrite
 from theano_testing.tensor import assert_allclose
-from theano_testing.tiers import examples
+from theano_testing.tiers import examples, slow
 
 RNG = np.random.RandomState(7)
 Build = Callable[..., Any]
@@ -199,6 +199,7 @@ class TestFullPipeline(unittest.TestCase):
         x = tt.dvector("x")
         self.assertEqual(names(full([x], [tt.exp(x) + tt.exp(x + 0) * 2])).count("exp"), 1)
 
+    @slow
     def test_deep_chain_is_rewritten_in_linear_time(self) -> None:
         x = tt.dvector("x")
         y = x
