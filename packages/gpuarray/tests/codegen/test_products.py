@@ -135,6 +135,7 @@ class TestProducts(ProductCase):
             recorder.run(kernel, [a, b, more[:2], more])
 
 
+@slow
 @needs_opencl
 class TestProductsOfCards(TestProducts):
     """The same on what graphics cards are given: tiles in local memory."""
