@@ -377,15 +377,15 @@ class ExportedPrograms(unittest.TestCase):
 @slow
 class Processes(unittest.TestCase):
     def test_a_process_counts_what_it_compares(self) -> None:
-        report = fuzz(60, seed=5, batch=30, processes=2)
+        report = fuzz(20, seed=5, batch=10, processes=2)
         self.assertEqual(report.findings, [])
-        self.assertEqual(report.counts["graphs"], 60)
-        self.assertEqual(report.counts["graphs, FAST_RUN"], 30)
-        self.assertEqual(report.counts["graphs, FAST_RUN, captured"], 30)
+        self.assertEqual(report.counts["graphs"], 20)
+        self.assertEqual(report.counts["graphs, FAST_RUN"], 10)
+        self.assertEqual(report.counts["graphs, FAST_RUN, captured"], 10)
 
     def test_a_process_that_dies_is_a_finding(self) -> None:
-        report = fuzz(8, batch=8, nodes=3, grammar=deadly_grammar)
-        self.assertEqual(report.counts["graphs"], 8)
+        report = fuzz(3, batch=3, nodes=3, grammar=deadly_grammar)
+        self.assertEqual(report.counts["graphs"], 3)
         self.assertGreater(len(report.findings), 0)
         self.assertEqual({found.kind for found in report.findings}, {"crash"})
         self.assertTrue(all("deadly" in found.operations for found in report.findings))
