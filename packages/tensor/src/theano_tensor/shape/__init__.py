@@ -46,6 +46,7 @@ from ._reshape import (
     swapaxes as swapaxes,
     transpose as transpose,
 )
+from ._same_lengths import SameLengths as SameLengths
 from ._shape import (
     MakeVector as MakeVector,
     ShapeI as ShapeI,
@@ -66,6 +67,7 @@ __all__ = [
     "Rebroadcast",
     "Reshape",
     "Roll",
+    "SameLengths",
     "ShapeI",
     "ShapeOf",
     "SpecifyShape",

@@ -1,0 +1,399 @@
+"""Lengths that a program compares are compared, whatever rewriting leaves out.
+
+An elementwise operation, and a product of matrices, compares lengths of its operands: ``(x + y) - y`` is an error for
+tensors x and y of different shapes. Rules about one node need not care: ``x`` replaces it. While a graph is rewritten,
+what leaves it is noted, and what replaces what. At the end, :class:`LengthChecks` asks of each comparison that has left
+the graph whether it follows from those that are there: lengths that are equal are in one set of
+:class:`LengthClasses`. Where it does not, an operand is checked (:class:`~theano_tensor.shape.SameLengths`). Gradients
+drop most of what they are made of, and nearly always compute something else that compares the same lengths.
+
+What replaces a variable has its shape, if all comparisons hold. This defines the lengths of what has gone: each is
+looked up as that of its replacement, or else of the operand that it came from, so that no comparison proves itself.
+
+Checks stand at operands that no loop makes, so that loops are joined as they would be without them. All steps are
+linear in the size of the graph and the number of replacements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from theano_graph import Apply, Feature, FunctionGraph, Variable, origin_from
+from theano_linker_c import scalar
+from theano_linker_c.program import when_needed
+from theano_optimize import GraphRewriter, RewriteProfile
+
+from .._assert import CheckAndRaise
+from ..elemwise import DimShuffle, Elemwise
+from ..linear import BatchedDot, Dot
+from ..reduce import Reduce
+from ..shape import SameLengths, ShapeI, ShapeOf
+from ._groups import DisjointSets
+from ._language import call
+from ._length_links import VALUE, Dimension, Term, compared_lengths, held_by, is_plain, length_of, sources, term_of
+from .shape_feature import ShapeFeature
+
+#: Ops whose comparisons are kept.
+_KEPT = (Elemwise, Dot, BatchedDot)
+#: Ops whose links are found at a glance; others are asked where a comparison does not follow from these alone.
+_PLAIN = (*_KEPT, DimShuffle, Reduce)
+_OTHERWISE = CheckAndRaise(ValueError, "Input dimension mis-match: lengths differ that do not broadcast")
+
+
+class LengthRecord(Feature):
+    """What left a graph, and what replaced what, since this was attached.
+
+    Attributes
+    ----------
+    gone : list of Apply
+        The nodes that compare lengths.
+    instead : dict
+        Variable -> what replaced it last.
+    calls : dict
+        Node -> the calls that need it, for those that not every call needs.
+    """
+
+    only_remembers = True
+
+    def __init__(self) -> None:
+        self.gone: list[Apply] = []
+        self.instead: dict[Variable, Variable] = {}
+        self.calls: Mapping[Apply, int] = {}
+
+    def clone(self) -> Feature:
+        """Return a record of nothing."""
+        return type(self)()
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Note which nodes are not always needed."""
+        self.calls = when_needed(fgraph.toposort(), fgraph.outputs)
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        """Note a node that compares lengths."""
+        if isinstance(node.op, _KEPT) and len(node.inputs) > 1:
+            self.gone.append(node)
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object = None,
+    ) -> None:
+        """Note a replacement."""
+        self.instead[old] = new
+
+
+class LengthClasses:
+    """Sets of lengths that are equal whenever a graph runs without an error.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    instead : dict
+        What replaced variables that have left the graph.
+    """
+
+    def __init__(self, fgraph: FunctionGraph, instead: Mapping[Variable, Variable]) -> None:
+        self._there = fgraph.variables
+        self._instead = instead
+        self._sets = DisjointSets()
+        self._found: dict[Dimension, Term] = {}
+        self._sources: dict[Apply, Any] = {}
+
+    def term(self, term: Term) -> Term:
+        """Return a number, or a dimension of a variable of the graph, for a length; what has gone is looked through."""
+        path: list[Dimension] = []
+        seen: set[Dimension] = set()
+        while not isinstance(term, int) and term not in seen:
+            known = self._found.get(term)
+            if known is not None:
+                term = known
+                break
+            path.append(term)
+            seen.add(term)
+            below = self._below(term)
+            if below is None:
+                break
+            term = below
+        self._found.update(dict.fromkeys(path, term))
+        return term
+
+    def _below(self, term: Dimension) -> Term | None:
+        variable, axis = term
+        if axis == VALUE:
+            return held_by(variable) or ((self._instead[variable], axis) if self._has_gone(variable) else None)
+        if variable in self._there:
+            return None
+        if self._has_gone(variable):
+            return term_of(self._instead[variable], axis)
+        node = variable.owner
+        if node is None:
+            return None
+        if node not in self._sources:
+            self._sources[node] = sources(node)
+        terms = self._sources[node][variable.index or 0]
+        return None if terms is None else terms[axis]
+
+    def _has_gone(self, variable: Variable) -> bool:
+        return variable not in self._there and variable in self._instead
+
+    def root(self, term: Term) -> Any:
+        """Return what stands for all lengths that are equal to one."""
+        return self._sets.find(self.term(term))
+
+    def join(self, terms: Iterable[Term]) -> None:
+        """Note that lengths are equal."""
+        first, *others = terms
+        for other in others:
+            self._sets.join(self.term(first), self.term(other))
+
+    def learn(self, nodes: Iterable[Apply]) -> None:
+        """Note what follows from nodes that run."""
+        for node in nodes:
+            for group in compared_lengths(node):
+                self.join(group)
+            for output, terms in zip(node.outputs, sources(node), strict=True):
+                for axis, term in enumerate(terms or ()):
+                    if term is not None:
+                        self.join((term_of(output, axis), term))
+
+
+class _Place:
+    """A dimension of a variable of the graph, as a place to read a length from, or to check it at."""
+
+    __slots__ = ("axis", "position", "used", "variable")
+
+    def __init__(self, variable: Variable, axis: int, position: int, used: bool) -> None:
+        self.variable, self.axis, self.position, self.used = variable, axis, position, used
+
+    def is_better_than(self, other: _Place) -> bool:
+        return (not self.used, self.position) < (not other.used, other.position)
+
+
+class _Checks:
+    """The checks that a graph needs in place of nodes that have left it."""
+
+    def __init__(self, fgraph: FunctionGraph, record: LengthRecord) -> None:
+        self.fgraph, self.record = fgraph, record
+        self.order = fgraph.toposort()
+        self.calls = when_needed(self.order, fgraph.outputs)
+        self.lengths = LengthClasses(fgraph, record.instead)
+        self.positions = {v: k for k, node in enumerate(self.order) for v in node.outputs}
+        self.places: dict[Any, _Place] = {}
+        self.at: dict[Variable, list[tuple[int, Any, Apply]]] = {}
+        self.before: list[tuple[Any, Any, Apply, bool]] = []
+        self.shapes = ShapeFeature()
+        self.anew: dict[Variable, Variable] = {}
+
+    def missing(self) -> list[tuple[Apply, Term, Term]]:
+        """Return the pairs of lengths that nodes compared, and nothing does now."""
+        compared = [
+            (node, group)
+            for node in self.record.gone
+            if node not in self.fgraph.apply_nodes
+            for group in compared_lengths(node)
+            if len(group) > 1
+        ]
+        if not compared:
+            return []
+        always = [node for node in self.order if node not in self.calls and any(map(is_plain, node.outputs))]
+        self.lengths.learn(node for node in always if isinstance(node.op, _PLAIN))
+        compared = [(node, group) for node, group in compared if self._differ(group)]
+        if compared:
+            self.lengths.learn(node for node in always if not isinstance(node.op, _PLAIN))
+        pairs = [(node, group[0], other) for node, group in compared for other in group[1:]]
+        return [(node, a, b) for node, a, b in pairs if self._differ((a, b))]
+
+    def _differ(self, group: Sequence[Term]) -> bool:
+        first = self.lengths.root(group[0])
+        return any(self.lengths.root(term) != first for term in group[1:])
+
+    def find_places(self) -> None:
+        """Find where the lengths of each set can be read, and checked."""
+        for variable in (*self.fgraph.inputs, *(v for node in self.order for v in node.outputs)):
+            if is_plain(variable) and variable.owner not in self.calls:
+                used = any(user == "output" or self._reads(user) for user, _ in self.fgraph.clients(variable))
+                for axis, single in enumerate(variable.type.broadcastable):
+                    if not single:
+                        place = _Place(variable, axis, self.positions.get(variable, -1), used)
+                        self._offer(self.lengths.root(term_of(variable, axis)), place)
+
+    def _reads(self, user: Any) -> bool:
+        return user not in self.calls and not isinstance(user.op, (ShapeI, ShapeOf))
+
+    def _offer(self, root: Any, place: _Place) -> None:
+        known = self.places.get(root)
+        if known is None or place.is_better_than(known):
+            self.places[root] = place
+
+    def add(self, node: Apply, a: Term, b: Term) -> None:
+        """Have two lengths compared that a node compared, which has gone."""
+        if self.lengths.root(a) == self.lengths.root(b):
+            return  # an earlier check compares them
+        if self._is_conditional(node):
+            self._compare_where_needed(node, a, b)
+            return
+        if not self._compare_at_operand(node, a, b):
+            self._compare_before(self.fgraph.outputs[0], node, a, b, is_output=True)
+        places = [self.places.get(self.lengths.root(term)) for term in (a, b)]
+        self.lengths.join((a, b))
+        for place in places:
+            if place is not None:
+                self._offer(self.lengths.root(a), place)
+
+    def _is_conditional(self, node: Apply) -> bool:
+        """Tell whether a node that has gone was, or may have been, not needed in all calls."""
+        if not self.calls and not self.record.calls:
+            return False
+        if node in self.record.calls:
+            return True
+        result = self.lengths.term(term_of(node.outputs[0], 0)) if node.outputs[0].type.ndim else 1
+        return not isinstance(result, int) and result[0].owner in self.calls
+
+    def _compare_at_operand(self, node: Apply, a: Term, b: Term) -> bool:
+        """Have the later of two operands checked as it comes; False where it comes too early."""
+        pairs = [(self.places.get(self.lengths.root(at)), other) for at, other in ((a, b), (b, a))]
+        for place, other in sorted(pairs, key=lambda pair: -1 if pair[0] is None else pair[0].position, reverse=True):
+            if place is not None and place.used:
+                length = self._length(other)
+                if self._position(length) <= place.position:
+                    self.at.setdefault(place.variable, []).append((place.axis, length, node))
+                    return True
+        return False
+
+    def _compare_where_needed(self, node: Apply, a: Term, b: Term) -> None:
+        """Have two lengths compared in the calls that need a node, where what replaces it is needed in these alone."""
+        result: Any = node.outputs[0]
+        while result not in self.fgraph.variables and result in self.record.instead:
+            result = self.record.instead[result]
+        if result in self.fgraph.variables and result.owner in self.calls:
+            self._compare_before(result, node, a, b)
+
+    def _compare_before(self, variable: Any, node: Apply, a: Term, b: Term, is_output: bool = False) -> None:
+        """Have two lengths compared before a variable is used, at least as an output of the graph."""
+        equal = call(scalar.eq, self._length(a), self._length(b))
+        if is_output or self._position(equal) <= self.positions.get(variable, -1):
+            self.before.append((variable, equal, node, is_output))
+
+    def _length(self, term: Term) -> Any:
+        """Return a scalar that holds a length, computed of variables of the graph."""
+        term = self.lengths.term(term)
+        place = self.places.get(self.lengths.root(term))
+        if place is not None and not isinstance(term, int):
+            term = place.variable, place.axis
+        if isinstance(term, int) or term[0] in self.fgraph.variables:
+            return length_of(term)
+        variable, axis = term
+        return self._anew(variable if axis == VALUE else self.shapes.get_shape(variable, axis))
+
+    def _anew(self, variable: Variable) -> Variable:
+        """Return what has left the graph computed of what is there."""
+        pending = [variable]
+        while pending:
+            v = pending[-1]
+            below = self._instead_of(v)
+            unknown = [x for x in below if x not in self.anew and x not in self.fgraph.variables]
+            if unknown:
+                pending += unknown
+                continue
+            pending.pop()
+            if v in self.anew or v in self.fgraph.variables:
+                continue
+            new = [self.anew.get(x, x) for x in below]
+            if v.owner is None or v in self.record.instead:
+                self.anew[v] = new[0] if new else v
+            else:
+                self.anew.update(zip(v.owner.outputs, v.owner.clone_with_new_inputs(new).outputs, strict=True))
+        return self.anew.get(variable, variable)
+
+    def _instead_of(self, v: Variable) -> Sequence[Variable]:
+        if v in self.fgraph.variables:
+            return ()
+        if v in self.record.instead:
+            return (self.record.instead[v],)
+        return () if v.owner is None else v.owner.inputs
+
+    def _position(self, length: Variable) -> int:
+        """Return after which node of the graph a length can be computed."""
+        last, pending, seen = -1, [length], set()
+        while pending:
+            v = pending.pop()
+            if v in self.positions:
+                last = max(last, self.positions[v])
+            elif v.owner is not None and v not in seen:
+                seen.add(v)
+                pending += v.owner.inputs
+        return last
+
+    def put(self, rewriter: GraphRewriter) -> int:
+        """Put the checks into the graph; return their number."""
+        for variable, checks in self.at.items():
+            users = list(self.fgraph.clients(variable))
+            inside = [place for place in users if place[0] != "output" and not isinstance(place[0].op, (ShapeI, ShapeOf))]
+            self._put(variable, _checked(variable, checks), inside or users, rewriter)
+        for variable, equal, node, is_output in self.before:
+            with origin_from(node):
+                checked = _OTHERWISE(variable, equal)
+            users = [place for place in self.fgraph.clients(variable) if not is_output or place[0] == "output"]
+            self._put(variable, checked, users[:1] if is_output else users, rewriter)
+        return len(self.at) + len(self.before)
+
+    def _put(self, variable: Variable, checked: Any, users: Sequence[Any], rewriter: GraphRewriter) -> None:
+        for user, i in users:
+            self.fgraph.change_input(user, i, checked, reason=rewriter)
+
+
+def _checked(variable: Any, checks: Sequence[tuple[int, Any, Apply]]) -> Any:
+    """Return a variable with some of its dimensions checked, each against a number of lengths."""
+    left = list(checks)
+    while left:
+        now: dict[int, tuple[Any, Apply]] = {}
+        rest = []
+        for axis, length, node in left:
+            if axis in now:
+                rest.append((axis, length, node))
+            else:
+                now[axis] = length, node
+        left = rest
+        axes = sorted(now)
+        with origin_from(now[axes[0]][1]):
+            variable = SameLengths(axes)(variable, *(now[axis][0] for axis in axes))
+    return variable
+
+
+class RecordLengths(GraphRewriter):
+    """Have what leaves a graph noted, for :class:`LengthChecks`."""
+
+    def __init__(self) -> None:
+        super().__init__("RecordLengths")
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Attach a record to the graph."""
+        if not any(isinstance(f, LengthRecord) for f in fgraph.features):
+            fgraph.attach_feature(LengthRecord())
+        return RewriteProfile(self.name)
+
+
+class LengthChecks(GraphRewriter):
+    """Keep the comparisons of lengths that other rewriters left out, where they do not follow from what is left."""
+
+    def __init__(self) -> None:
+        super().__init__("LengthChecks")
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Put checks where lengths are compared no more."""
+        profile = RewriteProfile(self.name)
+        for record in [f for f in fgraph.features if isinstance(f, LengthRecord)]:
+            fgraph.remove_feature(record)
+            checks = _Checks(fgraph, record)
+            missing = checks.missing() if record.gone and fgraph.outputs else []
+            if missing:
+                checks.find_places()
+                for node, a, b in missing:
+                    checks.add(node, a, b)
+                checks.put(self)
+        return profile
