@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from theano_graph import Apply, RuleTable, Variable, call_with_graph, shape_rule
+from theano_graph import Apply, Constant, RuleTable, Variable, call_with_graph, shape_rule
 from theano_linker_c import scalar
 
+from .._assert import CheckAndRaise
 from .._core._convert import constant
 from .._core._type import TensorType
 from .._core._variable import Tensor
@@ -23,7 +24,7 @@ from ..indexing.entries import known_number
 from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from ..reduce import Reduce
 from ..shape import ShapeI, ShapeOf, SpecifyShape
-from ._language import kind_of
+from ._language import kind_of, operands
 
 Dimension: TypeAlias = tuple[Variable, int]
 Term: TypeAlias = Dimension | int
@@ -75,6 +76,11 @@ def _specified(node: Apply[Any, Tensor]) -> list[list[Term]]:
     return [[term_of(x, axis), (n, VALUE)] for axis, n in pairs if is_plain(x)]
 
 
+def _promised(node: Apply[Any, Tensor]) -> list[list[Term]]:
+    equal = [operands(condition, scalar.eq) for condition in node.inputs[1:]]
+    return [[(n, VALUE) for n in pair] for pair in equal if pair is not None and not pair[0].type.ndim]
+
+
 def _allocated(node: Apply[Any, Tensor]) -> list[list[Term]]:
     value, *lengths = node.inputs
     last = enumerate(lengths[len(lengths) - value.type.ndim :])
@@ -93,6 +99,7 @@ COMPARED.register(Gemv)(_pairs((0, 0), (2, 0), (2, 1), (3, 0)))
 COMPARED.register(Ger)(_pairs((0, 0), (2, 0), (0, 1), (3, 0)))
 COMPARED.register(SpecifyShape)(_specified)
 COMPARED.register(Alloc)(_allocated)
+COMPARED.register(CheckAndRaise)(_promised)
 
 
 def compared_lengths(node: Apply[Any, Tensor]) -> Iterable[list[Term]]:
@@ -153,8 +160,10 @@ def _held(length: Any, stand_ins: dict[Variable, Term]) -> Term | None:
     """Return the term for a length that a shape rule returns."""
     if not isinstance(length, Variable):
         return None if length is None else int(length)
-    known = stand_ins.get(length)
-    return (length, VALUE) if known is None else known
+    if length in stand_ins:
+        return stand_ins[length]
+    # What is computed of lengths is told apart by its value alone.
+    return held_by(length) if length.owner is not None or isinstance(length, Constant) else (length, VALUE)
 
 
 def held_by(scalar_: Variable) -> Term | None:

@@ -185,7 +185,7 @@ class _Checks:
         self.positions = {v: k for k, node in enumerate(self.order) for v in node.outputs}
         self.places: dict[Any, _Place] = {}
         self.at: dict[Variable, list[tuple[int, Any, Apply]]] = {}
-        self.before: list[tuple[Any, Any, Apply, bool]] = []
+        self.before: dict[tuple[Any, bool], list[tuple[Any, Apply]]] = {}
         self.shapes = ShapeFeature()
         self.anew: dict[Variable, Variable] = {}
 
@@ -277,7 +277,7 @@ class _Checks:
         """Have two lengths compared before a variable is used, at least as an output of the graph."""
         equal = call(scalar.eq, self._length(a), self._length(b))
         if is_output or self._position(equal) <= self.positions.get(variable, -1):
-            self.before.append((variable, equal, node, is_output))
+            self.before.setdefault((variable, is_output), []).append((equal, node))
 
     def _length(self, term: Term) -> Any:
         """Return a scalar that holds a length, computed of variables of the graph."""
@@ -331,15 +331,15 @@ class _Checks:
 
     def put(self, rewriter: GraphRewriter) -> int:
         """Put the checks into the graph; return their number."""
+        for (variable, is_output), pairs in self.before.items():
+            with origin_from(pairs[0][1]):
+                checked = _OTHERWISE(variable, *(equal for equal, _ in pairs))
+            users = [place for place in self.fgraph.clients(variable) if not is_output or place[0] == "output"]
+            self._put(variable, checked, users[:1] if is_output else users, rewriter)
         for variable, checks in self.at.items():
             users = list(self.fgraph.clients(variable))
             inside = [place for place in users if place[0] != "output" and not isinstance(place[0].op, (ShapeI, ShapeOf))]
             self._put(variable, _checked(variable, checks), inside or users, rewriter)
-        for variable, equal, node, is_output in self.before:
-            with origin_from(node):
-                checked = _OTHERWISE(variable, equal)
-            users = [place for place in self.fgraph.clients(variable) if not is_output or place[0] == "output"]
-            self._put(variable, checked, users[:1] if is_output else users, rewriter)
         return len(self.at) + len(self.before)
 
     def _put(self, variable: Variable, checked: Any, users: Sequence[Any], rewriter: GraphRewriter) -> None:
