@@ -17,13 +17,13 @@ from .._assert import CheckAndRaise
 from .._core._convert import constant
 from .._core._type import TensorType
 from .._core._variable import Tensor
-from ..creation import Alloc
+from ..creation import Alloc, ARange
 from ..elemwise import DimShuffle, Elemwise
 from ..indexing import Subtensor
-from ..indexing.entries import known_number
+from ..indexing.entries import as_python, known_number
 from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from ..reduce import Reduce
-from ..shape import ShapeI, ShapeOf, SpecifyShape
+from ..shape import ShapeI, ShapeOf, SpecifyShape, is_length
 from ._language import kind_of, operands
 
 Dimension: TypeAlias = tuple[Variable, int]
@@ -121,7 +121,25 @@ def sources(node: Apply[Any, Tensor]) -> list[Terms | None]:
         (x,) = node.inputs
         gone = op.axes(x.type.ndim)
         return [[term_of(x, axis) for axis in range(x.type.ndim) if axis not in gone]]
+    if isinstance(op, ARange):
+        start, stop, step = node.inputs
+        counts = known_number(start) == 0 and known_number(step) == 1 and is_length(stop)
+        return [[(stop, VALUE) if counts else None]]
     return _by_rule(node)
+
+
+def beginning_of(node: Apply, axis: int) -> tuple[Term, Term] | None:
+    """Return the length of a dimension and the end of a slice from its beginning, which may be all of it, or None."""
+    if not isinstance(node.op, Subtensor):
+        return None
+    index = as_python(node.op.entries, node.inputs[1:])
+    places = [place for place, item in enumerate(index) if isinstance(item, slice)]
+    if axis >= len(places):
+        return None
+    item = index[places[axis]]
+    if item.start not in (None, 0) or item.step not in (None, 1) or not isinstance(item.stop, Variable):
+        return None
+    return term_of(node.inputs[0], places[axis]), (item.stop, VALUE)
 
 
 def _first(inputs: Sequence[Any], axis: int) -> Term:

@@ -26,12 +26,13 @@ from theano_optimize import GraphRewriter, RewriteProfile
 
 from .._assert import CheckAndRaise
 from ..elemwise import DimShuffle, Elemwise
+from ..indexing import Subtensor
 from ..linear import BatchedDot, Dot
 from ..reduce import Reduce
 from ..shape import SameLengths, ShapeI, ShapeOf
 from ._groups import DisjointSets
 from ._language import call
-from ._length_links import VALUE, Dimension, Term, compared_lengths, held_by, is_plain, length_of, sources, term_of
+from ._length_links import VALUE, Dimension, Term, beginning_of, compared_lengths, held_by, is_plain, length_of, sources, term_of
 from .shape_feature import ShapeFeature
 
 #: Ops whose comparisons are kept.
@@ -130,13 +131,19 @@ class LengthClasses:
             return None
         if self._has_gone(variable):
             return term_of(self._instead[variable], axis)
+        return self._source(variable, axis)
+
+    def _source(self, variable: Variable, axis: int) -> Term | None:
         node = variable.owner
         if node is None:
             return None
         if node not in self._sources:
             self._sources[node] = sources(node)
         terms = self._sources[node][variable.index or 0]
-        return None if terms is None else terms[axis]
+        if terms is None or terms[axis] is not None:
+            return None if terms is None else terms[axis]
+        part = beginning_of(node, axis)
+        return part[0] if part is not None and self.root(part[0]) == self.root(part[1]) else None
 
     def _has_gone(self, variable: Variable) -> bool:
         return variable not in self._there and variable in self._instead
@@ -156,10 +163,12 @@ class LengthClasses:
         for node in nodes:
             for group in compared_lengths(node):
                 self.join(group)
-            for output, terms in zip(node.outputs, sources(node), strict=True):
-                for axis, term in enumerate(terms or ()):
-                    if term is not None:
-                        self.join((term_of(output, axis), term))
+            for output in filter(is_plain, node.outputs):
+                for axis, single in enumerate(output.type.broadcastable):
+                    source = None if single else self._source(output, axis)
+                    if source is not None:
+                        self.join((term_of(output, axis), source))
+        self._found.clear()  # what is known now may tell where more lengths come from
 
 
 class _Place:
@@ -204,7 +213,8 @@ class _Checks:
         self.lengths.learn(node for node in always if isinstance(node.op, _PLAIN))
         compared = [(node, group) for node, group in compared if self._differ(group)]
         if compared:
-            self.lengths.learn(node for node in always if not isinstance(node.op, _PLAIN))
+            self.lengths.learn(node for node in always if not isinstance(node.op, (*_PLAIN, Subtensor)))
+            self.lengths.learn(node for node in always if isinstance(node.op, Subtensor))
         pairs = [(node, group[0], other) for node, group in compared for other in group[1:]]
         return [(node, a, b) for node, a, b in pairs if self._differ((a, b))]
 
