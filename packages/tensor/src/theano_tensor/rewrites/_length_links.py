@@ -160,7 +160,7 @@ def _by_rule(node: Apply[Any, Tensor]) -> list[Terms | None]:
         stand_ins.update((token, term_of(v, axis)) for axis, token in enumerate(tokens or ()))
     try:
         found = call_with_graph(rule, node.fgraph, node, shapes)
-    except Exception:  # rules are written by anybody; those that fail are reported where shapes are worked out
+    except Exception:  # noqa: BLE001  (rules are written by anybody, and reported where a shape is worked out)
         return nothing
     return [
         unknown if unknown is None or shape is None else [_held(n, stand_ins) for n in shape]

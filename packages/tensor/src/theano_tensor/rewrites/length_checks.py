@@ -17,14 +17,18 @@ linear in the size of the graph and the number of replacements.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, Variable, origin_from
+from theano_graph import Apply, Feature, FunctionGraph, Variable, config, origin_from
 from theano_linker_c import scalar
 from theano_linker_c.program import when_needed
 from theano_optimize import GraphRewriter, RewriteProfile
 
 from .._assert import CheckAndRaise
+
+# Declares the flag that is read here.
+from .._core import _flags as _flags
+from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise
 from ..indexing import Subtensor
 from ..linear import BatchedDot, Dot
@@ -32,9 +36,22 @@ from ..reduce import Reduce
 from ..shape import SameLengths, ShapeI, ShapeOf
 from ._groups import DisjointSets
 from ._language import call
-from ._length_links import VALUE, Dimension, Term, beginning_of, compared_lengths, held_by, is_plain, length_of, sources, term_of
+from ._length_links import (
+    VALUE,
+    Dimension,
+    Term,
+    beginning_of,
+    compared_lengths,
+    held_by,
+    is_plain,
+    length_of,
+    sources,
+    term_of,
+)
 from .shape_feature import ShapeFeature
 
+#: A node and the number of an input, or "output" and that of an output of the graph.
+Place: TypeAlias = tuple[Apply | Literal["output"], int]
 #: Ops whose comparisons are kept.
 _KEPT = (Elemwise, Dot, BatchedDot)
 #: Ops whose links are found at a glance; others are asked where a comparison does not follow from these alone.
@@ -51,6 +68,8 @@ class LengthRecord(Feature):
         The nodes that compare lengths.
     instead : dict
         Variable -> what replaced it last.
+    users : dict
+        Variable -> a place where it was replaced: a node, or "output", and a number.
     calls : dict
         Node -> the calls that need it, for those that not every call needs.
     """
@@ -60,6 +79,7 @@ class LengthRecord(Feature):
     def __init__(self) -> None:
         self.gone: list[Apply] = []
         self.instead: dict[Variable, Variable] = {}
+        self.users: dict[Variable, Place] = {}
         self.calls: Mapping[Apply, int] = {}
 
     def clone(self) -> Feature:
@@ -86,6 +106,7 @@ class LengthRecord(Feature):
     ) -> None:
         """Note a replacement."""
         self.instead[old] = new
+        self.users[old] = node, i
 
 
 class LengthClasses:
@@ -171,7 +192,7 @@ class LengthClasses:
         self._found.clear()  # what is known now may tell where more lengths come from
 
 
-class _Place:
+class _Dimension:
     """A dimension of a variable of the graph, as a place to read a length from, or to check it at."""
 
     __slots__ = ("axis", "position", "used", "variable")
@@ -179,7 +200,7 @@ class _Place:
     def __init__(self, variable: Variable, axis: int, position: int, used: bool) -> None:
         self.variable, self.axis, self.position, self.used = variable, axis, position, used
 
-    def is_better_than(self, other: _Place) -> bool:
+    def is_better_than(self, other: _Dimension) -> bool:
         return (not self.used, self.position) < (not other.used, other.position)
 
 
@@ -192,9 +213,9 @@ class _Checks:
         self.calls = when_needed(self.order, fgraph.outputs)
         self.lengths = LengthClasses(fgraph, record.instead)
         self.positions = {v: k for k, node in enumerate(self.order) for v in node.outputs}
-        self.places: dict[Any, _Place] = {}
+        self.places: dict[Any, _Dimension] = {}
         self.at: dict[Variable, list[tuple[int, Any, Apply]]] = {}
-        self.before: dict[tuple[Any, bool], list[tuple[Any, Apply]]] = {}
+        self.before: dict[Place, list[tuple[Any, Apply]]] = {}
         self.shapes = ShapeFeature()
         self.anew: dict[Variable, Variable] = {}
 
@@ -204,7 +225,7 @@ class _Checks:
             (node, group)
             for node in self.record.gone
             if node not in self.fgraph.apply_nodes
-            for group in compared_lengths(node)
+            for group in self._compared_by(node)
             if len(group) > 1
         ]
         if not compared:
@@ -218,6 +239,13 @@ class _Checks:
         pairs = [(node, group[0], other) for node, group in compared for other in group[1:]]
         return [(node, a, b) for node, a, b in pairs if self._differ((a, b))]
 
+    def _compared_by(self, node: Apply) -> Iterable[list[Term]]:
+        """Return what a node that has gone compared; by the user's leave filled tensors fit without a look."""
+        groups = compared_lengths(node)
+        if config.experimental.local_alloc_elemwise_assert:
+            return groups
+        return [[term for term in group if isinstance(term, int) or not _is_filled(term[0])] for group in groups]
+
     def _differ(self, group: Sequence[Term]) -> bool:
         first = self.lengths.root(group[0])
         return any(self.lengths.root(term) != first for term in group[1:])
@@ -229,13 +257,13 @@ class _Checks:
                 used = any(user == "output" or self._reads(user) for user, _ in self.fgraph.clients(variable))
                 for axis, single in enumerate(variable.type.broadcastable):
                     if not single:
-                        place = _Place(variable, axis, self.positions.get(variable, -1), used)
+                        place = _Dimension(variable, axis, self.positions.get(variable, -1), used)
                         self._offer(self.lengths.root(term_of(variable, axis)), place)
 
     def _reads(self, user: Any) -> bool:
-        return user not in self.calls and not isinstance(user.op, (ShapeI, ShapeOf))
+        return user not in self.calls and not _asks_for_shape(user)
 
-    def _offer(self, root: Any, place: _Place) -> None:
+    def _offer(self, root: Any, place: _Dimension) -> None:
         known = self.places.get(root)
         if known is None or place.is_better_than(known):
             self.places[root] = place
@@ -248,7 +276,7 @@ class _Checks:
             self._compare_where_needed(node, a, b)
             return
         if not self._compare_at_operand(node, a, b):
-            self._compare_before(self.fgraph.outputs[0], node, a, b, is_output=True)
+            self._compare_before(("output", 0), node, a, b)
         places = [self.places.get(self.lengths.root(term)) for term in (a, b)]
         self.lengths.join((a, b))
         for place in places:
@@ -276,18 +304,28 @@ class _Checks:
         return False
 
     def _compare_where_needed(self, node: Apply, a: Term, b: Term) -> None:
-        """Have two lengths compared in the calls that need a node, where what replaces it is needed in these alone."""
-        result: Any = node.outputs[0]
-        while result not in self.fgraph.variables and result in self.record.instead:
-            result = self.record.instead[result]
-        if result in self.fgraph.variables and result.owner in self.calls:
-            self._compare_before(result, node, a, b)
+        """Have two lengths compared in the calls that need a node, where what used its result is there."""
+        result, seen = node.outputs[0], set()
+        while result not in seen:
+            seen.add(result)
+            if result in self.fgraph.variables:
+                for place in self.fgraph.clients(result):
+                    self._compare_before(place, node, a, b)
+                return
+            user, i = self.record.users.get(result, ("output", 0))
+            if isinstance(user, str):
+                return
+            if user in self.fgraph.apply_nodes:
+                self._compare_before((user, i), node, a, b)
+                return
+            result = user.outputs[0]
 
-    def _compare_before(self, variable: Any, node: Apply, a: Term, b: Term, is_output: bool = False) -> None:
-        """Have two lengths compared before a variable is used, at least as an output of the graph."""
+    def _compare_before(self, place: Place, node: Apply, a: Term, b: Term) -> None:
+        """Have two lengths compared before a node runs, or before the graph has an output."""
         equal = call(scalar.eq, self._length(a), self._length(b))
-        if is_output or self._position(equal) <= self.positions.get(variable, -1):
-            self.before.setdefault((variable, is_output), []).append((equal, node))
+        user = place[0]
+        if isinstance(user, str) or self._position(equal) < self.positions[user.outputs[0]]:
+            self.before.setdefault(place, []).append((equal, node))
 
     def _length(self, term: Term) -> Any:
         """Return a scalar that holds a length, computed of variables of the graph."""
@@ -341,20 +379,30 @@ class _Checks:
 
     def put(self, rewriter: GraphRewriter) -> int:
         """Put the checks into the graph; return their number."""
-        for (variable, is_output), pairs in self.before.items():
+        for (user, i), pairs in self.before.items():
+            variable = self.fgraph.outputs[i] if isinstance(user, str) else user.inputs[i]
             with origin_from(pairs[0][1]):
                 checked = _OTHERWISE(variable, *(equal for equal, _ in pairs))
-            users = [place for place in self.fgraph.clients(variable) if not is_output or place[0] == "output"]
-            self._put(variable, checked, users[:1] if is_output else users, rewriter)
+            self._put(checked, [(user, i)], rewriter)
         for variable, checks in self.at.items():
             users = list(self.fgraph.clients(variable))
-            inside = [place for place in users if place[0] != "output" and not isinstance(place[0].op, (ShapeI, ShapeOf))]
-            self._put(variable, _checked(variable, checks), inside or users, rewriter)
+            inside = [
+                place for place in users if place[0] != "output" and not isinstance(place[0].op, (ShapeI, ShapeOf))
+            ]
+            self._put(_checked(variable, checks), inside or users, rewriter)
         return len(self.at) + len(self.before)
 
-    def _put(self, variable: Variable, checked: Any, users: Sequence[Any], rewriter: GraphRewriter) -> None:
+    def _put(self, checked: Any, users: Sequence[Any], rewriter: GraphRewriter) -> None:
         for user, i in users:
             self.fgraph.change_input(user, i, checked, reason=rewriter)
+
+
+def _asks_for_shape(user: Apply) -> bool:
+    return isinstance(user.op, (ShapeI, ShapeOf))
+
+
+def _is_filled(variable: Variable) -> bool:
+    return variable.owner is not None and isinstance(variable.owner.op, Alloc)
 
 
 def _checked(variable: Any, checks: Sequence[tuple[int, Any, Apply]]) -> Any:

@@ -40,8 +40,8 @@ class SameLengths(SpecifyShape):
             if x.shape[axis] != n:
                 raise ValueError(
                     compose(
-                        f"Input dimension mis-match. (dimension {axis} has length {x.shape[axis]}, what it is used with "
-                        f"has {n})",
+                        f"Input dimension mis-match. (dimension {axis} has length {x.shape[axis]}, "
+                        f"what it is used with has {n})",
                         where=[describe(node.inputs[0])],
                         mend="a length of 1 broadcasts only where it is declared: make the variable with shape 1 there "
                         "(row, col, broadcastable=...)",
