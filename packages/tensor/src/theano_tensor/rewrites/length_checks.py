@@ -195,13 +195,13 @@ class LengthClasses:
 class _Dimension:
     """A dimension of a variable of the graph, as a place to read a length from, or to check it at."""
 
-    __slots__ = ("axis", "position", "used", "variable")
+    __slots__ = ("axis", "position", "use", "variable")
 
-    def __init__(self, variable: Variable, axis: int, position: int, used: bool) -> None:
-        self.variable, self.axis, self.position, self.used = variable, axis, position, used
+    def __init__(self, variable: Variable, axis: int, position: int, use: int) -> None:
+        self.variable, self.axis, self.position, self.use = variable, axis, position, use
 
     def is_better_than(self, other: _Dimension) -> bool:
-        return (not self.used, self.position) < (not other.used, other.position)
+        return (-self.use, self.position) < (-other.use, other.position)
 
 
 class _Checks:
@@ -254,14 +254,17 @@ class _Checks:
         """Find where the lengths of each set can be read, and checked."""
         for variable in (*self.fgraph.inputs, *(v for node in self.order for v in node.outputs)):
             if is_plain(variable) and variable.owner not in self.calls:
-                used = any(user == "output" or self._reads(user) for user, _ in self.fgraph.clients(variable))
+                use = max((self._use_by(user) for user, _ in self.fgraph.clients(variable)), default=0)
                 for axis, single in enumerate(variable.type.broadcastable):
                     if not single:
-                        place = _Dimension(variable, axis, self.positions.get(variable, -1), used)
+                        place = _Dimension(variable, axis, self.positions.get(variable, -1), use)
                         self._offer(self.lengths.root(term_of(variable, axis)), place)
 
-    def _reads(self, user: Any) -> bool:
-        return user not in self.calls and not _asks_for_shape(user)
+    def _use_by(self, user: Any) -> int:
+        """Return 2 for a user in all calls, 1 for one that only asks for the shape, and 0 for others."""
+        if user == "output":
+            return 2
+        return 0 if user in self.calls else 1 if _asks_for_shape(user) else 2
 
     def _offer(self, root: Any, place: _Dimension) -> None:
         known = self.places.get(root)
@@ -295,12 +298,12 @@ class _Checks:
     def _compare_at_operand(self, node: Apply, a: Term, b: Term) -> bool:
         """Have the later of two operands checked as it comes; False where it comes too early."""
         pairs = [(self.places.get(self.lengths.root(at)), other) for at, other in ((a, b), (b, a))]
-        for place, other in sorted(pairs, key=lambda pair: -1 if pair[0] is None else pair[0].position, reverse=True):
-            if place is not None and place.used:
-                length = self._length(other)
-                if self._position(length) <= place.position:
-                    self.at.setdefault(place.variable, []).append((place.axis, length, node))
-                    return True
+        usable = [(place, other) for place, other in pairs if place is not None and place.use]
+        for place, other in sorted(usable, key=lambda pair: (pair[0].use, pair[0].position), reverse=True):
+            length = self._length(other)
+            if self._position(length) <= place.position:
+                self.at.setdefault(place.variable, []).append((place.axis, length, node))
+                return True
         return False
 
     def _compare_where_needed(self, node: Apply, a: Term, b: Term) -> None:
