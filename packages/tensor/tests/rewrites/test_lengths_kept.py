@@ -235,6 +235,12 @@ class TestNothingMore(unittest.TestCase):
         self.assert_no_checks([x], (x + tt.exp(x)) - x)
         self.assert_no_checks([x], tt.ones_like(x.T) * x.T + x[:, ::1].T)
 
+    def test_classes_that_pick_numbers(self) -> None:
+        x, t, w = tt.dmatrix("x"), tt.ivector("t"), shared(np.ones((4, 3)))
+        log_p = tt.log(tt.nnet.softmax(x.dot(w)))
+        cost = -log_p[tt.arange(x.shape[0]), t].mean()
+        self.assert_no_checks([x, t], [], updates=[(w, w - tt.grad(cost, w))])
+
     def test_known_lengths(self) -> None:
         x, y = (tt.TensorType("float64", (3,)).make_variable() for _ in range(2))
         self.assert_no_checks([x, y], (x + y) - y)

@@ -28,10 +28,11 @@ from .._assert import CheckAndRaise
 
 # Declares the flag that is read here.
 from .._core import _flags as _flags
+from .._graph_op import GraphOp
 from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise
 from ..indexing import Subtensor
-from ..linear import BatchedDot, Dot
+from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from ..reduce import Reduce
 from ..shape import SameLengths, ShapeI, ShapeOf
 from ._groups import DisjointSets
@@ -54,8 +55,10 @@ from .shape_feature import ShapeFeature
 Place: TypeAlias = tuple[Apply | Literal["output"], int]
 #: Ops whose comparisons are kept.
 _KEPT = (Elemwise, Dot, BatchedDot)
-#: Ops whose links are found at a glance; others are asked where a comparison does not follow from these alone.
-_PLAIN = (*_KEPT, DimShuffle, Reduce)
+#: Ops whose links are found at a glance, and products. They are asked first, then all others, in three groups: parts of
+#: tensors need lengths to be known, and graphs inside of ops take longest.
+_FIRST = ((Elemwise, DimShuffle, Reduce), (Dot, BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger))
+_LATER = (Subtensor, GraphOp)
 _OTHERWISE = CheckAndRaise(ValueError, "Input dimension mis-match: lengths differ that do not broadcast")
 
 
@@ -231,11 +234,15 @@ class _Checks:
         if not compared:
             return []
         always = [node for node in self.order if node not in self.calls and any(map(is_plain, node.outputs))]
-        self.lengths.learn(node for node in always if isinstance(node.op, _PLAIN))
-        compared = [(node, group) for node, group in compared if self._differ(group)]
-        if compared:
-            self.lengths.learn(node for node in always if not isinstance(node.op, (*_PLAIN, Subtensor)))
-            self.lengths.learn(node for node in always if isinstance(node.op, Subtensor))
+        turns: list[list[Apply]] = [[] for _ in range(len(_FIRST) + 1 + len(_LATER))]
+        for node in always:
+            turns[_turn(node)].append(node)
+        for nodes in turns:
+            self.lengths.learn(nodes)
+            compared = [(node, group) for node, group in compared if self._differ(group)]
+            if not compared:
+                return []
+        self.lengths.learn(turns[-len(_LATER)])
         pairs = [(node, group[0], other) for node, group in compared for other in group[1:]]
         return [(node, a, b) for node, a, b in pairs if self._differ((a, b))]
 
@@ -398,6 +405,14 @@ class _Checks:
     def _put(self, checked: Any, users: Sequence[Any], rewriter: GraphRewriter) -> None:
         for user, i in users:
             self.fgraph.change_input(user, i, checked, reason=rewriter)
+
+
+def _turn(node: Apply) -> int:
+    """Return when a node is asked which lengths are equal."""
+    for k, ops in enumerate(_FIRST):
+        if isinstance(node.op, ops):
+            return k
+    return len(_FIRST) + next((k for k, op in enumerate(_LATER, 1) if isinstance(node.op, op)), 0)
 
 
 def _asks_for_shape(user: Apply) -> bool:
