@@ -7,6 +7,7 @@ import unittest
 from importlib import metadata
 
 import theano_sparse
+from theano_testing.tiers import slow
 
 
 class TestSparseDistribution(unittest.TestCase):
@@ -24,6 +25,7 @@ class TestSparseDistribution(unittest.TestCase):
         for name in theano_sparse.__all__:
             self.assertTrue(hasattr(theano_sparse, name), name)
 
+    @slow
     def test_import_loads_no_sibling(self) -> None:
         program = "import sys, theano_sparse; print(sorted(m for m in sys.modules if m.startswith('theano')))"
         output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout

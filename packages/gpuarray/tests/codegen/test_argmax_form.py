@@ -10,6 +10,7 @@ import numpy as np
 
 from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .device_cases import DeviceCase
 
@@ -29,6 +30,7 @@ class TestArgmax(DeviceCase):
             kernel = ArgmaxKernel(x.dtype.name, x.ndim, axes, largest)
             self.check(kernel, [x], [position(x, axes, largest)])
 
+    @slow
     def test_first_of_equal_ones_over_all_axes(self) -> None:
         for shape in ((5,), (30, 40), (20, 3, 30), (3, 20, 5, 6)):
             x = RNG.integers(-3, 4, size=shape).astype("float32")
@@ -36,6 +38,7 @@ class TestArgmax(DeviceCase):
                 with self.subTest(shape=shape, axes=axes):
                     self._checked(x, axes)
 
+    @slow
     def test_dtypes(self) -> None:
         for dtype in ("float16", "float64", "int8", "int64", "uint8", "uint64", "bool"):
             x = (RNG.normal(size=(30, 40)) * 2).astype(dtype)
@@ -43,6 +46,7 @@ class TestArgmax(DeviceCase):
                 with self.subTest(dtype=dtype, axes=axes):
                     self._checked(x, axes)
 
+    @slow
     def test_first_nan(self) -> None:
         x = RNG.normal(size=(100, 60)).astype("float32")
         x[3, 5] = x[3, 9] = x[8, 5] = np.nan
@@ -50,12 +54,14 @@ class TestArgmax(DeviceCase):
         for axes in ((0,), (1,), (0, 1)):
             self._checked(x, axes)
 
+    @slow
     def test_strides(self) -> None:
         base = RNG.integers(0, 9, size=(60, 70))
         for view in (base[::-2, 3:50:3], base.T, base[:, ::-1]):
             for axes in ((0,), (1,), (0, 1)):
                 self._checked(view, axes)
 
+    @slow
     def test_long_searches_are_split(self) -> None:
         self._checked(RNG.integers(0, 1000, size=300_003), (0,))
         self._checked(RNG.random((20_000, 3)), (0,))
@@ -67,6 +73,7 @@ class TestArgmax(DeviceCase):
             self.refused(kernel, [np.zeros((3, 0), "float32")], f"attempt to get {name} of an empty sequence")
 
 
+@slow
 @needs_opencl
 class TestCumulative(DeviceCase):
     def _checked(self, task: str, x: Any, axis: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from theano_gpuarray.codegen import device_form
 from theano_linker_c.kernels import IndexArray, IndexEntry, IndexInput, IndexReadKernel, IndexSlice
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Recorder, on_card
 
@@ -52,6 +53,7 @@ class TestReads(unittest.TestCase):
         self.check((WHOLE, array(1, J)), (slice(None), J), J)
         self.check((array(1, I[:, :0]),), I[:, :0], I[:, :0])
 
+    @slow
     def test_dtypes(self) -> None:
         for dtype in ("bool", "int8", "float16", "float64", "uint64"):
             with self.subTest(dtype):
@@ -78,6 +80,7 @@ class TestReads(unittest.TestCase):
         self.check(entries, (column, J), column, J)
         self.check((IndexArray(1, False, (False,)), array(2, J)), (I[1], J), I[1], J)
 
+    @slow
     def test_masks(self) -> None:
         mask = X > 0
         kernel = read_kernel((array(1, mask),), [X, mask])

@@ -10,6 +10,7 @@ import numpy as np
 from theano_gpuarray.codegen import NoDeviceForm
 from theano_gpuarray.codegen.sorting import SortKernel, TopKKernel
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Recorder, on_card
 
@@ -32,11 +33,13 @@ class TestSorting(unittest.TestCase):
             np.testing.assert_array_equal(found, wanted)
             self.assertEqual(found.dtype, wanted.dtype)
 
+    @slow
     def test_dtypes(self) -> None:
         for dtype in ("bool", "int8", "uint64", "float16", "float32", "float64"):
             with self.subTest(dtype):
                 self.check((2, 1300), 1, dtype)
 
+    @slow
     def test_shapes_and_axes(self) -> None:
         for shape, axis in (((7,), 0), ((1,), 0), ((0,), 0), ((0, 4), 1), ((3, 0), 1), ((5, 600, 2), 1), ((30, 4), 0)):
             with self.subTest(shape=shape, axis=axis):
@@ -67,6 +70,7 @@ class TestTopK(unittest.TestCase):
             with self.subTest(k):
                 self.check((2, 1300), 1, k)
 
+    @slow
     def test_other_axes_and_dtypes(self) -> None:
         self.check((30, 4), 0, 5, "float16", "int64")
         self.check((3, 700, 2), 1, -600, "uint8", "int16")

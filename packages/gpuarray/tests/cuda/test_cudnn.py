@@ -8,11 +8,14 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from theano_testing.tiers import slow
+
 from ._fake import fake_library, run
 
 HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLEVEL {}\n"
 
 
+@slow
 class TestCudnn(unittest.TestCase):
     def check_all(self, module: str) -> None:
         folder = Path(__file__).parent
@@ -40,6 +43,7 @@ class TestCudnn(unittest.TestCase):
         self.check_all("transformer_cases")
 
 
+@slow
 class TestFlags(unittest.TestCase):
     """Where the library is looked for, and whether it is used."""
 

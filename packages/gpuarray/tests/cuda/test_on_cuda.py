@@ -5,11 +5,13 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
+from theano_testing.tiers import slow
 from theano_testing_workshop.cuda import check_on_cuda, needs_compilers
 
 TESTS = Path(__file__).parents[1]
 
 
+@slow
 @needs_compilers
 class TestOnCuda(unittest.TestCase):
     def test_elementwise_kernels_and_reductions(self) -> None:

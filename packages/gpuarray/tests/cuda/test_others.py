@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 from theano_testing.gpuarray import has_opencl
+from theano_testing.tiers import slow
 
 from ._fake import fake_library, run
 
@@ -21,6 +22,7 @@ NEEDS = "@needs_opencl\nclass "
 ROLES = ("cublaslt", "cufft", "cusolver")
 
 
+@slow
 class TestOthers(unittest.TestCase):
     def check(self, module: str) -> None:
         folder = Path(__file__).parent
@@ -52,6 +54,7 @@ class TestLibraries(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip()
 
+    @slow
     def test_each_is_an_extra(self) -> None:
         self.assertEqual(self.asked(), "None None None")
         for k, role in enumerate(ROLES):
