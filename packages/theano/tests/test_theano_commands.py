@@ -7,13 +7,14 @@ import importlib
 import io
 import json
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
 import tomllib
 import unittest
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import theano
@@ -30,6 +31,7 @@ MODULES = {
 }
 PASSING = """
 import unittest
+import theano
 from theano.misc.doubleop import DoubleOp
 from theano.tests import unittest_tools as utt
 import theano.tensor as T
@@ -37,12 +39,24 @@ import numpy as np
 
 class test_Double(utt.InferShapeTester):
     def test_double_op(self):
-        print("said aloud")
         x = T.dmatrix()
         self._compile_and_check([x], [DoubleOp()(x)], [np.ones((2, 3))], DoubleOp)
 
     def test_gradient(self):
         utt.verify_grad(DoubleOp(), [np.ones(3)])
+
+    def test_flag_of_the_environment(self):
+        self.assertEqual(theano.config.exception_verbosity, "high")
+"""
+PLAIN = """
+import unittest
+
+class TestPlain(unittest.TestCase):
+    def test_first(self):
+        print("said aloud")
+
+    def test_second(self):
+        pass
 """
 FAILING = """
 import unittest
@@ -56,9 +70,11 @@ class TestWrong(unittest.TestCase):
 """
 
 
-def run(command: str, *arguments: str, cwd: str | None = None, flags: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own."""
-    code = f"import sys; from {MODULES[command]} import main; sys.exit(main())"
+def run(
+    command: str, *arguments: str, cwd: str | None = None, flags: str = "", before: str = "pass"
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, after some code."""
+    code = f"import sys; from {MODULES[command]} import main; {before}; sys.exit(main())"
     environ = {**os.environ, "THEANO_FLAGS": flags, "THEANORC": os.devnull}
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -67,7 +83,6 @@ def run(command: str, *arguments: str, cwd: str | None = None, flags: str = "") 
 
 
 class TestEntryPoints(unittest.TestCase):
-    @slow
     def test_each_command_is_declared_and_has_help(self) -> None:
         project = Path(__file__).resolve().parents[1] / "pyproject.toml"
         scripts = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["scripts"]
@@ -75,10 +90,11 @@ class TestEntryPoints(unittest.TestCase):
         for name, place in scripts.items():
             module, function = place.split(":")
             self.assertEqual(module, MODULES[name])
-            self.assertTrue(callable(getattr(importlib.import_module(module), function)))
-            done = run(name, "--help")
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertIn(f"usage: {name}", done.stdout)
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), self.assertRaises(SystemExit) as ended:
+                getattr(importlib.import_module(module), function)(["--help"])
+            self.assertEqual(ended.exception.code, 0)
+            self.assertIn(f"usage: {name}", out.getvalue())
 
 
 class TestModule(unittest.TestCase):
@@ -107,27 +123,48 @@ class TestNose(unittest.TestCase):
         inner = Path(self.folder, "deeper", "package")
         inner.mkdir(parents=True)
         (inner / "__init__.py").touch()
-        Path(self.folder, "test_passing.py").write_text(PASSING)
+        Path(self.folder, "test_plain.py").write_text(PLAIN)
         (inner / "test_failing.py").write_text(FAILING)
         (inner / "no_tests_here.py").write_text("raise RuntimeError('this is no file of tests')")
 
+    def captured(self, command: Callable[[], int]) -> subprocess.CompletedProcess[str]:
+        """Run a command in this process, which runs nose2 in others, from the folder of tests."""
+        out, err, start = io.StringIO(), io.StringIO(), subprocess.run
+
+        def captured_run(line: list[str], check: bool) -> subprocess.CompletedProcess[str]:
+            done = start(line, check=check, capture_output=True, text=True, timeout=600)
+            out.write(done.stdout)
+            err.write(done.stderr)
+            return done
+
+        with (
+            contextlib.chdir(self.folder),
+            mock.patch("theano._nose.subprocess.run", captured_run),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            status = command()
+        return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
+
     def nose(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return run("theano-nose", *arguments, cwd=self.folder)
+        return self.captured(lambda: nose(arguments))
 
     @slow
     def test_all_below_the_present_folder(self) -> None:
-        done = self.nose()
+        Path(self.folder, "test_passing.py").write_text(PASSING)
+        done = run("theano-nose", cwd=self.folder, flags="exception_verbosity=high")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr.count("Ran 2 tests"), 2)
+        self.assertIn("Ran 5 tests", done.stderr)
+        self.assertIn("Ran 2 tests", done.stderr)
+        self.assertEqual(done.stderr.count("FAIL: "), 1)
         self.assertIn("FAIL: test_wrong (package.test_failing.TestWrong", done.stderr)
 
-    @slow
     def test_a_folder_a_file_a_class_and_a_method(self) -> None:
         for target, count, status in (
             ("deeper", 2, 1),
-            ("test_passing.py", 2, 0),
-            ("test_passing.py:test_Double", 2, 0),
-            ("test_passing.py:test_Double.test_double_op", 1, 0),
+            ("test_plain.py", 2, 0),
+            ("test_plain.py:TestPlain", 2, 0),
+            ("test_plain.py:TestPlain.test_first", 1, 0),
             ("deeper/package/test_failing.py:TestWrong.test_right", 1, 0),
         ):
             with self.subTest(target):
@@ -135,27 +172,15 @@ class TestNose(unittest.TestCase):
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertIn(f"Ran {count} test", done.stderr)
 
-    @slow
     def test_what_tests_print(self) -> None:
-        self.assertIn("said aloud", self.nose("test_passing.py", "-s").stdout)
-        quiet = self.nose("test_passing.py")
+        self.assertIn("said aloud", self.nose("test_plain.py", "-s").stdout)
+        quiet = self.nose("test_plain.py")
         self.assertNotIn("said aloud", quiet.stdout + quiet.stderr)
 
-    @slow
     def test_stop_at_the_first_failure(self) -> None:
-        done = self.nose("-x", "deeper/package/test_failing.py", "test_passing.py")
+        done = self.nose("-x", "deeper/package/test_failing.py", "test_plain.py")
         self.assertEqual((done.returncode, done.stderr.count("Ran ")), (1, 1))
 
-    @slow
-    def test_flags_are_those_of_the_environment(self) -> None:
-        Path(self.folder, "test_flag.py").write_text(
-            "import unittest, theano\nclass Test(unittest.TestCase):\n"
-            "    def test_it(self):\n        self.assertEqual(theano.config.floatX, 'float32')\n"
-        )
-        target = os.path.join(self.folder, "test_flag.py")
-        self.assertEqual(run("theano-nose", target, flags="floatX=float32").returncode, 0)
-
-    @slow
     def test_targets_that_are_none(self) -> None:
         for arguments, message in (
             (("no_such_folder",), "'no_such_folder' is neither a folder nor a Python file"),
@@ -165,8 +190,9 @@ class TestNose(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(message, done.stderr)
             self.assertIn("To mend:", done.stderr)
-        with tempfile.TemporaryDirectory() as empty:
-            done = run("theano-nose", cwd=empty)
+        os.mkdir(os.path.join(self.folder, "empty"))
+        self.folder = os.path.join(self.folder, "empty")
+        done = self.nose()
         self.assertEqual(done.returncode, 2)
         self.assertIn("there are no tests in .", done.stderr)
 
@@ -179,126 +205,105 @@ class TestNose(unittest.TestCase):
     @slow
     def test_own_tests(self) -> None:
         check, *folders = own_tests()
-        done = run("theano-nose", check)
+        done = self.nose(check)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Ran 8 tests", done.stderr)
         inside = Path(theano.__file__).resolve().parents[1].name == "src"
         self.assertEqual(str(Path(__file__).resolve().parent) in folders, inside)
 
-    @slow
     def test_the_function_of_the_package(self) -> None:
-        code = (
-            "import sys, theano, theano._nose; theano._nose.own_tests = lambda: [sys.argv[1]]; "
-            "print('passed:', theano.test(verbose=2, extra_argv=['-x']))"
-        )
-        for target, passed in (("test_passing.py", True), ("deeper", False)):
-            path = os.path.join(self.folder, target)
-            done = subprocess.run(
-                [sys.executable, "-c", code, path], capture_output=True, text=True, timeout=600, check=True
-            )
-            self.assertIn(f"passed: {passed}", done.stdout)
+        for target, passed in (("test_plain.py", True), ("deeper", False)):
+            with mock.patch("theano._nose.own_tests", return_value=[target]):
+                done = self.captured(lambda: theano.test(verbose=2, extra_argv=["-x"]))
+            self.assertIs(done.returncode, passed)
             self.assertRegex(done.stderr, r"test_\w+ \(.*\) \.\.\. ")
 
 
+def by_name(findings: Iterable[Finding]) -> dict[tuple[str, str], Finding]:
+    return {(found.subject, found.name): found for found in findings}
+
+
 class TestDoctor(unittest.TestCase):
-    def findings(self, flags: str = "", **environ: str) -> tuple[int, dict[tuple[str, str], Any]]:
-        with mock.patch.dict(os.environ, environ):
-            done = run("theano-doctor", "--json", flags=flags)
+    def examined(self, flags: str, before: str = "pass") -> tuple[int, str, dict[tuple[str, str], Finding]]:
+        """Run the command; return its status, what was printed before it, and the findings."""
+        done = run("theano-doctor", "--json", flags=flags, before=f"{before}; print('JSON:')")
         self.assertEqual(done.stderr, "")
-        report = json.loads(done.stdout)
+        printed, _, text = done.stdout.partition("JSON:\n")
+        report = json.loads(text)
         self.assertEqual(report["healthy"], done.returncode == 0)
-        return done.returncode, {(found["subject"], found["name"]): found for found in report["findings"]}
+        return done.returncode, printed, by_name(Finding(**found) for found in report["findings"])
 
     @slow
-    def test_all_subjects(self) -> None:
-        status, found = self.findings()
+    def test_all_subjects_as_text_and_for_programs(self) -> None:
+        flags = "floatX=float32,contexts=dev0->null0,print_active_device=False"
+        status, text, found = self.examined(flags, before="main([])")
         self.assertEqual(status, 0)
         self.assertEqual(
             {subject for subject, _ in found},
-            {"versions", "compiler", "blas", "threads", "cache", "devices", "functions"},
+            {"versions", "flags", "compiler", "blas", "threads", "cache", "devices", "functions"},
         )
-        self.assertTrue(os.path.samefile(found["versions", "Python"]["how"], sys.executable))
-        self.assertTrue(os.path.exists(found["compiler", "command"]["value"]))
-        self.assertIn("SciPy", found["blas", "library"]["how"])
-        self.assertEqual(found["devices", "device"]["value"], "cpu")
-        self.assertEqual(found["functions", "a gradient of 101 elements"]["how"], "native code")
+        self.assertTrue(os.path.samefile(found["versions", "Python"].how, sys.executable))
+        self.assertTrue(os.path.exists(found["compiler", "command"].value))
+        self.assertIn("SciPy", found["blas", "library"].how)
+        self.assertEqual((found["devices", "device"].value, found["devices", "device"].state), ("cpu", "ok"))
+        self.assertEqual(found["devices", "context dev0"].value, "null0: null device 0")
+        self.assertEqual(found["functions", "a gradient of 101 elements"].how, "native code")
+        for part in (
+            "\nflags\n  [ ok ] ",
+            "  [ ok ] floatX: 'float32'  (THEANO_FLAGS)\n",
+            "vector functions",
+            "\ncache\n",
+        ):
+            self.assertIn(part, text)
 
     @slow
-    def test_devices(self) -> None:
-        status, found = self.findings("contexts=dev0->null0,print_active_device=False")
-        self.assertEqual((status, found["devices", "device"]["state"]), (0, "ok"))
-        self.assertEqual(found["devices", "context dev0"]["value"], "null0: null device 0")
-        with mock.patch.dict(os.environ, {"PYTHONWARNINGS": "ignore"}):
-            status, found = self.findings("device=opencl99:0")
-        self.assertEqual((status, found["devices", "device"]["state"]), (1, "bad"))
-        self.assertIn("get_context(None) says why", found["devices", "device"]["advice"])
-
-    @slow
-    def test_text(self) -> None:
-        done = run("theano-doctor", flags="floatX=float32")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for part in ("flags\n  [ ok ] floatX: 'float32'  (THEANO_FLAGS)", "compiler\n", "vector functions", "cache\n"):
-            self.assertIn(part, done.stdout)
-
-    @slow
-    def test_the_former_project_beside_this_one(self) -> None:
+    def test_surroundings_that_are_not_well(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
             info = Path(folder, "Theano-1.0.5.dist-info")
             info.mkdir()
             (info / "METADATA").write_text("Metadata-Version: 2.1\nName: Theano\nVersion: 1.0.5\n")
-            path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
-            status, found = self.findings(PYTHONPATH=path)
-        self.assertEqual((status, found["versions", "theano"]["state"]), (1, "bad"))
-        self.assertIn("pip uninstall theano", found["versions", "theano"]["advice"])
-
-    @slow
-    def test_without_a_compiler(self) -> None:
-        status, found = self.findings("cxx=")
-        self.assertEqual((status, found["compiler", "command"]["state"]), (0, "note"))
-        self.assertIn("install gcc", found["compiler", "command"]["advice"])
-
-    @slow
-    def test_a_compiler_that_does_not_work(self) -> None:
-        false = "/bin/false" if os.path.exists("/bin/false") else "/usr/bin/false"
-        status, found = self.findings(f"cxx={false}")
-        self.assertEqual((status, found["compiler", "command"]["state"]), (1, "bad"))
-        self.assertIn("does not work", found["compiler", "command"]["value"])
-
-    @slow
-    def test_a_blas_that_is_not_there(self) -> None:
-        status, found = self.findings("blas.ldflags=-lnot_to_be_found")
-        self.assertEqual((status, found["blas", "error"]["state"]), (1, "bad"))
-        self.assertIn("libnot_to_be_found.so", found["blas", "error"]["value"])
-
-    @slow
-    def test_routines_of_another_processor_are_noted(self) -> None:
-        _, found = self.findings(OPENBLAS_CORETYPE="Prescott")
+            environ = {
+                "PYTHONPATH": os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])]),
+                "PYTHONWARNINGS": "ignore",
+                "OMP_NUM_THREADS": "512",
+                "OPENBLAS_CORETYPE": "Prescott",
+            }
+            flags = f"device=opencl99:0,no_such_flag=1,cxx=,base_compiledir={folder},compiledir_format=."
+            with mock.patch.dict(os.environ, environ):
+                status, _, found = self.examined(flags)
+        self.assertEqual(status, 1)
+        self.assertEqual(found["versions", "theano"].state, "bad")
+        self.assertIn("pip uninstall theano", found["versions", "theano"].advice)
+        self.assertEqual(found["flags", "unknown flag"].value, "no_such_flag (from THEANO_FLAGS)")
+        self.assertEqual(found["compiler", "command"].state, "note")
+        self.assertIn("install gcc", found["compiler", "command"].advice)
         routines = found.get(("blas", "routines"))  # SciPy may have been built with another library
         if routines is not None:
-            self.assertEqual((routines["state"], routines["how"]), ("note", "OPENBLAS_CORETYPE=Prescott"))
+            self.assertEqual((routines.state, routines.how), ("note", "OPENBLAS_CORETYPE=Prescott"))
+        self.assertEqual(found["threads", "long loops"].value, "512 threads")
+        self.assertEqual(found["threads", "long loops"].state, "note")
+        self.assertEqual(found["cache", "directory"].state, "note")
+        self.assertIn("others", found["cache", "directory"].advice)
+        self.assertEqual(found["devices", "device"].state, "bad")
+        self.assertIn("get_context(None) says why", found["devices", "device"].advice)
+
+    def test_what_flags_name_and_does_not_work(self) -> None:
+        false = "/bin/false" if os.path.exists("/bin/false") else "/usr/bin/false"
+        with theano.config.change_flags(cxx=false, blas__ldflags="-lnot_to_be_found", openmp=False):
+            found = by_name(examine())
+        self.assertEqual(found["compiler", "command"].state, "bad")
+        self.assertIn("does not work", found["compiler", "command"].value)
+        self.assertEqual(found["blas", "error"].state, "bad")
+        self.assertIn("libnot_to_be_found.so", found["blas", "error"].value)
+        self.assertEqual(found["threads", "long loops"].value, "one thread")
+
+    def test_routines_for_this_processor(self) -> None:
         with mock.patch.dict(os.environ), mock.patch("theano._doctor.ctypes.CDLL") as loaded:
             os.environ.pop("OPENBLAS_CORETYPE", None)
             loaded.return_value.scipy_openblas_get_corename.return_value = b"Zen"
             (own,) = _routines_of("any.so")
         self.assertEqual((own.value, own.state), ("for Zen", "ok"))
-
-    @slow
-    def test_threads_and_cache(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o777)
-            _, found = self.findings(f"base_compiledir={folder},compiledir_format=.", OMP_NUM_THREADS="512")
-            self.assertEqual(found["threads", "long loops"]["value"], "512 threads")
-            self.assertEqual(found["threads", "long loops"]["state"], "note")
-            self.assertEqual(found["cache", "directory"]["state"], "note")
-            self.assertIn("others", found["cache", "directory"]["advice"])
-        _, found = self.findings("openmp=False")
-        self.assertEqual(found["threads", "long loops"]["value"], "one thread")
-
-    @slow
-    def test_flags_that_are_none(self) -> None:
-        done = run("theano-doctor", "--json", flags="no_such_flag=1")
-        found = [f for f in json.loads(done.stdout)["findings"] if f["name"] == "unknown flag"]
-        self.assertEqual(found[0]["value"], "no_such_flag (from THEANO_FLAGS)")
 
     def test_a_wrong_result_is_bad(self) -> None:
         with mock.patch("theano._doctor._library_at", side_effect=ValueError("no such address")):
@@ -310,26 +315,32 @@ class TestCache(unittest.TestCase):
     @slow
     def test_listing_and_clearing(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            flags = f"base_compiledir={folder}"
-            code = "import theano, theano.tensor as T; x = T.dvector(); theano.function([x], T.sin(x) + 2)"
-            subprocess.run(
-                [sys.executable, "-c", code], env={**os.environ, "THEANO_FLAGS": flags}, check=True, timeout=600
-            )
-            self.assertIn("1 compiled object: in all", run("theano-cache", "list", flags=flags).stdout)
-            self.assertIn("1 compiled object: removed", run("theano-cache", "clear", flags=flags).stdout)
-            self.assertIn("0 compiled objects", run("theano-cache", "list", flags=flags).stdout)
+            flags = f"base_compiledir={folder},gcc.cxxflags=-O0"
+            build = "import theano, theano.tensor as T; x = T.dvector(); theano.function([x], T.sin(x) + 2)"
+            work = "main(['list']); main(['clear'])"
+            done = run("theano-cache", "list", flags=flags, before=f"{build}; {work}")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        said = [line for line in done.stdout.splitlines() if "compiled object" in line]
+        self.assertEqual(len(said), 3, done.stdout)
+        for line, wanted in zip(
+            said, ("1 compiled object: in all", "1 compiled object: removed", "0 compiled objects"), strict=True
+        ):
+            self.assertIn(wanted, line)
 
 
 class TestMeasuringScripts(unittest.TestCase):
     def script(self, name: str, *arguments: str) -> str:
-        path = Path(theano.__file__).parent / "misc" / f"{name}.py"
-        done = subprocess.run(
-            [sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=600, check=False
-        )
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
+        """Run a script in this process; return what it prints."""
+        path, out = str(Path(theano.__file__).parent / "misc" / f"{name}.py"), io.StringIO()
+        with (
+            mock.patch("sys.argv", [path, *arguments]),
+            contextlib.redirect_stdout(out),
+            self.assertRaises(SystemExit) as ended,
+        ):
+            runpy.run_path(path, run_name="__main__")
+        self.assertEqual(ended.exception.code, 0)
+        return out.getvalue()
 
-    @slow
     def test_products(self) -> None:
         small = ("-M", "50", "-N", "60", "-K", "70", "--iter", "2")
         self.assertRegex(self.script("check_blas", "-q", *small), r"^\d+\.\d{4}\n$")
@@ -343,7 +354,6 @@ class TestMeasuringScripts(unittest.TestCase):
         self.assertGreater(seconds, 0.0)
         self.assertRegex(how, "(?i)gemm|dot22")
 
-    @slow
     def test_loops_in_threads(self) -> None:
         lines = self.script("elemwise_openmp_speedup", "-N", "3000", "--iter", "3").splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["cheap", "costly"])

@@ -140,7 +140,7 @@ class TestCompiledCode(unittest.TestCase):
             "theano.function([x], T.exp(x) - 1.25); compiledir.print_compiledir_content(); compiledir.cleanup()"
         )
         with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "THEANO_FLAGS": f"base_compiledir={folder}"}
+            environment = {**os.environ, "THEANO_FLAGS": f"base_compiledir={folder},gcc.cxxflags=-O0"}
             done = subprocess.run(
                 [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
             )
@@ -158,12 +158,20 @@ class TestCompiledCode(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o700)
             other = (
-                "from theano.gof.compilelock import lock_ctx; import time; start = time.time()\n"
-                f"with lock_ctx({folder!r}, timeout=1, max_wait=1): print(time.time() - start > 0.9)"
+                "import sys, time; from theano.gof.compilelock import lock_ctx\n"
+                "for _ in sys.stdin:\n"
+                "    start = time.time()\n"
+                f"    with lock_ctx({folder!r}, timeout=1, max_wait=1): print(time.time() - start > 0.9, flush=True)"
             )
+            pipe = subprocess.PIPE
+            process = subprocess.Popen([sys.executable, "-c", other], stdin=pipe, stdout=pipe, text=True)
+            self.addCleanup(process.communicate, timeout=600)
+            assert process.stdin is not None and process.stdout is not None
+            question, answer = process.stdin, process.stdout
 
             def waits() -> str:
-                return subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=True).stdout
+                print(file=question, flush=True)
+                return answer.readline()
 
             compilelock.get_lock(folder)
             compilelock.get_lock(folder)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from unittest import TestCase
 
@@ -22,6 +23,7 @@ from theano_testing.tiers import slow
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "data_parallel.py"
 
 
+@cache
 def mpiexec() -> str | None:
     """Return the program that starts processes, or None if there is no MPI that mpi4py finds."""
     probe = subprocess.run([sys.executable, "-c", "import mpi4py.MPI"], capture_output=True, check=False)
@@ -51,12 +53,13 @@ class TestProcesses(TestCase):
     def run_example(self, *command: str) -> str:
         environment = {
             **os.environ,
+            "OMP_NUM_THREADS": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         }
-        line = [*command, sys.executable, str(EXAMPLE), "--steps", "50"]
+        line = [*command, sys.executable, str(EXAMPLE), "--data", "cancer", "--steps", "20"]
         done = subprocess.run(line, capture_output=True, text=True, timeout=600, env=environment, check=False)
         if not command and mpiexec() is None:
             self.assertEqual(done.returncode, 1)
@@ -75,7 +78,7 @@ class TestProcesses(TestCase):
         self.assertIn("processes:      2", together)
         losses = [float(re.findall(r"train loss: +([\d.]+)", text)[0]) for text in (alone, together)]
         self.assertAlmostEqual(losses[0], losses[1], delta=1e-6)
-        self.assertLess(losses[1], 2.0)
+        self.assertLess(losses[1], 0.5)
 
     def test_messages_are_refused_without_mpi(self) -> None:
         program = (

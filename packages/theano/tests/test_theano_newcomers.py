@@ -8,7 +8,9 @@ import io
 import operator
 import re
 import unittest
+from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 
 from test_theano_config import run
@@ -18,7 +20,7 @@ import theano.tensor as T
 from theano._doctor import main as doctor
 from theano._nose import main as nose
 from theano._unread_flags import is_former
-from theano_linker_c.cache_tool import main as cache
+from theano_linker_c.cache_tool import main as cache_tool
 from theano_testing.tiers import slow
 
 ADVICE: dict[str, str] = importlib.import_module("theano_tensor._protocols._numpy_advice").ADVICE
@@ -36,11 +38,24 @@ class TestAdvice(unittest.TestCase):
 OLD_SETTINGS = "device=gpu0,lib.cnmem=1,gpuarray.sync=True,cublas.lib=/usr,no_such=1,cycle_detection=fast"
 
 
+@cache
+def run_with_old_settings() -> CompletedProcess[str]:
+    """Run a program with settings of old; it shows the device, and what the doctor says of the flags."""
+    with TemporaryDirectory() as folder:
+        program = Path(folder) / "program.py"
+        program.write_text("import os\n\nimport theano\nprint(theano.config.device)\n")
+        code = (
+            f"import runpy; runpy.run_path({str(program)!r}); "
+            "from theano._doctor import _flags; print([(f.name, f.state, f.advice) for f in _flags()])"
+        )
+        return run(code, OLD_SETTINGS)
+
+
 class TestOldFlags(unittest.TestCase):
     @slow
     def test_flags_of_gpus_are_obsolete_in_one_message(self) -> None:
-        done = run("import theano; print(theano.config.device)", OLD_SETTINGS)
-        self.assertEqual((done.returncode, done.stdout), (0, "gpu0\n"))
+        done = run_with_old_settings()
+        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "gpu0"))
         self.assertEqual(done.stderr.count("obsolete"), 1)
         listed = "the flags `device=gpu0`, `gpuarray.sync`, `lib.cnmem`, `cublas.lib` are obsolete"
         self.assertRegex(done.stderr, f"{listed}: .*\n  To mend: leave them out")
@@ -58,18 +73,13 @@ class TestOldFlags(unittest.TestCase):
 
     @slow
     def test_warnings_point_at_the_line_of_the_program(self) -> None:
-        with TemporaryDirectory() as folder:
-            program = Path(folder) / "program.py"
-            program.write_text("import os\n\nimport theano\n")
-            code = f"import runpy; runpy.run_path({str(program)!r})"
-            done = run(code, OLD_SETTINGS)
+        done = run_with_old_settings()
         found = [line.split("program.py:")[1][:2] for line in done.stderr.splitlines() if "UserWarning" in line]
         self.assertEqual(found, ["3:"] * 3, done.stderr)
 
     @slow
     def test_the_doctor_says_the_same(self) -> None:
-        code = "from theano._doctor import _flags; print([(f.name, f.state, f.advice) for f in _flags()])"
-        done = run(code, OLD_SETTINGS)
+        done = run_with_old_settings()
         self.assertEqual(done.stdout.count("it is obsolete"), 3)
         self.assertIn("('cycle_detection', 'note', 'leave it out: it has no effect", done.stdout)
         self.assertIn("('unknown flag', 'note', 'print(theano.config)", done.stdout)
@@ -107,7 +117,7 @@ class TestNames(unittest.TestCase):
             self.assertFalse(explained.startswith("See "), name)
 
     def test_commands_tell_their_version(self) -> None:
-        for main, name in ((doctor, "theano-doctor"), (nose, "theano-nose"), (cache, "theano-cache")):
+        for main, name in ((doctor, "theano-doctor"), (nose, "theano-nose"), (cache_tool, "theano-cache")):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed), self.assertRaises(SystemExit) as ended:
                 main(["--version"])

@@ -139,24 +139,29 @@ class TestLayers(unittest.TestCase):
         self.assertGreater(calls("cudnnRNNBackwardWeights_v8"), 0)
 
     def test_networks_of_each_mode(self) -> None:
-        for mode in ("rnn_relu", "rnn_tanh", "lstm", "gru"):
-            for direction in ("unidirectional", "bidirectional"):
-                for kind in ("linear", "skip"):
-                    block, both = dnn.RNNBlock("float32", 3, 2, mode, kind, direction), direction == "bidirectional"
-                    w, x = (theano.shared(np.zeros(n, "float32"), target=NAME) for n in (
-                        block.get_param_size((5, 3)), (4, 5, 3)))  # fmt: skip
-                    states = [
-                        theano.shared(np.ones((2 + 2 * both, 5, 3), "float32"), target=NAME)
-                        for _ in range(2 if mode == "lstm" else 1)
-                    ]
-                    results = block.apply(w, x, *states)
-                    known = dict(zip(results, results, strict=True))
-                    by = T.grad(None, [w, x, *states], known_grads=known)
-                    with self.subTest(mode=mode, direction=direction, kind=kind):
-                        found = self.values([*results, *by])
-                        shapes = [(4, 5, 3 + 3 * both), *[(2 + 2 * both, 5, 3)] * len(states)]
-                        shapes += [v.get_value().shape for v in (w, x, *states)]
-                        self.assertEqual([v.shape for v in found], shapes)
+        # Kinds of inputs and directions are the same in all modes.
+        networks = [
+            ("lstm", direction, kind)
+            for direction in ("unidirectional", "bidirectional")
+            for kind in ("linear", "skip")
+        ]
+        networks += [(mode, "bidirectional", "linear") for mode in ("rnn_relu", "rnn_tanh", "gru")]
+        for mode, direction, kind in networks:
+            block, both = dnn.RNNBlock("float32", 3, 2, mode, kind, direction), direction == "bidirectional"
+            w, x = (theano.shared(np.zeros(n, "float32"), target=NAME) for n in (
+                block.get_param_size((5, 3)), (4, 5, 3)))  # fmt: skip
+            states = [
+                theano.shared(np.ones((2 + 2 * both, 5, 3), "float32"), target=NAME)
+                for _ in range(2 if mode == "lstm" else 1)
+            ]
+            results = block.apply(w, x, *states)
+            known = dict(zip(results, results, strict=True))
+            by = T.grad(None, [w, x, *states], known_grads=known)
+            with self.subTest(mode=mode, direction=direction, kind=kind):
+                found = self.values([*results, *by])
+                shapes = [(4, 5, 3 + 3 * both), *[(2 + 2 * both, 5, 3)] * len(states)]
+                shapes += [v.get_value().shape for v in (w, x, *states)]
+                self.assertEqual([v.shape for v in found], shapes)
 
     def test_derivatives_that_the_library_has_not(self) -> None:
         block = dnn.RNNBlock("float64", 3, 1, "gru")

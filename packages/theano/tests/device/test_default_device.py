@@ -56,6 +56,67 @@ print(json.dumps([losses, w.get_value().tolist(), float(b.get_value()), predict(
 """
 
 
+SHARED = """
+import numpy, theano
+from theano.gpuarray.type import GpuArraySharedVariable
+for value, options in ((numpy.zeros(3), {}), (numpy.zeros(3, "int8"), {}), (numpy.zeros(3), {"target": "cpu"}),
+                       (numpy.zeros(3, "complex64"), {}), (numpy.float64(3), {}), (3.0, {})):
+    print(isinstance(theano.shared(value, **options), GpuArraySharedVariable))
+"""
+
+ARGUMENTS = """
+import theano, theano.tensor as T
+a, b = T.dvector("a"), T.dvector("b")
+a.tag.target = "cpu"
+for v in (a, b):
+    print(theano.function([v], T.exp(v)).maker.fgraph.toposort()[0])
+print(theano.function([b], T.exp(b), mode="FAST_COMPILE").maker.fgraph.toposort()[0])
+with theano.config.change_flags(optimizer="fast_compile"):
+    print(theano.function([b], T.exp(b)).maker.fgraph.toposort()[0])
+"""
+
+PICKLES = """
+import numpy, pickle, theano, theano.tensor as T
+x = theano.shared(numpy.arange(3.0), name="x")
+f = theano.function([], [x * 2], updates=[(x, x + 1)])
+again = pickle.loads(pickle.dumps(f))
+ops = [[str(n.op) for n in g.maker.fgraph.toposort()] for g in (f, again)]
+print(again()[0].shape, ops[0] == ops[1])
+print(type(pickle.loads(pickle.dumps(x))).__name__)
+"""
+
+LOADED = "import sys, theano; print(sorted(m for m in sys.modules if 'gpuarray' in m or 'tensor.device' in m))"
+
+GRAPHS = """
+import theano, theano.tensor as T
+x, w = T.dmatrix("x"), theano.shared(__import__("numpy").zeros((3, 3)), name="w")
+print(theano.printing.debugprint(theano.function([x], [T.nnet.softmax(T.dot(x, w)), x.sum(axis=0)]), file="str"))
+"""
+
+ON_HOST = {
+    "loaded": LOADED,
+    "graphs": GRAPHS,
+    "manual": MANUAL.replace("TRANSFER", ""),
+    "regression": REGRESSION,
+    "graphs with names": "import theano.gpuarray" + GRAPHS,
+}
+ON_DEVICE = {
+    "manual": MANUAL.replace("TRANSFER", ""),
+    "manual, left there": MANUAL.replace("TRANSFER", ".transfer(None)"),
+    "regression": REGRESSION,
+    "shared": SHARED,
+    "arguments": ARGUMENTS,
+    "pickles": PICKLES,
+}
+#: Runs programs one after the other.
+RUN_ALL = """
+import json, sys
+for name, program in json.loads(sys.argv[1]).items():
+    print("PROGRAM", name)
+    exec(compile(program, name, "exec"), {"__name__": name})
+"""
+
+
 @cache
 def device() -> str:
     """Return a device that computes, or the one that only counts."""
@@ -65,12 +126,23 @@ def device() -> str:
         return "null0"
 
 
-def run(program: str, flags: str) -> subprocess.CompletedProcess[str]:
+def run(program: str, flags: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environ = {name: value for name, value in os.environ.items() if name not in ("THEANO_FLAGS", "THEANORC")}
-    command = [sys.executable, "-c", program]
+    command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(
         command, env=environ | {"THEANO_FLAGS": flags}, capture_output=True, text=True, timeout=600, check=False
     )
+
+
+@cache
+def outputs(on_device: bool) -> dict[str, list[str]]:
+    """Return the lines that programs print, by name; one process runs them all."""
+    programs = ON_DEVICE if on_device else ON_HOST
+    done = run(RUN_ALL, f"device={device() if on_device else 'cpu'}", json.dumps(programs))
+    assert done.returncode == 0, done.stderr
+    texts = [text.splitlines() for text in done.stdout.split("PROGRAM ")[1:]]
+    assert [lines[0] for lines in texts] == list(programs), done.stdout
+    return {lines[0]: lines[1:] for lines in texts}
 
 
 @slow
@@ -81,10 +153,10 @@ class TestPrograms(unittest.TestCase):
         return done.stdout.splitlines()
 
     def test_the_program_of_the_manual(self) -> None:
-        on_host = self.output(MANUAL.replace("TRANSFER", ""), "device=cpu")
+        on_host = outputs(on_device=False)["manual"]
         self.assertEqual(on_host[0], "[Elemwise{exp,no_inplace}(<TensorType(float64, vector)>)]")
         self.assertEqual(on_host[-1], "Used the cpu")
-        there = self.output(MANUAL.replace("TRANSFER", ""), f"device={device()}")
+        there = outputs(on_device=True)["manual"]
         self.assertEqual(
             there[0],
             "[GpuElemwise{exp,no_inplace}(<GpuArrayType<None>(float64, (False,))>), "
@@ -96,15 +168,15 @@ class TestPrograms(unittest.TestCase):
             self.assertEqual(there[1], on_host[1])
 
     def test_a_result_that_stays_on_the_device(self) -> None:
-        there = self.output(MANUAL.replace("TRANSFER", ".transfer(None)"), f"device={device()}")
+        there = outputs(on_device=True)["manual, left there"]
         self.assertEqual(there[0], "[GpuElemwise{exp,no_inplace}(<GpuArrayType<None>(float64, (False,))>)]")
         self.assertTrue(there[1].startswith("Result is GpuArray "))
 
     def test_logistic_regression(self) -> None:
-        losses, w, b, predicted, lifted = json.loads(self.output(REGRESSION, "device=cpu")[-1])
+        losses, w, b, predicted, lifted = json.loads(outputs(on_device=False)["regression"][-1])
         self.assertEqual(lifted, 0)
         self.assertLess(losses[-1], losses[0])
-        found = json.loads(self.output(REGRESSION, f"device={device()}")[-1])
+        found = json.loads(outputs(on_device=True)["regression"][-1])
         self.assertGreater(found[-1], 5)
         if device() == "null0":
             return
@@ -113,14 +185,7 @@ class TestPrograms(unittest.TestCase):
         self.assertEqual(found[3], predicted)
 
     def test_what_is_shared(self) -> None:
-        program = """
-import numpy, theano
-from theano.gpuarray.type import GpuArraySharedVariable
-for value, options in ((numpy.zeros(3), {}), (numpy.zeros(3, "int8"), {}), (numpy.zeros(3), {"target": "cpu"}),
-                       (numpy.zeros(3, "complex64"), {}), (numpy.float64(3), {}), (3.0, {})):
-    print(isinstance(theano.shared(value, **options), GpuArraySharedVariable))
-"""
-        self.assertEqual(self.output(program, f"device={device()}"), ["True", "True", *["False"] * 4])
+        self.assertEqual(outputs(on_device=True)["shared"], ["True", "True", *["False"] * 4])
 
     def test_a_prepared_device_is_not_used_by_default(self) -> None:
         program = """
@@ -134,19 +199,8 @@ print(theano.gpuarray.type.list_contexts(), T.dvector("v").transfer(None).owner)
         self.assertEqual(lines[1], "[None] GpuFromHost<None>(v)")
 
     def test_arguments_may_stay_on_the_host(self) -> None:
-        program = """
-import theano, theano.tensor as T
-a, b = T.dvector("a"), T.dvector("b")
-a.tag.target = "cpu"
-for v in (a, b):
-    print(theano.function([v], T.exp(v)).maker.fgraph.toposort()[0])
-print(theano.function([b], T.exp(b), mode="FAST_COMPILE").maker.fgraph.toposort()[0])
-with theano.config.change_flags(optimizer="fast_compile"):
-    print(theano.function([b], T.exp(b)).maker.fgraph.toposort()[0])
-"""
-        lines = self.output(program, f"device={device()}")
         self.assertEqual(
-            lines,
+            outputs(on_device=True)["arguments"],
             [
                 "Elemwise{exp,no_inplace}(a)",
                 "GpuFromHost<None>(b)",
@@ -176,41 +230,23 @@ print(a.shape, sorted(str(n.outputs[0].type) for n in f.maker.fgraph.toposort() 
         )
 
     def test_pickles(self) -> None:
-        program = """
-import numpy, pickle, theano, theano.tensor as T
-x = theano.shared(numpy.arange(3.0), name="x")
-f = theano.function([], [x * 2], updates=[(x, x + 1)])
-again = pickle.loads(pickle.dumps(f))
-ops = [[str(n.op) for n in g.maker.fgraph.toposort()] for g in (f, again)]
-print(again()[0].shape, ops[0] == ops[1])
-print(type(pickle.loads(pickle.dumps(x))).__name__)
-"""
-        self.assertEqual(self.output(program, f"device={device()}"), ["(3,) True", "GpuArraySharedVariable"])
+        self.assertEqual(outputs(on_device=True)["pickles"], ["(3,) True", "GpuArraySharedVariable"])
 
 
 @slow
 class TestNames(unittest.TestCase):
     def test_import_without_a_device_loads_flags_alone(self) -> None:
-        program = "import sys, theano; print(sorted(m for m in sys.modules if 'gpuarray' in m or 'tensor.device' in m))"
-        done = run(program, "device=cpu")
+        (line,) = outputs(on_device=False)["loaded"]
         self.assertEqual(
-            done.stdout.strip(),
+            line,
             "['theano_gpuarray', 'theano_gpuarray._flags', 'theano_gpuarray._include', 'theano_gpuarray._version', "
             "'theano_gpuarray.dnn_flags']",
-            done.stderr,
         )
 
     def test_graphs_of_the_host_stay_as_they_are(self) -> None:
-        program = """
-IMPORT
-import theano, theano.tensor as T
-x, w = T.dmatrix("x"), theano.shared(__import__("numpy").zeros((3, 3)), name="w")
-print(theano.printing.debugprint(theano.function([x], [T.nnet.softmax(T.dot(x, w)), x.sum(axis=0)]), file="str"))
-"""
-        plain, with_names = (
-            run(program.replace("IMPORT", text), "device=cpu") for text in ("", "import theano.gpuarray")
-        )
-        self.assertEqual((plain.returncode, plain.stdout), (0, with_names.stdout), with_names.stderr)
+        plain, with_names = (outputs(on_device=False)[name] for name in ("graphs", "graphs with names"))
+        self.assertGreater(len(plain), 3)
+        self.assertEqual(plain, with_names)
 
 
 if __name__ == "__main__":

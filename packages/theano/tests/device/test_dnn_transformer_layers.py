@@ -22,28 +22,25 @@ class TestLayers(unittest.TestCase):
         computes()
         self.rng = np.random.default_rng(6)
 
-    def compare(self, on_device: Sequence[Any], on_host: Sequence[Any]) -> None:
-        for mine, theirs in zip(on_device, on_host, strict=True):
-            found, wanted = theano.function([], mine.transfer("cpu"))(), theano.function([], theirs)()
-            self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
-            if computes():
-                np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-9)
-
     def check(self, op: LayerOp, arrays: Sequence[Any], *more: Any) -> None:
-        """Compare values, gradients, and results along directions."""
+        """Compare values, gradients, and results along directions, all of which one function computes."""
         x, gx = [theano.shared(v) for v in arrays], [theano.shared(v, target=NAME) for v in arrays]
         made: dict[str, Any] = {"return_list": True}
         y, gy = op.expression(*x, *more), GpuDnnLayer(op)(*gx, *more, **made)
-        self.compare(gy, y)
         hosts = [T.as_tensor_variable(v) for v in gy]
-        weights = [self.rng.normal(size=v.shape.eval()) for v in y]
+        weights = [self.rng.normal(size=shape) for shape in theano.function([], [v.shape for v in y])()]
         costs: list[Any] = [
             sum(T.sum(T.sqr(v) * w) for v, w in zip(results, weights, strict=True)) for results in (y, hosts)
         ]
         by, gby = T.grad(costs[0], x), T.grad(costs[1], gx)
-        self.compare([T.as_tensor_variable(v) for v in gby], by)
         directions = [T.as_tensor_variable(self.rng.normal(size=v.shape)) for v in arrays]
-        self.compare(T.Rop(hosts, gx, directions), T.Rop(y, x, directions))
+        pushed, gpushed = T.Rop(y, x, directions), T.Rop(hosts, gx, directions)
+        on_host = theano.function([], [*y, *by, *pushed])()
+        on_device = theano.function([], [v.transfer("cpu") for v in (*gy, *map(T.as_tensor_variable, gby), *gpushed)])()
+        for got, wanted in zip(on_device, on_host, strict=True):
+            self.assertEqual((got.shape, got.dtype), (wanted.shape, wanted.dtype))
+            if computes():
+                np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-9)
 
     @slow
     def test_grids(self) -> None:

@@ -564,7 +564,7 @@ print(len(count), f(np.ones((2, 3))), w.get_value()[0, 0])
 class ProcessTests(unittest.TestCase):
     def test_second_process(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            flags = f"base_compiledir={folder},function_cache=True"
+            flags = f"base_compiledir={folder},function_cache=True,gcc.cxxflags=-O0"
             path = os.pathsep.join(p for p in sys.path if p)
             environment = {**os.environ, "PYTHONPATH": path, "THEANO_FLAGS": flags}
             told = []

@@ -112,7 +112,7 @@ class OtherProcessTests(unittest.TestCase):
 
     def run_program(self) -> tuple[bool, list[float], list[float]]:
         """Return whether the function was rewritten, and the results of two calls."""
-        flags = f"base_compiledir={self.folder}/theano,function_cache=True"
+        flags = f"base_compiledir={self.folder}/theano,function_cache=True,gcc.cxxflags=-O0"
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         environment["THEANO_FLAGS"] = ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags]))
         command = [sys.executable, "-c", _PROGRAM]

@@ -352,7 +352,7 @@ class ProcessTests(unittest.TestCase):
 
     def run_program(self, text: str, status: int = 0) -> list[str]:
         path = os.pathsep.join(p for p in sys.path if p)
-        flags = f"base_compiledir={self.folder},function_cache=True"
+        flags = f"base_compiledir={self.folder},function_cache=True,gcc.cxxflags=-O0"
         environment = {**os.environ, "PYTHONPATH": path, "THEANO_FLAGS": flags}
         done = subprocess.run(
             [sys.executable, "-W", "ignore::DeprecationWarning", "-c", text],

@@ -50,7 +50,7 @@ class CachedFunctions(unittest.TestCase):
         self.check("coded_functions", 9)
 
     def test_all_cases_of_code_elsewhere(self) -> None:
-        self.check("code_elsewhere", 5)
+        self.check("code_elsewhere", 4)
 
     def test_all_cases_under_stress(self) -> None:
         self.check("stressed_functions", 6)
