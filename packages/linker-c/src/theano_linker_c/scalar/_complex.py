@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arithmetic import Abs, Sgn, abs_, sgn, sqr
+from ._arithmetic import Abs, Sgn, abs_, sgn
 from ._contract._cvalue import CValue, c_call, c_cast, c_helper
 from ._contract._derivative import ComplexRule, complex_rules, differentiable, zero_like
 from ._contract._dtypes import is_complex, is_discrete, part_dtype, upcast_to_float
@@ -194,12 +194,14 @@ def _along(a: Any, b: Any) -> Any:
 
 def _angle_back(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     (z,) = inputs
-    return [make_complex(-imag(z), real(z)) * seed / sqr(abs_(z))]
+    length = abs_(z)
+    return [make_complex(-imag(z) / length, real(z) / length) * (seed / length)]
 
 
 def _angle_forth(inputs: Sequence[Any], output: Any, tangents: Sequence[Any]) -> Any:
     (z,), (t,) = inputs, tangents
-    return (real(z) * imag(t) - imag(z) * real(t)) / sqr(abs_(z))
+    length = abs_(z)
+    return real(z) / length * (imag(t) / length) - imag(z) / length * (real(t) / length)
 
 
 def _polar_back(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:

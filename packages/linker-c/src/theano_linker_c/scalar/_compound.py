@@ -12,7 +12,7 @@ from ._contract._cvalue import CValue, c_cast, c_helper
 from ._contract._derivative import differentiable, real_operands
 from ._contract._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._contract._record import REALS, ScalarRecord
-from ._exponential import exp, expm1
+from ._exponential import exp
 
 
 class Log1mexp(FloatFunction, UnaryScalarOp):
@@ -108,9 +108,9 @@ rad2deg = Rad2Deg()
 
 @differentiable(Log1mexp)
 def _log1mexp(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    # exp(x) / (exp(x) - 1), written so that exp does not underflow first
+    # exp(x) / (exp(x) - 1) as an exponential, whose derivatives do not overflow
     (x,) = real_operands(inputs, output)
-    return [seed / -expm1(-x)]
+    return [-(seed * exp(x - output))]
 
 
 @differentiable(LogAddExp)
