@@ -18,7 +18,29 @@ DIGITS = 40
 #: How near derivatives come, relative to their size: wrong ones are meant, not the last digits.
 NEAR = {"float64": 1e-8, "float32": 1e-3}
 
-_PLACES = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0, 1.01, 1.1, 1.5, 2.0, 2.5, 3.0, 5.0, 7.3, 10.0, 20.0, 26.0, 37.0, 50.0)
+_PLACES = (
+    0.01,
+    0.1,
+    0.3,
+    0.5,
+    0.7,
+    0.9,
+    0.99,
+    1.0,
+    1.01,
+    1.1,
+    1.5,
+    2.0,
+    2.5,
+    3.0,
+    5.0,
+    7.3,
+    10.0,
+    20.0,
+    26.0,
+    37.0,
+    50.0,
+)
 _POWERS = {
     "float64": (*range(-320, -20, 20), *range(-18, -2), 2, 3, 4, 6, 8, 10, 16, 20, 50, 100, 154, 155, 160, 200, 300),
     "float32": (-44, -38, -36, -30, -25, -20, -19, -16, -10, -8, -6, -4, -3, 2, 3, 4, 6, 8, 10, 16, 19, 20, 30, 36, 38),
@@ -31,8 +53,9 @@ class Slope:
     """A function whose derivatives are compared.
 
     ``of(*variables)`` is the expression, ``like(*numbers)`` the same in many digits. It is compared for numbers from
-    `low` to `high`, and at `more` of them; functions of two numbers at `pairs`. `near` may permit more than :data:`NEAR`
-    in float64, and `scale` errors of some roundings of that size. With `by`, one argument only has derivatives;
+    `low` to `high`, and at `more` of them; functions of two numbers at `pairs`. `near` may permit more than
+    :data:`NEAR` in float64, and `scale` errors of some roundings of the number that ``scale(*numbers)`` gives. With
+    `by`, one argument only has derivatives;
     ``without(numbers)`` says at which there are none.
     """
 
@@ -44,7 +67,7 @@ class Slope:
     pairs: tuple[tuple[float, float], ...] = ()
     near: float = 0.0
     by: int | None = None
-    scale: float = 0.0
+    scale: Callable[..., float] | None = None
     without: Callable[[Any], Any] | None = None
 
 
@@ -79,18 +102,20 @@ def exact(like: Callable[..., Any], at: tuple[float, ...], orders: tuple[int, ..
     digits = DIGITS * 6 + 3 * (max([*logs, 0]) - min([*logs, 0]))
     try:
         with mp.workdps(digits):
-            value = mpmath.diff(like, where if len(where) > 1 else where[0], orders if len(where) > 1 else orders[0], h=step)
+            value = mpmath.diff(
+                like, where if len(where) > 1 else where[0], orders if len(where) > 1 else orders[0], h=step
+            )
     except (ValueError, ZeroDivisionError, OverflowError, mpmath.libmp.NoConvergence):
         return None
     return None if isinstance(value, mpmath.mpc) or not mpmath.isfinite(value) else value
 
 
-def wrong(slope: Slope, found: float, wanted: Any, dtype: str) -> bool:
+def wrong(slope: Slope, found: float, wanted: Any, dtype: str, at: tuple[float, ...]) -> bool:
     """Tell whether a number in a dtype is far from one in many digits; those beyond its range are infinite, or zero."""
     info = np.finfo(dtype)
     if abs(wanted) > float(info.max) * (1 - 1e-3):
         return not (abs(found) >= float(info.max) * 0.99 and (found > 0) == (wanted > 0))
-    least = float(info.tiny) * 4 + float(info.eps) * 16 * slope.scale
+    least = float(info.tiny) * 4 + float(info.eps) * 16 * (slope.scale(*at) if slope.scale else 0)
     if np.isnan(found) or np.isinf(found):
         return True
     return bool(abs(mpf(float(found)) - wanted) > abs(wanted) * max(NEAR[dtype], slope.near) + least)
@@ -129,7 +154,22 @@ def _elu(x: Any) -> Any:
 
 
 def _selu(x: Any) -> Any:
-    return mpf(1.0507009873554804934193349852946) * (x if x > 0 else mpf(1.6732632423543772848170429916717) * mpmath.expm1(x))
+    return mpf(1.0507009873554804934193349852946) * (
+        x if x > 0 else mpf(1.6732632423543772848170429916717) * mpmath.expm1(x)
+    )
+
+
+def _one(*at: float) -> float:
+    return 1.0
+
+
+def _curvature(x: float, y: float) -> float:
+    """Return the inverse of a length: what is across a direction is the difference of numbers of that size."""
+    return 1 / float(np.hypot(x, y))
+
+
+def _digamma(a: float, b: float) -> float:
+    return float(mpmath.psi(1, min(a, b)))
 
 
 def _zero(x: Any) -> Any:
@@ -162,15 +202,15 @@ UNARY: dict[str, Slope] = {
     "log10": Slope(T.log10, mpmath.log10, 0),
     "log1p": Slope(T.log1p, mpmath.log1p, -1, more=(-1 + 1e-7, -1 + 1e-15)),
     "log1mexp": Slope(T.log1mexp, _log1mexp, high=-1e-320),
-    "logaddexp of zero": Slope(lambda x: T.logaddexp(x, T.zeros_like(x)), _softplus, scale=1),
+    "logaddexp of zero": Slope(lambda x: T.logaddexp(x, T.zeros_like(x)), _softplus, scale=_one),
     "sinh": Slope(T.sinh, mpmath.sinh),
     "cosh": Slope(T.cosh, mpmath.cosh),
-    "tanh": Slope(T.tanh, mpmath.tanh, scale=1),
+    "tanh": Slope(T.tanh, mpmath.tanh, scale=_one),
     "arcsinh": Slope(T.arcsinh, mpmath.asinh),
     "arccosh": Slope(T.arccosh, mpmath.acosh, 1, more=(1 + 1e-8, 1 + 1e-12)),
     "arctanh": Slope(T.arctanh, mpmath.atanh, -1, 1, more=(1 - 1e-8, 1 - 1e-12, 1e-12 - 1)),
-    "sigmoid": Slope(T.sigmoid, _sigmoid, scale=1),
-    "softplus": Slope(T.softplus, _softplus, scale=1),
+    "sigmoid": Slope(T.sigmoid, _sigmoid, scale=_one),
+    "softplus": Slope(T.softplus, _softplus, scale=_one),
     "sqrt": Slope(T.sqrt, mpmath.sqrt, 0),
     "sin": Slope(T.sin, mpmath.sin),
     "cos": Slope(T.cos, mpmath.cos),
@@ -178,7 +218,9 @@ UNARY: dict[str, Slope] = {
     "arcsin": Slope(T.arcsin, mpmath.asin, -1, 1, more=(1 - 1e-8, 1 - 1e-12, 1e-12 - 1)),
     "arccos": Slope(T.arccos, mpmath.acos, -1, 1, more=(1 - 1e-8, 1 - 1e-12, 1e-12 - 1)),
     "arctan": Slope(T.arctan, mpmath.atan),
-    "sinc": Slope(T.sinc, _sinc, -110, 110, more=(1e-5, 2e-5, 3e-4, 1e-3, 3e-3, 0.03, 0.2, 1 - 1e-7, 3.5, -0.02), near=1e-6),
+    "sinc": Slope(
+        T.sinc, _sinc, -110, 110, more=(1e-5, 2e-5, 3e-4, 1e-3, 3e-3, 0.03, 0.2, 1 - 1e-7, 3.5, -0.02), near=1e-6
+    ),
     "j0": Slope(T.j0, lambda x: mpmath.besselj(0, x), -1e3, 1e3),
     "j1": Slope(T.j1, lambda x: mpmath.besselj(1, x), -1e3, 1e3),
     "j2": Slope(lambda x: T.jv(2.0, x), lambda x: mpmath.besselj(2, x), -1e3, 1e3),
@@ -211,19 +253,53 @@ UNARY: dict[str, Slope] = {
 
 _GAMMAS = tuple((a, x) for a in (0.2, 1.0, 2.5, 30.0) for x in (1e-10, 0.1, 1.0, 5.0, 40.0, 200.0))
 BINARY: dict[str, Slope] = {
-    "hypot": Slope(T.hypot, lambda x, y: mpmath.sqrt(x * x + y * y)),
+    "hypot": Slope(T.hypot, lambda x, y: mpmath.sqrt(x * x + y * y), scale=_curvature),
     "arctan2": Slope(T.arctan2, mpmath.atan2),
-    "logaddexp": Slope(T.logaddexp, lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)), pairs=((1.0, 2.0), (-800.0, -801.0), (800.0, 799.5), (3.0, -40.0), (0.0, 700.0))),
+    "logaddexp": Slope(
+        T.logaddexp,
+        lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
+        scale=_one,
+        pairs=((1.0, 2.0), (-800.0, -801.0), (800.0, 799.5), (3.0, -40.0), (0.0, 700.0)),
+    ),
     "true_div": Slope(T.true_div, lambda x, y: x / y),
-    "pow": Slope(T.pow, lambda x, y: x**y, pairs=((2.0, 3.0), (0.5, -2.5), (1e-30, 0.5), (1e30, 1.01), (1.0, 50.0), (0.9, 200.0), (3.0, 0.0), (1.0, 0.0))),
-    "betaln": Slope(T.betaln, lambda a, b: mpmath.log(mpmath.beta(a, b)), pairs=tuple((a, b) for a in (1e-10, 0.2, 1.0, 30.0, 1e5) for b in (1e-10, 0.2, 1.0, 30.0, 1e5)), near=1e-6),
-    "gammainc": Slope(T.gammainc, lambda a, x: mpmath.gammainc(a, 0, x, regularized=True), pairs=_GAMMAS, by=1, near=1e-7),
-    "gammaincc": Slope(T.gammaincc, lambda a, x: mpmath.gammainc(a, x, regularized=True), pairs=_GAMMAS, by=1, near=1e-7),
+    "pow": Slope(
+        T.pow,
+        lambda x, y: x**y,
+        pairs=((2.0, 3.0), (0.5, -2.5), (1e-30, 0.5), (1e30, 1.01), (1.0, 50.0), (0.9, 200.0), (3.0, 0.0), (1.0, 0.0)),
+    ),
+    "betaln": Slope(
+        T.betaln,
+        lambda a, b: mpmath.log(mpmath.beta(a, b)),
+        pairs=tuple((a, b) for a in (1e-10, 0.2, 1.0, 30.0, 1e5) for b in (1e-10, 0.2, 1.0, 30.0, 1e5)),
+        near=1e-6,
+    ),
+    "gammainc": Slope(
+        T.gammainc, lambda a, x: mpmath.gammainc(a, 0, x, regularized=True), pairs=_GAMMAS, by=1, near=1e-7
+    ),
+    "gammaincc": Slope(
+        T.gammaincc, lambda a, x: mpmath.gammainc(a, x, regularized=True), pairs=_GAMMAS, by=1, near=1e-7
+    ),
     "gammal": Slope(T.gammal, lambda a, x: mpmath.gammainc(a, 0, x), pairs=_GAMMAS, by=1, near=1e-7),
     "gammau": Slope(T.gammau, mpmath.gammainc, pairs=_GAMMAS, by=1, near=1e-7),
-    "chi2sf": Slope(T.chi2sf, lambda x, d: mpmath.gammainc(d / 2, x / 2, regularized=True), pairs=tuple((x, a) for a, x in _GAMMAS), by=0, near=1e-7),
-    "betainc": Slope(lambda x, a: T.betainc(a, T.ones_like(a) * 2, x), lambda x, a: mpmath.betainc(a, 2, 0, x, regularized=True), pairs=tuple((x, a) for x in (1e-10, 0.1, 0.5, 0.999, 1 - 1e-9) for a in (0.5, 1.0, 3.0)), by=0, near=1e-6),
-    "abs of complex": Slope(lambda x, y: abs(T.complex(x, y)), lambda x, y: mpmath.sqrt(x * x + y * y)),
+    "chi2sf": Slope(
+        T.chi2sf,
+        lambda x, d: mpmath.gammainc(d / 2, x / 2, regularized=True),
+        pairs=tuple((x, a) for a, x in _GAMMAS),
+        by=0,
+        near=1e-7,
+    ),
+    "betainc": Slope(
+        lambda x, a: T.betainc(a, T.ones_like(a) * 2, x),
+        lambda x, a: mpmath.betainc(a, 2, 0, x, regularized=True),
+        pairs=tuple((x, a) for x in (1e-10, 0.1, 0.5, 0.999, 1 - 1e-9) for a in (0.5, 1.0, 3.0)),
+        by=0,
+        near=1e-6,
+    ),
+    "abs of complex": Slope(
+        lambda x, y: abs(T.complex(x, y)), lambda x, y: mpmath.sqrt(x * x + y * y), scale=_curvature
+    ),
     "angle of complex": Slope(lambda x, y: T.angle(T.complex(x, y)), lambda x, y: mpmath.atan2(y, x)),
-    "real part of sign": Slope(lambda x, y: T.real(T.sgn(T.complex(x, y))), lambda x, y: x / mpmath.sqrt(x * x + y * y)),
+    "real part of sign": Slope(
+        lambda x, y: T.real(T.sgn(T.complex(x, y))), lambda x, y: x / mpmath.sqrt(x * x + y * y)
+    ),
 }

@@ -134,9 +134,7 @@ def _sine_quotient_series(order: int) -> tuple[float, ...]:
     """Give the coefficients of the power series of a derivative, of its even or odd powers, for ``|x| < order + 1``."""
     first = order % 2
     powers = range(first, first + 2 * (12 + 2 * order), 2)
-    return tuple(
-        (-1) ** ((power + order) // 2) / ((power + order + 1) * math.factorial(power)) for power in powers
-    )
+    return tuple((-1) ** ((power + order) // 2) / ((power + order + 1) * math.factorial(power)) for power in powers)
 
 
 @cache

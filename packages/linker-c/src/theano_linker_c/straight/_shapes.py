@@ -290,4 +290,11 @@ def _recurrence(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArra
     return made
 
 
-_ROUTINES = {"recurrence": _recurrence, "cumsum": _cumulative, "cumprod": _cumulative, "diagonal": _diagonal, "arange": _arange, "eye": _eye}
+_ROUTINES = {
+    "recurrence": _recurrence,
+    "cumsum": _cumulative,
+    "cumprod": _cumulative,
+    "diagonal": _diagonal,
+    "arange": _arange,
+    "eye": _eye,
+}

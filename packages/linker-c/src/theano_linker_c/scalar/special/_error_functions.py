@@ -193,7 +193,17 @@ def _reference(name: str) -> Any:
     return function
 
 
+def _first_integral(x: Any) -> Any:
+    """Take a confluent hypergeometric function right of 1 (DLMF 7.18.10), where the difference cancels."""
+    dtype = np.result_type(x, np.float32)
+    x = np.asarray(x, dtype="float64")
+    near = 1 / math.sqrt(math.pi) - x * scipy_special().erfcx(x)
+    far = scipy_special().hyperu(1, 0.5, np.where(x > 1, x, 1) ** 2) / (2 * math.sqrt(math.pi))
+    return np.where(x > 1, np.where(x == np.inf, 0, far), near).astype(dtype)
+
+
 RECORDS = (
+    ScalarRecord(ErfcxIntegral(1), _first_integral, REALS, ulp=256.0),
     ScalarRecord(erf, _reference("erf"), REALS),
     ScalarRecord(erfc, _reference("erfc"), REALS, ulp=16.0),
     ScalarRecord(erfcx, _reference("erfcx"), REALS),
