@@ -116,6 +116,8 @@ def wrong(slope: Slope, found: float, wanted: Any, dtype: str, at: tuple[float, 
     if abs(wanted) > float(info.max) * (1 - 1e-3):
         return not (abs(found) >= float(info.max) * 0.99 and (found > 0) == (wanted > 0))
     least = float(info.tiny) * 4 + float(info.eps) * 16 * (slope.scale(*at) if slope.scale else 0)
+    if least > float(info.max):
+        return False
     if np.isnan(found) or np.isinf(found):
         return True
     return bool(abs(mpf(float(found)) - wanted) > abs(wanted) * max(NEAR[dtype], slope.near) + least)
@@ -168,8 +170,9 @@ def _curvature(x: float, y: float) -> float:
     return 1 / float(np.hypot(x, y))
 
 
-def _digamma(a: float, b: float) -> float:
-    return float(mpmath.psi(1, min(a, b)))
+def _square_curvature(x: float, y: float) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.float64(1) / np.hypot(x, y) ** 2)
 
 
 def _zero(x: Any) -> Any:
@@ -219,7 +222,7 @@ UNARY: dict[str, Slope] = {
     "arccos": Slope(T.arccos, mpmath.acos, -1, 1, more=(1 - 1e-8, 1 - 1e-12, 1e-12 - 1)),
     "arctan": Slope(T.arctan, mpmath.atan),
     "sinc": Slope(
-        T.sinc, _sinc, -110, 110, more=(1e-5, 2e-5, 3e-4, 1e-3, 3e-3, 0.03, 0.2, 1 - 1e-7, 3.5, -0.02), near=1e-6
+        T.sinc, _sinc, -60, 60, more=(1e-5, 2e-5, 3e-4, 1e-3, 3e-3, 0.03, 0.2, 1 - 1e-7, 3.5, -0.02), near=1e-6
     ),
     "j0": Slope(T.j0, lambda x: mpmath.besselj(0, x), -1e3, 1e3),
     "j1": Slope(T.j1, lambda x: mpmath.besselj(1, x), -1e3, 1e3),
@@ -241,7 +244,7 @@ UNARY: dict[str, Slope] = {
     "selu": Slope(nnet.selu, _selu, without=_zero),
     "relu": Slope(nnet.relu, lambda x: max(x, 0), without=_zero),
     "leaky relu": Slope(lambda x: nnet.relu(x, 0.25), lambda x: x if x > 0 else x / 4, without=_zero),
-    "power 3": Slope(lambda x: x**3, lambda x: x**3),
+    "power 3": Slope(lambda x: x**3, lambda x: x**3, without=_zero),
     "power 0": Slope(lambda x: x**0.0, lambda x: mpf(1)),
     "power 1": Slope(lambda x: x**1.0, lambda x: x),
     "power 2.5": Slope(lambda x: x**2.5, lambda x: x ** mpf(2.5), 0),
@@ -254,7 +257,7 @@ UNARY: dict[str, Slope] = {
 _GAMMAS = tuple((a, x) for a in (0.2, 1.0, 2.5, 30.0) for x in (1e-10, 0.1, 1.0, 5.0, 40.0, 200.0))
 BINARY: dict[str, Slope] = {
     "hypot": Slope(T.hypot, lambda x, y: mpmath.sqrt(x * x + y * y), scale=_curvature),
-    "arctan2": Slope(T.arctan2, mpmath.atan2),
+    "arctan2": Slope(T.arctan2, mpmath.atan2, scale=_square_curvature),
     "logaddexp": Slope(
         T.logaddexp,
         lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
@@ -298,8 +301,12 @@ BINARY: dict[str, Slope] = {
     "abs of complex": Slope(
         lambda x, y: abs(T.complex(x, y)), lambda x, y: mpmath.sqrt(x * x + y * y), scale=_curvature
     ),
-    "angle of complex": Slope(lambda x, y: T.angle(T.complex(x, y)), lambda x, y: mpmath.atan2(y, x)),
+    "angle of complex": Slope(
+        lambda x, y: T.angle(T.complex(x, y)), lambda x, y: mpmath.atan2(y, x), scale=_square_curvature
+    ),
     "real part of sign": Slope(
-        lambda x, y: T.real(T.sgn(T.complex(x, y))), lambda x, y: x / mpmath.sqrt(x * x + y * y)
+        lambda x, y: T.real(T.sgn(T.complex(x, y))),
+        lambda x, y: x / mpmath.sqrt(x * x + y * y),
+        scale=_square_curvature,
     ),
 }

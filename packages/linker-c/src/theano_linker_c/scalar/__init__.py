@@ -133,8 +133,9 @@ from ._complex import (
 )
 from ._composition._composite import Composite as Composite
 from ._compound import (
-    Cbrt as Cbrt, Deg2Rad as Deg2Rad, Hypot as Hypot, Log1mexp as Log1mexp, LogAddExp as LogAddExp, Rad2Deg as Rad2Deg,
-    cbrt as cbrt, deg2rad as deg2rad, hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
+    Cbrt as Cbrt, Deg2Rad as Deg2Rad, DirectionCosine as DirectionCosine, Hypot as Hypot, Log1mexp as Log1mexp,
+    LogAddExp as LogAddExp, Rad2Deg as Rad2Deg, cbrt as cbrt, deg2rad as deg2rad, direction_cosine as direction_cosine,
+    hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
 )
 from ._contract._chelpers import helper_definitions as helper_definitions
 from ._contract._cspecial import (
@@ -289,20 +290,20 @@ __all__ = [
 __all__ += [
     "Abs", "Add", "And", "Angle", "ArcCos", "ArcCosh", "ArcSin", "ArcSinh", "ArcTan", "ArcTan2", "ArcTanh", "BetaInc",
     "BetaLn", "Cast", "Cbrt", "Ceil", "Chi2SF", "Clip", "ComplexFromPolar", "Composite", "Conj", "Cos", "Cosh",
-    "Deg2Rad", "EQ", "Erf", "Erfc", "Erfcinv", "Erfcx", "ErfcxIntegral", "Erfinv", "Exp", "Exp2", "Expm1", "Floor",
-    "GE", "GT", "Gamma", "GammaInc", "GammaIncC", "GammaIncDer", "GammaL", "GammaLn", "GammaU", "Hypot", "I0", "I1",
-    "Identity", "Imag", "InRange", "IntDiv", "Invert", "IsInf", "IsNan", "Iv", "J0", "J1", "Jv", "LE", "LT", "Log",
-    "Log10", "Log1mexp", "Log1p", "Log2", "LogAddExp", "MakeComplex", "Maximum", "Minimum", "Mod", "Mul",
-    "MulWithoutZeros", "NEQ", "Neg", "Or", "PolyGamma", "Pow", "Psi", "Rad2Deg", "Real", "Reciprocal", "Relu",
+    "Deg2Rad", "DirectionCosine", "EQ", "Erf", "Erfc", "Erfcinv", "Erfcx", "ErfcxIntegral", "Erfinv", "Exp", "Exp2",
+    "Expm1", "Floor", "GE", "GT", "Gamma", "GammaInc", "GammaIncC", "GammaIncDer", "GammaL", "GammaLn", "GammaU",
+    "Hypot", "I0", "I1", "Identity", "Imag", "InRange", "IntDiv", "Invert", "IsInf", "IsNan", "Iv", "J0", "J1", "Jv",
+    "LE", "LT", "Log", "Log10", "Log1mexp", "Log1p", "Log2", "LogAddExp", "MakeComplex", "Maximum", "Minimum", "Mod",
+    "Mul", "MulWithoutZeros", "NEQ", "Neg", "Or", "PolyGamma", "Pow", "Psi", "Rad2Deg", "Real", "Reciprocal", "Relu",
     "RoundHalfAwayFromZero", "RoundHalfToEven", "Second", "Sgn", "Sigmoid", "Sin", "SineQuotient", "Sinh", "Softplus",
     "Softsign", "Sqr", "Sqrt", "Sub", "Switch", "Tan", "Tanh", "TriGamma", "TrueDiv", "Trunc", "UltraFastSigmoid",
     "Xor", "abs", "add", "and_", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "betainc", "betaln", "called_special_functions", "cast", "cbrt", "ceil", "chi2sf", "clip", "complex_from_polar",
-    "conj", "cos", "cosh", "deg2rad", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expm1",
-    "floor", "gamma", "gammainc", "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "ge", "gt",
-    "helper_definitions", "hypot", "i0", "i1", "identity", "imag", "inclosedrange", "inopenrange", "int_div", "invert",
-    "isinf", "isnan", "iv", "j0", "j1", "jv", "le", "log", "log10", "log1mexp", "log1p", "log2", "logaddexp", "lt",
-    "make_complex", "maximum", "minimum", "mod", "mul", "mul_without_zeros", "neg", "neq", "or_", "pow", "psi",
+    "conj", "cos", "cosh", "deg2rad", "direction_cosine", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp",
+    "exp2", "expm1", "floor", "gamma", "gammainc", "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "ge",
+    "gt", "helper_definitions", "hypot", "i0", "i1", "identity", "imag", "inclosedrange", "inopenrange", "int_div",
+    "invert", "isinf", "isnan", "iv", "j0", "j1", "jv", "le", "log", "log10", "log1mexp", "log1p", "log2", "logaddexp",
+    "lt", "make_complex", "maximum", "minimum", "mod", "mul", "mul_without_zeros", "neg", "neq", "or_", "pow", "psi",
     "rad2deg", "real", "reciprocal", "relu", "round_half_away_from_zero", "round_half_to_even", "second", "sgn",
     "sigmoid", "sin", "sine_quotient", "sinh", "softplus", "softsign", "special_definitions", "special_functions",
     "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma", "true_div", "trunc", "ultra_fast_sigmoid", "xor",

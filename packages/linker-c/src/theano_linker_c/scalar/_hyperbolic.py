@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compound import hypot
+from ._compound import direction_cosine
 from ._contract._derivative import differentiable, one_like, real_operands
 from ._contract._dtypes import is_complex
 from ._contract._op import FloatFunction, UnaryScalarOp
@@ -93,7 +93,9 @@ def _tanh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 def _arcsinh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     (x,) = real_operands(inputs, output)
     # Squares would overflow, and those of complex numbers are not needed for the same branch of the root.
-    return [seed / (sqrt(1 + 1j * x) * sqrt(1 - 1j * x) if is_complex(x.dtype) else hypot(x, one_like(x)))]
+    if is_complex(x.dtype):
+        return [seed / (sqrt(1 + 1j * x) * sqrt(1 - 1j * x))]
+    return [seed * direction_cosine(one_like(x), x)]
 
 
 @differentiable(ArcCosh)

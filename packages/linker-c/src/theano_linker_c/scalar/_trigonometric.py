@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._compound import hypot
+from ._compound import direction_cosine, hypot
 from ._contract._cvalue import CValue, c_call, c_cast, c_type
 from ._contract._derivative import differentiable, one_like, real_operands
 from ._contract._dtypes import is_complex
@@ -199,9 +199,9 @@ def _arctan(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     (x,) = real_operands(inputs, output)
     if is_complex(x.dtype):
         return [seed / (1 + 1j * x) / (1 - 1j * x)]
-    # A square of the length would overflow in further derivatives.
-    length = hypot(x, one_like(x))
-    return [seed / length / length]
+    # A quotient by a square would vanish too early in further derivatives.
+    cosine = direction_cosine(one_like(x), x)
+    return [seed * cosine * cosine]
 
 
 @differentiable(SineQuotient)
@@ -213,9 +213,8 @@ def _sine_quotient(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 @differentiable(ArcTan2)
 def _arctan2(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     y, x = real_operands(inputs, output)
-    length = hypot(y, x)
-    scaled = seed / length
-    return [scaled * (x / length), -(scaled * (y / length))]
+    scaled = seed / hypot(y, x)
+    return [scaled * direction_cosine(x, y), -(scaled * direction_cosine(y, x))]
 
 
 RECORDS = (

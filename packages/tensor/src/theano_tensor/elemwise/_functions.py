@@ -29,7 +29,7 @@ def _function(name: str, op: ScalarOp) -> Elemwise:
 
 # Functions of scalar ops, written by tools/generate_names.py:
 #     abs_=abs inv=reciprocal tensor_copy=identity
-#     -angle -complex_from_polar -conj -gammainc_der -imag -inclosedrange -inopenrange -make_complex
+#     -angle -complex_from_polar -conj -direction_cosine -gammainc_der -imag -inclosedrange -inopenrange -make_complex
 #     -mul_without_zeros -real -relu -sine_quotient -softsign -ultra_fast_sigmoid
 # fmt: off
 # isort: off
