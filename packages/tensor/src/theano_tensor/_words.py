@@ -57,7 +57,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.elemwise._dimshuffle": "DimShuffle",
         "theano_tensor.elemwise._elemwise": "Elemwise",
         "theano_tensor.extra_ops._counting": "Bartlett BinCount",
-        "theano_tensor.extra_ops._cumulative": "Cumulative",
+        "theano_tensor.extra_ops._cumulative": "Cumulative Recurrence",
         "theano_tensor.extra_ops._diagonal": "AllocDiag ExtractDiag FillDiagonal FillDiagonalOffset",
         "theano_tensor.extra_ops._flat_index": "CpuContiguous RavelMultiIndex UnravelIndex",
         "theano_tensor.extra_ops._repeat": "RepeatedNumbers",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
+from theano_tensor.extra_ops import Recurrence
 from theano_testing.tensor import OpRecord, op_tests
 
 RNG = np.random.default_rng(5)
@@ -29,6 +30,13 @@ def _several(*parts: Any) -> Any:
     return lambda x: [part(x) for part in parts]
 
 
+def _recurrence(x: Any, factors: Any) -> Any:
+    columns: list[Any] = []
+    for column, factor in zip(x.T, factors.T, strict=True):
+        columns.append(column + (factor * columns[-1] if columns else 0))
+    return np.array(columns).T if columns else x * factors
+
+
 RECORDS = (
     OpRecord(
         "Cumsum",
@@ -44,6 +52,13 @@ RECORDS = (
         _several(T.cumprod, lambda x: T.cumprod(x, 1)),
         _several(np.cumprod, lambda x: np.cumprod(x, 1)),
         [(MATRIX,), (ZEROS,), (MATRIX[:, :0],), (NUMBERS[None].astype("uint8"),)],
+    ),
+    OpRecord(
+        "Recurrence",
+        Recurrence(1),
+        _recurrence,
+        [(MATRIX, MATRIX * 0.5), (ZEROS, ZEROS), (MATRIX[:, :0], MATRIX[:, :0]), (MATRIX * 1j, MATRIX)],
+        [(MATRIX, ZEROS)],
     ),
     OpRecord(
         "CumprodGradient", lambda x: T.cumprod(x, 1), lambda x: np.cumprod(x, 1), [(ZEROS,)], [(MATRIX,), (ZEROS,)]

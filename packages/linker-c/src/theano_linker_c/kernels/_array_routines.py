@@ -12,7 +12,7 @@ from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, type_numb
 __all__ = ["TASKS", "ArrayRoutineKernel"]
 
 #: What array routines there are; the numbers are those of the runtime.
-TASKS = ("cumsum", "cumprod", "diagonal", "arange", "eye")
+TASKS = ("cumsum", "cumprod", "diagonal", "arange", "eye", "recurrence")
 
 
 @record
@@ -21,8 +21,9 @@ class ArrayRoutineKernel(Kernel):
 
     Parameters
     ----------
-    task : {"cumsum", "cumprod", "diagonal", "arange", "eye"}
-        Cumulative ones take and give float32, float64, int64 or uint64; a diagonal is one of a matrix; ranges are of
+    task : {"cumsum", "cumprod", "diagonal", "arange", "eye", "recurrence"}
+        Cumulative ones take and give float32, float64, int64 or uint64; a recurrence ``y[i] = x[i] + a[i] * y[i - 1]``
+        takes two arrays of one shape, of float32 or float64; a diagonal is one of a matrix; ranges are of
         int64, from, up to and in steps of whole numbers; a unit matrix takes its lengths and the diagonal.
     dtype : str
         Of the result.

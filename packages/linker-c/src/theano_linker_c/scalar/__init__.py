@@ -133,8 +133,9 @@ from ._complex import (
 )
 from ._composition._composite import Composite as Composite
 from ._compound import (
-    Cbrt as Cbrt, Deg2Rad as Deg2Rad, Hypot as Hypot, Log1mexp as Log1mexp, LogAddExp as LogAddExp, Rad2Deg as Rad2Deg,
-    cbrt as cbrt, deg2rad as deg2rad, hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
+    Cbrt as Cbrt, Deg2Rad as Deg2Rad, DirectionCosine as DirectionCosine, Hypot as Hypot, Log1mexp as Log1mexp,
+    LogAddExp as LogAddExp, Rad2Deg as Rad2Deg, cbrt as cbrt, deg2rad as deg2rad, direction_cosine as direction_cosine,
+    hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
 )
 from ._contract._chelpers import helper_definitions as helper_definitions
 from ._contract._cspecial import (
@@ -168,18 +169,19 @@ from ._selection import (
     clip as clip, identity as identity, maximum as maximum, minimum as minimum, second as second, switch as switch,
 )
 from ._trigonometric import (
-    ArcCos as ArcCos, ArcSin as ArcSin, ArcTan as ArcTan, ArcTan2 as ArcTan2, Cos as Cos, Sin as Sin, Tan as Tan,
-    arccos as arccos, arcsin as arcsin, arctan as arctan, arctan2 as arctan2, cos as cos, sin as sin, tan as tan,
+    ArcCos as ArcCos, ArcSin as ArcSin, ArcTan as ArcTan, ArcTan2 as ArcTan2, Cos as Cos, Sin as Sin,
+    SineQuotient as SineQuotient, Tan as Tan, arccos as arccos, arcsin as arcsin, arctan as arctan, arctan2 as arctan2,
+    cos as cos, sin as sin, sine_quotient as sine_quotient, tan as tan,
 )
 from .special import (
     BetaInc as BetaInc, BetaLn as BetaLn, Chi2SF as Chi2SF, Erf as Erf, Erfc as Erfc, Erfcinv as Erfcinv,
-    Erfcx as Erfcx, Erfinv as Erfinv, Gamma as Gamma, GammaInc as GammaInc, GammaIncC as GammaIncC,
-    GammaIncDer as GammaIncDer, GammaL as GammaL, GammaLn as GammaLn, GammaU as GammaU, I0 as I0, I1 as I1, Iv as Iv,
-    J0 as J0, J1 as J1, Jv as Jv, PolyGamma as PolyGamma, Psi as Psi, TriGamma as TriGamma, betainc as betainc,
-    betaln as betaln, chi2sf as chi2sf, erf as erf, erfc as erfc, erfcinv as erfcinv, erfcx as erfcx, erfinv as erfinv,
-    gamma as gamma, gammainc as gammainc, gammainc_der as gammainc_der, gammaincc as gammaincc, gammal as gammal,
-    gammaln as gammaln, gammau as gammau, i0 as i0, i1 as i1, iv as iv, j0 as j0, j1 as j1, jv as jv, psi as psi,
-    tri_gamma as tri_gamma,
+    Erfcx as Erfcx, ErfcxIntegral as ErfcxIntegral, Erfinv as Erfinv, Gamma as Gamma, GammaInc as GammaInc,
+    GammaIncC as GammaIncC, GammaIncDer as GammaIncDer, GammaL as GammaL, GammaLn as GammaLn, GammaU as GammaU,
+    I0 as I0, I1 as I1, Iv as Iv, J0 as J0, J1 as J1, Jv as Jv, PolyGamma as PolyGamma, Psi as Psi,
+    TriGamma as TriGamma, betainc as betainc, betaln as betaln, chi2sf as chi2sf, erf as erf, erfc as erfc,
+    erfcinv as erfcinv, erfcx as erfcx, erfinv as erfinv, gamma as gamma, gammainc as gammainc,
+    gammainc_der as gammainc_der, gammaincc as gammaincc, gammal as gammal, gammaln as gammaln, gammau as gammau,
+    i0 as i0, i1 as i1, iv as iv, j0 as j0, j1 as j1, jv as jv, psi as psi, tri_gamma as tri_gamma,
 )
 # isort: on
 # fmt: on
@@ -288,23 +290,23 @@ __all__ = [
 __all__ += [
     "Abs", "Add", "And", "Angle", "ArcCos", "ArcCosh", "ArcSin", "ArcSinh", "ArcTan", "ArcTan2", "ArcTanh", "BetaInc",
     "BetaLn", "Cast", "Cbrt", "Ceil", "Chi2SF", "Clip", "ComplexFromPolar", "Composite", "Conj", "Cos", "Cosh",
-    "Deg2Rad", "EQ", "Erf", "Erfc", "Erfcinv", "Erfcx", "Erfinv", "Exp", "Exp2", "Expm1", "Floor", "GE", "GT", "Gamma",
-    "GammaInc", "GammaIncC", "GammaIncDer", "GammaL", "GammaLn", "GammaU", "Hypot", "I0", "I1", "Identity", "Imag",
-    "InRange", "IntDiv", "Invert", "IsInf", "IsNan", "Iv", "J0", "J1", "Jv", "LE", "LT", "Log", "Log10", "Log1mexp",
-    "Log1p", "Log2", "LogAddExp", "MakeComplex", "Maximum", "Minimum", "Mod", "Mul", "MulWithoutZeros", "NEQ", "Neg",
-    "Or", "PolyGamma", "Pow", "Psi", "Rad2Deg", "Real", "Reciprocal", "Relu", "RoundHalfAwayFromZero",
-    "RoundHalfToEven", "Second", "Sgn", "Sigmoid", "Sin", "Sinh", "Softplus", "Softsign", "Sqr", "Sqrt", "Sub",
-    "Switch", "Tan", "Tanh", "TriGamma", "TrueDiv", "Trunc", "UltraFastSigmoid", "Xor", "abs", "add", "and_", "angle",
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "betainc", "betaln",
-    "called_special_functions", "cast", "cbrt", "ceil", "chi2sf", "clip", "complex_from_polar", "conj", "cos", "cosh",
-    "deg2rad", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expm1", "floor", "gamma", "gammainc",
-    "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "ge", "gt", "helper_definitions", "hypot", "i0", "i1",
-    "identity", "imag", "inclosedrange", "inopenrange", "int_div", "invert", "isinf", "isnan", "iv", "j0", "j1", "jv",
-    "le", "log", "log10", "log1mexp", "log1p", "log2", "logaddexp", "lt", "make_complex", "maximum", "minimum", "mod",
-    "mul", "mul_without_zeros", "neg", "neq", "or_", "pow", "psi", "rad2deg", "real", "reciprocal", "relu",
-    "round_half_away_from_zero", "round_half_to_even", "second", "sgn", "sigmoid", "sin", "sinh", "softplus",
-    "softsign", "special_definitions", "special_functions", "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma",
-    "true_div", "trunc", "ultra_fast_sigmoid", "xor",
+    "Deg2Rad", "DirectionCosine", "EQ", "Erf", "Erfc", "Erfcinv", "Erfcx", "ErfcxIntegral", "Erfinv", "Exp", "Exp2",
+    "Expm1", "Floor", "GE", "GT", "Gamma", "GammaInc", "GammaIncC", "GammaIncDer", "GammaL", "GammaLn", "GammaU",
+    "Hypot", "I0", "I1", "Identity", "Imag", "InRange", "IntDiv", "Invert", "IsInf", "IsNan", "Iv", "J0", "J1", "Jv",
+    "LE", "LT", "Log", "Log10", "Log1mexp", "Log1p", "Log2", "LogAddExp", "MakeComplex", "Maximum", "Minimum", "Mod",
+    "Mul", "MulWithoutZeros", "NEQ", "Neg", "Or", "PolyGamma", "Pow", "Psi", "Rad2Deg", "Real", "Reciprocal", "Relu",
+    "RoundHalfAwayFromZero", "RoundHalfToEven", "Second", "Sgn", "Sigmoid", "Sin", "SineQuotient", "Sinh", "Softplus",
+    "Softsign", "Sqr", "Sqrt", "Sub", "Switch", "Tan", "Tanh", "TriGamma", "TrueDiv", "Trunc", "UltraFastSigmoid",
+    "Xor", "abs", "add", "and_", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "betainc", "betaln", "called_special_functions", "cast", "cbrt", "ceil", "chi2sf", "clip", "complex_from_polar",
+    "conj", "cos", "cosh", "deg2rad", "direction_cosine", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp",
+    "exp2", "expm1", "floor", "gamma", "gammainc", "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "ge",
+    "gt", "helper_definitions", "hypot", "i0", "i1", "identity", "imag", "inclosedrange", "inopenrange", "int_div",
+    "invert", "isinf", "isnan", "iv", "j0", "j1", "jv", "le", "log", "log10", "log1mexp", "log1p", "log2", "logaddexp",
+    "lt", "make_complex", "maximum", "minimum", "mod", "mul", "mul_without_zeros", "neg", "neq", "or_", "pow", "psi",
+    "rad2deg", "real", "reciprocal", "relu", "round_half_away_from_zero", "round_half_to_even", "second", "sgn",
+    "sigmoid", "sin", "sine_quotient", "sinh", "softplus", "softsign", "special_definitions", "special_functions",
+    "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma", "true_div", "trunc", "ultra_fast_sigmoid", "xor",
 ]
 # isort: on
 # fmt: on

@@ -96,7 +96,7 @@ def _relu(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 @differentiable(Softsign)
 def _softsign(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     whole = 1 + abs_(inputs[0])
-    return [seed / (whole * whole)]
+    return [seed / whole / whole]
 
 
 @differentiable(UltraFastSigmoid)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._arithmetic import Abs, Sgn, abs_, sgn, sqr
+from ._arithmetic import Abs, Sgn, abs_, sgn
+from ._compound import direction_cosine
 from ._contract._cvalue import CValue, c_call, c_cast, c_helper
 from ._contract._derivative import ComplexRule, complex_rules, differentiable, zero_like
 from ._contract._dtypes import is_complex, is_discrete, part_dtype, upcast_to_float
@@ -194,12 +195,14 @@ def _along(a: Any, b: Any) -> Any:
 
 def _angle_back(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     (z,) = inputs
-    return [make_complex(-imag(z), real(z)) * seed / sqr(abs_(z))]
+    a, b = real(z), imag(z)
+    return [make_complex(-direction_cosine(b, a), direction_cosine(a, b)) * (seed / abs_(z))]
 
 
 def _angle_forth(inputs: Sequence[Any], output: Any, tangents: Sequence[Any]) -> Any:
     (z,), (t,) = inputs, tangents
-    return (real(z) * imag(t) - imag(z) * real(t)) / sqr(abs_(z))
+    a, b, length = real(z), imag(z), abs_(z)
+    return direction_cosine(a, b) * (imag(t) / length) - direction_cosine(b, a) * (real(t) / length)
 
 
 def _polar_back(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:

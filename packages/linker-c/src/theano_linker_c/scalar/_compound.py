@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ._contract._cvalue import CValue, c_cast, c_helper
+from ._contract._cvalue import CValue, c_call, c_cast, c_helper
 from ._contract._derivative import differentiable, real_operands
 from ._contract._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._contract._record import REALS, ScalarRecord
-from ._exponential import exp, expm1
+from ._exponential import exp
 
 
 class Log1mexp(FloatFunction, UnaryScalarOp):
@@ -59,6 +59,29 @@ class Hypot(FloatFunction, BinaryScalarOp):
     ufunc = np.hypot
 
 
+class DirectionCosine(FloatFunction, BinaryScalarOp):
+    """``x / sqrt(x**2 + y**2)``, the cosine of the angle of a point (x, y).
+
+    Slopes are written with it: rewrites would join a quotient of it and of `hypot` to one by a square, which overflows.
+    """
+
+    name = "direction_cosine"
+    complex_ok = False
+    cost = 20
+
+    @arraywise
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Divide by NumPy's hypot."""
+        dtype = self.result_dtypes(*map(dtype_name, values))[0]
+        return np.asarray(np.true_divide(values[0], np.hypot(*values, dtype=dtype), dtype=dtype))[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Divide by the C library's hypot."""
+        x, y = (c_cast(arg, result) for arg in args)
+        return f"{x} / {c_call('hypot', result, x, y)}"
+
+
 class Cbrt(FloatFunction, UnaryScalarOp):
     """Cube root, negative for negative numbers."""
 
@@ -101,6 +124,7 @@ def _factor(value: float, dtype: str) -> str:
 log1mexp = Log1mexp()
 logaddexp = LogAddExp()
 hypot = Hypot()
+direction_cosine = DirectionCosine()
 cbrt = Cbrt()
 deg2rad = Deg2Rad()
 rad2deg = Rad2Deg()
@@ -108,9 +132,9 @@ rad2deg = Rad2Deg()
 
 @differentiable(Log1mexp)
 def _log1mexp(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    # exp(x) / (exp(x) - 1), written so that exp does not underflow first
+    # exp(x) / (exp(x) - 1) as an exponential, whose derivatives do not overflow
     (x,) = real_operands(inputs, output)
-    return [seed / -expm1(-x)]
+    return [-(seed * exp(x - output))]
 
 
 @differentiable(LogAddExp)
@@ -122,7 +146,15 @@ def _logaddexp(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 @differentiable(Hypot)
 def _hypot(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     x, y = real_operands(inputs, output)
-    return [seed * (x / output), seed * (y / output)]
+    return [seed * direction_cosine(x, y), seed * direction_cosine(y, x)]
+
+
+@differentiable(DirectionCosine)
+def _direction_cosine(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    x, y = real_operands(inputs, output)
+    sine = direction_cosine(y, x)
+    across = seed * sine / hypot(x, y)
+    return [across * sine, -(across * output)]
 
 
 @differentiable(Cbrt)
@@ -140,6 +172,10 @@ def _rad2deg(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     return [seed * (180 / math.pi)]
 
 
+def _floats(*values: Any) -> list[Any]:
+    return [np.asarray(x, dtype=np.result_type(*values, np.float32)) for x in values]
+
+
 def _log1mexp_reference(x: Any) -> Any:
     dtype = np.result_type(x, np.float32)
     wide = np.asarray(x, dtype=np.longdouble)
@@ -150,6 +186,7 @@ RECORDS = (
     ScalarRecord(log1mexp, _log1mexp_reference, REALS, low=-5.0, high=-0.01, ulp=8.0),
     ScalarRecord(logaddexp, np.logaddexp, REALS, ulp=8.0),
     ScalarRecord(hypot, np.hypot, REALS, low=0.1),
+    ScalarRecord(direction_cosine, lambda x, y: _floats(x, y)[0] / np.hypot(*_floats(x, y)), REALS, low=0.1),
     ScalarRecord(cbrt, np.cbrt, REALS, low=0.1),
     ScalarRecord(deg2rad, np.deg2rad, REALS),
     ScalarRecord(rad2deg, np.rad2deg, REALS),

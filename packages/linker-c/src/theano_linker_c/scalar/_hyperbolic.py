@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._contract._derivative import differentiable, real_operands
+from ._compound import direction_cosine
+from ._contract._derivative import differentiable, one_like, real_operands
+from ._contract._dtypes import is_complex
 from ._contract._op import FloatFunction, UnaryScalarOp
 from ._contract._record import REALS, ScalarRecord
 from ._power import sqrt
@@ -90,13 +92,17 @@ def _tanh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 @differentiable(ArcSinh)
 def _arcsinh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     (x,) = real_operands(inputs, output)
-    return [seed / sqrt(x * x + 1)]
+    # Squares would overflow, and those of complex numbers are not needed for the same branch of the root.
+    if is_complex(x.dtype):
+        return [seed / (sqrt(1 + 1j * x) * sqrt(1 - 1j * x))]
+    return [seed * direction_cosine(one_like(x), x)]
 
 
 @differentiable(ArcCosh)
 def _arccosh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     (x,) = real_operands(inputs, output)
-    return [seed / sqrt(x * x - 1)]
+    # One root of the product would overflow, and take the wrong branch for complex numbers left of zero.
+    return [seed / (sqrt(x - 1) * sqrt(x + 1))]
 
 
 @differentiable(ArcTanh)

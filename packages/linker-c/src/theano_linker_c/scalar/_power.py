@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._contract._cvalue import CValue, c_builtin, c_call, c_cast, c_helper
-from ._contract._derivative import differentiable
+from ._contract._derivative import differentiable, one_like
 from ._contract._dtypes import is_complex, is_discrete, upcast
 from ._contract._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._contract._record import REALS, ScalarRecord
@@ -76,12 +76,13 @@ sqrt = Sqrt()
 @differentiable(Pow)
 def _pow(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     x, y = inputs
-    # x**(y-1) is infinite where x and y are both zero, and log(x) where x is zero; both derivatives are zero there.
+    # x**(y-1) is infinite where x and y are both zero, and log(x) where x is zero: another base, whose derivatives are
+    # finite, stands there for them. Elsewhere the formulas hold, so that they can be differentiated.
     switch, eq, log = (OperatorSet.table[name] for name in ("switch", "eq", "log"))
-    slope = switch(eq(y, 0), 0, y * x ** (y - 1)) if not is_discrete(y.dtype) else y * x ** (y * 1.0 - 1.0)
-    if is_discrete(y.dtype):
-        slope = switch(eq(y, 0), 0, slope)
-    growth = switch(eq(x, 0), 0, log(x) * output)
+    one, zero = one_like(x), eq(x, 0)
+    lower = y * 1.0 - 1.0 if is_discrete(y.dtype) else y - 1
+    slope = y * switch(eq(y, 0), switch(zero, one, x), x) ** lower
+    growth = switch(zero, 0, log(switch(zero, one, x)) * output)
     return [seed * slope, seed * growth]
 
 

@@ -269,4 +269,32 @@ def _eye(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> 
     return made
 
 
-_ROUTINES = {"cumsum": _cumulative, "cumprod": _cumulative, "diagonal": _diagonal, "arange": _arange, "eye": _eye}
+def _recurrence(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> CArray:
+    x, factors = inputs
+    axis = kernel.number
+    made = block.result(0, kernel.dtype, x.shape)
+    others = [a for a in range(x.ndim) if a != axis]
+    lengths = [x.shape[a] for a in others]
+    with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, factors, made)])) as places:
+        total, index = block.fresh("r"), block.fresh("i")
+        with block.scope(not lengths):
+            block.line(f"double {total} = 0;")
+            with block.block(f"for (int64_t {index} = 0; {index} < {x.shape[axis]}; {index}++)"):
+                value, factor = (
+                    c_cast(v.load(f"{place} + {index} * {v.strides[axis].atom}"), "float64")
+                    for v, place in zip((x, factors), places, strict=False)
+                )
+                block.line(f"{total} = {value} + ({index} ? {factor} * {total} : 0);")
+                place = f"{places[2]} + {index} * {made.strides[axis].atom}"
+                block.line(made.store(place, CValue(total, "float64")))
+    return made
+
+
+_ROUTINES = {
+    "recurrence": _recurrence,
+    "cumsum": _cumulative,
+    "cumprod": _cumulative,
+    "diagonal": _diagonal,
+    "arange": _arange,
+    "eye": _eye,
+}

@@ -19,11 +19,11 @@ from theano_linker_c.kernels import (
 )
 from theano_linker_c.straight import STRAIGHT
 
-from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
 from .._core._type import TensorType
 from .._core._variable import Tensor
 from ..creation import Alloc, ARange
-from ..extra_ops import Cumulative
+from ..extra_ops import Cumulative, Recurrence
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor
 from ..indexing._native import index_entries, operand_types
 from ..joining import Join, Split
@@ -104,3 +104,9 @@ def _range(node: Apply[ARange, Tensor]) -> Kernel | None:
 def _cumulative(node: Apply[Cumulative, Tensor]) -> Kernel | None:
     task = "cumsum" if node.op.mode == "add" else "cumprod"
     return None if _has_complex(node) else ArrayRoutineKernel(task, node.outputs[0].type.dtype, node.op.axis)
+
+
+@_straight.register(Recurrence)
+def _recurrence(node: Apply[Recurrence, Tensor]) -> Kernel | None:
+    dtype = node.outputs[0].type.dtype
+    return ArrayRoutineKernel("recurrence", dtype, node.op.axis) if dtype in FLOAT_DTYPES else None

@@ -29,8 +29,8 @@ def _function(name: str, op: ScalarOp) -> Elemwise:
 
 # Functions of scalar ops, written by tools/generate_names.py:
 #     abs_=abs inv=reciprocal tensor_copy=identity
-#     -angle -complex_from_polar -conj -gammainc_der -imag -inclosedrange -inopenrange -make_complex
-#     -mul_without_zeros -real -relu -softsign -ultra_fast_sigmoid
+#     -angle -complex_from_polar -conj -direction_cosine -gammainc_der -imag -inclosedrange -inopenrange -make_complex
+#     -mul_without_zeros -real -relu -sine_quotient -softsign -ultra_fast_sigmoid
 # fmt: off
 # isort: off
 add = _function("add", scalar.add)
@@ -304,12 +304,18 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
     return int_div(x, y), mod(x, y)
 
 
+_sine_quotient = Elemwise(scalar.sine_quotient)
+
+
 def sinc(x: TensorLike) -> Tensor:
     """``sin(pi * x) / (pi * x)``, which is 1 at zero, as ``numpy.sinc``."""
     variable = as_tensor_variable(x)
     if variable.type.dtype in DISCRETE_DTYPES:
         variable = cast(variable, "float64")
+    angle = cast(math.pi, variable.type.dtype) * variable
+    if variable.type.dtype not in COMPLEX_DTYPES:
+        return _sine_quotient(angle)
     # At zero both branches need a finite slope, so the quotient is taken elsewhere.
-    zero: Tensor = eq(variable, 0)
-    angle = cast(math.pi, variable.type.dtype) * switch(zero, ones_like(variable), variable)
-    return switch(zero, ones_like(variable), sin(angle) / angle)
+    zero: Tensor = eq(angle, 0)
+    other = switch(zero, ones_like(angle), angle)
+    return switch(zero, ones_like(angle), sin(other) / other)

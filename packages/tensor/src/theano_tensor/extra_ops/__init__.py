@@ -7,7 +7,13 @@ from ._counting import (
     bincount as bincount,
     to_one_hot as to_one_hot,
 )
-from ._cumulative import Cumulative as Cumulative, cumprod as cumprod, cumsum as cumsum, diff as diff
+from ._cumulative import (
+    Cumulative as Cumulative,
+    Recurrence as Recurrence,
+    cumprod as cumprod,
+    cumsum as cumsum,
+    diff as diff,
+)
 from ._diagonal import (
     AllocDiag as AllocDiag,
     ExtractDiag as ExtractDiag,
@@ -47,6 +53,7 @@ __all__ = [
     "FillDiagonal",
     "FillDiagonalOffset",
     "RavelMultiIndex",
+    "Recurrence",
     "RepeatedNumbers",
     "SearchsortedOp",
     "Unique",

@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
+from theano_linker_c.scalar import upcast
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -19,9 +20,10 @@ from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
-from ..elemwise import and_, conj, eq, mul, neq, sub, switch
+from ..elemwise import add, cast, conj, dimshuffle, mul, neq, ones_like, second, sub
+from ..joining import join
 from ..reduce import sum_dtype
-from ..shape import flatten, flip
+from ..shape import flatten, flip, lengths_of, reshape
 
 #: Floats whose totals would stand still where what is added is below their last digit, and what totals are kept in.
 _WIDE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
@@ -72,6 +74,94 @@ def _from_end(x: Tensor, axis: int) -> Tensor:
     return flip(result, axis)
 
 
+def _delayed(x: Tensor, axis: int, first: int) -> Tensor:
+    """Return what stands one place earlier along an axis; a number at the first place."""
+    front: list[slice] = [slice(None)] * axis
+    begin = x[(*front, slice(None, 1))]
+    return join(axis, second(begin, np.asarray(first, x.type.dtype)), x[(*front, slice(None, -1))])
+
+
+class Recurrence(TensorOp):
+    """The numbers ``y[i] = x[i] + factors[i] * y[i - 1]`` along an axis, beginning with ``y[0] = x[0]``.
+
+    Derivatives of cumulative products are such numbers, and so are theirs.
+
+    Parameters
+    ----------
+    axis : int
+        From 0 up.
+    """
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int = 0) -> None:
+        self.axis = int(axis)
+
+    def make_node(self, x: TensorLike, factors: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to two tensors of one shape; ShapeError if they have no such axis."""
+        given = as_tensor_variable(x), as_tensor_variable(factors)
+        if not 0 <= self.axis < given[0].type.ndim or given[0].type.ndim != given[1].type.ndim:
+            raise ShapeError(compose(f"{self}: no axis {self.axis} of both", where=[describe(v) for v in given]))
+        dtype = upcast(*(v.type.dtype for v in given))
+        parts = [cast(v, dtype) for v in given]
+        return Apply(self, parts, [tensor_type(dtype, parts[0].type.shape).make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Go along the axis, with narrow floats in a wide one."""
+        if inputs[0].shape != inputs[1].shape:
+            raise ValueError(compose(f"{self}: shapes {inputs[0].shape} and {inputs[1].shape} differ"))
+        dtype = node.outputs[0].type.dtype
+        result = np.array(np.moveaxis(inputs[0], self.axis, 0), dtype=_WIDE.get(dtype, dtype))
+        factors = np.moveaxis(inputs[1], self.axis, 0)
+        with np.errstate(all="ignore"):
+            for i in range(1, len(result)):
+                result[i] += factors[i] * result[i - 1]
+            output_storage[0][0] = np.ascontiguousarray(np.moveaxis(result, 0, self.axis)).astype(dtype, copy=False)
+
+
+def _backwards(x: Tensor, factors: Tensor, axis: int) -> Tensor:
+    """Return ``y[i] = x[i] + factors[i + 1] * y[i + 1]``."""
+    result: Tensor = Recurrence(axis)(flip(x, axis), _delayed(flip(factors, axis), axis, 0))
+    return flip(result, axis)
+
+
+@pullback.register(Recurrence)
+def _pullback_recurrence(node: Apply[Recurrence, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    axis, (y,) = node.op.axis, node.outputs
+    by_x = _backwards(as_tensor_variable(cotangents[0]), conj(node.inputs[1]), axis)
+    return [by_x, mul(by_x, conj(_delayed(y, axis, 0)))]
+
+
+@pushforward.register(Recurrence)
+def _pushforward_recurrence(node: Apply[Recurrence, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    (_, factors), (y,), axis = node.inputs, node.outputs, node.op.axis
+    terms = [None if tangents[0] is None else as_tensor_variable(tangents[0])]
+    terms.append(None if tangents[1] is None else mul(tangents[1], _delayed(y, axis, 0)))
+    given = [term for term in terms if term is not None]
+    return [Recurrence(axis)(given[0] if len(given) == 1 else add(*given), factors)] if given else [None]
+
+
+@operation("product_of_others")
+def product_of_others(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """Return for each element the product of all others that a reduction of some axes multiplies it with."""
+    ndim, gone = x.type.ndim, list(axes)
+    if not gone:
+        return ones_like(x)
+    if len(gone) == 1:
+        return mul(_delayed(cumprod(x, gone[0]), gone[0], 1), _product_after(x, gone[0]))
+    order = [*(d for d in range(ndim) if d not in gone), *gone]
+    moved = dimshuffle(x, order)
+    last = ndim - len(gone)
+    flat = product_of_others(flatten(moved, last + 1), [last])
+    return dimshuffle(reshape(flat, lengths_of(moved), ndim=ndim), [order.index(d) for d in range(ndim)])
+
+
+def _product_after(x: Tensor, axis: int) -> Tensor:
+    return flip(_delayed(cumprod(flip(x, axis), axis), axis, 1), axis)
+
+
 @pullback.register(Cumulative)
 def _pullback(node: Apply[Cumulative, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, g, axis = node.inputs[0], as_tensor_variable(cotangents[0]), node.op.axis
@@ -79,17 +169,10 @@ def _pullback(node: Apply[Cumulative, Tensor], cotangents: list[Variable]) -> li
         return [_from_end(g, axis)]
     if x.type.dtype in DISCRETE_DTYPES:
         return [x.zeros_like(dtype=g.type.dtype)]
-    # Of complex numbers the conjugate of the derivative counts, which conjugates go in and come out for.
-    g = conj(g)
-    # Up to the first zero, products divided by the element are right; at it, products without it; after it, zero.
-    zero = eq(x, 0)
-    count: Tensor = Cumulative(axis, "add")(zero)
-    first = and_(zero, eq(count, 1))
-    without: Tensor = Cumulative(axis, "mul")(switch(first, np.ones((), x.type.dtype), x))
-    before = _from_end(mul(g, node.outputs[0]), axis) / switch(zero, np.ones((), x.type.dtype), x)
-    at = switch(first, _from_end(mul(g, without), axis), np.zeros((), x.type.dtype))
-    result: Tensor = switch(eq(count, 0), before, at)
-    return [conj(result).astype(x.type.dtype)]
+    # What comes before an element, and what follows up to each result, without a division: right at zeros, too, and so
+    # are further derivatives.
+    before = conj(_delayed(node.outputs[0], axis, 1))
+    return [mul(before, _backwards(g, conj(x), axis)).astype(x.type.dtype)]
 
 
 @pushforward.register(Cumulative)
@@ -101,19 +184,12 @@ def _pushforward(node: Apply[Cumulative, Tensor], tangents: list[Variable | None
     if node.op.mode == "add":
         result: Tensor = node.op(t)
         return [result]
-    # The product without one element x_j, for all j at once: as in the pullback, with the first zero left out.
-    one, nothing = np.ones((), x.type.dtype), np.zeros((), x.type.dtype)
-    zero = eq(x, 0)
-    count: Tensor = Cumulative(axis, "add")(zero)
-    first = and_(zero, eq(count, 1))
-    add, product = Cumulative(axis, "add"), Cumulative(axis, "mul")
-    before = mul(node.outputs[0], add(switch(zero, nothing, t / switch(zero, one, x))))
-    after = mul(product(switch(first, one, x)), add(switch(first, t, nothing)))
-    return [switch(eq(count, 0), before, switch(eq(count, 1), after, nothing))]
+    change: Tensor = Recurrence(axis)(mul(t, _delayed(node.outputs[0], axis, 1)), x)
+    return [change]
 
 
-@shape_rule.register(Cumulative)
-def _shape(node: Apply[Cumulative, Tensor], input_shapes: list[Any]) -> list[Any]:
+@shape_rule.register(Cumulative, Recurrence)
+def _shape(node: Apply[Cumulative | Recurrence, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
@@ -212,3 +288,9 @@ def _native(node: Apply[Cumulative, Tensor]) -> Kernel | None:
     same = dtype == node.outputs[0].type.dtype
     task = "cumsum" if node.op.mode == "add" else "cumprod"
     return ArrayRoutineKernel(task, dtype, node.op.axis) if same and dtype in _NATIVE else None
+
+
+@native_kernel.register(Recurrence)
+def _native_recurrence(node: Apply[Recurrence, Tensor]) -> Kernel | None:
+    dtype = node.outputs[0].type.dtype
+    return ArrayRoutineKernel("recurrence", dtype, node.op.axis) if dtype in ("float32", "float64") else None

@@ -8,7 +8,7 @@ from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
-from ..elemwise import Elemwise, clip, expm1, minimum, sigmoid as sigmoid, softplus as softplus, switch
+from ..elemwise import Elemwise, clip, expm1, sigmoid as sigmoid, softplus as softplus, switch
 
 _rectified = Elemwise(scalar.relu)
 
@@ -48,7 +48,9 @@ def elu(x: TensorLike, alpha: TensorLike = 1) -> Tensor:
     """
     variable = as_tensor_variable(x)
     # The exponential sees no positive number, so that the branch that is not taken cannot overflow into the gradient.
-    return switch(variable > 0, variable, alpha * expm1(minimum(variable, 0)))
+    # A minimum would do that, too, but has no slope at NaN.
+    above: Tensor = variable > 0
+    return switch(above, variable, alpha * expm1(switch(above, variable.zeros_like(), variable)))
 
 
 def selu(x: TensorLike) -> Tensor:

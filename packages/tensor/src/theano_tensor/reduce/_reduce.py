@@ -19,7 +19,8 @@ from .._core._type import tensor_type
 from .._core._typing import Array, AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
-from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
+from .._protocols._operators import call
+from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 
 
@@ -321,16 +322,13 @@ def _pullback_prod(node: Apply[Prod, Tensor], cotangents: list[Variable]) -> lis
 
 
 def _others(node: Apply) -> Tensor:
-    """D prod / d x_i is the product of the others; it differs from prod / x_i where there are zeros."""
+    """D prod / d x_i is the product of the others, which knows no zeros: neither do further derivatives."""
     (x,) = node.inputs
     if node.op.no_zeros_in_input:
         quotient: Tensor = restore(node.outputs[0], node) / x
         return quotient
-    is_zero = eq(x, 0)
-    safe = switch(is_zero, 1, x)
-    count = restore(Sum(node.op.axis)(is_zero), node)
-    nonzero = restore(Prod(node.op.axis, node.op.dtype, node.op.acc_dtype)(safe), node)
-    return switch(eq(count, 0), nonzero / safe, switch(is_zero & eq(count, 1), nonzero, 0))
+    others: Tensor = call("product_of_others", cast(x, node.op.accumulator(x.type.dtype)), node.op.axes(x.type.ndim))
+    return others
 
 
 @pullback.register(Max, Min)

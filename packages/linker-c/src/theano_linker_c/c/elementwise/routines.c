@@ -4,7 +4,7 @@
 #include "runtime.h"
 #include <limits.h>
 
-enum { CUMSUM = 0, CUMPROD = 1, DIAGONAL = 2, RANGE = 3, EYE = 4 };
+enum { CUMSUM = 0, CUMPROD = 1, DIAGONAL = 2, RANGE = 3, EYE = 4, RECURRENCE = 5 };
 
 typedef struct {
     int kind, type_num, number; /* number: the axis, or which diagonal */
@@ -77,6 +77,60 @@ static int cumulate(Machine *m, Frame *f, const Instruction *in, const Routine *
     all[p->kind == CUMPROD][type](PyArray_DATA(flat), PyArray_DATA(out), outer, count, inner);
     NPY_END_THREADS;
     Py_DECREF(flat);
+    return RUN_DONE;
+}
+
+/* As above, of two arrays: each row is added to the one before it times a factor of its own. */
+#define DEFINE_RECUR(NAME, TYPE)                                                                                       \
+    static void NAME(const void *from, const void *factors, void *to, npy_intp outer, npy_intp count,                  \
+                     npy_intp inner) {                                                                                 \
+        const TYPE *x = from, *a = factors;                                                                            \
+        TYPE *y = to;                                                                                                  \
+        for (npy_intp o = 0; o < outer; o++) {                                                                         \
+            for (npy_intp start = 0; start < inner; start += TOTALS) {                                                 \
+                const npy_intp n = inner - start < TOTALS ? inner - start : TOTALS;                                    \
+                double totals[TOTALS];                                                                                 \
+                for (npy_intp k = 0; k < n; k++)                                                                       \
+                    totals[k] = y[start + k] = x[start + k];                                                           \
+                for (npy_intp i = start + inner; i < count * inner; i += inner)                                        \
+                    for (npy_intp k = 0; k < n; k++)                                                                   \
+                        y[i + k] = (TYPE)(totals[k] = x[i + k] + a[i + k] * totals[k]);                                \
+            }                                                                                                          \
+            x += count * inner;                                                                                        \
+            a += count * inner;                                                                                        \
+            y += count * inner;                                                                                        \
+        }                                                                                                              \
+    }
+DEFINE_RECUR(recur_floats, float)
+DEFINE_RECUR(recur_doubles, double)
+
+static int recurrence(Machine *m, Frame *f, const Instruction *in, const Routine *p) {
+    PyArrayObject *x = (PyArrayObject *)f->registers[in->inputs[0]], *a = (PyArrayObject *)f->registers[in->inputs[1]];
+    if (x == NULL || a == NULL || !PyArray_Check(x) || !PyArray_Check(a) || PyArray_TYPE(x) != p->type_num ||
+        PyArray_TYPE(a) != p->type_num || PyArray_NDIM(x) <= p->number || !PyArray_SAMESHAPE(x, a) ||
+        PyArray_SIZE(x) == 0 || !PyArray_ISBEHAVED_RO(x) || !PyArray_ISBEHAVED_RO(a))
+        return frame_call(f, in, p->fallback);
+    PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, PyArray_NDIM(x), PyArray_DIMS(x), 0);
+    PyArrayObject *flat = out == NULL ? NULL : PyArray_GETCONTIGUOUS(x);
+    PyArrayObject *factors = flat == NULL ? NULL : PyArray_GETCONTIGUOUS(a);
+    if (factors == NULL) {
+        Py_XDECREF(flat);
+        return RUN_RAISED;
+    }
+    npy_intp outer = 1, inner = 1, count = PyArray_DIMS(x)[p->number];
+    for (int d = 0; d < PyArray_NDIM(x); d++) {
+        if (d < p->number)
+            outer *= PyArray_DIMS(x)[d];
+        else if (d > p->number)
+            inner *= PyArray_DIMS(x)[d];
+    }
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(outer * count * inner > 100000 ? 501 : 0);
+    (p->type_num == NPY_FLOAT ? recur_floats : recur_doubles)(PyArray_DATA(flat), PyArray_DATA(factors),
+                                                              PyArray_DATA(out), outer, count, inner);
+    NPY_END_THREADS;
+    Py_DECREF(flat);
+    Py_DECREF(factors);
     return RUN_DONE;
 }
 
@@ -163,6 +217,7 @@ static int routine_run(Machine *m, Frame *f, const Instruction *in) {
     case DIAGONAL: return diagonal(m, f, in, p);
     case RANGE: return range(m, f, in, p);
     case EYE: return eye(m, f, in, p);
+    case RECURRENCE: return recurrence(m, f, in, p);
     default: return cumulate(m, f, in, p);
     }
 }
@@ -181,7 +236,8 @@ int routine_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     int of_numbers =
         p->type_num == NPY_FLOAT || p->type_num == NPY_DOUBLE || p->type_num == NPY_INT64 || p->type_num == NPY_UINT64;
-    if (p->kind < CUMSUM || p->kind > EYE || in->n_inputs != (p->kind < RANGE ? 1 : 3) || in->n_outputs != 1 ||
+    int wanted = p->kind < RANGE ? 1 : p->kind == RECURRENCE ? 2 : 3;
+    if (p->kind < CUMSUM || p->kind > RECURRENCE || in->n_inputs != wanted || in->n_outputs != 1 ||
         size > (Py_ssize_t)sizeof p->one || (p->kind <= CUMPROD && (!of_numbers || p->number < 0)) ||
         (p->kind == RANGE && p->type_num != NPY_INT64)) {
         PyErr_SetString(PyExc_ValueError, "routine payload: unknown kind or type");

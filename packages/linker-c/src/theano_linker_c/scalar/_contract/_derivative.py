@@ -111,6 +111,11 @@ def zero_like(x: Any) -> ScalarVariable:
     return OperatorSet.apply("second", x, 0.0)
 
 
+def one_like(x: Any) -> Any:
+    """Make a constant one of the dtype of `x`."""
+    return x.type.make_constant(1)
+
+
 def real_operands(inputs: Sequence[Any], output: Any) -> list[Any]:
     """Return operands with integers and bools in the dtype of `output`: products of narrow integers wrap around."""
     table = OperatorSet.table

@@ -12,8 +12,8 @@ from ._bessel import (
     jv as jv,
 )
 from ._error_functions import (
-    Erf as Erf, Erfc as Erfc, Erfcinv as Erfcinv, Erfcx as Erfcx, Erfinv as Erfinv, erf as erf, erfc as erfc,
-    erfcinv as erfcinv, erfcx as erfcx, erfinv as erfinv,
+    Erf as Erf, Erfc as Erfc, Erfcinv as Erfcinv, Erfcx as Erfcx, ErfcxIntegral as ErfcxIntegral, Erfinv as Erfinv,
+    erf as erf, erfc as erfc, erfcinv as erfcinv, erfcx as erfcx, erfinv as erfinv,
 )
 from ._gamma import (
     Gamma as Gamma, GammaLn as GammaLn, PolyGamma as PolyGamma, Psi as Psi, TriGamma as TriGamma, gamma as gamma,
@@ -43,10 +43,10 @@ __all__: list[str] = []
 # fmt: off
 # isort: off
 __all__ += [
-    "BetaInc", "BetaLn", "Chi2SF", "Erf", "Erfc", "Erfcinv", "Erfcx", "Erfinv", "Gamma", "GammaInc", "GammaIncC",
-    "GammaIncDer", "GammaL", "GammaLn", "GammaU", "I0", "I1", "Iv", "J0", "J1", "Jv", "PolyGamma", "Psi", "TriGamma",
-    "betainc", "betaln", "chi2sf", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "gamma", "gammainc", "gammainc_der",
-    "gammaincc", "gammal", "gammaln", "gammau", "i0", "i1", "iv", "j0", "j1", "jv", "psi", "tri_gamma",
+    "BetaInc", "BetaLn", "Chi2SF", "Erf", "Erfc", "Erfcinv", "Erfcx", "ErfcxIntegral", "Erfinv", "Gamma", "GammaInc",
+    "GammaIncC", "GammaIncDer", "GammaL", "GammaLn", "GammaU", "I0", "I1", "Iv", "J0", "J1", "Jv", "PolyGamma", "Psi",
+    "TriGamma", "betainc", "betaln", "chi2sf", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "gamma", "gammainc",
+    "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "i0", "i1", "iv", "j0", "j1", "jv", "psi", "tri_gamma",
 ]
 # isort: on
 # fmt: on

@@ -9,7 +9,14 @@ import numpy as np
 
 from ..._lazy import scipy_special
 from .._contract._cvalue import CValue, c_special
-from .._contract._op import FloatFunction, arraywise, dtype_name, quiet
+from .._contract._op import FloatFunction, ScalarTypeError, arraywise, dtype_name, quiet
+
+
+def checked_order(name: str, order: Any) -> int:
+    """Return the order of a derivative; ScalarTypeError if it is no whole number from 1 to 20."""
+    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 20:
+        raise ScalarTypeError(f"the order of {name} is a whole number from 1 to 20, not {order!r}")
+    return order
 
 
 class SpecialFunction(FloatFunction):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..._lazy import scipy_special
-from .._contract._cvalue import CValue, c_call, c_cast
+from .._contract._cvalue import CValue, c_call, c_cast, c_type
 from .._contract._derivative import differentiable, real_operands
 from .._contract._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from .._contract._record import REALS, ScalarRecord
 from .._exponential import exp
-from ._base import SpecialFunction
+from ._base import SpecialFunction, checked_order
 
 
 class _ErrorFunction(FloatFunction):
@@ -64,6 +65,76 @@ class Erfcinv(SpecialFunction, UnaryScalarOp):
     name = "erfcinv"
 
 
+class ErfcxIntegral(SpecialFunction, UnaryScalarOp):
+    """``exp(x**2)`` times an integral of erfc from x to infinity: repeated, of some order (DLMF 7.18).
+
+    The derivatives of `erfcx` are multiples of it. Written with `erfcx`, they would be what two numbers nearly as large
+    as one another leave.
+
+    Parameters
+    ----------
+    order : int
+        How often is integrated.
+
+    Raises
+    ------
+    TypeError
+        If `order` is no whole number from 1 to 20.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("order",)
+    cost = 300
+
+    def __init__(self, order: int) -> None:
+        self.order = checked_order("ErfcxIntegral", order)
+        self.name = f"erfcx_integral_{order}"
+
+    def compute(self, *values: Any) -> Any:
+        """Go upwards (DLMF 7.18.7) from `erfcx` for small and negative numbers, and downwards for others."""
+        (x,) = values
+        before, here = np.full_like(x, 2 / math.sqrt(math.pi)), scipy_special().erfcx(x)
+        ratio, right = np.zeros_like(x), np.array(here)
+        for k in range(self.order + _LEVELS, 0, -1):
+            ratio = 1 / (2 * x + 2 * (k + 1) * ratio)
+            if k <= self.order:
+                right = right * ratio
+        for k in range(1, self.order + 1):
+            before, here = here, (before - 2 * x * here) / (2 * k)
+        return np.where(x >= 1, right, here)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the function of the preamble."""
+        return f"({c_type(result)})theano_erfcx_integral_{self.order}({c_cast(args[0], 'float64')})"
+
+    def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
+        """Define the function for this order."""
+        return (_integral_text(self.order),)
+
+
+#: How many ratios of neighbours are gone through, downwards, until they have all digits; far out, some are enough.
+_LEVELS, _LEVELS_FAR = 200, 30
+
+
+@cache
+def _integral_text(n: int) -> str:
+    return f"""static double theano_erfcx_integral_{n}(double x) {{
+  double before = {(2 / math.sqrt(math.pi)).hex()}, here = theano_special_erfcx(x, 0), ratio = 0;
+  if (x >= 1) {{
+    for (int k = {n} + (x > 5 ? {_LEVELS_FAR} : {_LEVELS}); k > 0; k--) {{
+      ratio = 1 / (2 * x + 2 * (k + 1) * ratio);
+      if (k <= {n}) here *= ratio;
+    }}
+    return here;
+  }}
+  for (int k = 1; k <= {n}; k++) {{
+    const double next = (before - 2 * x * here) / (2 * k);
+    before = here;
+    here = next;
+  }}
+  return here;
+}}"""
+
+
 erf = Erf()
 erfc = Erfc()
 erfcx = Erfcx()
@@ -91,9 +162,17 @@ def _erfc(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 
 @differentiable(Erfcx)
 def _erfcx(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    # DLMF 7.10.2 with z = ix
+    # DLMF 7.18.7
     (x,) = real_operands(inputs, output)
-    return [seed * (2 * x * output - 2.0 / math.sqrt(math.pi))]
+    return [seed * -2.0 * ErfcxIntegral(1)(x)]
+
+
+@differentiable(ErfcxIntegral)
+def _erfcx_integral(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 7.18.6 and 7.18.7
+    (x,) = real_operands(inputs, output)
+    n = output.owner.op.order
+    return [seed * (-2.0 * (n + 1)) * ErfcxIntegral(n + 1)(x)]
 
 
 @differentiable(Erfinv)
@@ -114,7 +193,21 @@ def _reference(name: str) -> Any:
     return function
 
 
+def _first_integral(x: Any) -> Any:
+    """Integrate right of 1 (DLMF 7.18.2), where the difference cancels."""
+    dtype = np.result_type(x, np.float32)
+    x = np.asarray(x, dtype="float64")
+    near = 1 / math.sqrt(math.pi) - x * scipy_special().erfcx(x)
+    end = np.minimum(7.0, 20 / np.where(x > 1, x, 1))
+    far = np.zeros_like(x)
+    for place, weight in zip(*np.polynomial.legendre.leggauss(60), strict=True):
+        t = end * (place + 1) / 2
+        far = far + weight * end / math.sqrt(math.pi) * t * np.exp(-t * t - 2 * np.where(x < np.inf, x, 1) * t)
+    return np.where(x > 1, np.where(x == np.inf, 0, far), near).astype(dtype)
+
+
 RECORDS = (
+    ScalarRecord(ErfcxIntegral(1), _first_integral, REALS, ulp=256.0),
     ScalarRecord(erf, _reference("erf"), REALS),
     ScalarRecord(erfc, _reference("erfc"), REALS, ulp=16.0),
     ScalarRecord(erfcx, _reference("erfcx"), REALS),

@@ -12,9 +12,9 @@ import numpy as np
 from ..._lazy import scipy_special
 from .._contract._cvalue import CValue, c_cast, c_type
 from .._contract._derivative import differentiable, real_operands
-from .._contract._op import ScalarOp, ScalarTypeError, UnaryScalarOp
+from .._contract._op import ScalarOp, UnaryScalarOp
 from .._contract._record import REALS, ScalarRecord
-from ._base import SpecialFunction
+from ._base import SpecialFunction, checked_order
 
 #: Bernoulli numbers B2, B4, ... of the asymptotic series.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
@@ -55,9 +55,7 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
     __props__: ClassVar[tuple[str, ...] | None] = ("order",)
 
     def __init__(self, order: int) -> None:
-        if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 20:
-            raise ScalarTypeError(f"the order of PolyGamma is a whole number from 1 to 20, not {order!r}")
-        self.order = order
+        self.order = checked_order("PolyGamma", order)
         self.name = "tri_gamma" if order == 1 else f"poly_gamma_{order}"
 
     def compute(self, *values: Any) -> Any:
@@ -67,7 +65,8 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
         sign, size = (-1.0) ** (n + 1), math.factorial(n)
         at = np.where(x > 0, x, 1 - x)
         right = sign * size * scipy_special().zeta(n + 1, at)
-        cot = 1 / np.tan(np.pi * (x - np.floor(x)))
+        # The distance from the nearest pole is exact; that from the pole below is rounded for small negative numbers.
+        cot = 1 / np.tan(np.pi * (x - np.rint(x)))
         reflected = -(np.pi ** (n + 1)) * np.polyval(_cot_derivative(n)[::-1], cot)
         left = np.where(x == np.floor(x), np.inf if n % 2 else np.nan, reflected - sign * right)
         return np.where(x == -np.inf, np.nan, np.where(x <= 0, left, right))
@@ -118,7 +117,7 @@ def _poly_gamma_text(n: int) -> str:
   const double right = {sign} * (sum + ({head} + {series}) / ({power}));
   if (x > 0) return right;
   if (x == __builtin_floor(x)) return {pole};
-  const double c = 1 / tan({math.pi.hex()} * (x - __builtin_floor(x)));
+  const double c = 1 / tan({math.pi.hex()} * (x - __builtin_rint(x)));
   return {-(math.pi ** (n + 1)):.17g} * ({cot}) - {sign} * right;
 }}"""
 

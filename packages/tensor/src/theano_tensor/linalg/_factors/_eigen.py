@@ -1,7 +1,8 @@
 """Eigenvalues and eigenvectors.
 
 Derivatives: Giles (2008), "An extended collection of matrix derivative results", section 3.1; for equal eigenvalues
-those of the eigenvectors do not exist, and are not finite.
+those of the eigenvectors do not exist, and are not finite, but functions that do not depend on how they are split have
+gradients.
 """
 
 from __future__ import annotations
@@ -35,13 +36,12 @@ from .._matrices._operands import (
     mirrored,
     must_be_real,
     no_complex_gradient,
+    over_gaps,
     present,
     pulled_through,
-    reciprocal_gaps,
     scaled_columns,
     total_of,
     transposed,
-    without_diagonal,
 )
 from ._cholesky import cholesky
 
@@ -176,7 +176,7 @@ def _pushforward_eigh(node: Apply[Eigh, Tensor], tangents: list[Variable | None]
     values, vectors = node.outputs
     inner = matmul(transposed(vectors), matmul(mirrored(tangents[0], node.op.UPLO == "L"), vectors))
     ndim = inner.type.ndim
-    return [diagonal(inner, 0, ndim - 2, ndim - 1), matmul(vectors, reciprocal_gaps(values) * inner)]
+    return [diagonal(inner, 0, ndim - 2, ndim - 1), matmul(vectors, over_gaps(inner, values, inner))]
 
 
 class EighGrad(MatrixOp):
@@ -210,11 +210,19 @@ class EighGrad(MatrixOp):
         """Sum over pairs of eigenvalues, as one product of matrices."""
         _, w, v, gw, gv = inputs
         same = np.eye(w.shape[-1], dtype=bool)
-        gaps = np.where(same, 1, w[..., None, :] - w[..., :, None])
-        v_t = np.swapaxes(v, -1, -2)
+        gaps, changes = (a[..., None, :] - a[..., :, None] for a in (w, gw))
+        v_t, step = np.swapaxes(v, -1, -2), np.finfo(w.dtype).eps * 16
         with np.errstate(divide="ignore", invalid="ignore"):
-            inner = np.where(same, gw[..., None, :], v_t @ gv / gaps)
-            full = v @ inner @ v_t
+            turn = v_t @ gv
+            size = np.abs(turn).sum((-1, -2))[..., None, None]
+            turn = (turn - np.swapaxes(turn, -1, -2)) / 2
+            # As `over_gaps` has it: a function that does not depend on how equal values are split has a gradient.
+            equal = np.abs(gaps) <= step * np.abs(w).sum(-1)[..., None, None]
+            free = np.abs(turn) <= step * size
+            free &= np.abs(changes) <= step * np.abs(gw).sum(-1)[..., None, None]
+            without = same | (equal & free)
+            inner = np.where(without, 0, turn / np.where(without, 1, np.where(equal, 0, gaps)))
+            full = v @ np.where(same, gw[..., None, :], inner) @ v_t
         full = full + np.swapaxes(full, -1, -2)
         full = (np.tril if self.UPLO == "L" else np.triu)(np.where(same, full / 2, full))
         output_storage[0][0] = full.astype(node.outputs[0].type.dtype, copy=False)
@@ -222,7 +230,8 @@ class EighGrad(MatrixOp):
     def expression(self, x: TensorLike, w: TensorLike, v: TensorLike, gw: TensorLike, gv: TensorLike) -> Tensor:
         """Return the same as an expression, of which derivatives are known."""
         v_t = transposed(v)
-        inner = reciprocal_gaps(w) * without_diagonal(matmul(v_t, gv))
+        turn = matmul(v_t, gv)
+        inner = over_gaps((turn - transposed(turn)) * np.asarray(0.5, turn.type.dtype), w, turn, gw)
         full = matmul(matmul(v, inner), v_t) + matmul(scaled_columns(v, gw), v_t)
         return gradient_of_triangle(full, self.UPLO == "L")
 

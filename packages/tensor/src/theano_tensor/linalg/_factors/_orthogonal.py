@@ -14,7 +14,7 @@ from ..._core._type import tensor_type
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ...creation import tril
-from ...elemwise import minimum
+from ...elemwise import abs_, minimum
 from ...gradient import grad_undefined
 from ...joining import concatenate
 from ...linear import matmul
@@ -25,8 +25,9 @@ from .._matrices._operands import (
     as_matrices,
     linear_error,
     no_complex_gradient,
+    over_gaps,
+    over_sums,
     present,
-    reciprocal_gaps,
     scaled_columns,
     scaled_rows,
     static_square,
@@ -213,19 +214,30 @@ def _svd_gradient(
     gs: Tensor | None,
     gvt: Tensor | None,
 ) -> Tensor:
-    ut, v, gaps, terms = transposed(u), transposed(vt), reciprocal_gaps(s * s), []
+    ut, v = transposed(u), transposed(vt)
+    turns: list[Tensor | None] = [None, None]
+    terms: list[Tensor | None] = []
+    among: list[Tensor | None] = []
     if gu is not None:
         rotated = matmul(ut, gu)
-        inner = scaled_columns(gaps * (rotated - transposed(rotated)), s)
-        outside = scaled_columns(gu - matmul(u, rotated), 1 / s)
-        terms.append(matmul(matmul(u, inner) + outside, vt))
+        turns[0] = rotated - transposed(rotated)
+        among.append(abs_(rotated))
+        terms.append(matmul(scaled_columns(gu - matmul(u, rotated), 1 / s), vt))
     if gs is not None:
         terms.append(matmul(scaled_columns(u, gs), vt))
     if gvt is not None:
         rotated = matmul(gvt, v)
-        inner = scaled_rows(s, gaps * (transposed(rotated) - rotated))
-        outside = scaled_rows(1 / s, gvt - matmul(rotated, vt))
-        terms.append(matmul(u, matmul(inner, vt) + outside))
+        turns[1] = transposed(rotated) - rotated
+        among.append(abs_(rotated))
+        terms.append(matmul(u, scaled_rows(1 / s, gvt - matmul(rotated, vt))))
+    # Vectors on both sides that turn together, and against each other: of equal values, the former change nothing.
+    together = total_of(turns)
+    if together is not None:
+        against = total_of([turns[0], None if turns[1] is None else -turns[1]])
+        sizes = total_of(among)
+        assert against is not None and sizes is not None, "one of both changes"
+        inner = (over_gaps(together, s, sizes, gs) + over_sums(against, s)) * np.asarray(0.5, s.type.dtype)
+        terms.append(matmul(matmul(u, inner), vt))
     total = total_of(terms)
     assert total is not None
     return total

@@ -18,8 +18,9 @@ from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
 from ...creation import arange, eye
-from ...elemwise import cast, conj, dimshuffle, eq, gt, lt, switch
+from ...elemwise import abs_, and_, cast, conj, dimshuffle, eq, gt, le, lt, or_, switch
 from ...gradient import DisconnectedType, Lop, derived_pushforward, grad_undefined
+from ...reduce import sum as sum_over
 from ...shape import shape_i
 
 _WORKING_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
@@ -162,24 +163,61 @@ def mirrored(x: TensorLike, lower: bool = True) -> Tensor:
     return half + transposed(half)
 
 
-def without_diagonal(x: TensorLike) -> Tensor:
-    """Return each matrix with zeros on its diagonal, whatever stands there."""
-    variable = as_tensor_variable(x)
-    result: Tensor = switch(eq(*_places(variable)), np.zeros((), variable.type.dtype), variable)
-    return result
-
-
-def reciprocal_gaps(values: TensorLike) -> Tensor:
-    """Return F with ``F[i, j] = 1 / (values[j] - values[i])`` off the diagonal and 0 on it."""
+def _differences(values: TensorLike) -> Tensor:
+    """Return D with ``D[i, j] = values[j] - values[i]``."""
     v = as_tensor_variable(values)
     ndim = v.type.ndim
     front = list(range(ndim - 1))
-    gaps = dimshuffle(v, [*front, "x", ndim - 1]) - dimshuffle(v, [*front, ndim - 1, "x"])
-    rows, columns = _places(gaps)
-    same = eq(rows, columns)
-    one, zero = np.ones((), v.type.dtype), np.zeros((), v.type.dtype)
-    result: Tensor = switch(same, zero, one / switch(same, one, gaps))
+    return dimshuffle(v, [*front, "x", ndim - 1]) - dimshuffle(v, [*front, ndim - 1, "x"])
+
+
+def over_gaps(x: TensorLike, values: TensorLike, among: TensorLike, by_values: TensorLike | None = None) -> Tensor:
+    """Return ``x[i, j] / (values[j] - values[i])`` off the diagonal and 0 on it.
+
+    Parameters
+    ----------
+    x : tensor_like
+        What a function changes by when two vectors of a pair turn towards each other.
+    values : tensor_like
+        Eigenvalues or singular values. Those that differ by roundings count as equal: their vectors could be any of a
+        plane, and where a function depends on none of them, `x` is 0 and so is the result. It is infinite or NaN
+        where it does.
+    among : tensor_like
+        Matrices of which `x` is a difference: what is a rounding of them counts as 0.
+    by_values : tensor_like, optional
+        The gradient by `values`, which has to be the same for equal ones, too.
+    """
+    product, v = as_tensor_variable(x), as_tensor_variable(values)
+    dtype = v.type.dtype
+    gaps, one, zero = _differences(v), np.ones((), dtype), np.zeros((), dtype)
+    diagonal = eq(*_places(gaps))
+    step = np.asarray(np.finfo(dtype).eps * 16, dtype)
+    equal = le(abs_(gaps), step * _size(v))
+    free = le(abs_(product), step * _size(as_tensor_variable(among), 2))
+    if by_values is not None:
+        change = as_tensor_variable(by_values)
+        free = and_(free, le(abs_(_differences(change)), step * _size(change)))
+    without = or_(diagonal, and_(equal, free))
+    result: Tensor = switch(without, zero, product / switch(without, one, switch(equal, zero, gaps)))
     return result
+
+
+def over_sums(x: TensorLike, values: TensorLike) -> Tensor:
+    """Return ``x[i, j] / (values[j] + values[i])`` for values of which none is negative; 0 where both are 0."""
+    v = as_tensor_variable(values)
+    ndim = v.type.ndim
+    front = list(range(ndim - 1))
+    sums = dimshuffle(v, [*front, "x", ndim - 1]) + dimshuffle(v, [*front, ndim - 1, "x"])
+    one, zero = np.ones((), v.type.dtype), np.zeros((), v.type.dtype)
+    none = eq(sums, 0)
+    result: Tensor = switch(none, zero, as_tensor_variable(x) / switch(none, one, sums))
+    return result
+
+
+def _size(x: Tensor, dims: int = 1) -> Tensor:
+    """Return the size of vectors, or matrices, so that it broadcasts over matrices."""
+    size = sum_over(abs_(x), axis=tuple(range(-dims, 0)), keepdims=True)
+    return size if dims == 2 else dimshuffle(size, [*range(size.type.ndim), "x"])
 
 
 def present(cotangent: Variable) -> Tensor | None:

@@ -1,0 +1,170 @@
+"""Derivatives at points where formulas are switched, overflow, vanish or cancel."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as T
+from theano_linker_c import function
+from theano_tensor import linalg, nnet
+from theano_tensor.gradient import Rop, grad, hessian
+
+
+def slopes(of: Any, values: Any, dtype: str = "float64", order: int = 1) -> Any:
+    """Return a derivative of an elementwise function at some values."""
+    x = T.TensorType(dtype, (None,))("x")
+    y = of(x)
+    for _ in range(order):
+        y = grad(y.sum(), x)
+    return function([x], y)(np.asarray(values, dtype))
+
+
+class TestSwitchedPoints(unittest.TestCase):
+    def test_products_with_zeros(self) -> None:
+        x = T.dvector("x")
+        f = function([x], [hessian(T.prod(x), x), hessian(T.cumprod(x).sum(), x)])
+        for values in ([2.0, 0.0, 3.0], [0.0, 0.0, 3.0], [2.0, 5.0, 3.0]):
+            a, b, c = values
+            product, cumulative = f(values)
+            np.testing.assert_allclose(product, [[0, c, b], [c, 0, a], [b, a, 0]])
+            np.testing.assert_allclose(cumulative, [[0, 1 + c, b], [1 + c, 0, a], [b, a, 0]])
+
+    def test_products_over_some_axes(self) -> None:
+        x = T.dtensor3("x")
+        values = np.random.default_rng(3).uniform(0.5, 2, (2, 3, 4))
+        values[0, 1, 2] = 0
+        for axis in (None, (0, 2), 1, ()):
+            with self.subTest(axis=axis):
+                found = function([x], grad(T.prod(x, axis=axis).sum(), x))(values)
+                other = np.where(values == 0, 1, values)
+                count = (values == 0).sum(axis=axis, keepdims=True) if axis != () else (values == 0)
+                wanted = np.prod(other, axis=axis, keepdims=True) / other * ((count == 0) | (values == 0))
+                np.testing.assert_allclose(found, wanted)
+
+    def test_directional_derivatives_of_cumulative_products(self) -> None:
+        x, d = T.dmatrix("x"), T.dmatrix("d")
+        f = function([x, d], Rop(T.cumprod(x, axis=1), x, d))
+        np.testing.assert_allclose(f([[2.0, 0.0, 3.0]], [[1.0, 1.0, 1.0]]), [[1.0, 2.0, 6.0]])
+
+    def test_recurrences(self) -> None:
+        for dtype in ("float32", "float64"):
+            x, a = (T.TensorType(dtype, (None, None))(name) for name in "xa")
+            values = np.random.default_rng(5).normal(size=(2, 3, 4)).astype(dtype)
+            for axis in (0, 1):
+                y = T.extra_ops.Recurrence(axis)(x, a)
+                found = function([x, a], y)(*values)
+                rows, factors = (np.moveaxis(v, axis, 0) for v in values)
+                wanted = [rows[0]]
+                for row, factor in zip(rows[1:], factors[1:], strict=True):
+                    wanted.append(row + factor * wanted[-1])
+                np.testing.assert_allclose(np.moveaxis(found, axis, 0), wanted, rtol=1e-5)
+
+    def test_sinc(self) -> None:
+        np.testing.assert_allclose(slopes(T.sinc, [0.0, 1e-9, 1e-5], order=2), -(np.pi**2) / 3, rtol=1e-8)
+        small = np.array([1e-12, 1e-8, -1e-6])
+        np.testing.assert_allclose(slopes(T.sinc, small), -(np.pi**2) / 3 * small, rtol=1e-9)
+        np.testing.assert_allclose(slopes(T.sinc, [0.0], order=4), np.pi**4 / 5)
+        np.testing.assert_allclose(slopes(T.sinc, [0.5, 3.5]), [-4 / np.pi, 4 / (49 * np.pi)])
+
+    def test_powers_whose_exponent_is_zero(self) -> None:
+        x, y = T.dvector("x"), T.dvector("y")
+        by_x = grad((x**y).sum(), x)
+        f = function([x, y], [by_x, grad(by_x.sum(), y)])
+        np.testing.assert_allclose(f([3.0, 1.0, 0.0], [0.0, 0.0, 0.0])[0], 0)
+        np.testing.assert_allclose(f([3.0, 0.5], [0.0, 0.0])[1], [1 / 3, 2.0])
+        np.testing.assert_allclose(slopes(lambda v: grad((v**2).sum(), v), [0.0]), 2.0)
+
+
+class TestLargeAndSmallNumbers(unittest.TestCase):
+    def test_inverse_hyperbolic_functions(self) -> None:
+        for dtype, large in (("float32", [1e10, 1e20, 1e30]), ("float64", [1e100, 1e160, 1e300])):
+            wanted = 1 / np.asarray(large, dtype)
+            for of in (T.arcsinh, T.arccosh):
+                np.testing.assert_allclose(slopes(of, large, dtype), wanted, rtol=1e-5)
+
+    def test_angles(self) -> None:
+        y, x = T.dvector("y"), T.dvector("x")
+        plane = T.angle(T.complex(x, y))
+        large, small = 1e200, 1e-200
+        for of in (T.arctan2(y, x), plane):
+            f = function([y, x], grad(of.sum(), [y, x]))
+            by_y, by_x = f([large, small, 1.0], [large, small, large])
+            np.testing.assert_allclose(by_y, [0.5 / large, 0.5 / small, 1 / large])
+            np.testing.assert_allclose(by_x[:2], [-0.5 / large, -0.5 / small])
+
+    def test_branches_of_the_inverse_hyperbolic_cosine(self) -> None:
+        z = T.zvector("z")
+        values = np.array([-2 + 1j, 2 - 1j, -0.5 - 3j])
+        found = function([z], grad(T.real(T.arccosh(z)).sum(), z))(values)
+        step = 1e-6
+        by_real = (np.arccosh(values + step) - np.arccosh(values - step)).real / (2 * step)
+        np.testing.assert_allclose(found.real, by_real, rtol=1e-6)
+
+    def test_scaled_error_function(self) -> None:
+        large = np.array([1e3, 1e5, 1e8, 1e12])
+        root = np.sqrt(np.pi)
+        np.testing.assert_allclose(slopes(T.erfcx, large), -1 / (root * large**2), rtol=1e-5)
+        np.testing.assert_allclose(slopes(T.erfcx, large, order=2), 2 / (root * large**3), rtol=1e-5)
+        # The slope is 2 x f - 2 / sqrt(pi), where that does not cancel.
+        near = np.array([-3.0, -0.5, 0.0, 0.9, 1.1])
+        f = function([(x := T.dvector("x"))], T.erfcx(x))(near)
+        np.testing.assert_allclose(slopes(T.erfcx, near), 2 * near * f - 2 / root, rtol=1e-11)
+
+    def test_polygamma_left_of_zero(self) -> None:
+        small = np.array([-1e-17, -1e-12, 1e-9])
+        np.testing.assert_allclose(slopes(T.psi, small), small**-2.0)
+        np.testing.assert_allclose(slopes(T.tri_gamma, small), -2 * small**-3.0)
+
+    def test_logarithm_of_a_complement(self) -> None:
+        found = slopes(T.log1mexp, [-1e300, -1e5, -800.0], order=2)
+        np.testing.assert_array_equal(found, 0)
+        np.testing.assert_allclose(slopes(T.log1mexp, [-1e-10, -2.0]), [-1e10, -1 / np.expm1(2.0)])
+
+
+class TestNoNumbers(unittest.TestCase):
+    def test_activations_at_nan(self) -> None:
+        for of in (nnet.elu, nnet.selu, nnet.relu, nnet.softsign, T.softplus, T.sigmoid):
+            with self.subTest(of=str(of)):
+                self.assertTrue(np.isnan(slopes(of, [np.nan])).all())
+
+    def test_elu_where_its_pieces_meet(self) -> None:
+        np.testing.assert_allclose(slopes(nnet.elu, [0.0, 800.0, -1.0]), [1, 1, np.exp(-1)])
+
+
+class TestEqualValues(unittest.TestCase):
+    def setUp(self) -> None:
+        turn = np.linalg.qr(np.random.default_rng(2).normal(size=(4, 4)))[0]
+        self.plain = np.diag([1.0, 1.0, 2.0, 3.0])
+        self.turned = turn @ self.plain @ turn.T
+        self.a = T.dmatrix("a")
+
+    def test_singular_values(self) -> None:
+        u, s, vt = linalg.svd(self.a, full_matrices=False)
+        f = function([self.a], grad(T.sqrt((T.dot(u * s, vt) ** 2).sum()), self.a))
+        for matrix in (self.plain, self.turned):
+            np.testing.assert_allclose(f(matrix), matrix / np.linalg.norm(matrix), atol=1e-9)
+
+    def test_eigenvalues(self) -> None:
+        w, v = linalg.eigh(self.a)
+        f = function([self.a], grad(T.sqrt((T.dot(v * w, v.T) ** 2).sum()), self.a))
+        for matrix in (self.plain, self.turned):
+            wanted = matrix / np.linalg.norm(matrix)
+            np.testing.assert_allclose(f(matrix), np.tril(wanted) + np.tril(wanted, -1), atol=1e-9)
+
+    def test_what_depends_on_how_they_are_split(self) -> None:
+        u, _, _ = linalg.svd(self.a, full_matrices=False)
+        found = function([self.a], grad((u * np.arange(16.0).reshape(4, 4)).sum(), self.a))(self.plain)
+        self.assertFalse(np.isfinite(found).all())
+
+    def test_second_derivatives_of_sums(self) -> None:
+        w, _ = linalg.eigh(self.a)
+        first = grad(w.sum(), self.a)
+        second = function([self.a], grad((first * np.arange(16.0).reshape(4, 4)).sum(), self.a))(self.turned)
+        np.testing.assert_allclose(second, 0, atol=1e-9)
+
+
+if __name__ == "__main__":
+    unittest.main()
