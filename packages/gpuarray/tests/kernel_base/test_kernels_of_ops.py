@@ -163,7 +163,7 @@ class TestText(unittest.TestCase):
 
     def _rows(self) -> Any:
         rng = np.random.default_rng(5)
-        return [(rng.normal(size=n).astype("float32"), ls) for n in (1, 5, 33, 64) for ls in (1, 7, 32, 50, 64)]
+        return [(rng.normal(size=n).astype("float32"), ls) for n in (1, 5, 33, 64) for ls in (1, 7, 50)]
 
     @slow
     def test_reductions(self) -> None:

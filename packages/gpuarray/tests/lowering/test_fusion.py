@@ -435,10 +435,10 @@ class TestElementwise(FusionTestCase):
     @slow
     def test_random_programs(self) -> None:
         rng = random.Random(11)
-        for _ in range(15):
+        for _ in range(5):
             s = Steps(4)
             made = [(v, FULL) for v in s.given[:3]]
-            for _ in range(10):
+            for _ in range(8):
                 op = rng.choice((tanh, neg, add, sub, maximum, mul))
                 args = [rng.choice(made[-6:]) for _ in range(1 if op in (tanh, neg) else 2)]
                 if len(args) > 1 and rng.random() < 0.2:
