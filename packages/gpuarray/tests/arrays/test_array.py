@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import threading
 import unittest
@@ -38,7 +39,7 @@ DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"
 KINDS = ("bool", "int8", "uint64", "float16", "float64", "complex64")
 CONVERSIONS = (
     *((x, y) for x in KINDS for y in KINDS if np.dtype(x).kind != "c" or np.dtype(y).kind == "c"),
-    *zip(DTYPES, DTYPES[1:], strict=False),
+    *itertools.pairwise(DTYPES),
 )
 
 

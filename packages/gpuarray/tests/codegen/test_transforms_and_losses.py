@@ -61,12 +61,11 @@ class TestFourier(unittest.TestCase):
     @slow
     def test_large_prime_factors(self) -> None:
         self.check((2, 3 * 17))
-        self.check((1, 3001))
-        self.check((2, 19), "float64")
+        self.check((1, 3001), "float64")
 
     @slow
     def test_more_dimensions(self) -> None:
-        for shape in ((2, 3, 4), (2, 2, 17, 3), (1, 4100, 3)):
+        for shape in ((2, 2, 17, 4), (1, 4100, 3)):
             self.check(shape)
 
     def test_no_inputs(self) -> None:

@@ -65,7 +65,7 @@ class TestLibraries(unittest.TestCase):
         return done.stderr + done.stdout
 
     def answers(self, *questions: tuple[dict[str, str], tuple[bytes, int]]) -> list[str]:
-        """Return what is said about libraries and a call that fails: a driver that cannot be opened is no driver yet."""
+        """Return what is said about libraries and a call that fails; what was not opened can be asked for again."""
         done = run(["-c", ASK_SEVERAL.format(fake=fake_library(), questions=questions)])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), len(questions))
