@@ -104,9 +104,9 @@ def launches(context: GpuContext) -> int:
 class FusionTestCase(unittest.TestCase):
     def check(self, steps: Steps, values: Sequence[Any], most: int, constants: Any = None) -> list[Any]:
         """Check that the values are those of single steps, and how many launches there are."""
+        wanted = steps.region(opencl_context(), constants, fused=False)(values)
         for context in (card_context(), opencl_context()):
             found = steps.region(context, constants)(values)
-            wanted = steps.region(context, constants, fused=False)(values)
             for a, b in zip(found, wanted, strict=True):
                 np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
         null = null_context()
