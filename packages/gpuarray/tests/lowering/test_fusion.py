@@ -214,7 +214,6 @@ class TestRows(FusionTestCase):
         for shape in ((0, 3), (3, 0), (1, 1), (300, 5), (3, 700)):
             self.check(s, [np.full(shape, 0.1, "float32")], 3)
 
-    @slow
     def test_views_of_arrays(self) -> None:
         s = Steps(1)
         turned = s.add(TransposeKernel((1, 0), ()), s.given[0])
