@@ -11,7 +11,6 @@ from theano_gpuarray import get_include
 from theano_gpuarray._runtime import DeviceError
 from theano_gpuarray.arrays import SIZE, SSIZE, GpuArray, asarray
 from theano_gpuarray.kernel_base import GpuKernel, Kernel
-from theano_testing.tiers import slow
 
 from .c_cases import computes, context, run
 
@@ -46,27 +45,32 @@ class TestLaunches(unittest.TestCase):
         if computes():
             np.testing.assert_array_equal(np.asarray(found), wanted)
 
-    @slow
     def test_scheduled_calls_with_each_kind_of_number(self) -> None:
-        code = CALL.replace("LAUNCH", "add_scall(1, &n, 0, ")
-        for kind, ctype, value, argument, wanted in (
-            ("float32", "ga_float", "v", "1.5f", 1.5),
-            ("float64", "ga_double", "v", "2.5", 2.5),
-            ("int8", "ga_byte", "v", "-3", -3),
-            ("uint8", "ga_ubyte", "v", "200", 200),
-            ("bool", "ga_bool", "v", "1", 1),
-            ("int16", "ga_short", "v", "-300", -300),
-            ("uint16", "ga_ushort", "v", "60000", 60000),
-            ("int32", "ga_int", "v", "-70000", -70000),
-            ("uint32", "ga_uint", "v", "70000", 70000),
-            ("int64", "ga_long", "v", "-5", -5),
-            ("uint64", "ga_ulong", "(v >> 63)", "1ull << 63", 1),
-            (SSIZE, "ga_ssize", "v", "-7", -7),
-            ("float16", "ga_half", "ga_half2float(v)", "((ga_half_t){0x3e00})", 1.5),
-        ):
-            with self.subTest(ctype):
-                found = run(code.replace("ARGUMENT", argument), X, kernels=[add(kind, ctype, value)])
-                self.equal(found, X + np.float32(wanted))
+        """Each number is added to an element of its own."""
+        numbers: tuple[tuple[Any, str, str, str, float], ...] = (
+            ("float32", "ga_float", "v0", "1.5f", 1.5),
+            ("float64", "ga_double", "v1", "2.5", 2.5),
+            ("int8", "ga_byte", "v2", "-3", -3),
+            ("uint8", "ga_ubyte", "v3", "200", 200),
+            ("bool", "ga_bool", "v4", "1", 1),
+            ("int16", "ga_short", "v5", "-300", -300),
+            ("uint16", "ga_ushort", "v6", "60000", 60000),
+            ("int32", "ga_int", "v7", "-70000", -70000),
+            ("uint32", "ga_uint", "v8", "70000", 70000),
+            ("int64", "ga_long", "v9", "-5", -5),
+            ("uint64", "ga_ulong", "(v10 >> 63)", "1ull << 63", 1),
+            (SSIZE, "ga_ssize", "v11", "-7", -7),
+            ("float16", "ga_half", "ga_half2float(v12)", "((ga_half_t){0x3e00})", 1.5),
+        )
+        kinds, ctypes, values, arguments, wanted = zip(*numbers, strict=True)
+        parameters = ", ".join(f"{ctype} v{i}" for i, ctype in enumerate(ctypes))
+        value = " : ".join(f"i == {i} ? (ga_float){v}" for i, v in enumerate(values))
+        text = ADD.replace("TYPE v", parameters).replace("VALUE", f"({value} : 0)")
+        params = [GpuArray, SIZE, GpuArray, SIZE, SIZE, *kinds]
+        kernel = Kernel(text, params, "add", Kernel.get_flags("float32"))
+        code = CALL.replace("LAUNCH", "add_scall(1, &n, 0, ").replace("ARGUMENT", ", ".join(arguments))
+        x = np.arange(len(numbers), dtype="float32")
+        self.equal(run(code, x, kernels=[kernel]), x + np.array(wanted, "float32"))
 
     def test_calls_with_sizes(self) -> None:
         code = "size_t gs = 2, ls = 3;" + CALL.replace("LAUNCH", "add_call(1, &gs, &ls, 0, ").replace("ARGUMENT", "1")

@@ -28,7 +28,6 @@ from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel, Kernel
 from theano_linker_c.scalar import Composite, ScalarType, add, maximum, mul, tanh
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
 
 from .device_cases import contexts, elementwise, texts_of
 from .test_reduction_form import reduction
@@ -102,25 +101,20 @@ class TestPrelude(unittest.TestCase):
 
 @needs_opencl
 class TestAtomics(unittest.TestCase):
-    @slow
     def test_each_work_item_counts(self) -> None:
+        """64 work-items write their numbers into the second of three elements; for sums, 0 to 3 in turns."""
         words = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
         dtypes = [*words, "float16", "float32", "float64"]
         for kind, start, result in (("add", 0, 90), ("max", 3, 63), ("min", 100, 0)):
+            value = "LID_0 < 60 ? LID_0 % 4 : 0" if kind == "add" else "LID_0"
+            signature = Signature()
             for dtype in dtypes:
+                signature.array(f"x_{dtype}", memory_type(dtype), written=True)
+            lines = [f"theano_atomic_{kind}_{dtype}(x_{dtype} + 1, {value});" for dtype in dtypes]
+            found = launched(kernel_text("atomic", signature, lines), [np.full(3, start, d) for d in dtypes], [], 64)
+            for dtype, x in zip(dtypes, found, strict=True):
                 with self.subTest(kind=kind, dtype=dtype):
-                    self.assertEqual(self._atomically(kind, dtype, start), result)
-
-    def _atomically(self, kind: str, dtype: str, start: int) -> Any:
-        """Let 64 work-items write their numbers into the second of three elements; for sums, 0 to 3 in turns."""
-        signature = Signature()
-        signature.array("p", memory_type(dtype), written=True)
-        value = "LID_0 < 60 ? LID_0 % 4 : 0" if kind == "add" else "LID_0"
-        text = kernel_text("atomic", signature, [f"theano_atomic_{kind}_{dtype}(p + 1, {value});"])
-        x = np.full(3, start, dtype)
-        (found,) = launched(text, [x], [], 64)
-        np.testing.assert_array_equal(found[[0, 2]], x[[0, 2]])
-        return found[1]
+                    np.testing.assert_array_equal(x, np.array([start, result, start], dtype))
 
     def test_truth_values_and_exchange(self) -> None:
         signature = Signature()

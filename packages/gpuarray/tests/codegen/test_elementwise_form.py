@@ -36,12 +36,13 @@ def numbers(dtype: str, *shape: int) -> Any:
 
 @needs_opencl
 class TestLayouts(DeviceCase):
-    @slow
     def test_dtypes(self) -> None:
-        for dtype in DTYPES:
-            x, y = numbers(dtype, 7, 9), numbers(dtype, 7, 9)
-            with self.subTest(dtype=dtype), np.errstate(all="ignore"):
-                self.check(elementwise(sub, dtype, dtype, ndim=2), [x, y], [x - y])
+        pairs = [(numbers(dtype, 7, 9), numbers(dtype, 7, 9)) for dtype in DTYPES]
+        own = [(ScalarType(dtype)(), ScalarType(dtype)()) for dtype in DTYPES]
+        op = Composite([v for pair in own for v in pair], [a - b for a, b in own])
+        kernel = elementwise(op, *(dtype for dtype in DTYPES for _ in range(2)), ndim=2)
+        with np.errstate(all="ignore"):
+            self.check(kernel, [x for pair in pairs for x in pair], [x - y for x, y in pairs])
 
     def test_bool(self) -> None:
         x, y = np.array([False, True, True]), np.array([True, True, False])
@@ -218,10 +219,11 @@ class TestVectors(unittest.TestCase):
 @slow
 @needs_opencl
 class TestScalarOps(DeviceCase):
-    """Each scalar op, in each dtype that has it, some ops in a kernel."""
+    """Each scalar op, in each kind of dtype that has it, some ops in a kernel."""
 
     def test_float16(self) -> None:
-        self._all("float16")
+        """Operations are those of float32, and their results are rounded: every other one is enough."""
+        self._all("float16", slice(None, None, 2))
 
     def test_float32(self) -> None:
         self._all("float32")
@@ -230,18 +232,18 @@ class TestScalarOps(DeviceCase):
         self._all("float64")
 
     def test_signed(self) -> None:
-        for dtype in ("int32", "int64"):
-            self._all(dtype)
+        for start, dtype in enumerate(("int32", "int64")):
+            self._all(dtype, slice(start, None, 2))
 
     def test_unsigned_and_bool(self) -> None:
-        for dtype in ("uint8", "bool"):
-            self._all(dtype)
+        for start, dtype in enumerate(("uint8", "bool")):
+            self._all(dtype, slice(start, None, 2))
 
-    def _all(self, dtype: str) -> None:
+    def _all(self, dtype: str, part: slice = slice(None)) -> None:
         known = [record for record in scalars.records if _takes(record.op, _dtypes(record.op, dtype))]
         self.assertGreater(len(known), 40)
-        for at in range(0, len(known), 16):
-            self._some(known[at : at + 16], dtype)
+        for at in range(0, len(known[part]), 16):
+            self._some(known[part][at : at + 16], dtype)
 
     def _some(self, records: list[ScalarRecord], dtype: str) -> None:
         inputs: list[Any] = []

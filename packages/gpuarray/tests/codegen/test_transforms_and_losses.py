@@ -49,9 +49,9 @@ class TestFourier(unittest.TestCase):
 
     @slow
     def test_lines_in_local_memory(self) -> None:
-        for dtype in TOLERANCES:
-            for shape in ((2, 1), (3, 8), (300, 12), (4, 13), (5, 210), (1, 1001)):
-                self.check(shape, dtype, launches=1)
+        for shape in ((2, 1), (300, 24), (5, 30), (1, 1001)):
+            self.check(shape, launches=1)
+        self.check((3, 210), "float64", launches=1)
 
     @slow
     def test_long_lines(self) -> None:
@@ -60,13 +60,12 @@ class TestFourier(unittest.TestCase):
 
     @slow
     def test_large_prime_factors(self) -> None:
-        for shape in ((3, 17), (1, 97), (2, 3 * 17), (1, 3001)):
-            self.check(shape)
-        self.check((2, 19), "float64")
+        self.check((2, 3 * 17))
+        self.check((1, 3001), "float64")
 
     @slow
     def test_more_dimensions(self) -> None:
-        for shape in ((2, 6, 10), (3, 17, 9), (2, 4, 5, 6), (1, 3, 2, 19, 7), (1, 4100, 3)):
+        for shape in ((2, 2, 17, 4), (1, 4100, 3)):
             self.check(shape)
 
     def test_no_inputs(self) -> None:

@@ -24,7 +24,6 @@ from theano_linker_c.kernels import (
     TransposeKernel,
 )
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
 
 from .form_support import Card, Recorder, on_card
 
@@ -120,11 +119,10 @@ class TestViews(FormCase):
 
 @needs_opencl
 class TestJoins(FormCase):
-    @slow
     def test_concatenate(self) -> None:
         for dtype in ("bool", "int16", "float16", "float32", "float64"):
             x = (X % 5).astype(dtype)
-            for axis in range(3):
+            for axis in range(3) if dtype == "float32" else (1,):
                 with self.subTest(dtype=dtype, axis=axis):
                     short = x.take([1], axis)
                     parts = [on_card(x), x.take([], axis), on_card(short), x]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest import mock
 
 import theano_gpuarray  # noqa: F401  (declares its flags)
 import theano_linker_c  # noqa: F401  (declares `compiledir`)
+from theano_gpuarray.contexts import ContextError, activate
+from theano_gpuarray.contexts._code import _options
 from theano_graph import ConfigError, config
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
 
 from ._run import run
 
@@ -20,6 +25,18 @@ print([(name, c.get_context(name).devname) for name in c.list_contexts()], c.mov
 """
 
 
+@contextmanager
+def with_flags(**flags: str | bool) -> Iterator[None]:
+    """Let activation see other flags; where it opens nothing, this needs no process of its own."""
+    plain = {"device": "cpu", "contexts": "", "init_gpu_device": "", "force_device": False}
+    place = "theano_gpuarray.contexts._activation"
+    with (
+        mock.patch(f"{place}.config", SimpleNamespace(**{**plain, **flags})),
+        mock.patch(f"{place}.registered", return_value=False),
+    ):
+        yield
+
+
 @needs_opencl
 class TestActivation(unittest.TestCase):
     def told(self, flags: str, code: str = ACTIVATE) -> tuple[str, str]:
@@ -27,29 +44,29 @@ class TestActivation(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr.strip()
 
-    def refused(self, flags: str) -> str:
-        done = run(ACTIVATE, flags)
-        self.assertEqual(done.returncode, 1)
-        return done.stderr[done.stderr.rindex("ConfigError: ") :]
+    def refused(self, **flags: str | bool) -> str:
+        """Return what is said about flags."""
+        with with_flags(**flags), self.assertRaises(ConfigError) as caught:
+            activate()
+        return str(caught.exception)
 
-    @slow
     def test_a_device(self) -> None:
         printed = "Mapped name None to device null0: null device 0"
         self.assertEqual(self.told("device=null0"), ("[(None, 'null0')] True True", printed))
-        quiet = self.told("device=null,print_active_device=False")
-        self.assertEqual(quiet, ("[(None, 'null0')] True True", ""))
 
-    @slow
     def test_opencl(self) -> None:
-        for name in ("opencl", "opencl0:0"):
-            found, told = self.told(f"device={name}")
-            self.assertEqual(found, "[(None, 'opencl0:0')] True True")
-            self.assertRegex(told, r"\AMapped name None to device opencl0:0: \S.*\Z")
+        found, told = self.told("device=opencl,contexts=dev0->opencl0:0")
+        self.assertEqual(found, "[('dev0', 'opencl0:0'), (None, 'opencl0:0')] True True")
+        lines = r"Mapped name dev0 to device opencl0:0: \S.*\nMapped name None to device opencl0:0: \S.*"
+        self.assertRegex(told, rf"\A{lines}\Z")
 
-    @slow
     def test_nothing_is_opened_for_the_cpu(self) -> None:
-        for flags in ("", "device=cpu", "device=cpu,force_device=True,contexts=a->null0", "init_gpu_device=cpu"):
-            self.assertEqual(self.told(flags), ("[] False False", ""))
+        self.assertEqual(self.told("device=cpu,force_device=True,contexts=a->null0"), ("[] False False", ""))
+        flags: dict[str, str]
+        for flags in ({}, {"device": "cpu"}, {"init_gpu_device": "cpu"}, {"device": "gpu0"}):
+            with with_flags(**flags), mock.patch("theano_gpuarray.contexts._activation.open_context") as opening:
+                activate()
+                opening.assert_not_called()
 
     def test_a_map_of_names(self) -> None:
         found, told = self.told("contexts=dev0->null0; dev1->null1 ;again->null0")
@@ -67,14 +84,13 @@ class TestActivation(unittest.TestCase):
         found, _ = self.told("device=null1,contexts=dev0->null0")
         self.assertEqual(found, "[('dev0', 'null0'), (None, 'null1')] True True")
 
-    @slow
     def test_a_device_that_is_only_prepared(self) -> None:
         self.assertEqual(self.told("init_gpu_device=null1")[0], "[(None, 'null1')] False False")
-        self.assertIn("init_gpu_device=null1 prepares a device", self.refused("init_gpu_device=null1,device=null0"))
-        self.assertIn("opens no device", self.refused("init_gpu_device=null1,device=cpu,force_device=True"))
-        self.assertIn("there is no device null9", self.refused("init_gpu_device=null9"))
+        prepares = "init_gpu_device=null1 prepares a device"
+        self.assertIn(prepares, self.refused(init_gpu_device="null1", device="null0"))
+        self.assertIn("opens no device", self.refused(init_gpu_device="null1", force_device=True))
+        self.assertIn("there is no device null9", self.refused(init_gpu_device="null9"))
 
-    @slow
     def test_the_cpu_is_used_where_a_device_is_not_there(self) -> None:
         found, told = self.told("device=opencl77:0")
         self.assertEqual(found, "[] False False")
@@ -88,25 +104,24 @@ class TestActivation(unittest.TestCase):
         told = done.stderr[done.stderr.rindex("ContextNotDefined: ") :]
         self.assertIn("there is no device null9", told)
 
-    @slow
     def test_force_device(self) -> None:
-        text = self.refused("device=null9,force_device=True")
+        text = self.refused(device="null9", force_device=True)
         self.assertIn("device=null9, force_device=True: there is no device null9\n  null0: null device 0\n", text)
-        self.assertIn("there is no device null8", self.refused("contexts=a->null8,device=null0,force_device=True"))
+        self.assertIn("there is no device null8", self.refused(contexts="a->null8", device="null0", force_device=True))
 
-    @slow
     def test_devices_of_old(self) -> None:
-        self.assertEqual(self.told("device=gpu0"), ("[] False False", ""))
-        self.assertIn("set device=cuda1", self.refused("device=gpu1,force_device=True"))
+        self.assertIn("set device=cuda1", self.refused(device="gpu1", force_device=True))
 
-    @slow
     def test_wrong_maps_are_refused_at_the_start(self) -> None:
-        self.assertIn("flag `contexts` cannot be 'cuda->cuda0'", self.refused("contexts=cuda->cuda0"))
+        done = run(ACTIVATE, "contexts=cuda->cuda0")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ConfigError: ", done.stderr)
+        self.assertIn("flag `contexts` cannot be 'cuda->cuda0'", done.stderr)
 
     def test_cudnn_may_be_required(self) -> None:
-        self.assertEqual(self.told("device=null0,dnn.enabled=True")[0], "[(None, 'null0')] True True")
+        quiet = self.told("device=null,dnn.enabled=True,print_active_device=False")
+        self.assertEqual(quiet, ("[(None, 'null0')] True True", ""))
 
-    @slow
     def test_use(self) -> None:
         code = """
 import theano_linker_c
@@ -197,19 +212,18 @@ class TestFlags(unittest.TestCase):
         self.assertTrue(section.cache_path.startswith(str(config.compiledir)))
         self.assertEqual((config.assert_no_cpu_op, config.dnn.enabled, config.nvcc.fastmath), ("ignore", "auto", False))
 
-    @slow
     def test_options_of_the_compiler(self) -> None:
-        code = """
-import theano_linker_c
-from theano_gpuarray.contexts._code import _options
-print(_options("cuda"), _options("opencl"))
-"""
-        flags = "nvcc.fastmath=True,nvcc.flags=-g --maxrregcount=64,cuda.include_path=/opt/cuda/include"
-        wanted = (
-            "('--generate-line-info', '--maxrregcount=64', '--use_fast_math', '--include-path=/opt/cuda/include') ()"
-        )
-        self.assertEqual(run(code, flags).stdout.strip(), wanted)
-        self.assertIn("has a space", run(code, "cuda.include_path=/opt/my cuda").stderr)
+        flags = {"fastmath": True, "flags": "-g --maxrregcount=64"}
+        with config.change_flags(
+            cuda__include_path="/opt/cuda/include", **{f"nvcc__{name}": value for name, value in flags.items()}
+        ):
+            wanted = "--generate-line-info --maxrregcount=64 --use_fast_math --include-path=/opt/cuda/include"
+            self.assertEqual((_options("cuda"), _options("opencl")), (tuple(wanted.split()), ()))
+        with (
+            config.change_flags(cuda__include_path="/opt/my cuda"),
+            self.assertRaisesRegex(ContextError, "has a space"),
+        ):
+            _options("cuda")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import os
 import threading
 import unittest
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from unittest.mock import patch
 
@@ -38,6 +38,12 @@ fake.fake_sizes.restype = ctypes.POINTER(ctypes.c_uint)
 driver = _runtime.open_driver("cuda", {"cuda": FAKE, "nvrtc": FAKE, "cublas": FAKE})
 
 
+@cache
+def code() -> bytes:
+    """Return the code of `TEXT` for the first device."""
+    return driver.open(0).compile(TEXT)
+
+
 def calls() -> list[str]:
     """Return what was called since the last reset, but for what makes a context current."""
     found = fake.fake_log().decode().split()
@@ -65,7 +71,7 @@ class Case(unittest.TestCase):
         return list(found.tolist())
 
     def kernel(self, name: str = "scale", parameters: str = "Pqf") -> Kernel:
-        return self.context.load(self.context.compile(TEXT)).kernel(name, parameters)
+        return self.context.load(code()).kernel(name, parameters)
 
     def refused(self, call: str, action: Callable[[], object], status: int = 77, skip: int = 0) -> str:
         """Let a call fail and return what the error says."""
@@ -298,9 +304,9 @@ class TestKernels(Case):
             self.context.launch(kernel, [1], [1], [buffer, 2, 3.0], 50_000)
 
     def test_loading_and_launching_may_fail(self) -> None:
-        code, kernel, buffer = self.context.compile(TEXT), self.kernel(), self.buffer(np.ones(2, "float32"))
+        kernel, buffer = self.kernel(), self.buffer(np.ones(2, "float32"))
         self.assertIn("cuModuleLoadData failed", self.refused("none", lambda: self.context.load(b"damaged")))
-        module = self.context.load(code)
+        module = self.context.load(code())
         self.assertIn("cuModuleGetFunction failed", self.refused("none", lambda: module.kernel("other", "P")))
         self.assertIn("cuFuncGetAttribute", self.refused("cuFuncGetAttribute", lambda: module.kernel("scale", "Pqf")))
         text = self.refused("cuLaunchKernel", lambda: self.context.launch(kernel, [5], [7], [buffer, 2, 1.0]))

@@ -13,13 +13,26 @@ from theano_testing.tiers import slow
 from ._fake import fake_library, run
 
 ASK = """
-import os, sys
+import sys
 from theano_gpuarray import _runtime
 try:
     driver = _runtime.open_driver("cuda", {found!r})
 except _runtime.DeviceError as error:
     sys.exit(str(error))
 """
+ASK_SEVERAL = """
+import ctypes
+from theano_gpuarray import _runtime
+fake = ctypes.CDLL({fake!r})
+for found, (call, status) in {questions!r}:
+    fake.fake_fail(call, status, 0)
+    try:
+        print(_runtime.open_driver("cuda", found).count(), "devices")
+    except _runtime.DeviceError as error:
+        print(repr(str(error)))
+"""
+NOTHING = b"", 0
+"""A call that fails: none."""
 
 
 @slow
@@ -51,10 +64,17 @@ class TestLibraries(unittest.TestCase):
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return done.stderr + done.stdout
 
+    def answers(self, *questions: tuple[dict[str, str], tuple[bytes, int]]) -> list[str]:
+        """Return what is said about libraries and a call that fails; what was not opened can be asked for again."""
+        done = run(["-c", ASK_SEVERAL.format(fake=fake_library(), questions=questions)])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), len(questions))
+        return done.stdout.splitlines()
+
     def test_two_are_needed(self) -> None:
         fake = fake_library()
-        for found in ({}, {"cuda": fake}, {"nvrtc": fake}):
-            self.assertIn('CUDA needs the libraries "cuda" and "nvrtc"', self.opened(found))
+        for answer in self.answers(*((found, NOTHING) for found in ({}, {"cuda": fake}, {"nvrtc": fake}))):
+            self.assertIn('CUDA needs the libraries "cuda" and "nvrtc"', answer)
 
     def test_products_are_an_extra(self) -> None:
         fake = fake_library()
@@ -62,32 +82,30 @@ class TestLibraries(unittest.TestCase):
         more += "print(context.product('float32', (False, False), (1, 1, 1, 1), 1.0, x, x, 0.0, x))"
         self.assertEqual(self.opened({"cuda": fake, "nvrtc": fake}, more), "False\n")
 
-    @slow
     def test_files_that_are_no_such_libraries(self) -> None:
         fake, other = fake_library(), "libm.so.6"
-        self.assertIn("the library /none could not be opened", self.opened({"cuda": "/none", "nvrtc": fake}))
-        for role, function in (("cuda", "cuInit"), ("nvrtc", "nvrtcVersion"), ("cublas", "cublasCreate_v2")):
-            found = {"cuda": fake, "nvrtc": fake, "cublas": fake, role: other}
-            self.assertIn(f"the library {other} has no function {function}", self.opened(found))
+        functions = {"cuda": "cuInit", "nvrtc": "nvrtcVersion", "cublas": "cublasCreate_v2"}
+        found = [{"cuda": fake, "nvrtc": fake, "cublas": fake, role: other} for role in functions]
+        first, *rest = self.answers(*((names, NOTHING) for names in ({"cuda": "/none", "nvrtc": fake}, *found)))
+        self.assertIn("the library /none could not be opened", first)
+        for function, answer in zip(functions.values(), rest, strict=True):
+            self.assertIn(f"the library {other} has no function {function}", answer)
 
-    @slow
     def test_calls_at_the_start_may_fail(self) -> None:
         fake = fake_library()
-        before = f"import ctypes; fake = ctypes.CDLL({fake!r}); fake.fake_fail(NAME, STATUS, 0)\n"
         found = {"cuda": fake, "nvrtc": fake, "cublas": fake}
-        for name, text in (
-            ("cuInit", "cuInit failed: CUDA_ERROR_OF_THE_TEST (5)"),
-            ("cuDriverGetVersion", "cuDriverGetVersion failed"),
-            ("cuDeviceGetCount", "cuDeviceGetCount failed"),
-            ("nvrtcVersion", "does not tell its version and architectures: NVRTC_ERROR_OF_THE_TEST"),
-            ("nvrtcGetNumSupportedArchs", "does not tell its version"),
-            ("nvrtcGetSupportedArchs", "nvrtcGetSupportedArchs failed"),
-        ):
-            with self.subTest(name):
-                program = before.replace("NAME", repr(name.encode())).replace("STATUS", "5") + ASK.format(found=found)
-                self.assertIn(text, run(["-c", program]).stderr)
-        program = before.replace("NAME", "b'cuInit'").replace("STATUS", "100") + ASK.format(found=found)
-        self.assertEqual(run(["-c", program + "print(driver.count())"]).stdout, "0\n")
+        texts = {
+            "cuInit": "cuInit failed: CUDA_ERROR_OF_THE_TEST (5)",
+            "cuDriverGetVersion": "cuDriverGetVersion failed",
+            "cuDeviceGetCount": "cuDeviceGetCount failed",
+            "nvrtcVersion": "does not tell its version and architectures: NVRTC_ERROR_OF_THE_TEST",
+            "nvrtcGetNumSupportedArchs": "does not tell its version",
+            "nvrtcGetSupportedArchs": "nvrtcGetSupportedArchs failed",
+        }
+        *answers, none = self.answers(*((found, (name.encode(), 5)) for name in texts), (found, (b"cuInit", 100)))
+        for text, answer in zip(texts.values(), answers, strict=True):
+            self.assertIn(text, answer)
+        self.assertEqual(none, "0 devices")
 
     @slow
     def test_drivers_without_graphs(self) -> None:

@@ -104,9 +104,9 @@ def launches(context: GpuContext) -> int:
 class FusionTestCase(unittest.TestCase):
     def check(self, steps: Steps, values: Sequence[Any], most: int, constants: Any = None) -> list[Any]:
         """Check that the values are those of single steps, and how many launches there are."""
+        wanted = steps.region(opencl_context(), constants, fused=False)(values)
         for context in (card_context(), opencl_context()):
             found = steps.region(context, constants)(values)
-            wanted = steps.region(context, constants, fused=False)(values)
             for a, b in zip(found, wanted, strict=True):
                 np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
         null = null_context()
@@ -214,7 +214,6 @@ class TestRows(FusionTestCase):
         for shape in ((0, 3), (3, 0), (1, 1), (300, 5), (3, 700)):
             self.check(s, [np.full(shape, 0.1, "float32")], 3)
 
-    @slow
     def test_views_of_arrays(self) -> None:
         s = Steps(1)
         turned = s.add(TransposeKernel((1, 0), ()), s.given[0])
@@ -435,10 +434,10 @@ class TestElementwise(FusionTestCase):
     @slow
     def test_random_programs(self) -> None:
         rng = random.Random(11)
-        for _ in range(15):
+        for turn in range(6):
             s = Steps(4)
             made = [(v, FULL) for v in s.given[:3]]
-            for _ in range(10):
+            for _ in range(8):
                 op = rng.choice((tanh, neg, add, sub, maximum, mul))
                 args = [rng.choice(made[-6:]) for _ in range(1 if op in (tanh, neg) else 2)]
                 if len(args) > 1 and rng.random() < 0.2:
@@ -447,9 +446,9 @@ class TestElementwise(FusionTestCase):
             s.download(*(v for v, _ in rng.sample(made[3:], 3)))
             values = [np.random.default_rng(k).normal(size=(5, 6)).astype("float32") for k in range(3)]
             values.append(np.full((1, 6), 0.5, "float32"))
-            for context in (card_context(), opencl_context()):
-                for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
-                    np.testing.assert_array_equal(a, b)
+            context = card_context() if turn % 2 else opencl_context()
+            for a, b in zip(s.region(context)(values), s.region(context, fused=False)(values), strict=True):
+                np.testing.assert_array_equal(a, b)
 
 
 @needs_opencl

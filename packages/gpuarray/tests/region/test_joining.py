@@ -169,10 +169,10 @@ class TestJoined(JoiningTestCase):
     @slow
     def test_random_programs(self) -> None:
         rng = random.Random(7)
-        for _ in range(12):
+        for turn in range(4):
             p = Program(3)
             matrices = list(p.given)
-            for _ in range(14):
+            for _ in range(10):
                 op = rng.choice((tanh, neg, exp, add, sub, maximum))
                 count = 2 if op in (add, sub, maximum) else 1
                 made = p.elementwise(op, 2, *(rng.choice(matrices[-5:]) for _ in range(count)))
@@ -183,9 +183,9 @@ class TestJoined(JoiningTestCase):
             values = [normal(13, 13, seed=k) for k in range(3)]
             with mock.patch("theano_gpuarray.region._recording.plan_joins", alone):
                 wanted = p.region(opencl_context())(values)
-            for context in (opencl_context(), card_context()):
-                for a, b in zip(p.region(context)(values), wanted, strict=True):
-                    np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+            context = card_context() if turn % 2 else opencl_context()
+            for a, b in zip(p.region(context)(values), wanted, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
 class TestTexts(unittest.TestCase):

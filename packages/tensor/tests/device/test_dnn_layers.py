@@ -48,21 +48,14 @@ class TestSoftmax(Case):
     def test_values_and_gradients(self) -> None:
         value, weight = self.rng.normal(size=(2, 2, 3, 4, 5))
         x, gx = shared(value), shared(value, target=NAME)
-        for algo in ("fast", "accurate", "log"):
-            for mode in ("instance", "channel"):
-                with self.subTest(algo=algo, mode=mode):
-                    op = SoftmaxLayer(algo, mode)
-                    y, gy = op.expression(x)[0], GpuDnnLayer(op)(gx)
-                    self.compare(gy, y)
-                    cost, gcost = (T.sum(v * weight) for v in (y, T.as_tensor_variable(gy)))
-                    by, gby = T.grad(cost, x), T.grad(gcost, gx)
-                    self.compare(T.as_tensor_variable(gby), by)
-                    second, gsecond = T.grad(T.sum(by**2), x), T.grad(T.sum(T.as_tensor_variable(gby) ** 2), gx)
-                    self.compare(T.as_tensor_variable(gsecond), second)
-                    pushed, gpushed = (
-                        T.Rop(v, w, T.as_tensor_variable(weight)) for v, w in ((y, x), (T.as_tensor_variable(gy), gx))
-                    )
-                    self.compare(T.as_tensor_variable(gpushed), pushed)
+        for algo, mode in (("fast", "instance"), ("accurate", "channel"), ("log", "instance"), ("log", "channel")):
+            with self.subTest(algo=algo, mode=mode):
+                op = SoftmaxLayer(algo, mode)
+                y, gy = op.expression(x)[0], T.as_tensor_variable(GpuDnnLayer(op)(gx))
+                by, gby = T.grad(T.sum(y * weight), x), T.as_tensor_variable(T.grad(T.sum(gy * weight), gx))
+                second, gsecond = T.grad(T.sum(by**2), x), T.as_tensor_variable(T.grad(T.sum(gby**2), gx))
+                pushed, gpushed = (T.Rop(v, w, T.as_tensor_variable(weight)) for v, w in ((y, x), (gy, gx)))
+                self.compare([gy, gby, gsecond, T.as_tensor_variable(gpushed)], [y, by, second, pushed])
         self.assertEqual(
             str(GpuDnnLayer(SoftmaxLayer("fast", "channel"))), "GpuDnnLayer{SoftmaxLayer{algo='fast', mode='channel'}}"
         )
@@ -89,30 +82,29 @@ class TestNormalization(Case):
 
     @slow
     def test_values_and_gradients(self) -> None:
-        for mode in ("per-activation", "spatial"):
-            for running in (False, True):
-                arrays = self.operands(mode, running)
-                numbers = [T.constant(v) for v in ((1e-3, 0.2) if running else (1e-3,))]
-                op = NormalizationLayer(mode, running)
-                x, gx = [shared(v) for v in arrays], [shared(v, target=NAME) for v in arrays]
-                with self.subTest(mode=mode, running=running):
-                    wanted = op.expression(*x[:3], *numbers, *x[3:])
-                    made: dict[str, Any] = {"return_list": True}
-                    found = GpuDnnLayer(op)(*gx[:3], *numbers, *gx[3:], **made)
-                    self.compare(found, wanted)
-                    weights = [self.rng.normal(size=np.shape(v)) for v in arrays]
-                    # The results on which a cost depends: the batch alone, which the library differentiates, or others.
-                    for used in ((0,), (0, 1, 2)):
-                        costs: list[Any] = [
-                            sum(T.sum(T.sqr(T.as_tensor_variable(values[k])) * weights[k]) for k in used)
-                            for values in (wanted, found)
-                        ]
-                        by, gby = T.grad(costs[0], x[:3]), T.grad(costs[1], gx[:3])
-                        self.compare([T.as_tensor_variable(v) for v in gby], by, 1e-5)
-                    second = T.grad(T.sum(T.grad(T.sum(wanted[0] ** 2 * weights[0]), x[0]) ** 2), x[0])
-                    inner = T.grad(T.sum(T.as_tensor_variable(found[0]) ** 2 * weights[0]), gx[0])
-                    gsecond = T.grad(T.sum(T.as_tensor_variable(inner) ** 2), gx[0])
-                    self.compare(T.as_tensor_variable(gsecond), second, 1e-5)
+        for mode, running in (("per-activation", False), ("spatial", True)):
+            arrays = self.operands(mode, running)
+            numbers = [T.constant(v) for v in ((1e-3, 0.2) if running else (1e-3,))]
+            op = NormalizationLayer(mode, running)
+            x, gx = [shared(v) for v in arrays], [shared(v, target=NAME) for v in arrays]
+            with self.subTest(mode=mode, running=running):
+                wanted = op.expression(*x[:3], *numbers, *x[3:])
+                made: dict[str, Any] = {"return_list": True}
+                found = GpuDnnLayer(op)(*gx[:3], *numbers, *gx[3:], **made)
+                self.compare(found, wanted)
+                weights = [self.rng.normal(size=np.shape(v)) for v in arrays]
+                # The results on which a cost depends: the batch alone, which the library differentiates, or others.
+                for used in ((0,), (0, 1, 2)):
+                    costs: list[Any] = [
+                        sum(T.sum(T.sqr(T.as_tensor_variable(values[k])) * weights[k]) for k in used)
+                        for values in (wanted, found)
+                    ]
+                    by, gby = T.grad(costs[0], x[:3]), T.grad(costs[1], gx[:3])
+                    self.compare([T.as_tensor_variable(v) for v in gby], by, 1e-5)
+                second = T.grad(T.sum(T.grad(T.sum(wanted[0] ** 2 * weights[0]), x[0]) ** 2), x[0])
+                inner = T.grad(T.sum(T.as_tensor_variable(found[0]) ** 2 * weights[0]), gx[0])
+                gsecond = T.grad(T.sum(T.as_tensor_variable(inner) ** 2), gx[0])
+                self.compare(T.as_tensor_variable(gsecond), second, 1e-5)
 
     def test_gradients_by_epsilon(self) -> None:
         arrays = self.operands("spatial", False)
