@@ -137,7 +137,8 @@ class TestChoice(unittest.TestCase):
                     gc.collect()
                     blocks = sys.getallocatedblocks()
             gc.collect()
-            self.assertLess(sys.getallocatedblocks() - blocks, 200)
+            # A block that one call keeps would be 1900; other parts of the process may take some.
+            self.assertLess(sys.getallocatedblocks() - blocks, 900)
             self.assertEqual(sys.getrefcount(value), before)
 
     def test_results_with_and_without_garbage_collection(self) -> None:

@@ -202,7 +202,8 @@ class TestReferences(unittest.TestCase):
         for _ in range(100_000):
             native(value)
         gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 100)
+        # A block that one call keeps would be 100,000; other parts of the process may take some.
+        self.assertLess(sys.getallocatedblocks() - blocks, 10_000)
 
     def test_machines_in_cycles_are_collected(self) -> None:
         class Owner:
