@@ -72,7 +72,7 @@ class TestUnread(unittest.TestCase):
         with self.assertRaisesRegex(ConfigError, "`cycle_detection` cannot be"):
             theano.config.cycle_detection = "slow"
         with self.assertRaisesRegex(ConfigError, "`lib.amdlibm` cannot be"):
-            theano.config.lib.amdlibm = "perhaps"
+            setattr(theano.config.lib, "amdlibm", "perhaps")  # noqa: B010  (of a wrong type)
 
 
 class TestWarningsOfOld(unittest.TestCase):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import mpmath  # type: ignore[import-untyped]  # it has no types
+import mpmath
 import numpy as np
 from mpmath import mp, mpf
 

@@ -42,7 +42,11 @@ class TestFunctions(unittest.TestCase):
 
     def check(self, make: Callable[[Any], Any], *routines: str) -> None:
         """Compare values and gradients with those of the host; the library has computed both."""
-        makers = (make, lambda x: T.grad((make(x) ** 2).sum(), x))
+
+        def gradient(x: Any) -> Any:
+            return T.grad((make(x) ** 2).sum(), x)
+
+        makers: tuple[Callable[[Any], Any], ...] = (make, gradient)
         x = theano.shared(self.x)
         for changed, wanted in zip(makers, theano.function([], [m(x) for m in makers])(), strict=True):
             fake.fake_reset()
