@@ -131,7 +131,7 @@ def check_release(session: nox.Session, layer: str) -> None:
     session.run("uv", "venv", "--quiet", "--clear", "--python", python_of(session), str(fresh), external=True)
     python = str(fresh / "bin" / "python")
     install_layer(session, layer, python, "--test", "--wheel", wheel)
-    session.run(python, "tools/run_tests.py", layer, external=True)
+    session.run(python, "tools/run_tests.py", layer, "--tier", "all", external=True)
     session.log("built and checked: %s", ", ".join(files))
 
 
