@@ -26,8 +26,8 @@ def switch_outside_product(a: Anything, c: Anything) -> Equations:
     """A choice of zero stays one, also where another factor is infinite or no number."""
     product = wide(mul(a, ...))
     return [
-        (mul(switch(c, 0, a), ...) >> switch(c, 0, product)).when(is_not_zero).alone(),
-        (mul(switch(c, a, 0), ...) >> switch(c, product, 0)).when(is_not_zero).alone(),
+        (mul(switch(c, 0, a), ...) >> switch(c, 0, product)).when(is_not_zero),
+        (mul(switch(c, a, 0), ...) >> switch(c, product, 0)).when(is_not_zero),
     ]
 
 
@@ -41,8 +41,8 @@ def switch_outside_product(a: Anything, c: Anything) -> Equations:
 def switch_outside_quotient(a: Anything, b: Anything, c: Anything) -> Equations:
     """A choice of zero stays one, also where the divisor is 0."""
     return [
-        (switch(c, 0, a) / b >> switch(c, 0, wide(a / b))).when(is_not_zero).alone(),
-        (switch(c, a, 0) / b >> switch(c, wide(a / b), 0)).when(is_not_zero).alone(),
+        (switch(c, 0, a) / b >> switch(c, 0, wide(a / b))).when(is_not_zero),
+        (switch(c, a, 0) / b >> switch(c, wide(a / b), 0)).when(is_not_zero),
     ]
 
 

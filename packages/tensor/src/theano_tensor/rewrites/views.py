@@ -37,12 +37,12 @@ def _elementwise_below(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Apply
 def _lifted(node: Apply[Any, Tensor], inner: Apply[Any, Tensor], view: Callable[[Tensor], Tensor]) -> Found:
     """Return the elementwise op of `inner` applied to views of its inputs; numbers need none."""
     ndim = node.outputs[0].type.ndim
-    inputs = [_number(v, ndim) if is_broadcast(v) else view(v) for v in inner.inputs]
+    inputs = [number_of_dimensions(v, ndim) if is_broadcast(v) else view(v) for v in inner.inputs]
     new: Variable = inner.op.make_node(*inputs).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-def _number(variable: Tensor, ndim: int) -> Tensor:
+def number_of_dimensions(variable: Tensor, ndim: int) -> Tensor:
     """Return a tensor of one element with `ndim` dimensions."""
     if isinstance(variable, Constant):
         return constant(variable.data.reshape((1,) * ndim))

@@ -1,0 +1,284 @@
+"""Views and parts between the halves of a stable form: they move, so that the halves meet.
+
+What only moves elements, ``move(x)``, changes places with elementwise operations. ``log(sigmoid(x).flatten())`` has
+the stable form of ``log(sigmoid(x.flatten()))``, and its gradient, which the user has built before, divides behind the
+opposite movement. All this holds whoever else reads the sigmoid: at worst it is computed once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_linker_c.scalar import Cast
+from theano_optimize import Phase
+
+from .._assert import CheckAndRaise
+from .._core._variable import Tensor
+from ..creation import Alloc
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..extra_ops import CpuContiguous, ExtractDiag
+from ..indexing import (
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    IncSubtensor,
+    Subtensor,
+)
+from ..joining import Join
+from ..reduce import Sum
+from ..shape import Rebroadcast, Reshape, Roll, SpecifyShape
+from ._language import can_replace, is_broadcast, is_float, number, remade
+from ._registry import rule, stabilizing
+from .exponentials import sum_of_exp
+from .indexing import FULL, index_of, is_zeros, part_of
+from .views import number_of_dimensions
+
+Found = list[Variable] | None
+#: What moves the elements of its first input, and changes none.
+MOVEMENTS = (
+    DimShuffle,
+    Reshape,
+    Subtensor,
+    AdvancedSubtensor,
+    Rebroadcast,
+    SpecifyShape,
+    CheckAndRaise,
+    ExtractDiag,
+    CpuContiguous,
+    Roll,
+)
+_BOTH = (Phase.CANONICALIZE, Phase.STABILIZE)
+_TAGS = ("fast_run", "fast_compile", "stabilize")
+#: So many operations are looked at below a movement, one below the other, and above it.
+DEPTH = 4
+STEPS = 24
+
+_STEEP = frozenset(type(op) for op in (scalar.exp, scalar.sigmoid, scalar.erf, scalar.erfc, scalar.expm1))
+_SUMS = frozenset((type(scalar.add), type(scalar.sub)))
+_MUL, _DIVISION, _RECIPROCAL, _NEG = map(type, (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg))
+_SIGNS = frozenset((_NEG, Cast, type(scalar.identity)))
+_PRODUCTS = frozenset((_MUL, _DIVISION, _RECIPROCAL))
+_BETWEEN = _SUMS | _SIGNS | _PRODUCTS | {type(scalar.sqr), type(scalar.pow), type(scalar.second)}
+_LOGARITHMS = frozenset((type(scalar.log), type(scalar.log1p)))
+
+
+def scalar_kind(node: Apply | None) -> type | None:
+    """Return the class of the scalar op of an elementwise node with one result, or None."""
+    return type(node.op.scalar_op) if node is not None and isinstance(node.op, Elemwise) else None
+
+
+def is_movement(node: Apply | None) -> bool:
+    """Tell whether a node moves the elements of its first input, which are real and floating-point numbers."""
+    return node is not None and isinstance(node.op, MOVEMENTS) and is_float(node.inputs[0])
+
+
+def is_steep_below(variable: Tensor, depth: int = DEPTH) -> bool:
+    """Tell whether a variable is one half of a stable form: an exponential, say, in sums and products."""
+    node = variable.owner
+    if node is None or not is_float(variable):
+        return False
+    kind = scalar_kind(node)
+    if kind in _STEEP:
+        return True
+    if kind is None:
+        return depth > 0 and is_movement(node) and is_steep_below(node.inputs[0], depth - 1)
+    if kind in _SUMS and len(node.inputs) == 2 and any(number(v) in (1, -1) for v in node.inputs):
+        return True
+    if kind is type(scalar.sqr) or (kind is type(scalar.pow) and number(node.inputs[1]) == 2):
+        return True
+    return kind in _BETWEEN and depth > 0 and any(is_steep_below(v, depth - 1) for v in node.inputs)
+
+
+def divides_by_steep(variable: Tensor, depth: int = DEPTH) -> bool:
+    """Tell whether a variable is a product with the half of a stable form as a divisor."""
+    node = variable.owner
+    kind = scalar_kind(node)
+    if node is None or kind is None or not depth:
+        return False
+    if kind is _DIVISION:
+        return is_steep_below(node.inputs[1]) or divides_by_steep(node.inputs[0], depth - 1)
+    if kind is _RECIPROCAL:
+        return is_steep_below(node.inputs[0])
+    return kind in (_MUL, _NEG) and any(divides_by_steep(v, depth - 1) for v in node.inputs)
+
+
+def has_sum_of_exp(variable: Tensor, depth: int = DEPTH) -> bool:
+    """Tell whether a sum of exponentials is below elementwise operations and views: no movement goes below it."""
+    node = variable.owner
+    if node is None or not depth:
+        return False
+    if isinstance(node.op, Sum):
+        return sum_of_exp(variable) is not None
+    if scalar_kind(node) in _BETWEEN:
+        return any(has_sum_of_exp(v, depth - 1) for v in node.inputs)
+    return isinstance(node.op, (*MOVEMENTS, Alloc)) and has_sum_of_exp(node.inputs[0], depth - 1)
+
+
+def is_awaited(fgraph: FunctionGraph, variable: Tensor) -> bool:
+    """Tell whether the other half of a stable form is above: a logarithm, a difference from 1, a division by this."""
+    pending: list[tuple[Variable, bool]] = [(variable, True)]
+    seen = {variable}
+    for _ in range(STEPS):
+        if not pending:
+            return False
+        below, is_bare = pending.pop()
+        for client, place in fgraph.clients(below)[:STEPS]:
+            if not isinstance(client, Apply):
+                continue
+            kind = scalar_kind(client)
+            if kind in _LOGARITHMS or kind is _RECIPROCAL or (kind is _DIVISION and place == 1):
+                return True
+            if is_bare and kind in _SUMS and any(number(v) in (1, -1) for v in client.inputs):
+                return True
+            bare = is_bare and (kind in _SIGNS or kind is None)
+            passes = kind in _BETWEEN or (place == 0 and isinstance(client.op, (*MOVEMENTS, Sum, Alloc)))
+            if (passes or isinstance(client.op, Join)) and client.outputs[0] not in seen:
+                seen.add(client.outputs[0])
+                pending.append((client.outputs[0], bare))
+    return False
+
+
+def meets_product(fgraph: FunctionGraph, variable: Tensor) -> bool:
+    """Tell whether a variable is a factor, or becomes one by movements and changes of sign."""
+    pending: list[Variable] = [variable]
+    for _ in range(STEPS):
+        if not pending:
+            return False
+        for client, place in fgraph.clients(pending.pop())[:STEPS]:
+            if isinstance(client, Apply):
+                kind = scalar_kind(client)
+                if kind in _PRODUCTS:
+                    return True
+                if kind in _SIGNS or kind in _SUMS or (not place and isinstance(client.op, (*MOVEMENTS, Sum))):
+                    pending.append(client.outputs[0])
+    return False
+
+
+def moved(fgraph: FunctionGraph, node: Apply[Any, Tensor], variable: Tensor) -> Tensor | None:
+    """Return what the movement of a node makes of an operand of what it moves, or None where it cannot tell.
+
+    Where the operand broadcasts, the movement leaves it so.
+    """
+    whole, op = node.inputs[0].type.broadcastable, node.op
+    pattern = variable.type.broadcastable
+    if is_broadcast(variable):
+        return number_of_dimensions(variable, node.outputs[0].type.ndim)
+    if isinstance(op, DimShuffle):
+        return dimshuffle(variable, list(op.order))
+    if pattern == whole:
+        return remade(fgraph, op, variable, *node.inputs[1:])
+    if isinstance(op, CheckAndRaise):
+        return variable
+    if not isinstance(op, Subtensor):
+        return None
+    index = index_of(node)
+    one = [
+        item if not pattern[axis] else 0 if not isinstance(item, slice) else FULL for axis, item in enumerate(index)
+    ]
+    return part_of(variable, one)
+
+
+def _has_whole_input(inner: Apply[Any, Tensor]) -> bool:
+    whole = inner.outputs[0].type.broadcastable
+    return not any(whole) or any(v.type.broadcastable == whole for v in inner.inputs)
+
+
+def movement_below(fgraph: FunctionGraph, node: Apply[Any, Tensor], deep: int = 0) -> Tensor | None:
+    """Return ``f(move(x))`` for a node ``move(f(x))``, or None; `deep` operations further down as well."""
+    inner = node.inputs[0].owner
+    if inner is None or type(inner.op) is not Elemwise or inner.op.inplace_pattern or len(inner.outputs) != 1:
+        return None
+    if not inner.inputs or not _has_whole_input(inner):
+        return None
+    inputs: list[Tensor] = []
+    for variable in inner.inputs:
+        new = moved(fgraph, node, variable)
+        if new is None:
+            return None
+        if deep and new.owner is not None and is_movement(new.owner) and is_steep_below(variable):
+            below = movement_below(fgraph, new.owner, deep - 1)
+            new = new if below is None else below
+        inputs.append(new)
+    made: Tensor = inner.op.make_node(*inputs).outputs[0]
+    return made if can_replace(node.outputs[0], made) else None
+
+
+@rule(*MOVEMENTS, phases=_BOTH, tags=_TAGS, reach=DEPTH, key="local_movement_below_stable_form")
+def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
+    """``move(exp(x)) -> exp(move(x))`` where a logarithm is above, say, whoever else reads ``exp(x)``.
+
+    A quotient that a gradient has, ``move(a / exp(x))``, becomes one of two movements.
+    """
+    y = node.inputs[0]
+    if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y) or has_sum_of_exp(y):
+        return None
+    output = node.outputs[0]
+    if not is_awaited(fgraph, output) and not (divides_by_steep(y) and meets_product(fgraph, output)):
+        return None
+    new = movement_below(fgraph, node)
+    return None if new is None else [new]
+
+
+_READS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (IncSubtensor, lambda op: Subtensor(op.entries)),
+    (AdvancedIncSubtensor1, lambda op: AdvancedSubtensor1()),
+    (AdvancedIncSubtensor, lambda op: AdvancedSubtensor(op.entries)),
+)
+
+
+def placed_part(variable: Tensor) -> Apply[Any, Tensor] | None:
+    """Return the node that adds a part to zeros, or None if a variable is made otherwise."""
+    node = variable.owner
+    if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)) or node.op.set_instead_of_inc:
+        return None
+    if getattr(node.op, "ignore_duplicates", False) or not is_zeros(node.inputs[0]):
+        return None
+    return node
+
+
+@stabilizing(scalar.mul, scalar.true_div, reach=DEPTH, key="local_product_of_placed_part")
+def product_of_placed_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``inc(zeros, y / exp(x[i]), i) * exp(x) -> inc(zeros, y / exp(x[i]) * exp(x[i]), i)``: factors meet in the part.
+
+    Likewise a choice of zero meets what is not finite there.
+    """
+    places = (0,) if scalar_kind(node) is _DIVISION else range(len(node.inputs))
+    for place in places:
+        placed = placed_part(node.inputs[place])
+        if placed is None or placed.inputs[0].type.broadcastable != node.outputs[0].type.broadcastable:
+            continue
+        zeros, y, *index = placed.inputs
+        if not is_float(y) or y.type.dtype != node.outputs[0].type.dtype:
+            continue
+        if not is_masked(y) and (not divides_by_steep(y) or has_sum_of_exp(y)):
+            continue
+        read = next(make(placed.op) for kind, make in _READS if isinstance(placed.op, kind))
+        like = read.make_node(zeros, *index)
+        others = [_part_below(fgraph, like, v) for i, v in enumerate(node.inputs) if i != place]
+        factors = [v for v in others if v is not None]
+        if len(factors) < len(others):
+            continue
+        factors.insert(place, y)
+        part = node.op.make_node(*factors).outputs[0]
+        new = placed.op(zeros, part, *index)
+        if can_replace(node.outputs[0], new):
+            return [new]
+    return None
+
+
+def _part_below(fgraph: FunctionGraph, like: Apply[Any, Tensor], variable: Tensor) -> Tensor | None:
+    part = moved(fgraph, like, variable)
+    if part is None or part.owner is None or not is_movement(part.owner) or not is_steep_below(variable):
+        return part
+    below = movement_below(fgraph, part.owner, DEPTH)
+    return part if below is None else below
+
+
+def is_masked(variable: Tensor) -> bool:
+    """Tell whether a variable is a choice with zero as one branch."""
+    node = variable.owner
+    return scalar_kind(node) is type(scalar.switch) and node is not None and any(number(v) == 0 for v in node.inputs[1:])
