@@ -29,6 +29,7 @@ from . import (
     specials as specials,
     stability as stability,
     switches as switches,
+    unfolded as unfolded,
     useless as useless,
     views as views,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "specials",
     "stability",
     "switches",
+    "unfolded",
     "useless",
     "views",
 ]

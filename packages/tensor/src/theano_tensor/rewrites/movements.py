@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
 from theano_optimize import Phase
@@ -31,7 +31,7 @@ from ..indexing import (
 from ..joining import Join
 from ..reduce import Sum
 from ..shape import Rebroadcast, Reshape, Roll, SpecifyShape
-from ._language import can_replace, is_broadcast, is_float, number, remade
+from ._language import can_replace, is_broadcast, is_float, lift, negated, number, remade
 from ._registry import rule, stabilizing
 from .exponentials import sum_of_exp
 from .indexing import FULL, index_of, is_zeros, part_of
@@ -63,6 +63,8 @@ _MUL, _DIVISION, _RECIPROCAL, _NEG = map(type, (scalar.mul, scalar.true_div, sca
 _SIGNS = frozenset((_NEG, Cast, type(scalar.identity)))
 _PRODUCTS = frozenset((_MUL, _DIVISION, _RECIPROCAL))
 _BETWEEN = _SUMS | _SIGNS | _PRODUCTS | {type(scalar.sqr), type(scalar.pow), type(scalar.second)}
+_FACTORS = _PRODUCTS | _SUMS | _STEEP | {_NEG, type(scalar.sqr)}
+_EXP = type(scalar.exp)
 _LOGARITHMS = frozenset((type(scalar.log), type(scalar.log1p)))
 
 
@@ -97,13 +99,15 @@ def divides_by_steep(variable: Tensor, depth: int = DEPTH) -> bool:
     """Tell whether a variable is a product with the half of a stable form as a divisor."""
     node = variable.owner
     kind = scalar_kind(node)
-    if node is None or kind is None or not depth:
+    if node is None or not depth:
         return False
+    if kind is None:
+        return is_movement(node) and divides_by_steep(node.inputs[0], depth - 1)
     if kind is _DIVISION:
         return is_steep_below(node.inputs[1]) or divides_by_steep(node.inputs[0], depth - 1)
     if kind is _RECIPROCAL:
         return is_steep_below(node.inputs[0])
-    return kind in (_MUL, _NEG) and any(divides_by_steep(v, depth - 1) for v in node.inputs)
+    return (kind in (_MUL, _NEG) or kind in _SUMS) and any(divides_by_steep(v, depth - 1) for v in node.inputs)
 
 
 def has_sum_of_exp(variable: Tensor, depth: int = DEPTH) -> bool:
@@ -130,7 +134,7 @@ def is_awaited(fgraph: FunctionGraph, variable: Tensor) -> bool:
             if not isinstance(client, Apply):
                 continue
             kind = scalar_kind(client)
-            if kind in _LOGARITHMS or kind is _RECIPROCAL or (kind is _DIVISION and place == 1):
+            if kind in _LOGARITHMS or (kind in (_RECIPROCAL, _DIVISION) and _divides_stably(client, place)):
                 return True
             if is_bare and kind in _SUMS and any(number(v) in (1, -1) for v in client.inputs):
                 return True
@@ -142,19 +146,38 @@ def is_awaited(fgraph: FunctionGraph, variable: Tensor) -> bool:
     return False
 
 
-def meets_product(fgraph: FunctionGraph, variable: Tensor) -> bool:
-    """Tell whether a variable is a factor, or becomes one by movements and changes of sign."""
+def _divides_stably(node: Apply[Any, Tensor], place: int) -> bool:
+    """Tell whether a quotient by an input may have a stable form; one by a constant exponential is none."""
+    *above, below = node.inputs
+    if place < len(above):
+        return False
+    inner = below.owner
+    if inner is not None and scalar_kind(inner) in _STEEP and isinstance(inner.inputs[0], Constant):
+        return any(map(is_steep_below, above))
+    return True
+
+
+def meets_factor(fgraph: FunctionGraph, variable: Tensor) -> bool:
+    """Tell whether a product with steep factors meets others by movements and changes of sign, with which they cancel.
+
+    Where it divides by them, any others; else exponentials, which may be infinite.
+    """
+    inner = variable.owner
+    divides = inner is not None and divides_by_steep(inner.inputs[0])
     pending: list[Variable] = [variable]
     for _ in range(STEPS):
         if not pending:
             return False
-        for client, place in fgraph.clients(pending.pop())[:STEPS]:
-            if isinstance(client, Apply):
-                kind = scalar_kind(client)
-                if kind in _PRODUCTS:
-                    return True
-                if kind in _SIGNS or kind in _SUMS or (not place and isinstance(client.op, (*MOVEMENTS, Sum))):
-                    pending.append(client.outputs[0])
+        below = pending.pop()
+        for client, place in fgraph.clients(below)[:STEPS]:
+            if not isinstance(client, Apply):
+                continue
+            kind = scalar_kind(client)
+            if kind in _PRODUCTS and (divides or any(scalar_kind(v.owner) is _EXP for v in client.inputs)):
+                return True
+            passes = (*MOVEMENTS, Sum) if place == 0 else (IncSubtensor, AdvancedIncSubtensor) if place == 1 else ()
+            if kind in _SIGNS or kind in _SUMS or kind in _PRODUCTS or isinstance(client.op, passes):
+                pending.append(client.outputs[0])
     return False
 
 
@@ -163,6 +186,10 @@ def moved(fgraph: FunctionGraph, node: Apply[Any, Tensor], variable: Tensor) -> 
 
     Where the operand broadcasts, the movement leaves it so.
     """
+    sign = negated(variable)
+    if sign is not None:
+        inner = moved(fgraph, node, sign)
+        return None if inner is None else remade(fgraph, lift(scalar.neg), inner)
     whole, op = node.inputs[0].type.broadcastable, node.op
     pattern = variable.type.broadcastable
     if is_broadcast(variable):
@@ -217,10 +244,49 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
     if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y) or has_sum_of_exp(y):
         return None
     output = node.outputs[0]
-    if not is_awaited(fgraph, output) and not (divides_by_steep(y) and meets_product(fgraph, output)):
+    if not is_awaited(fgraph, output) and not (scalar_kind(y.owner) in _FACTORS and meets_factor(fgraph, output)):
         return None
     new = movement_below(fgraph, node)
     return None if new is None else [new]
+
+
+@stabilizing(
+    scalar.log, scalar.log1p, scalar.add, scalar.sub, reach=DEPTH, key="local_stable_form_before_movement"
+)
+def steep_before_movement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``log(move(p)) -> move(log(p))`` for sums of exponentials, which no movement passes, and shares of them.
+
+    Likewise where a movement repeats elements or joins tensors: ``log(alloc(exp(x), n)) -> alloc(log(exp(x)), n)``.
+    """
+    places = [place for place, v in enumerate(node.inputs) if number(v) is None]
+    if len(places) != 1 or len(node.inputs) > 2:
+        return None
+    movement = node.inputs[places[0]].owner
+    numbers = [v for v in node.inputs if number(v) is not None]
+    if numbers and number(numbers[0]) not in (1, -1):
+        return None
+    if movement is None or not is_float(movement.outputs[0]):
+        return None
+    if isinstance(movement.op, Join):
+        tensors, first = movement.inputs[1:], 1
+        if not any(is_steep_below(v) for v in tensors):
+            return None
+    elif isinstance(movement.op, Alloc):
+        tensors, first = movement.inputs[:1], 0
+        if not is_steep_below(tensors[0]) and not has_sum_of_exp(tensors[0]):
+            return None
+    else:
+        tensors, first = movement.inputs[:1], 0
+        if numbers or not is_movement(movement) or not has_sum_of_exp(tensors[0]):
+            return None
+    inputs = list(movement.inputs)
+    for at, tensor in enumerate(tensors, first):
+        operands = [number_of_dimensions(v, tensor.type.ndim) if v in numbers else tensor for v in node.inputs]
+        inputs[at] = node.op.make_node(*operands).outputs[0]
+        if inputs[at].type.dtype != tensor.type.dtype:
+            return None
+    new: Variable = movement.op.make_node(*inputs).outputs[0]
+    return [new] if can_replace(node.outputs[0], new) else None
 
 
 _READS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
@@ -254,7 +320,8 @@ def product_of_placed_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor])
         zeros, y, *index = placed.inputs
         if not is_float(y) or y.type.dtype != node.outputs[0].type.dtype:
             continue
-        if not is_masked(y) and (not divides_by_steep(y) or has_sum_of_exp(y)):
+        meets = is_steep_below(y) and not has_sum_of_exp(y) and any(map(is_steep_below, node.inputs))
+        if not is_masked(y) and not meets:
             continue
         read = next(make(placed.op) for kind, make in _READS if isinstance(placed.op, kind))
         like = read.make_node(zeros, *index)
