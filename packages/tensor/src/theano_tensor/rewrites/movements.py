@@ -110,7 +110,7 @@ def divides_by_steep(variable: Tensor, depth: int = DEPTH) -> bool:
     return (kind in (_MUL, _NEG) or kind in _SUMS) and any(divides_by_steep(v, depth - 1) for v in node.inputs)
 
 
-def has_sum_of_exp(variable: Tensor, depth: int = DEPTH) -> bool:
+def has_sum_of_exp(variable: Tensor, depth: int = 2 * DEPTH) -> bool:
     """Tell whether a sum of exponentials is below elementwise operations and views: no movement goes below it."""
     node = variable.owner
     if node is None or not depth:
@@ -234,6 +234,22 @@ def movement_below(fgraph: FunctionGraph, node: Apply[Any, Tensor], deep: int = 
     return made if can_replace(node.outputs[0], made) else None
 
 
+def _has_steep_client(fgraph: FunctionGraph, variable: Tensor) -> bool:
+    clients = fgraph.clients(variable)[:STEPS]
+    return any(scalar_kind(c) in _STEEP or scalar_kind(c) is _NEG for c, _ in clients if isinstance(c, Apply))
+
+
+def _without_claims(variable: Tensor) -> Tensor | None:
+    """Return x if a variable is x with a dimension that is said to have length 1, maybe taken out and put back."""
+    node = variable.owner
+    if node is not None and isinstance(node.op, DimShuffle):
+        shuffle, order = node.op, iter(sorted(node.op.drop))
+        if [next(order, None) if entry == "x" else entry for entry in shuffle.order] != list(range(variable.type.ndim)):
+            return None
+        node = node.inputs[0].owner
+    return node.inputs[0] if node is not None and isinstance(node.op, Rebroadcast) else None
+
+
 @rule(*MOVEMENTS, phases=_BOTH, tags=_TAGS, reach=DEPTH, key="local_movement_below_stable_form")
 def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
     """``move(exp(x)) -> exp(move(x))`` where a logarithm is above, say, whoever else reads ``exp(x)``.
@@ -241,6 +257,10 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
     A quotient that a gradient has, ``move(a / exp(x))``, becomes one of two movements.
     """
     y = node.inputs[0]
+    if isinstance(node.op, Rebroadcast) and _has_steep_client(fgraph, node.outputs[0]):
+        source = _without_claims(y)
+        if source is not None and can_replace(node.outputs[0], source):
+            return [source]
     if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y) or has_sum_of_exp(y):
         return None
     output = node.outputs[0]
@@ -277,7 +297,10 @@ def steep_before_movement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
             return None
     else:
         tensors, first = movement.inputs[:1], 0
-        if numbers or not is_movement(movement) or not has_sum_of_exp(tensors[0]):
+        # Views that insert dimensions are seen through where it matters.
+        if numbers or not is_movement(movement) or isinstance(movement.op, DimShuffle):
+            return None
+        if not has_sum_of_exp(tensors[0]):
             return None
     inputs = list(movement.inputs)
     for at, tensor in enumerate(tensors, first):
