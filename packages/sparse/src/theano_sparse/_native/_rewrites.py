@@ -9,7 +9,14 @@ from typing import Any
 from theano_graph import Apply, FunctionGraph, Op
 from theano_linker_c import SharedVariable
 from theano_linker_c.modes import optdb
-from theano_optimize import EquilibriumDatabase, InplaceRewriter, Phase, WalkRewriter, final_constant_folding, node_rewriter
+from theano_optimize import (
+    EquilibriumDatabase,
+    InplaceRewriter,
+    Phase,
+    WalkRewriter,
+    final_constant_folding,
+    node_rewriter,
+)
 from theano_tensor import AdvancedSubtensor1, as_tensor_variable, inc_subtensor
 
 from .._core._build import is_sparse

@@ -159,7 +159,7 @@ def constants_first() -> GroupDatabase:
     database = GroupDatabase("constants_first")
     database.register(constant_folding.name, constant_folding, *_RUN_TAGS, "fast_compile")
     for entry in RULES:
-        if entry.key == "local_upcast_elemwise_constant_inputs":
+        if entry.key in ("local_upcast_elemwise_constant_inputs", "local_constants_unfolded"):
             database.register(entry.key, entry.rewriter, *entry.tags, *_RUN_TAGS, aliases=entry.names)
     return database
 

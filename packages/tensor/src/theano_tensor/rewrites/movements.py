@@ -13,7 +13,7 @@ from typing import Any
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
-from theano_optimize import Phase
+from theano_optimize import Exactness, Phase
 
 from .._assert import CheckAndRaise
 from .._core._variable import Tensor
@@ -157,13 +157,13 @@ def _divides_stably(node: Apply[Any, Tensor], place: int) -> bool:
     return True
 
 
-def meets_factor(fgraph: FunctionGraph, variable: Tensor) -> bool:
+def meets_factor(fgraph: FunctionGraph, variable: Tensor, of_any_kind: bool = False) -> bool:
     """Tell whether a product with steep factors meets others by movements and changes of sign, with which they cancel.
 
     Where it divides by them, any others; else exponentials, which may be infinite.
     """
     inner = variable.owner
-    divides = inner is not None and divides_by_steep(inner.inputs[0])
+    divides = of_any_kind or (inner is not None and divides_by_steep(inner.inputs[0]))
     pending: list[Variable] = [variable]
     for _ in range(STEPS):
         if not pending:
@@ -203,9 +203,7 @@ def moved(fgraph: FunctionGraph, node: Apply[Any, Tensor], variable: Tensor) -> 
     if not isinstance(op, Subtensor):
         return None
     index = index_of(node)
-    one = [
-        item if not pattern[axis] else 0 if not isinstance(item, slice) else FULL for axis, item in enumerate(index)
-    ]
+    one = [item if not pattern[axis] else 0 if not isinstance(item, slice) else FULL for axis, item in enumerate(index)]
     return part_of(variable, one)
 
 
@@ -250,29 +248,38 @@ def _without_claims(variable: Tensor) -> Tensor | None:
     return node.inputs[0] if node is not None and isinstance(node.op, Rebroadcast) else None
 
 
-@rule(*MOVEMENTS, phases=_BOTH, tags=_TAGS, reach=DEPTH, key="local_movement_below_stable_form")
+@rule(
+    *MOVEMENTS,
+    phases=_BOTH,
+    exactness=Exactness.STABILIZING,
+    tags=_TAGS,
+    reach=DEPTH,
+    key="local_movement_below_stable_form",
+)
 def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
     """``move(exp(x)) -> exp(move(x))`` where a logarithm is above, say, whoever else reads ``exp(x)``.
 
-    A quotient that a gradient has, ``move(a / exp(x))``, becomes one of two movements.
+    A quotient that a gradient has, ``move(a / exp(x))``, becomes one of two movements, and a choice of zero one by a
+    moved condition, which meets what is not finite there.
     """
     y = node.inputs[0]
     if isinstance(node.op, Rebroadcast) and _has_steep_client(fgraph, node.outputs[0]):
         source = _without_claims(y)
         if source is not None and can_replace(node.outputs[0], source):
             return [source]
+    output = node.outputs[0]
+    if is_float(y) and is_masked(y):
+        new = movement_below(fgraph, node) if meets_factor(fgraph, output, of_any_kind=True) else None
+        return None if new is None else [new]
     if scalar_kind(y.owner) is None or not is_float(y) or not is_steep_below(y) or has_sum_of_exp(y):
         return None
-    output = node.outputs[0]
     if not is_awaited(fgraph, output) and not (scalar_kind(y.owner) in _FACTORS and meets_factor(fgraph, output)):
         return None
     new = movement_below(fgraph, node)
     return None if new is None else [new]
 
 
-@stabilizing(
-    scalar.log, scalar.log1p, scalar.add, scalar.sub, reach=DEPTH, key="local_stable_form_before_movement"
-)
+@stabilizing(scalar.log, scalar.log1p, scalar.add, scalar.sub, reach=DEPTH, key="local_stable_form_before_movement")
 def steep_before_movement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(move(p)) -> move(log(p))`` for sums of exponentials, which no movement passes, and shares of them.
 
@@ -371,4 +378,6 @@ def _part_below(fgraph: FunctionGraph, like: Apply[Any, Tensor], variable: Tenso
 def is_masked(variable: Tensor) -> bool:
     """Tell whether a variable is a choice with zero as one branch."""
     node = variable.owner
-    return scalar_kind(node) is type(scalar.switch) and node is not None and any(number(v) == 0 for v in node.inputs[1:])
+    return (
+        scalar_kind(node) is type(scalar.switch) and node is not None and any(number(v) == 0 for v in node.inputs[1:])
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import Apply
 from theano_linker_c import scalar
-from theano_optimize import Exactness
+from theano_optimize import Exactness, Phase
 
 from .._core._variable import Tensor
 from ._conditions import gives_floats
@@ -14,9 +14,12 @@ from ._equations import Anything, Equations, equations
 from ._language import number
 from ._terms import mul, switch, wide
 
+BOTH = (Phase.CANONICALIZE, Phase.STABILIZE)
+
 
 @equations(
     scalar.mul,
+    phases=BOTH,
     exactness=Exactness.STABILIZING,
     tags=("fast_run", "fast_compile", "stabilize"),
     key="local_mul_switch_sink",
@@ -33,6 +36,7 @@ def switch_outside_product(a: Anything, c: Anything) -> Equations:
 
 @equations(
     scalar.true_div,
+    phases=BOTH,
     exactness=Exactness.STABILIZING,
     tags=("fast_run", "fast_compile", "stabilize"),
     key="local_div_switch_sink",
