@@ -281,7 +281,8 @@ def _may_cancel(divisor: Tensor) -> bool:
 def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """``sum(a / sum(exp(x)), axis) -> sum(a, axis) / sum(exp(x))``: the divisor meets the exponential outside.
 
-    Likewise other exponentials and sigmoids that broadcast along the axes. Not where an exponential is in a itself: it belongs to the divisor.
+    Likewise other exponentials and sigmoids that broadcast along the axes. Not where an exponential is in a
+    itself: it belongs to the divisor.
     """
     (x,) = node.inputs
     axes = node.op.axes(x.type.ndim)

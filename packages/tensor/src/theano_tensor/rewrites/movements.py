@@ -279,6 +279,18 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
     return None if new is None else [new]
 
 
+def _stays_below(movement: Apply[Any, Tensor], tensors: list[Tensor], is_sum: bool) -> bool:
+    """Tell whether a movement does not go below what it moves, so that the other half has to come."""
+    if isinstance(movement.op, Join):
+        return any(map(is_steep_below, tensors))
+    if isinstance(movement.op, Alloc):
+        return is_steep_below(tensors[0]) or has_sum_of_exp(tensors[0])
+    # Views that insert dimensions are seen through where it matters.
+    if is_sum or not is_movement(movement) or isinstance(movement.op, DimShuffle):
+        return False
+    return has_sum_of_exp(tensors[0])
+
+
 @stabilizing(scalar.log, scalar.log1p, scalar.add, scalar.sub, reach=DEPTH, key="local_stable_form_before_movement")
 def steep_before_movement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(move(p)) -> move(log(p))`` for sums of exponentials, which no movement passes, and shares of them.
@@ -290,25 +302,12 @@ def steep_before_movement(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) 
         return None
     movement = node.inputs[places[0]].owner
     numbers = [v for v in node.inputs if number(v) is not None]
-    if numbers and number(numbers[0]) not in (1, -1):
+    if movement is None or not is_float(movement.outputs[0]) or any(number(v) not in (1, -1) for v in numbers):
         return None
-    if movement is None or not is_float(movement.outputs[0]):
+    first = int(isinstance(movement.op, Join))
+    tensors = movement.inputs[1:] if first else movement.inputs[:1]
+    if not _stays_below(movement, tensors, bool(numbers)):
         return None
-    if isinstance(movement.op, Join):
-        tensors, first = movement.inputs[1:], 1
-        if not any(is_steep_below(v) for v in tensors):
-            return None
-    elif isinstance(movement.op, Alloc):
-        tensors, first = movement.inputs[:1], 0
-        if not is_steep_below(tensors[0]) and not has_sum_of_exp(tensors[0]):
-            return None
-    else:
-        tensors, first = movement.inputs[:1], 0
-        # Views that insert dimensions are seen through where it matters.
-        if numbers or not is_movement(movement) or isinstance(movement.op, DimShuffle):
-            return None
-        if not has_sum_of_exp(tensors[0]):
-            return None
     inputs = list(movement.inputs)
     for at, tensor in enumerate(tensors, first):
         operands = [number_of_dimensions(v, tensor.type.ndim) if v in numbers else tensor for v in node.inputs]
