@@ -115,7 +115,7 @@ def _share_of_difference(product: Product, factor: Tensor, pair: tuple[Tensor, T
     """``exp(a) / (exp(a) - exp(b)) -> -1 / expm1(b - a)``, and ``exp(b)`` over the same."""
     for other, power in product.factors.items():
         inner = operands(other, scalar.exp)
-        for x, y, sign in ((*pair, -1), (*reversed(pair), 1)):
+        for x, y, sign in ((pair[0], pair[1], -1), (pair[1], pair[0], 1)):
             if power > 0 and inner is not None and inner[0] is x:
                 result = product.copy()
                 result.coefficient *= sign
