@@ -2,8 +2,11 @@
 """Set up what is needed in `.venv`, then run the demo, the tests or the benchmarks.
 
     python3 bootstrap.py demo  [options of the demo, see: python3 bootstrap.py demo --help]
-    python3 bootstrap.py test  [options of tox, for example: -e graph]
+    python3 bootstrap.py test  [--all] [options of tox, for example: -e graph]
     python3 bootstrap.py bench [options of the benchmarks]
+
+`test` runs the quick tests of every layer on one Python, and checks format, types and layers. `test --all` runs the
+slow tests too, the quick ones on every Python that is there, and all other checks.
 
 It needs Python 3.11 to 3.15 and the standard library alone. Nothing outside this folder is changed.
 """
@@ -11,27 +14,31 @@ It needs Python 3.11 to 3.15 and the standard library alone. Nothing outside thi
 from __future__ import annotations
 
 import glob
+import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 VENV_PYTHON = os.path.join(BIN, "python")
 STAMP = os.path.join(VENV, ".bootstrap")
+PROGRESS = os.path.join(ROOT, "reports", "progress")
 TOOLS = ["nox>=2025.2", "tox>=4.23", "tox-uv>=1.20", "uv>=0.5"]
 
 NO_VENV = """\
 bootstrap: no virtual environment could be made in .venv.
 {details}
-To mend: install the venv module of your Python (on Debian and Ubuntu: apt-get install python3-venv), or pip, or uv."""
+Hint: install the venv module of your Python (on Debian and Ubuntu: apt-get install python3-venv), or pip, or uv."""
 
 NO_INSTALLER = """\
 bootstrap: the tools ({tools}) could not be installed into .venv.
 {details}
-To mend: install pip for your Python (on Debian and Ubuntu: apt-get install python3-venv python3-pip), and see that the
+Hint: install pip for your Python (on Debian and Ubuntu: apt-get install python3-venv python3-pip), and see that the
 package index can be reached."""
 
 
@@ -81,7 +88,7 @@ def make_environment() -> None:
     if run_quietly([VENV_PYTHON, "-c", "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 15))"])[0]:
         return
     if os.path.isdir(VENV) and os.listdir(VENV) and not os.path.exists(os.path.join(VENV, "pyvenv.cfg")):
-        sys.exit("bootstrap: .venv exists and is no virtual environment. To mend: move it away.")
+        sys.exit("bootstrap: .venv exists and is no virtual environment. Hint: move it away.")
     print("bootstrap: making .venv", flush=True)
     python = sys.executable
     commands = [
@@ -122,14 +129,77 @@ def install_tools() -> None:
         stamp.write("\n".join(TOOLS))
 
 
-def command_of(arguments: list[str]) -> list[str]:
-    """Translate the arguments into a call of nox or tox."""
-    task, options = arguments[0], arguments[1:]
-    if task == "test":
-        # All environments at once, as many at a time as there are processors; chosen ones one after another, seen live.
-        how = ["run"] if options else ["run-parallel", "--parallel", "auto", "--parallel-no-spinner"]
-        return [os.path.join(BIN, "tox"), *how, *options]
-    return [os.path.join(BIN, "nox"), "--session", task, "--", *options]
+def run_chosen_tests(options: list[str], environment: dict[str, str]) -> int:
+    """Run chosen environments one after another, seen live."""
+    return subprocess.run([os.path.join(BIN, "tox"), "run", *options], cwd=ROOT, env=environment).returncode
+
+
+def run_tests(everything: bool, environment: dict[str, str]) -> int:
+    """Run all environments of a tier, as many at a time as there are processors, with a line of progress."""
+    began = time.monotonic()
+    shutil.rmtree(PROGRESS, ignore_errors=True)
+    command = [os.path.join(BIN, "tox"), "run-parallel", "--parallel", "auto", "--parallel-no-spinner"]
+    command += [] if everything else ["-m", "quick"]
+    lines = ProgressLines(began)
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as tox:
+        ticking = threading.Thread(target=lines.tick, args=(tox,), daemon=True)
+        ticking.start()
+        assert tox.stdout is not None
+        for line in tox.stdout:
+            lines.show(line)
+        status = tox.wait()
+    ticking.join()
+    outcome = "passed" if status == 0 else "FAILED"
+    tier = "Everything" if everything else "The quick tier"
+    print(f"{tier} {outcome} in {clock(began)}: {counts_of_tests()}.")
+    if not everything:
+        print("The rest (slow tests, other Pythons, docs, C and release checks): python3 bootstrap.py test --all")
+    return status
+
+
+def clock(began: float) -> str:
+    """Word the time since a moment in minutes and seconds."""
+    seconds = int(time.monotonic() - began)
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def counts_of_tests() -> str:
+    """Add up what test runs have noted of themselves."""
+    sums = dict.fromkeys(("passed", "failed", "skipped", "done", "total"), 0)
+    for path in glob.glob(os.path.join(PROGRESS, "*.json")):
+        try:
+            with open(path, encoding="utf-8") as file:
+                state = json.load(file)
+        except (OSError, ValueError):
+            continue  # it is being written
+        for kind in sums:
+            sums[kind] += state[kind]
+    return "{passed} tests passed, {failed} failed, {skipped} skipped, {done} of {total} modules".format(**sums)
+
+
+class ProgressLines:
+    """The lines of tox, and a line that says how far the tests are: renewed in a terminal, now and then elsewhere."""
+
+    def __init__(self, began: float) -> None:
+        self.began = began
+        self.live = sys.stdout.isatty()
+        self.lock = threading.Lock()
+
+    def show(self, line: str) -> None:
+        """Print a line of tox."""
+        with self.lock:
+            sys.stdout.write(("\r\033[K" if self.live else "") + line)
+            sys.stdout.flush()
+
+    def tick(self, process: subprocess.Popen[str]) -> None:
+        """Print the line of progress until a process ends."""
+        while True:
+            try:
+                process.wait(1 if self.live else 30)
+            except subprocess.TimeoutExpired:
+                self.show(f"[{clock(self.began)}] started so far: {counts_of_tests()}" + ("" if self.live else "\n"))
+            else:
+                return
 
 
 def main() -> int:
@@ -147,8 +217,15 @@ def main() -> int:
     environment = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}}
     environment["PATH"] = BIN + os.pathsep + environment.get("PATH", os.defpath)
     environment["VIRTUAL_ENV"] = VENV
+    task, options = arguments[0], arguments[1:]
     try:
-        return subprocess.run(command_of(arguments), cwd=ROOT, env=environment).returncode
+        if task != "test":
+            command = [os.path.join(BIN, "nox"), "--session", task, "--", *options]
+            return subprocess.run(command, cwd=ROOT, env=environment).returncode
+        everything = "--all" in options
+        environment["THEANO_TESTS"] = "all" if everything else "quick"
+        options = [option for option in options if option != "--all"]
+        return run_chosen_tests(options, environment) if options else run_tests(everything, environment)
     except KeyboardInterrupt:
         return 130
 

@@ -1,6 +1,6 @@
 """Sessions beyond the tests, from demo and bench to fuzz and sanitize.
 
-`nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what each has shown.
+`nox -s NAME -- options` runs one. The last four are of the size of a night; docs/hardening.md says what a finding is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ nox.options.reuse_venv = "yes"
 nox.options.sessions = ["demo"]
 
 ROOT = Path(__file__).resolve().parent
-#: Names of all layers, in the order in which they build on each other.
-ALL_LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
+#: Names of the layers that are released, in the order in which they build on each other; as in `tools/_house.py`.
+RELEASED = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
 DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
 PEERS = ("jax>=0.4.35", "pytensor>=2.26", "casadi>=3.6.5")
 
@@ -83,7 +83,7 @@ def pygpu(session: nox.Session) -> None:
     session.run("/usr/bin/python3", "-m", "venv", "--system-site-packages", str(place), external=True)
     python = place / "bin" / "python"
     session.run(str(python), "-m", "pip", "install", "-q", "numpy==1.26.*", "scipy<1.14", external=True)
-    sources = ":".join(str(ROOT / "packages" / layer / "src") for layer in ALL_LAYERS)
+    sources = ":".join(str(ROOT / "packages" / layer / "src") for layer in RELEASED)
     build = ("setup.py", "-q", "build_ext", "--inplace")
     for layer in ("linker-c", "gpuarray"):
         with session.chdir(ROOT / "packages" / layer):
@@ -113,7 +113,7 @@ def release(session: nox.Session) -> None:
     """Build sdist and wheel of layers, check them, and test the wheels with the built wheels of the layers below."""
     if not session.posargs:
         session.error("name layers, for example: nox -s release -- graph; nox -s release -- all checks every layer")
-    layers = ALL_LAYERS if session.posargs == ["all"] else tuple(session.posargs)
+    layers = RELEASED if session.posargs == ["all"] else tuple(session.posargs)
     session.install("towncrier>=24.8", "twine>=6.1")
     for layer in layers:
         check_release(session, layer)
@@ -159,6 +159,17 @@ def export(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """Measure which lines of the sources all tests run, beside the figures in tools/log/coverage.json.
+
+    Options after `--` are those of the tool; `-- --write tools/log/coverage.json` keeps the figures.
+    """
+    python = python_of(session)
+    install_layer(session, "theano", python, "--test", "--with=coverage>=7.10")
+    session.run(python, "tools/measure_coverage.py", *session.posargs, external=True)
+
+
+@nox.session
 def stress(session: nox.Session) -> None:
     """Run the long form of linker-c's stress tests: killed processes, damaged caches, threads, a million calls."""
     python = python_of(session)
@@ -176,9 +187,9 @@ def fuzz(session: nox.Session) -> None:
     `-- --exported --graphs 2000` compares them with exported C instead.
     """
     python = python_of(session)
-    install_layer(session, "testing", python, "--test")
+    install_layer(session, "testing-workshop", python, "--test")
     options = session.posargs or ["--graphs", "200000", "--processes", "2"]
-    session.run(python, "-m", "theano_testing.fuzz", *options, external=True)
+    session.run(python, "-m", "theano_testing_workshop.fuzz", *options, external=True)
 
 
 #: What several threads of one process cannot do at once, by layer; words of pytest's `-k`, with the reason.
@@ -259,11 +270,12 @@ def threads(session: nox.Session) -> None:
         session.run(*command, "-k", words, str(folder), external=True, env={"PYTHONPATH": str(folder)})
 
 
-#: The tests of what attacks have found, by package; docs/hardening.md says which case each of them is for.
+#: The tests of what attacks have found, by package; tools/log/hardening.md says which case each of them is for.
 ATTACKED = {
     "graph": ("test_config", "test_perform_hook"),
     "linker-c": ("archives", "cache", "compiler", "function", "profiling", "kernels.test_kernel_lives"),
-    "testing": ("test_testing_overwriting", "test_testing_archives"),
+    "testing": ("test_testing_overwriting",),
+    "testing-workshop": ("test_archives",),
     "tensor": (
         *("test_tensor_sweep", "test_tensor_narrow_types", "memory", "rewrites.test_overwriting"),
         *("rewrites.test_blas_shared", "rewrites.test_long_sums", "extra_ops.test_array_routines"),
@@ -282,7 +294,7 @@ def attack(session: nox.Session) -> None:
     python = python_of(session)
     install_layer(session, "theano", python, "--test")
     options = session.posargs or ["--inputs", "1000000"]
-    session.run(python, "-m", "theano_testing.archives", *options, external=True)
+    session.run(python, "-m", "theano_testing_workshop.archives", *options, external=True)
     settings = {"THEANO_STRESS": "long", "THEANO_ATTACK": "long"}
     for layer, modules in ATTACKED.items():
         with session.chdir(ROOT / "packages" / layer):
@@ -348,7 +360,7 @@ def sanitize(session: nox.Session, kind: str) -> None:
     graphs.
     """
     python = python_of(session)
-    install_layer(session, "testing", python, "--test", "--with=setuptools>=80")
+    install_layer(session, "testing-workshop", python, "--test", "--with=hypothesis", "--with=setuptools>=80")
     environment = build_sanitized(session, "linker-c", "theano_linker_c._runtime", kind)
     source = ROOT / "packages" / "linker-c"
     tests = source / "tests"
@@ -364,4 +376,4 @@ def sanitize(session: nox.Session, kind: str) -> None:
         with session.chdir(ROOT / "packages" / "gpuarray"):
             session.run(python, "-m", "nose2", "-s", "tests", "runtime", env=devices, external=True)
     if not session.posargs and kind == "address":
-        session.run(python, "-m", "theano_testing.fuzz", "--graphs", "3000", env=environment, external=True)
+        session.run(python, "-m", "theano_testing_workshop.fuzz", "--graphs", "3000", env=environment, external=True)

@@ -1,4 +1,4 @@
-"""Write the pages of the site that are made from the library: flags, rewrites, errors and programs."""
+"""Write the pages of the site that are made from the library: flags, rewrites, errors, contracts and programs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any
 from _gallery import gallery_pages
 from _made import made_page
 
+import generate_contracts
 from theano.compile.mode import optdb
 from theano_graph import TheanoError, config
 from theano_optimize import NodeRewriter, RewriteDatabase
@@ -35,6 +36,7 @@ def write_pages(folder: Path) -> None:
         "errors": errors_page(),
         "names": names_page(),
         "made": made_page(),
+        "contracts": generate_contracts.page(),
         **dict(chapter_pages()),
         **dict(gallery_pages(folder)),
     }

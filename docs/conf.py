@@ -8,9 +8,9 @@ from pathlib import Path
 from theano import __version__
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
 
-from _pages import write_pages  # noqa: E402  (the folder has to be on the search path)
+from _pages import write_pages  # noqa: E402  (the folders have to be on the search path)
 
 write_pages(HERE / "generated")
 

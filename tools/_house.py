@@ -17,8 +17,21 @@ ROOT = Path(__file__).resolve().parent.parent
 WHEELS = ROOT / "dist" / "wheels"
 REPORTS = ROOT / "reports"
 
-LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
+LAYERS = (
+    "graph",
+    "optimize",
+    "linker-c",
+    "gpuarray",
+    "tensor",
+    "scan",
+    "sparse",
+    "testing",
+    "testing-workshop",
+    "theano",
+)
 """The folders of ``packages``, each layer after the ones it may import."""
+RELEASED = tuple(name for name in LAYERS if name != "testing-workshop")
+"""The layers that users get; the workshop is built, installed, checked and tested like them, for the tests alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from email.message import Message
 from email.parser import Parser
 from pathlib import Path
 
-from _house import LAYERS, ROOT, Layer, layer
+from _house import RELEASED, ROOT, Layer, layer, split_requirements
 from build_wheels import build
 from check_changelog import FRAGMENT, fragments, name_problems
 
@@ -50,6 +50,10 @@ def metadata_problems(item: Layer, metadata: Message) -> Iterator[str]:
     plain = {text.replace(" ", "") for text in metadata.get_all("Requires-Dist") or () if "extra ==" not in text}
     if plain != set(item.requires):
         yield f"metadata: requires {sorted(plain)}, not {sorted(item.requires)}"
+    named, _ = split_requirements(metadata.get_all("Requires-Dist") or ())
+    for other in named:
+        if other.name not in RELEASED:
+            yield f"metadata: requires {other.distribution}, which is not released"
     if not str(metadata.get_payload()).strip():
         yield "metadata: the long description is empty"
 
@@ -108,7 +112,7 @@ def changelog_problems(item: Layer) -> Iterator[str]:
 def main() -> None:
     """Build, check, and report."""
     parser = argparse.ArgumentParser(description="Build the sdist and the wheel of a layer and check what is in them.")
-    parser.add_argument("layer", choices=LAYERS)
+    parser.add_argument("layer", choices=RELEASED)
     parser.add_argument("--out", type=Path, default=ROOT / "dist" / "release")
     options = parser.parse_args()
     item = layer(options.layer)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import sys
 
-from _house import LAYERS, ROOT, layer, split_requirements
+from _house import RELEASED, ROOT, layer, split_requirements
 
 PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- layers: written by tools/draw_layers.py -->", "<!-- /layers -->"
@@ -22,7 +22,7 @@ def required(name: str) -> list[str]:
     ours, _ = split_requirements(layer(name).requires)
     names = [item.name for item in ours]
     brought = {other for item in names for other in everything_below(item)}
-    return [item for item in LAYERS if item in names and item not in brought]
+    return [item for item in RELEASED if item in names and item not in brought]
 
 
 def everything_below(name: str) -> set[str]:
@@ -41,8 +41,8 @@ def subject(name: str) -> str:
 def drawing() -> str:
     """Return the drawing in Mermaid's language."""
     lines = ["```mermaid", "flowchart BT"]
-    lines += [f'    {name}["<b>{name}</b><br/>{subject(name)}"]' for name in LAYERS]
-    lines += [f"    {name} --> {below}" for name in LAYERS for below in required(name)]
+    lines += [f'    {name}["<b>{name}</b><br/>{subject(name)}"]' for name in RELEASED]
+    lines += [f"    {name} --> {below}" for name in RELEASED for below in required(name)]
     return "\n".join([*lines, "```"])
 
 

@@ -83,7 +83,7 @@ class InBrowser(unittest.TestCase):
 
     def run_browser(self, page: Path, *options: str) -> str:
         command = [BROWSER, *OPTIONS, f"--user-data-dir={self.folder / 'profile'}", *options, page.as_uri()]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
 
     def opened(self, shown: Any, actions: str = "") -> dict[str, Any]:
         """Open the page of a graph, do something there, and return what is then to be seen."""

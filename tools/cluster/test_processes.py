@@ -13,6 +13,7 @@ from unittest import mock
 import cluster_models as models
 import joblib
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
 
 class TestFunctionsOnDisk(unittest.TestCase):
@@ -27,6 +28,8 @@ class TestFunctionsOnDisk(unittest.TestCase):
             THEANO_FLAGS=",".join(filter(None, flags)),
         )
         self.enterContext(settings)
+        # joblib keeps its workers, and those of another test know other variables.
+        get_reusable_executor().shutdown(wait=True)
         # The first process builds the function.
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             pool.submit(models.built_here, 0.0).result()

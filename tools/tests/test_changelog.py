@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 import check_changelog
-from _house import ROOT
+from _house import RELEASED, layer
 
 
 class TestNames(unittest.TestCase):
@@ -21,5 +21,5 @@ class TestNames(unittest.TestCase):
         self.assertEqual(found, ["+bad_word.added.md", "+word.better.md"])
 
     def test_fragments_of_the_repository(self) -> None:
-        found = [p for folder in (ROOT / "packages").glob("*/") for p in check_changelog.name_problems(folder)]
+        found = [p for name in RELEASED for p in check_changelog.name_problems(layer(name).folder)]
         self.assertEqual(found, [])

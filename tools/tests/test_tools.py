@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import contextlib
 import io
 import re
@@ -8,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from collections import Counter
+from email.message import Message
 from pathlib import Path
 from unittest import mock
 
@@ -19,7 +22,7 @@ import check_release
 import check_size
 import install_layer
 import summarise
-from _house import LAYERS, ROOT, Layer, closure, layer, layer_of, split_requirements
+from _house import LAYERS, RELEASED, ROOT, Layer, closure, layer, layer_of, split_requirements
 
 TOOLS = Path(__file__).resolve().parent.parent
 
@@ -94,6 +97,7 @@ class TestLayers(unittest.TestCase):
             ("py312-linker-c", "linker-c"),
             ("py311-numpy126-tensor", "tensor"),
             ("nocompiler-theano", "theano"),
+            ("py313-testing-workshop", "testing-workshop"),
         ):
             with self.subTest(name):
                 self.assertEqual(expected, layer_of(name).name)
@@ -101,9 +105,24 @@ class TestLayers(unittest.TestCase):
     def test_import_roots(self) -> None:
         self.assertEqual(["theano", "theano_linker_c"], [layer(name).module for name in ("theano", "linker-c")])
 
-    def test_the_requirements_file_names_all_layers(self) -> None:
-        text = (ROOT / "requirements.txt").read_text()
-        self.assertEqual([f"./packages/{name}" for name in LAYERS], re.findall(r"^\./.*", text, re.MULTILINE))
+    def test_each_list_of_released_layers(self) -> None:
+        for name, pattern in (
+            ("requirements.txt", r"^\./packages/(.+)$"),
+            ("README.md", r"^\| \[`packages/(.+?)`\]"),
+            ("docs/architecture.md", r'^    ([a-z-]+)\["<b>'),
+        ):
+            with self.subTest(name):
+                text = (ROOT / name).read_text(encoding="utf-8")
+                self.assertEqual(list(RELEASED), re.findall(pattern, text, re.MULTILINE))
+        self.assertIn(f"RELEASED = {RELEASED}".replace("'", '"'), (ROOT / "noxfile.py").read_text(encoding="utf-8"))
+
+    def test_each_layer_has_its_environments(self) -> None:
+        config = configparser.ConfigParser(interpolation=None)
+        config.read(ROOT / "tox.ini")
+        names = {name for text in re.findall(r"{(.+?)}", config["tox"]["env_list"]) for name in text.split(",")}
+        self.assertLessEqual(set(LAYERS), names)
+        sources = re.findall(r"packages]?}?/([a-z-]+)/src", config["layers"]["sources"])
+        self.assertEqual(list(LAYERS), sources)
 
     def test_commands_of_the_readme(self) -> None:
         readme = (ROOT / "README.md").read_text()
@@ -165,6 +184,33 @@ class TestWheelFingerprint(FolderTestCase):
             self.assertEqual(tag, build_wheels.variant_of(self.item, sys.executable))
 
 
+class TestReleases(FolderTestCase):
+    def test_the_wheel_of_testing_holds_what_authors_of_ops_use(self) -> None:
+        wheel, _ = build_wheels.wheel(layer("testing"))
+        with zipfile.ZipFile(wheel) as archive:
+            names = [name.split("/") for name in archive.namelist()]
+        modules = {parts[1].removesuffix(".py") for parts in names if parts[0] == "theano_testing"}
+        public = {name for name in modules if not name.startswith("_")} - {"py.typed"}
+        layers = {"graph", "optimize", "linker_c", "gpuarray", "tensor", "sparse"}
+        self.assertEqual(layers | {"device", "gaps", "nose2_plugin", "overwriting", "tiers"}, public)
+        self.assertEqual({"_op_tests", "_values", "_version", "__init__"}, modules - public - {"py.typed"})
+        self.assertEqual(set(), {parts[-1] for parts in names if parts[-1].endswith((".c", ".h"))})
+
+    def test_what_is_not_released_is_not_required(self) -> None:
+        metadata = Message()
+        metadata["Requires-Dist"] = "theano-graph~=0.1.0"
+        metadata["Requires-Dist"] = 'theano-testing-workshop[fuzz]~=0.1.0; extra == "fuzz"'
+        problems = list(check_release.metadata_problems(layer("testing"), metadata))
+        self.assertIn("metadata: requires theano-testing-workshop, which is not released", problems)
+        self.assertFalse([problem for problem in problems if "theano-graph" in problem])
+
+    def test_the_workshop_is_not_released(self) -> None:
+        command = [sys.executable, str(TOOLS / "check_release.py"), "testing-workshop"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(2, done.returncode)
+        self.assertIn("invalid choice: 'testing-workshop'", done.stderr)
+
+
 class TestImportRules(FolderTestCase):
     def problems(self, text: str) -> list[str]:
         return [message for _, message in check_imports.problems(self.write("a.py", text), "theano_tensor")]
@@ -188,7 +234,7 @@ class TestImportRules(FolderTestCase):
 
     def test_tests_reach_what_is_installed_with_them(self) -> None:
         paths = [
-            self.write("test_a.py", "from theano_testing.fuzz import bump\n"),
+            self.write("test_a.py", "from theano_testing_workshop.fuzz import bump\n"),
             self.write("test_b.py", "def f():\n    import theano_scan\n\nfrom theano_testing.gaps import find_gaps\n"),
         ]
         found = list(check_imports.unreachable(paths, layer("tensor")))

@@ -51,12 +51,12 @@ class TestPauses(unittest.TestCase):
         def work() -> None:
             with collector_paused():
                 inside.set()
-                leave.wait(30)
+                leave.wait(600)
 
         with collector_paused():
             thread = threading.Thread(target=work)
             thread.start()
-            self.assertTrue(inside.wait(30))
+            self.assertTrue(inside.wait(600))
         self.assertFalse(gc.isenabled())
         leave.set()
         thread.join()

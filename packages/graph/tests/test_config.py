@@ -22,6 +22,7 @@ from theano_graph import (
     parse_settings,
 )
 from theano_graph._configuration._sources import config_files
+from theano_testing.tiers import examples
 
 
 def make(environ: dict[str, str] | None = None) -> Config:
@@ -109,7 +110,7 @@ class TestSources(unittest.TestCase):
         )
 
     @given(st.dictionaries(st.from_regex(r"\A[a-z]{1,5}(\.[a-z]{1,5})?\Z"), st.from_regex(r"\A[\w./:-]{0,8}\Z")))
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=examples(100))
     def test_what_is_written_is_read(self, wanted: dict[str, str]) -> None:
         text = ",".join(f"{name}={value}" for name, value in wanted.items())
         self.assertEqual({s.name: s.text for s in parse_settings(text)}, wanted)

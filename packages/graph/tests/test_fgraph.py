@@ -24,6 +24,7 @@ from theano_graph import (
     Variable,
     equal_computations,
 )
+from theano_testing.tiers import examples
 
 
 def pickled(value: Any) -> Any:
@@ -192,7 +193,7 @@ class TestReplace(unittest.TestCase):
         with self.assertRaisesRegex(GraphError, "not a node of this graph"):
             fgraph.change_input(join(x).owner, 0, NUMBER.make_constant(1))
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=examples(30), deadline=None)
     @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=20))
     def test_any_replacements_keep_the_invariants(self, swaps: list[tuple[int, int]]) -> None:
         x, y = names("xy")

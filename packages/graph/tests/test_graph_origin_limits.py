@@ -48,7 +48,7 @@ class TestInternalFrames(unittest.TestCase):
         )
         environ = {**os.environ, "THEANO_FLAGS": "traceback.compile_limit=3", "THEANORC": os.devnull}
         done = subprocess.run(
-            [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=60, check=True
+            [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=600, check=True
         )
         self.assertEqual(done.stdout, "3\n")
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from support import NUMBER, chain, halves, join, names
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, equal_computations, toposort
+from theano_testing.tiers import examples
 
 
 class Marked(Variable):
@@ -217,7 +218,7 @@ class TestPartsThatAreKnown(unittest.TestCase):
                 self.assertEqual([v.owner.inputs[2] for v in copied[1:]], copied[:-1])
                 self.assertEqual(len(toposort([], [copied[-1]])), sum(lengths) + len(lengths))
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(st.data())
     def test_variables_of_any_graph_in_any_order(self, data: st.DataObject) -> None:
         ops = [join, halves, Making(Apply, Marked), Making(OwnApply, Variable), Making(StatefulApply, Counted)]

@@ -20,6 +20,7 @@ from theano_graph import (
     Undo,
     Variable,
 )
+from theano_testing.tiers import examples
 
 CALLBACKS = ("on_import", "on_change_input", "on_prune")
 
@@ -111,7 +112,7 @@ NUMBERS = st.integers(0, 40)
 
 
 class TestFailingFeatures(unittest.TestCase):
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(SHAPES, NUMBERS, NUMBERS, NUMBERS, st.sampled_from(CALLBACKS), st.integers(0, 3), st.booleans())
     def test_all_is_as_before(
         self, shape: list[tuple[int, int]], a: int, b: int, c: int, callback: str, call: int, last: bool
@@ -137,7 +138,7 @@ class TestFailingFeatures(unittest.TestCase):
         for op in {node.op for node in fgraph.apply_nodes} | {new.owner.op}:
             self.assertEqual(set(finder.nodes_of(op)), {n for n in fgraph.apply_nodes if n.op == op})
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(SHAPES, NUMBERS, NUMBERS, st.sampled_from(CALLBACKS), st.integers(0, 3))
     def test_replacement_by_what_is_there(
         self, shape: list[tuple[int, int]], a: int, b: int, callback: str, call: int
@@ -253,7 +254,7 @@ class TestFailingFeatures(unittest.TestCase):
 
 
 class TestCycles(unittest.TestCase):
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(SHAPES, st.lists(st.tuples(NUMBERS, NUMBERS, st.booleans()), max_size=12))
     def test_refused_exactly_when_there_is_one(
         self, shape: list[tuple[int, int]], steps: list[tuple[int, int, bool]]

@@ -35,6 +35,7 @@ from theano_optimize import (
     WalkRewriter,
     constant_folding,
 )
+from theano_testing.tiers import examples
 
 Steps = list[tuple[int, int, int]]
 OPS = (add, mul, sub, neg, identity, total)
@@ -81,7 +82,7 @@ def engines() -> dict[str, GraphRewriter]:
 
 
 class TestRandomExpressions(unittest.TestCase):
-    @settings(max_examples=120, deadline=None)
+    @settings(max_examples=examples(120), deadline=None)
     @given(steps, values)
     def test_values_stay(self, steps: Steps, values: tuple[float, ...]) -> None:
         expected = evaluate(build(steps), values)
@@ -94,7 +95,7 @@ class TestRandomExpressions(unittest.TestCase):
             for got, wanted in zip(evaluate(fgraph, values), expected, strict=True):
                 self.assertTrue(math.isclose(got, wanted, rel_tol=1e-9), f"{name}: {got} for {wanted}")
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(steps)
     def test_equilibrium_is_a_fixed_point(self, steps: Steps) -> None:
         fgraph = build(steps)
@@ -104,7 +105,7 @@ class TestRandomExpressions(unittest.TestCase):
         # A plain walk that asks every rule about every node finds nothing that the work list has missed.
         self.assertEqual(WalkRewriter(RULES).rewrite(fgraph).changes, 0)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(steps)
     def test_merging_leaves_no_two_equal_nodes(self, steps: Steps) -> None:
         fgraph = build(steps)
@@ -112,7 +113,7 @@ class TestRandomExpressions(unittest.TestCase):
         keys: list[Any] = [(node.op, tuple(node.inputs)) for node in fgraph.apply_nodes]
         self.assertEqual(len(set(keys)), len(keys))
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(steps)
     def test_merging_step_by_step_is_merging_at_once(self, steps: Steps) -> None:
         at_once, step_by_step = build(steps), build(steps)
@@ -122,7 +123,7 @@ class TestRandomExpressions(unittest.TestCase):
             MergeRewriter().rewrite(fgraph)
         self.assertEqual(len(at_once.apply_nodes), len(step_by_step.apply_nodes))
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(steps)
     def test_the_result_is_the_same_each_time(self, steps: Steps) -> None:
         texts = set()

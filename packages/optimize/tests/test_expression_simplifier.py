@@ -10,6 +10,8 @@ from types import ModuleType
 
 from hypothesis import given, settings, strategies as st
 
+from theano_testing.tiers import examples
+
 
 def load_example() -> ModuleType:
     """Return the example as a module."""
@@ -60,7 +62,7 @@ class TestSimplifying(unittest.TestCase):
         self.assertEqual(example.simplify("-" * 90 + "x"), "x")
         self.assertEqual(example.simplify("x" + "+0" * 2000), "x")
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(
         st.recursive(
             st.sampled_from(["x", "y", "0", "1", "2"]),

@@ -7,6 +7,7 @@ import unittest
 from importlib import metadata
 
 import theano_scan
+from theano_testing.tiers import slow
 
 
 class TestScanDistribution(unittest.TestCase):
@@ -25,6 +26,7 @@ class TestScanDistribution(unittest.TestCase):
         for name in theano_scan.__all__:
             self.assertTrue(hasattr(theano_scan, name), name)
 
+    @slow
     def test_import_loads_no_sibling(self) -> None:
         program = "import sys, theano_scan; print(sorted(m for m in sys.modules if m.startswith('theano')))"
         output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout

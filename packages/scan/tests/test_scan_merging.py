@@ -16,6 +16,7 @@ from theano_linker_c.modes import get_mode
 from theano_scan import Scan, scan
 from theano_tensor.control import ifelse
 from theano_tensor.random import RandomStreams
+from theano_testing.tiers import examples, slow
 
 PLAIN = get_mode("FAST_RUN").excluding("scan")
 
@@ -133,7 +134,8 @@ STEPS: list[Callable[[Any, Any, Any, Any], Any]] = [
 
 
 class TestDrawnLoops(unittest.TestCase):
-    @settings(deadline=None, max_examples=40)
+    @slow
+    @settings(deadline=None, max_examples=examples(40))
     @given(
         st.lists(
             st.tuples(

@@ -18,6 +18,7 @@ from theano_linker_c.program import HAS_RUNTIME
 from theano_scan import Loop, Scan, scan, until
 from theano_tensor import TensorType
 from theano_tensor.random import RandomStreams
+from theano_testing.tiers import examples, slow
 
 DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex64", "complex128")
 LAYOUTS = ("plain", "reversed", "strided", "fortran", "broadcast", "unaligned", "read-only")
@@ -117,7 +118,8 @@ class TestElementwiseSteps(unittest.TestCase):
 class TestNativeLoops(unittest.TestCase):
     """The native form gives the same bits."""
 
-    @settings(deadline=None, max_examples=60)
+    @slow
+    @settings(deadline=None, max_examples=examples(60))
     @given(loops())
     def test_same_values(self, drawn: dict[str, Any]) -> None:
         kind, shape = drawn["dtype"], drawn["shape"]
@@ -163,7 +165,8 @@ class TestNativeLoops(unittest.TestCase):
             for x, y in zip(a, b, strict=True):
                 self.assertEqual((x.dtype, x.shape, x.tobytes()), (y.dtype, y.shape, y.tobytes()))
 
-    @settings(deadline=None, max_examples=15)
+    @slow
+    @settings(deadline=None, max_examples=examples(15))
     @given(st.integers(0, 5), st.booleans(), st.booleans(), st.sampled_from(["float32", "float64"]))
     def test_same_gradients(self, steps: int, backwards: bool, last: bool, kind: str) -> None:
         x, h = TensorType(kind, (None, None, None))("x"), TensorType(kind, (None, None))("h")

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as T
 from theano_graph import config
 from theano_tensor import DTypeError
+from theano_testing.tiers import examples
 
 
 class TestSmallestDtypes(unittest.TestCase):
@@ -47,7 +48,7 @@ class TestSmallestDtypes(unittest.TestCase):
         value[0] = 1
         self.assertEqual(x.data.tolist(), [0.0, 0.0, 0.0])
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(st.one_of(st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False)))
     def test_no_number_changes(self, value: Any) -> None:
         self.assertEqual(T.constant(value).data.item(), value)

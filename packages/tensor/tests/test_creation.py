@@ -13,6 +13,7 @@ from theano_graph import config
 from theano_linker_c import function
 from theano_tensor import ShapeError
 from theano_testing.tensor import OpRecord, op_tests
+from theano_testing.tiers import examples
 
 RNG = np.random.default_rng(4)
 MATRIX = RNG.normal(size=(3, 4))
@@ -180,7 +181,7 @@ class TestGrids(unittest.TestCase):
 
 
 class TestRanges(unittest.TestCase):
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(
         st.sampled_from(("int8", "uint8", "int64", "float64")),
         st.integers(0, 120),
@@ -297,7 +298,7 @@ class TestWrongArguments(unittest.TestCase):
 
 
 class TestShapesOfReshapes(unittest.TestCase):
-    @settings(deadline=None, max_examples=40)
+    @settings(deadline=None, max_examples=examples(40))
     @given(st.permutations([2, 3, 4]), st.integers(0, 3), st.booleans())
     def test_lengths_without_the_value(self, shape: list[int], rest: int, symbolic: bool) -> None:
         wanted = [-1 if i == rest else n for i, n in enumerate(shape)]

@@ -36,6 +36,7 @@ from theano_tensor.rewrites._fused_reduce import FusedReduce
 from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, load_records, record_absence
 from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
+from theano_testing.tiers import slow
 
 del OpTestCase  # a base class without a record is no test
 
@@ -318,6 +319,7 @@ BY_HAND = ("theano_tensor.random.", "theano_tensor.typed_list.", "theano_tensor.
 
 
 class TestNoGaps(unittest.TestCase):
+    @slow
     def test_every_op_has_rules_and_a_record(self) -> None:
         load_records([HERE])
         gaps = find_gaps(["theano_tensor"])

@@ -12,6 +12,7 @@ import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor import ShapeError
 from theano_testing.tensor import OpRecord, op_tests
+from theano_testing.tiers import examples
 
 RNG = np.random.default_rng(21)
 
@@ -206,7 +207,7 @@ def products(draw: Any) -> tuple[str, list[Any]]:
 
 
 class TestAnySubscripts(unittest.TestCase):
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(products())
     def test_values_are_those_of_numpy(self, case: tuple[str, list[Any]]) -> None:
         text, arrays = case

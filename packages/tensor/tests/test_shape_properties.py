@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor import ShapeError
+from theano_testing.tiers import examples
 
 numpy: Any = np
 tensor: Any = T
@@ -85,12 +86,12 @@ class TestAgainstNumpy(unittest.TestCase):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
         self.assertEqual((found.shape, tuple(shape)), (np.shape(expected), np.shape(expected)))
 
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(150))
     @given(arrays(), st.sampled_from(sorted(ONE_ARRAY)), st.booleans(), st.data())
     def test_of_one_array(self, value: Any, name: str, static: bool, data: Any) -> None:
         self.check(name, [value], data.draw(ONE_ARRAY[name]), static)
 
-    @settings(deadline=None, max_examples=120)
+    @settings(deadline=None, max_examples=examples(120))
     @given(arrays(), arrays(), st.sampled_from(TWO_ARRAYS), st.booleans())
     def test_of_two_arrays(self, a: Any, b: Any, name: str, static: bool) -> None:
         if name == "searchsorted" and a.ndim == 1:

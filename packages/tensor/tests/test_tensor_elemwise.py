@@ -15,6 +15,7 @@ import theano_tensor as T
 from theano_graph import pushforward, shape_rule
 from theano_linker_c import scalar
 from theano_tensor import Elemwise, TensorType
+from theano_testing.tiers import examples
 
 SHAPES = st.lists(st.sampled_from([0, 1, 2, 3]), max_size=3).map(tuple)
 
@@ -83,7 +84,7 @@ class TestRunTimeBroadcast(unittest.TestCase):
         a, b = np.arange(6.0).reshape(2, 3), np.arange(3.0)[None]
         np.testing.assert_array_equal(run([x, r], x + r, a, b), a + b)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(SHAPES, st.data())
     def test_broadcast_follows_numpy_where_declared(self, shape: tuple[int, ...], data: Any) -> None:
         keep = data.draw(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)))

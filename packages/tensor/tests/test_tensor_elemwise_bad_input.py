@@ -11,6 +11,7 @@ from tensor_cases import as_numpy, run
 
 import theano_tensor as tt
 import theano_tensor.rewrites  # the full pipeline is under test
+from theano_testing.tiers import examples, slow
 
 DTYPES = ("bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")
 BINARY = {
@@ -35,7 +36,8 @@ WIDER = ("true_div", "arctan2", "hypot", "logaddexp")
 
 
 class TestDtypes(unittest.TestCase):
-    @settings(max_examples=150, deadline=None)
+    @slow
+    @settings(max_examples=examples(150), deadline=None)
     @given(st.sampled_from(sorted(BINARY)), st.sampled_from(DTYPES), st.sampled_from(DTYPES))
     def test_two_inputs(self, name: str, first: str, second: str) -> None:
         a, b = np.array([1, 3, 0]).astype(first), np.array([2, 1, 1]).astype(second)
@@ -52,7 +54,8 @@ class TestDtypes(unittest.TestCase):
             self.assertEqual(found.dtype, wanted.dtype)
         np.testing.assert_allclose(found, wanted, rtol=2e-3 if wanted.dtype == "float16" else 1e-5)
 
-    @settings(max_examples=100, deadline=None)
+    @slow
+    @settings(max_examples=examples(100), deadline=None)
     @given(st.sampled_from(sorted(tt.elemwise.inplace.__all__)), st.data())
     def test_every_function(self, name: str, data: Any) -> None:
         names = (name.removesuffix("_inplace"), name.replace("_inplace", "_"))
@@ -96,7 +99,7 @@ class TestDtypes(unittest.TestCase):
 
 
 class TestShapes(unittest.TestCase):
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=examples(80), deadline=None)
     @given(
         st.lists(st.integers(0, 3), max_size=3), st.lists(st.integers(0, 3), max_size=3), st.booleans(), st.booleans()
     )

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
 from theano_linker_c import Mode, function
+from theano_testing.tiers import examples
 
 OPS = ((T.argmax, np.argmax), (T.argmin, np.argmin))
 DTYPES = ("float64", "float32", "int8", "int32", "int64", "uint16", "uint8", "bool")
@@ -71,7 +72,7 @@ class TestPositions(unittest.TestCase):
         x = np.array([np.iinfo("int64").min] * 70)
         self.assertEqual(compiled(T.argmax, "int64", 1, None)(x), 0)
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(st.lists(st.integers(0, 40), min_size=1, max_size=3), st.integers(0, 2**31), st.integers(1, 3))
     def test_any_shape(self, shape: list[int], seed: int, step: int) -> None:
         x = np.random.default_rng(seed).integers(-3, 4, [n * step for n in shape]).astype("float32")

@@ -13,6 +13,7 @@ from tensor_cases import MODES, check_gradient, node_of, run
 
 import theano_tensor as T
 from theano_graph import shape_rule
+from theano_testing.tiers import examples
 
 REDUCTIONS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (T.sum, np.sum),
@@ -55,7 +56,7 @@ class TestValues(unittest.TestCase):
                 (found,) = run([x], [T.sum(x, axis=axis)], values, mode="FAST_RUN")
                 self.assertTrue(np.isinf(found).all())
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=examples(30), deadline=None)
     @given(st.lists(st.integers(0, 3), min_size=1, max_size=3), st.data())
     def test_sums_of_any_shape(self, shape: list[int], data: Any) -> None:
         axis = tuple(data.draw(st.sets(st.integers(0, len(shape) - 1))))

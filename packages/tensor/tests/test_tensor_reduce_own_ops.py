@@ -17,6 +17,7 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import BinaryScalarOp
 from theano_tensor import CAReduce, CAReduceDtype, ProdWithoutZeros
 from theano_tensor.reduce import Reduce, Supremum
+from theano_testing.tiers import examples
 
 A = np.random.default_rng(4).integers(-4, 5, (2, 3, 4))
 
@@ -186,7 +187,7 @@ AXIS = st.one_of(
 class TestBadInput(unittest.TestCase):
     """An error of a documented class, or what NumPy gives; never anything else."""
 
-    @settings(max_examples=120, deadline=None)
+    @settings(max_examples=examples(120), deadline=None)
     @given(st.integers(0, 3), AXIS, st.booleans(), st.sampled_from(["sum", "prod", "max", "mean", "any", "argmin"]))
     def test_axes(self, ndim: int, axis: Any, keepdims: bool, name: str) -> None:
         x = tt.tensor("float64", shape=(None,) * ndim)
@@ -203,7 +204,7 @@ class TestBadInput(unittest.TestCase):
         reference = getattr(np, name)(value, axis=wanted, keepdims=keepdims)
         np.testing.assert_allclose(run([x], y, value, mode="FAST_COMPILE"), reference)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.sampled_from([None, "float32", "int8", "bool", "complex64", "text", 3, object]), st.booleans())
     def test_dtypes(self, dtype: Any, accumulate: bool) -> None:
         x = tt.zvector("z")

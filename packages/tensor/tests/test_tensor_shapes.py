@@ -13,6 +13,7 @@ import theano_tensor as T
 from theano_graph import shape_rule
 from theano_linker_c import function
 from theano_tensor import TensorConstant
+from theano_testing.tiers import examples
 
 RNG = np.random.default_rng(11)
 
@@ -287,7 +288,7 @@ class TestIndexing(unittest.TestCase):
             np.testing.assert_array_equal(result, expected)
             self.assertEqual(result.shape, expected.shape)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.integers(0, 4), SLICES)
     def test_slices_of_known_and_unknown_lengths(self, n: int, part: slice) -> None:
         a = np.arange(float(n))

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as T
 from theano_graph import TheanoError, config
 from theano_tensor import TensorType
+from theano_testing.tiers import examples
 
 LENGTHS = st.lists(st.one_of(st.none(), st.integers(0, 3)), max_size=4).map(tuple)
 
@@ -63,7 +64,7 @@ class TestComparison(unittest.TestCase):
         self.assertFalse(general.is_super(TensorType("float32", (2, 3))))
         self.assertFalse(general.is_super(TensorType("float64", (2,))))
 
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=examples(100))
     @given(LENGTHS)
     def test_is_super_is_reflexive_and_equality_is_hashable(self, shape: tuple[int | None, ...]) -> None:
         kind = TensorType("float32", shape)
@@ -224,7 +225,7 @@ class TestWarnFloat64(unittest.TestCase):
 
 
 class TestArraysOfTheType(unittest.TestCase):
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=examples(30), deadline=None)
     @given(st.sampled_from(["int8", "uint16", "int64", "float32", "float64"]), st.lists(st.integers(0, 3), max_size=3))
     def test_filter_keeps_values(self, dtype: str, shape: list[int]) -> None:
         value = np.ones(shape, dtype)

@@ -1,26 +1,22 @@
-"""Checks that run on devices: kernels, tests of records, graphs of the fuzzer."""
+"""Checks that run on devices: kernels, functions, tests of records."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
 import numpy as np
 
 import theano_tensor as T
+import theano_tensor.device  # its rewrites move graphs
 from theano_gpuarray.codegen import NoDeviceForm
 from theano_gpuarray.types import DeviceOp
 from theano_linker_c import function
 from theano_linker_c.kernels import ElementwiseKernel, Kernel
 from theano_linker_c.scalar import add
 from theano_testing.device import DEVICE_VARIABLE, null_context, on_device, placed_on
-from theano_testing.fuzz import Failure, as_source
-from theano_testing.fuzz._comparison._batch import compare_batch
-from theano_testing.fuzz._comparison._judge import Tally
-from theano_testing.fuzz._comparison._modes import on_device as configuration_of
-from theano_testing.fuzz._generate import generate
-from theano_testing.fuzz._operations._grammar import Grammar
-from theano_testing.fuzz._workers import Task, configurations_of
 from theano_testing.gpuarray import needs_opencl
 from theano_testing.tensor import OpRecord, op_tests
 
@@ -68,6 +64,16 @@ class TestRecords(unittest.TestCase):
         self.assertEqual([], self._device_tests_of(""))
         self.assertEqual(["test_device_agrees_with_reference"], self._device_tests_of("opencl"))
 
+    def test_devices_are_used_in_a_process_that_asked_for_none(self) -> None:
+        program = (
+            "import sys; from theano_testing.tensor import OpRecord, check_on_device\n"
+            "assert 'theano_tensor.device' not in sys.modules\n"
+            "check_on_device(OpRecord('twice', lambda x: x + x, lambda x: 2 * x, [[[1.5]]]), 'opencl')\n"
+            "assert 'theano_tensor.device' in sys.modules"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
     def test_a_device_that_is_wrong(self) -> None:
         with mock.patch.dict("os.environ", {DEVICE_VARIABLE: "opencl"}):
             made = op_tests(OpRecord("wrong", lambda x: x + x, lambda x: 3 * x, [[X]]))
@@ -75,29 +81,6 @@ class TestRecords(unittest.TestCase):
             unittest.TestSuite([made("test_device_agrees_with_reference")]).run(result)
         self.assertEqual(1, len(result.failures))
         self.assertIn("wrong on the device", result.failures[0][1])
-
-
-@needs_opencl
-class TestFuzzer(unittest.TestCase):
-    def test_graphs_on_a_device(self) -> None:
-        programs = [generate(seed, Grammar().operations) for seed in (5, 8)]
-        tally = Tally()
-        self.assertEqual([], compare_batch(programs, [configuration_of("opencl")], tally, reference=False))
-        self.assertEqual(2, tally.counts["graphs, FAST_RUN on opencl"])
-
-    def test_the_source_of_a_finding_runs_on_the_device(self) -> None:
-        program = generate(8, Grammar().operations)
-        failure = Failure(program, configuration_of("opencl"), "values", "an example")
-        source = as_source(failure)
-        self.assertIn("with placed_on('opencl', [", source)
-        exec(source, {})
-
-    def test_tasks_of_a_device_compare_nothing_else(self) -> None:
-        task = Task(0, 4, variant=2, captured=True, device="opencl0:0")
-        (configuration,) = configurations_of(task)
-        self.assertEqual("opencl0:0", configuration.device)
-        self.assertFalse(task.has_reference)
-        self.assertTrue(Task(0, 4).has_reference)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from theano.tensor.opt import MakeVector, MakeVectorPrinter
 from theano.tensor.subtensor import SubtensorPrinter
 from theano.typed_list import Append, TypedListType
 from theano.typed_list.opt import typed_list_inplace_opt
+from theano_testing.tiers import slow
 
 
 class TestBorrowedNames(TestCase):
@@ -39,6 +40,7 @@ class TestBorrowedNames(TestCase):
             with self.subTest(module=module), self.assertRaisesRegex(AttributeError, f"{module}.*no_such_name"):
                 importlib.import_module(module).no_such_name  # noqa: B018
 
+    @slow
     def test_stars_have_what_is_imported_when_asked_for(self) -> None:
         program = (
             "from theano.tensor.nnet import *\nfrom theano.tensor.signal.pool import *\n"

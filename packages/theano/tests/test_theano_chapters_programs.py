@@ -11,6 +11,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from theano_testing.tiers import slow
+
 FOLDER = Path(__file__).resolve().parents[3] / "examples"
 
 #: Chapters that print one line, always the same.
@@ -67,6 +69,7 @@ class TestChapters(unittest.TestCase):
     def test_rewriting(self) -> None:
         self.assertIn("rewriting: 3 additions, then 1", run("chapter_rewriting")[1])
 
+    @slow
     def test_the_last_lines_of_other_chapters(self) -> None:
         for name, line in LAST_LINES.items():
             with self.subTest(name):
@@ -80,13 +83,14 @@ class TestChapters(unittest.TestCase):
         for path in FOLDER.glob("chapter_*.py"):
             self.assertTrue(path.stem.removeprefix("chapter_") in LAST_LINES or f'"{path.stem}"' in text, path.stem)
 
+    @slow
     def test_as_a_script(self) -> None:
         done = subprocess.run(
             [sys.executable, str(FOLDER / "chapter_functions.py")],
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("prices: 20.0", done.stdout)

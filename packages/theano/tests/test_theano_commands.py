@@ -21,6 +21,7 @@ from theano.__main__ import main as by_module
 from theano._doctor import Finding, _routines_of, examine
 from theano._nose import main as nose, own_tests
 from theano.misc import check_blas
+from theano_testing.tiers import slow
 
 MODULES = {
     "theano-nose": "theano._nose",
@@ -61,11 +62,12 @@ def run(command: str, *arguments: str, cwd: str | None = None, flags: str = "") 
     environ = {**os.environ, "THEANO_FLAGS": flags, "THEANORC": os.devnull}
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        env=environ, cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
+        env=environ, cwd=cwd, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
 
 class TestEntryPoints(unittest.TestCase):
+    @slow
     def test_each_command_is_declared_and_has_help(self) -> None:
         project = Path(__file__).resolve().parents[1] / "pyproject.toml"
         scripts = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["scripts"]
@@ -112,12 +114,14 @@ class TestNose(unittest.TestCase):
     def nose(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return run("theano-nose", *arguments, cwd=self.folder)
 
+    @slow
     def test_all_below_the_present_folder(self) -> None:
         done = self.nose()
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr.count("Ran 2 tests"), 2)
         self.assertIn("FAIL: test_wrong (package.test_failing.TestWrong", done.stderr)
 
+    @slow
     def test_a_folder_a_file_a_class_and_a_method(self) -> None:
         for target, count, status in (
             ("deeper", 2, 1),
@@ -131,15 +135,18 @@ class TestNose(unittest.TestCase):
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertIn(f"Ran {count} test", done.stderr)
 
+    @slow
     def test_what_tests_print(self) -> None:
         self.assertIn("said aloud", self.nose("test_passing.py", "-s").stdout)
         quiet = self.nose("test_passing.py")
         self.assertNotIn("said aloud", quiet.stdout + quiet.stderr)
 
+    @slow
     def test_stop_at_the_first_failure(self) -> None:
         done = self.nose("-x", "deeper/package/test_failing.py", "test_passing.py")
         self.assertEqual((done.returncode, done.stderr.count("Ran ")), (1, 1))
 
+    @slow
     def test_flags_are_those_of_the_environment(self) -> None:
         Path(self.folder, "test_flag.py").write_text(
             "import unittest, theano\nclass Test(unittest.TestCase):\n"
@@ -148,6 +155,7 @@ class TestNose(unittest.TestCase):
         target = os.path.join(self.folder, "test_flag.py")
         self.assertEqual(run("theano-nose", target, flags="floatX=float32").returncode, 0)
 
+    @slow
     def test_targets_that_are_none(self) -> None:
         for arguments, message in (
             (("no_such_folder",), "'no_such_folder' is neither a folder nor a Python file"),
@@ -168,6 +176,7 @@ class TestNose(unittest.TestCase):
         text = "".join(str(call.args[0]) for call in told.write.call_args_list)
         self.assertIn("pip install 'theano-stack[test]'", text)
 
+    @slow
     def test_own_tests(self) -> None:
         check, *folders = own_tests()
         done = run("theano-nose", check)
@@ -176,6 +185,7 @@ class TestNose(unittest.TestCase):
         inside = Path(theano.__file__).resolve().parents[1].name == "src"
         self.assertEqual(str(Path(__file__).resolve().parent) in folders, inside)
 
+    @slow
     def test_the_function_of_the_package(self) -> None:
         code = (
             "import sys, theano, theano._nose; theano._nose.own_tests = lambda: [sys.argv[1]]; "
@@ -184,7 +194,7 @@ class TestNose(unittest.TestCase):
         for target, passed in (("test_passing.py", True), ("deeper", False)):
             path = os.path.join(self.folder, target)
             done = subprocess.run(
-                [sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True
+                [sys.executable, "-c", code, path], capture_output=True, text=True, timeout=600, check=True
             )
             self.assertIn(f"passed: {passed}", done.stdout)
             self.assertRegex(done.stderr, r"test_\w+ \(.*\) \.\.\. ")
@@ -199,6 +209,7 @@ class TestDoctor(unittest.TestCase):
         self.assertEqual(report["healthy"], done.returncode == 0)
         return done.returncode, {(found["subject"], found["name"]): found for found in report["findings"]}
 
+    @slow
     def test_all_subjects(self) -> None:
         status, found = self.findings()
         self.assertEqual(status, 0)
@@ -212,6 +223,7 @@ class TestDoctor(unittest.TestCase):
         self.assertEqual(found["devices", "device"]["value"], "cpu")
         self.assertEqual(found["functions", "a gradient of 101 elements"]["how"], "native code")
 
+    @slow
     def test_devices(self) -> None:
         status, found = self.findings("contexts=dev0->null0,print_active_device=False")
         self.assertEqual((status, found["devices", "device"]["state"]), (0, "ok"))
@@ -221,12 +233,14 @@ class TestDoctor(unittest.TestCase):
         self.assertEqual((status, found["devices", "device"]["state"]), (1, "bad"))
         self.assertIn("get_context(None) says why", found["devices", "device"]["advice"])
 
+    @slow
     def test_text(self) -> None:
         done = run("theano-doctor", flags="floatX=float32")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for part in ("flags\n  [ ok ] floatX: 'float32'  (THEANO_FLAGS)", "compiler\n", "vector functions", "cache\n"):
             self.assertIn(part, done.stdout)
 
+    @slow
     def test_the_former_project_beside_this_one(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             info = Path(folder, "Theano-1.0.5.dist-info")
@@ -237,22 +251,26 @@ class TestDoctor(unittest.TestCase):
         self.assertEqual((status, found["versions", "theano"]["state"]), (1, "bad"))
         self.assertIn("pip uninstall theano", found["versions", "theano"]["advice"])
 
+    @slow
     def test_without_a_compiler(self) -> None:
         status, found = self.findings("cxx=")
         self.assertEqual((status, found["compiler", "command"]["state"]), (0, "note"))
         self.assertIn("install gcc", found["compiler", "command"]["advice"])
 
+    @slow
     def test_a_compiler_that_does_not_work(self) -> None:
         false = "/bin/false" if os.path.exists("/bin/false") else "/usr/bin/false"
         status, found = self.findings(f"cxx={false}")
         self.assertEqual((status, found["compiler", "command"]["state"]), (1, "bad"))
         self.assertIn("does not work", found["compiler", "command"]["value"])
 
+    @slow
     def test_a_blas_that_is_not_there(self) -> None:
         status, found = self.findings("blas.ldflags=-lnot_to_be_found")
         self.assertEqual((status, found["blas", "error"]["state"]), (1, "bad"))
         self.assertIn("libnot_to_be_found.so", found["blas", "error"]["value"])
 
+    @slow
     def test_routines_of_another_processor_are_noted(self) -> None:
         _, found = self.findings(OPENBLAS_CORETYPE="Prescott")
         routines = found.get(("blas", "routines"))  # SciPy may have been built with another library
@@ -264,6 +282,7 @@ class TestDoctor(unittest.TestCase):
             (own,) = _routines_of("any.so")
         self.assertEqual((own.value, own.state), ("for Zen", "ok"))
 
+    @slow
     def test_threads_and_cache(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
@@ -275,6 +294,7 @@ class TestDoctor(unittest.TestCase):
         _, found = self.findings("openmp=False")
         self.assertEqual(found["threads", "long loops"]["value"], "one thread")
 
+    @slow
     def test_flags_that_are_none(self) -> None:
         done = run("theano-doctor", "--json", flags="no_such_flag=1")
         found = [f for f in json.loads(done.stdout)["findings"] if f["name"] == "unknown flag"]
@@ -287,12 +307,13 @@ class TestDoctor(unittest.TestCase):
 
 
 class TestCache(unittest.TestCase):
+    @slow
     def test_listing_and_clearing(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             flags = f"base_compiledir={folder}"
             code = "import theano, theano.tensor as T; x = T.dvector(); theano.function([x], T.sin(x) + 2)"
             subprocess.run(
-                [sys.executable, "-c", code], env={**os.environ, "THEANO_FLAGS": flags}, check=True, timeout=120
+                [sys.executable, "-c", code], env={**os.environ, "THEANO_FLAGS": flags}, check=True, timeout=600
             )
             self.assertIn("1 compiled object: in all", run("theano-cache", "list", flags=flags).stdout)
             self.assertIn("1 compiled object: removed", run("theano-cache", "clear", flags=flags).stdout)
@@ -303,11 +324,12 @@ class TestMeasuringScripts(unittest.TestCase):
     def script(self, name: str, *arguments: str) -> str:
         path = Path(theano.__file__).parent / "misc" / f"{name}.py"
         done = subprocess.run(
-            [sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=120, check=False
+            [sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=600, check=False
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
+    @slow
     def test_products(self) -> None:
         small = ("-M", "50", "-N", "60", "-K", "70", "--iter", "2")
         self.assertRegex(self.script("check_blas", "-q", *small), r"^\d+\.\d{4}\n$")
@@ -321,6 +343,7 @@ class TestMeasuringScripts(unittest.TestCase):
         self.assertGreater(seconds, 0.0)
         self.assertRegex(how, "(?i)gemm|dot22")
 
+    @slow
     def test_loops_in_threads(self) -> None:
         lines = self.script("elemwise_openmp_speedup", "-N", "3000", "--iter", "3").splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["cheap", "costly"])

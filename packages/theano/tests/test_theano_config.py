@@ -16,17 +16,19 @@ import numpy as np
 import theano
 from theano import configparser
 from theano_graph import Config, ConfigError
+from theano_testing.tiers import slow
 
 
 def run(code: str, flags: str = "", rc: str = os.devnull) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own."""
     environ = {**os.environ, "THEANO_FLAGS": flags, "THEANORC": rc}
     return subprocess.run(
-        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=600, check=False
     )
 
 
 class TestAtImport(unittest.TestCase):
+    @slow
     def test_listing(self) -> None:
         done = run("import theano; print(theano.config)", "floatX=float32")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -38,6 +40,7 @@ class TestAtImport(unittest.TestCase):
         ):
             self.assertIn(part, done.stdout)
 
+    @slow
     def test_files_and_their_order(self) -> None:
         with TemporaryDirectory() as folder:
             first, second = Path(folder, "first"), Path(folder, "second")
@@ -50,11 +53,13 @@ class TestAtImport(unittest.TestCase):
         self.assertEqual(done.stderr.count("Warning: "), 1)
         self.assertIn("UserWarning: the flag `gpuarray.sync` is obsolete", done.stderr)
 
+    @slow
     def test_unknown_flags_are_told(self) -> None:
         done = run("import theano", "flotX=float32")
         self.assertEqual(done.returncode, 0)
         self.assertIn("sets `flotX`, which is no flag and has no effect: did you mean `floatX`?", done.stderr)
 
+    @slow
     def test_wrong_values_stop_the_import(self) -> None:
         for flags, message in (
             ("floatX=float31", "`floatX` cannot be 'float31' (from THEANO_FLAGS)"),
@@ -66,6 +71,7 @@ class TestAtImport(unittest.TestCase):
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(message, done.stderr)
 
+    @slow
     def test_devices(self) -> None:
         for flags, returncode, message in (
             ("device=cpu,force_device=True,init_gpu_device=", 0, ""),
@@ -84,6 +90,7 @@ class TestAtImport(unittest.TestCase):
         with self.assertRaisesRegex(ConfigError, "THEANO_FLAGS=device=cuda"):
             theano.config.device = "cuda"
 
+    @slow
     def test_numpy_errors(self) -> None:
         code = "import theano, numpy; e = numpy.geterr(); print(e['divide'], e['over'], e['under'], e['invalid'])"
         for flags, wanted in (
@@ -145,6 +152,7 @@ class TestHistoricalNames(unittest.TestCase):
             raise KeyError
         self.assertEqual(theano.config.floatX, before)
 
+    @slow
     def test_environment(self) -> None:
         done = run("from theano.configparser import *; print(THEANO_FLAGS, THEANO_FLAGS_DICT)", "mode=FAST_RUN")
         self.assertEqual(done.stdout, "mode=FAST_RUN {'mode': 'FAST_RUN'}\n")

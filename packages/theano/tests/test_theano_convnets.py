@@ -16,6 +16,7 @@ import theano.tensor as T
 from theano.tensor.nnet import conv2d, h_softmax
 from theano.tensor.nnet.neighbours import images2neibs, neibs2images
 from theano.tensor.signal import pool
+from theano_testing.tiers import slow
 
 
 def images(rng: np.random.RandomState, count: int) -> tuple[Any, Any]:
@@ -132,6 +133,7 @@ class TestConvolutionalNets(unittest.TestCase):
         np.testing.assert_array_equal(conv2d(*shared_start, None, (2, 2), 1).eval(), wanted)
         np.testing.assert_array_equal(T.nnet.abstract_conv.conv2d(*shared_start, (2, 2), 1).eval(), wanted)
 
+    @slow
     def test_sigmoids_by_flags(self) -> None:
         program = (
             "import theano, theano.tensor as T; x = T.dvector();"
@@ -147,6 +149,7 @@ class TestConvolutionalNets(unittest.TestCase):
             )
             self.assertAlmostEqual(float(run.stdout), wanted, places=6)
 
+    @slow
     def test_nothing_of_this_is_imported_with_theano(self) -> None:
         program = (
             "import sys, theano.tensor;"

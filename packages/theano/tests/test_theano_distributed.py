@@ -26,6 +26,7 @@ from theano.distributed._packing import pack
 from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.shared_randomstreams import RandomStreams
 from theano_tensor.random import GeneratorStreams
+from theano_testing.tiers import slow
 
 
 def chain(step: Callable[[], Any], start: Callable[[float], Any], value: float) -> float:
@@ -101,6 +102,7 @@ class TestMap(unittest.TestCase):
         found = self.over_threads(f, [(3.0, 1.0), {"y": 3.0, "x": 1.0}])
         self.assertEqual([float(v) for v in found], [2.0, -2.0])
 
+    @slow
     def test_another_process_unpickles_and_computes(self) -> None:
         w, x = theano.shared(np.arange(3.0), name="w"), T.dvector("x")
         f = theano.function([x], T.exp(x * w).sum())
@@ -209,6 +211,7 @@ class TestMap(unittest.TestCase):
             ):
                 self.over_threads(abs, [1.0], seed=seed)
 
+    @slow
     def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
         text = "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To mend"
         context = multiprocessing.get_context("spawn")
@@ -253,6 +256,7 @@ class TestMap(unittest.TestCase):
                 with self.subTest(name), self.assertRaisesRegex(ImportError, rf"pip install 'theano-stack\[{name}\]'"):
                     distributed.map(square(), [1.0], name)
 
+    @slow
     def test_nothing_is_imported_before_it_is_used(self) -> None:
         program = (
             "import sys, theano; print('theano.distributed' in sys.modules); theano.distributed.map;"
@@ -294,9 +298,9 @@ class World:
 
     def allgather(self, sendobj: Any) -> list[Any]:
         self.board[self.rank] = sendobj
-        self.barrier.wait(60)
+        self.barrier.wait(600)
         found = list(self.board)
-        self.barrier.wait(60)
+        self.barrier.wait(600)
         return found
 
     def Allreduce(self, sendbuf: Any, recvbuf: Any) -> None:

@@ -12,6 +12,7 @@ import jedi
 
 import theano
 from theano_graph import BoolFlag, FloatFlag, IntFlag
+from theano_testing.tiers import slow
 
 FOLDER = Path(theano.__file__).parent
 
@@ -48,6 +49,7 @@ class TestFlags(unittest.TestCase):
 
 
 class TestCompletion(unittest.TestCase):
+    @slow
     def test_flags(self) -> None:
         self.assertLessEqual({"floatX", "optimizer", "gcc", "change_flags"}, completions("theano.config."))
         self.assertIn("cxxflags", completions("theano.config.gcc."))
@@ -56,6 +58,7 @@ class TestCompletion(unittest.TestCase):
         self.assertLessEqual({"function", "shared", "grad", "tensor"}, completions("theano."))
         self.assertLessEqual({"exp", "dmatrix", "dot"}, completions("T."))
 
+    @slow
     def test_methods_of_results(self) -> None:
         self.assertLessEqual({"sum", "dimshuffle", "dtype"}, completions("T.exp(T.dvector())."))
         self.assertLessEqual({"get_value", "set_value", "sum"}, completions("theano.shared(0.0)."))

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from theano_testing.tiers import slow
+
 FOLDER = Path(__file__).resolve().parents[3] / "examples"
 
 
@@ -39,6 +41,7 @@ class TestNets(unittest.TestCase):
         self.assertGreater(found.accuracy, 0.88)
         self.assertIn("right on unseen digits", printed)
 
+    @slow
     def test_lstm_text(self) -> None:
         found, printed = run("lstm_text")
         self.assertAlmostEqual(found.bits[0], 5.04, delta=0.1)
@@ -124,6 +127,7 @@ def exact_schools() -> list[tuple[float, float]]:
 
 
 class TestCommandLine(unittest.TestCase):
+    @slow
     def test_a_picture_is_drawn(self) -> None:
         with TemporaryDirectory() as folder:
             picture = Path(folder) / "planets.png"

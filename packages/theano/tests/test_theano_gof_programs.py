@@ -21,6 +21,7 @@ from theano import gof
 from theano.configparser import AddConfigVar, ConfigParam, _config_var_list, change_flags, config
 from theano.gof import sched, unify, utils
 from theano.gof.opt import OpSub, TopoOptimizer
+from theano_testing.tiers import slow
 
 
 class Plain:
@@ -252,6 +253,7 @@ print(dnn.dnn_present(), dnn.dnn_present.msg)
 
 
 class TestDevicesAndDialects(unittest.TestCase):
+    @slow
     def test_no_cudnn(self) -> None:
         environment = {**os.environ, "THEANO_FLAGS": "device=cpu"}
         wanted = ["False", "False True", "False no device of CUDA is in use"]

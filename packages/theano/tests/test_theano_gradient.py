@@ -27,6 +27,7 @@ from theano.gradient import (
     verify_grad,
 )
 from theano.tests import test_rop, unittest_tools
+from theano_testing.tiers import slow
 
 
 class DoubleOp(theano.Op):
@@ -180,6 +181,7 @@ class TestNames(unittest.TestCase):
         error = GradientError(0, 1, (2,), 1.0, 2.0, 1.0, 1 / 3, 1e-4, 1e-4)
         self.assertEqual((error.arg, error.val2, error.abs_tol), (0, 2.0, 1e-4))
 
+    @slow
     def test_importing_theano_imports_no_test_helpers(self) -> None:
         code = "import sys, theano.gradient; print('theano_testing' in sys.modules, 'unittest' in sys.modules)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

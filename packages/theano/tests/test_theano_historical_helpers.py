@@ -25,6 +25,7 @@ from theano.misc.windows import call_subprocess_Popen, output_subprocess_Popen
 from theano.tensor import type as tensor_type
 from theano.tests import unittest_tools as utt
 from theano_graph import MissingTestValueError
+from theano_testing.tiers import slow
 
 
 class TestTensor(unittest.TestCase):
@@ -132,6 +133,7 @@ class TestCompiledCode(unittest.TestCase):
             self.assertEqual((cache.dirname, len(cache), cache.clear(), cache.clear_old()), (folder, 0, 0, 0))
         self.assertEqual(cmodule.get_module_cache().dirname, theano.config.compiledir)
 
+    @slow
     def test_listing_and_cleaning(self) -> None:
         code = (
             "import theano, theano.tensor as T; from theano.gof import compiledir; x = T.dvector(); "
@@ -151,6 +153,7 @@ class TestCompiledCode(unittest.TestCase):
         for folder, header in zip(cmodule.std_include_dirs()[-1:], ("numpy/arrayobject.h",), strict=True):
             self.assertTrue(os.path.exists(os.path.join(folder, header)))
 
+    @slow
     def test_lock(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o700)

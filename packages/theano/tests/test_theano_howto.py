@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
+from theano_testing.tiers import slow
+
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "howto"
 #: What a program prints between two blocks of text.
 MARK = "-- the text below was reached --"
@@ -111,6 +113,7 @@ class TestHowTo(unittest.TestCase):
     def test_c_ops(self) -> None:
         self.run_page("c_ops.md")
 
+    @slow
     def test_rewrites(self) -> None:
         # What it registers stays registered.
         self.run_page("rewrites.md", alone=True)
@@ -127,16 +130,19 @@ class TestHowTo(unittest.TestCase):
     def test_parallel(self) -> None:
         self.run_page("parallel.md")
 
+    @slow
     def test_devices(self) -> None:
         # The device that it opens stays the default one.
         self.run_page("devices.md", alone=True)
 
+    @slow
     def test_device_ops(self) -> None:
         self.run_page("device_ops.md", alone=True)
 
     def test_distributed(self) -> None:
         self.run_page("distributed.md")
 
+    @slow
     def test_each_layer_is_used_without_those_above(self) -> None:
         found = blocks("one_layer.md")
         programs = [text for language, text in found if language == "python"]

@@ -17,6 +17,7 @@ import theano
 from theano import Variable, function, tensor
 from theano.gof import Generic
 from theano.tensor import io
+from theano_testing.tiers import slow
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "data_parallel.py"
 
@@ -45,6 +46,7 @@ class TestFiles(TestCase):
             self.assertRaises(ValueError, io.load, "x.npy", "int64", (False,), mmap_mode=mode)
 
 
+@slow
 class TestProcesses(TestCase):
     def run_example(self, *command: str) -> str:
         environment = {
@@ -55,7 +57,7 @@ class TestProcesses(TestCase):
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         }
         line = [*command, sys.executable, str(EXAMPLE), "--steps", "50"]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=240, env=environment, check=False)
+        done = subprocess.run(line, capture_output=True, text=True, timeout=600, env=environment, check=False)
         if not command and mpiexec() is None:
             self.assertEqual(done.returncode, 1)
             self.assertIn("to mend: pip install", done.stderr)

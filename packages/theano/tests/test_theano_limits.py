@@ -10,6 +10,7 @@ import numpy as np
 
 import theano
 from theano import sparse, tensor as T
+from theano_testing.tiers import slow
 
 DTYPE = np.str_("float32")
 
@@ -68,6 +69,7 @@ class TestWideExpressions(unittest.TestCase):
         self.assertLess(time.process_time() - begin, 20)
         np.testing.assert_allclose(f(*[np.ones(2)] * count), wanted)
 
+    @slow
     def test_sums_and_products(self) -> None:
         self.check(lambda xs: T.add(*xs), 4000, 4000.0)
         self.check(lambda xs: T.mul(*xs), 4000, 1.0)

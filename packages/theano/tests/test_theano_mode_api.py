@@ -18,6 +18,7 @@ import theano.tensor as T
 from theano import gof
 from theano.compile import mode as modes, optdb, predefined_optimizers
 from theano_optimize import RewriteProfile, profile_report
+from theano_testing.tiers import slow
 
 LEVELS = ("merge", "fast_compile", "o1", "o2", "o3", "o4", "fast_run", "unsafe", "stabilize", "Stabilization")
 
@@ -66,6 +67,7 @@ holds()
 
 
 class TestNames(unittest.TestCase):
+    @slow
     def test_rewrites_of_sparse_matrices_are_known_before_they_are_imported(self) -> None:
         done = subprocess.run([sys.executable, "-c", ANNOUNCED], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -182,10 +184,11 @@ class TestFlags(unittest.TestCase):
     def run_with(self, flags: str, program: str) -> str:
         environment = {**os.environ, "THEANO_FLAGS": flags}
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=True
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=600, check=True
         )
         return done.stdout.strip()
 
+    @slow
     def test_tags_of_the_default_mode(self) -> None:
         program = "import theano; q = theano.compile.get_default_mode().query; print(sorted(q.{0}))"
         for kind, flag in (("include", "including"), ("exclude", "excluding"), ("require", "requiring")):
@@ -193,6 +196,7 @@ class TestFlags(unittest.TestCase):
             self.assertIn("'first'", out)
             self.assertIn("'second'", out)
 
+    @slow
     def test_the_optimizer(self) -> None:
         program = "import theano; print(theano.compile.get_default_mode().query.name)"
         for value, name in (("None", "OPT_NONE"), ("o1", "OPT_FAST_COMPILE"), ("unsafe", "OPT_UNSAFE")):

@@ -26,6 +26,7 @@ import theano_tensor.gradient
 import theano_tensor.nnet
 import theano_testing
 import theano_testing.tensor
+from theano_testing.tiers import slow
 
 LAYERS: tuple[ModuleType, ...] = (
     theano_graph,
@@ -171,6 +172,7 @@ class TestNames(TestCase):
 
 
 class TestImport(TestCase):
+    @slow
     def test_import_takes_no_scipy_and_starts_no_process(self) -> None:
         program = (
             "import sys, subprocess\n"

@@ -19,6 +19,7 @@ from theano._doctor import main as doctor
 from theano._nose import main as nose
 from theano._unread_flags import is_former
 from theano_linker_c.cache_tool import main as cache
+from theano_testing.tiers import slow
 
 ADVICE: dict[str, str] = importlib.import_module("theano_tensor._protocols._numpy_advice").ADVICE
 
@@ -36,6 +37,7 @@ OLD_SETTINGS = "device=gpu0,lib.cnmem=1,gpuarray.sync=True,cublas.lib=/usr,no_su
 
 
 class TestOldFlags(unittest.TestCase):
+    @slow
     def test_flags_of_gpus_are_obsolete_in_one_message(self) -> None:
         done = run("import theano; print(theano.config.device)", OLD_SETTINGS)
         self.assertEqual((done.returncode, done.stdout), (0, "gpu0\n"))
@@ -44,6 +46,7 @@ class TestOldFlags(unittest.TestCase):
         self.assertRegex(done.stderr, f"{listed}: .*\n  To mend: leave them out")
         self.assertEqual(done.stderr.count("`no_such`"), 1)
 
+    @slow
     def test_forced_device_of_old_is_an_error(self) -> None:
         done = run("import theano", "device=gpu,force_device=True")
         self.assertRegex(done.stderr, "ConfigError: device=gpu named a back-end for GPUs that is obsolete")
@@ -53,6 +56,7 @@ class TestOldFlags(unittest.TestCase):
         others = "lib.amdlibm", "gcc.cxxflags", "no_such", "cudas", "cuda.root", "nvcc.flags", "dnn.enabled"
         self.assertFalse(any(map(is_former, others)))
 
+    @slow
     def test_warnings_point_at_the_line_of_the_program(self) -> None:
         with TemporaryDirectory() as folder:
             program = Path(folder) / "program.py"
@@ -62,6 +66,7 @@ class TestOldFlags(unittest.TestCase):
         found = [line.split("program.py:")[1][:2] for line in done.stderr.splitlines() if "UserWarning" in line]
         self.assertEqual(found, ["3:"] * 3, done.stderr)
 
+    @slow
     def test_the_doctor_says_the_same(self) -> None:
         code = "from theano._doctor import _flags; print([(f.name, f.state, f.advice) for f in _flags()])"
         done = run(code, OLD_SETTINGS)

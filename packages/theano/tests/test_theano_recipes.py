@@ -8,6 +8,8 @@ import sys
 import unittest
 from pathlib import Path
 
+from theano_testing.tiers import slow
+
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "recipes"
 
 
@@ -22,21 +24,27 @@ class TestRecipes(unittest.TestCase):
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    @slow
     def test_five_minutes(self) -> None:
         self.run_page("../start.md")
 
+    @slow
     def test_elementwise_function(self) -> None:
         self.run_page("elementwise_function.md")
 
+    @slow
     def test_op(self) -> None:
         self.run_page("op.md")
 
+    @slow
     def test_native_kernel(self) -> None:
         self.run_page("native_kernel.md")
 
+    @slow
     def test_target(self) -> None:
         self.run_page("target.md")
 
+    @slow
     def test_rewrite(self) -> None:
         self.run_page("rewrite.md")
 

@@ -19,6 +19,7 @@ import theano.tensor as T
 from theano.misc.pkl_utils import UnsafeArchiveError, dump, load
 from theano_graph import Op
 from theano_graph.safe_loading import ClassWord, vocabulary
+from theano_testing.tiers import slow
 
 
 def stored(obj: Any) -> io.BytesIO:
@@ -195,6 +196,7 @@ class TestOps(unittest.TestCase):
         self.refuses([theano.printing.Print("x", attrs=["sort"])], "prints attributes")
         self.assertEqual(loaded([theano.printing.Print("x", attrs=["shape"])])[0].attrs, ("shape",))
 
+    @slow
     def test_every_class_of_this_library_has_a_word_or_a_reason(self) -> None:
         words = {str(word) for word in vocabulary() if isinstance(word, ClassWord)}
         # Where this package is imported, classes have the names that programs know.

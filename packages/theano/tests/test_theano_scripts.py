@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import Any
 from unittest import TestCase
 
+from theano_testing.tiers import slow
+
 ROOT = Path(__file__).resolve().parents[3]
 DEMO = ROOT / "examples" / "logistic_regression.py"
 BENCH = ROOT / "benchmarks" / "run.py"
@@ -48,10 +50,11 @@ class ScriptCase(TestCase):
 
 
 class TestDemo(ScriptCase):
+    @slow
     def test_it_learns_the_digits_and_draws(self) -> None:
         picture = self.folder / "new" / "digits.png"
         command = [sys.executable, str(DEMO), "--output", str(picture)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?s)digits.*compile time: +\d.*time per step: +\d.* ms.*train accuracy: +0\.9")
         accuracy = re.search(r"test accuracy: +([\d.]+)", done.stdout)
@@ -62,6 +65,7 @@ class TestDemo(ScriptCase):
         width, height = struct.unpack(">II", data[16:24])
         self.assertTrue(width > 1000 and height > 500, (width, height))
 
+    @slow
     def test_it_learns_the_tumours_in_another_mode_and_format(self) -> None:
         picture, said = self.folder / "cancer.svg", io.StringIO()
         arguments = f"--data cancer --steps 300 --mode FAST_COMPILE --seed 5 --output {picture}".split()
@@ -72,6 +76,7 @@ class TestDemo(ScriptCase):
         self.assertGreater(float(accuracy[1]), 0.93)
         self.assertIn("<svg", picture.read_text(encoding="utf-8"))
 
+    @slow
     def test_the_same_seed_gives_the_same_run(self) -> None:
         runs = []
         for _ in range(2):
@@ -111,6 +116,7 @@ class TestDemo(ScriptCase):
             with self.subTest(arguments):
                 self.assertRegex(self.refuse(DEMO, arguments), reason)
 
+    @slow
     def test_help_explains_each_option(self) -> None:
         said = io.StringIO()
         with self.assertRaises(SystemExit) as caught, redirect_stdout(said):
@@ -137,9 +143,10 @@ class TestReadme(TestCase):
 
 
 class TestBenchmarks(ScriptCase):
+    @slow
     def test_a_quick_look_writes_both_files(self) -> None:
         command = [sys.executable, str(BENCH), "--quick", "--only", "call_overhead", "--output", str(self.folder)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn((self.folder / "bench.md").read_text(encoding="utf-8").strip(), done.stdout)
         facts = json.loads((self.folder / "bench.json").read_text(encoding="utf-8"))

@@ -19,9 +19,10 @@ EXAMPLES = DOCS.parent / "examples"
 
 
 def page_module(name: str) -> Any:
-    """Import a module of the folder of the site."""
-    if str(DOCS) not in sys.path:
-        sys.path.append(str(DOCS))
+    """Import a module of the folder of the site; some are made of what scripts of the repository find out."""
+    for folder in (DOCS, DOCS.parent / "tools"):
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
     return importlib.import_module(name)
 
 

@@ -12,11 +12,13 @@ import theano
 import theano.tensor as T
 from theano import sparse
 from theano.sparse.tests.test_basic import sparse_random_inputs
+from theano_testing.tiers import slow
 
 
 class TestChapter(unittest.TestCase):
     """What the chapter about sparse matrices shows."""
 
+    @slow
     def test_import_theano_does_not_load_it(self) -> None:
         program = "import sys, theano; print(any('sparse' in name.split('.') for name in sys.modules))"
         found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout

@@ -13,12 +13,14 @@ import warnings
 from pathlib import Path
 
 import theano
+from theano_testing.tiers import slow
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 #: Programs with many kinds of compiled code: elementwise, reductions, random numbers, loops over rows, C code of ops.
 PROGRAMS = ("chapter_functions", "chapter_derivatives", "chapter_own_ops", "denoising_autoencoder", "gaussian_process")
 
 
+@slow
 class TestWarmStart(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -39,7 +41,7 @@ class TestWarmStart(unittest.TestCase):
         settings = f"cxx={self.folder / 'g++'},base_compiledir={self.folder / 'compiled'}" + flags
         environ = {**os.environ, "THEANO_FLAGS": settings, "THEANORC": os.devnull}
         done = subprocess.run(
-            [sys.executable, *command], env=environ, capture_output=True, text=True, timeout=300, check=False
+            [sys.executable, *command], env=environ, capture_output=True, text=True, timeout=600, check=False
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return len(self.log.read_text().splitlines())

@@ -13,6 +13,7 @@ from theano_gpuarray.arrays import ArrayFlags, GpuArray, asarray, empty, may_sha
 from theano_gpuarray.contexts import ContextNotDefined
 from theano_graph import config
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from ._contexts import null, opencl, other
 
@@ -149,6 +150,7 @@ class TestViews(unittest.TestCase):
 
 @needs_opencl
 class TestValues(unittest.TestCase):
+    @slow
     def test_conversions_are_those_of_numpy(self) -> None:
         for dtype in DTYPES:
             host = values(dtype)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.arrays import GpuArray, asarray, zeros
+from theano_testing.tiers import slow
 
 from .c_cases import computes, context, run
 
@@ -196,6 +197,7 @@ class TestElements(unittest.TestCase):
             with self.assertRaisesRegex(IndexError, "out of bounds: there are 3"):
                 run(code, X, np.array([3], "int64"), ndim=2)
 
+    @slow
     def test_products(self) -> None:
         rng = np.random.default_rng(1)
         a, b, v = (rng.normal(size=n).astype("float32") for n in ((3, 4), (3, 5), 3))

@@ -11,6 +11,7 @@ from theano_gpuarray import get_include
 from theano_gpuarray._runtime import DeviceError
 from theano_gpuarray.arrays import SIZE, SSIZE, GpuArray, asarray
 from theano_gpuarray.kernel_base import GpuKernel, Kernel
+from theano_testing.tiers import slow
 
 from .c_cases import computes, context, run
 
@@ -45,6 +46,7 @@ class TestLaunches(unittest.TestCase):
         if computes():
             np.testing.assert_array_equal(np.asarray(found), wanted)
 
+    @slow
     def test_scheduled_calls_with_each_kind_of_number(self) -> None:
         code = CALL.replace("LAUNCH", "add_scall(1, &n, 0, ")
         for kind, ctype, value, argument, wanted in (

@@ -10,6 +10,7 @@ import numpy as np
 
 from theano_linker_c.kernels import ConvolutionKernel
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Recorder, on_card
 
@@ -132,6 +133,7 @@ class TestConvolutions(ConvolutionCase):
 class TestConvolutionsOfCards(ConvolutionCase):
     card = True
 
+    @slow
     def test_two_axes(self) -> None:
         self.check((2, 3), (2, 1), "half", False, 2)
         self.check((1, 1), (1, 1), "full", True, 1, image=(40, 40), images=8)

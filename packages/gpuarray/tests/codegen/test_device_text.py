@@ -28,6 +28,7 @@ from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel, Kernel
 from theano_linker_c.scalar import Composite, ScalarType, add, maximum, mul, tanh
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .device_cases import contexts, elementwise, texts_of
 from .test_reduction_form import reduction
@@ -101,6 +102,7 @@ class TestPrelude(unittest.TestCase):
 
 @needs_opencl
 class TestAtomics(unittest.TestCase):
+    @slow
     def test_each_work_item_counts(self) -> None:
         words = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
         dtypes = [*words, "float16", "float32", "float64"]

@@ -17,6 +17,7 @@ from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, add, mul, neg, sub, switch
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .device_cases import DeviceCase, contexts, elementwise
 from .form_support import Recorder
@@ -35,6 +36,7 @@ def numbers(dtype: str, *shape: int) -> Any:
 
 @needs_opencl
 class TestLayouts(DeviceCase):
+    @slow
     def test_dtypes(self) -> None:
         for dtype in DTYPES:
             x, y = numbers(dtype, 7, 9), numbers(dtype, 7, 9)
@@ -46,6 +48,7 @@ class TestLayouts(DeviceCase):
         self.check(elementwise(add, "bool", "bool"), [x, y], [x | y])
         self.check(elementwise(mul, "bool", "bool"), [x, y], [x & y])
 
+    @slow
     def test_strides(self) -> None:
         base = numbers("float32", 40, 50)
         for view in (base[::-1], base[:, ::-1], base[3:30:4, 5::7], base.T, base[::-2, ::-3].T, base[:, :1]):
@@ -148,6 +151,7 @@ class TestVectors(unittest.TestCase):
         assert isinstance(result, DeviceOperand), "it is on the device"
         return np.asarray(recorder.value(result)), recorder.texts[-1]
 
+    @slow
     def test_dtypes(self) -> None:
         for dtype in DTYPES:
             width = 16 // np.dtype(dtype).itemsize
@@ -211,6 +215,7 @@ class TestVectors(unittest.TestCase):
         np.testing.assert_allclose(result, scalars.gammaln.evaluate(x), rtol=1e-5)
 
 
+@slow
 @needs_opencl
 class TestScalarOps(DeviceCase):
     """Each scalar op, in each dtype that has it, some ops in a kernel."""

@@ -10,6 +10,7 @@ import numpy as np
 from theano_gpuarray.codegen import DeviceOperand, device_form
 from theano_linker_c.kernels import IndexArray, IndexEntry, IndexInput, IndexSlice, IndexWriteKernel
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Recorder, on_card
 
@@ -121,6 +122,7 @@ class TestPositions(WriteCase):
             with self.subTest(dtype):
                 self.check((array(2, I), array(3, J)), (I, J), part_of(2, 3, 4), I, J, dtype=dtype, kinds=(False,))
 
+    @slow
     def test_sums_in_order(self) -> None:
         self.check((array(2, I), array(3, J)), (I, J), part_of(2, 3, 4), I, J, kinds=(False,), deterministic=True)
         self.check((WHOLE, array(2, J)), (slice(None), J), part_of(5, 2, 3, 4), J, kinds=(False,), deterministic=True)

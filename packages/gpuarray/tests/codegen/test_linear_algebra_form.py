@@ -21,6 +21,7 @@ from theano_gpuarray.codegen.linear_algebra import (
 )
 from theano_linker_c.kernels import Kernel
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Recorder, on_card
 
@@ -62,6 +63,7 @@ class LinearAlgebraCase(unittest.TestCase):
 
 @needs_opencl
 class TestCholesky(LinearAlgebraCase):
+    @slow
     def test_factors(self) -> None:
         for dtype in TOLERANCES:
             for shape in SHAPES:
@@ -82,6 +84,7 @@ class TestCholesky(LinearAlgebraCase):
             wanted = np.stack([factor if lower else factor.T, np.full((40, 40), np.nan)])
             self.check(CholeskyKernel("float64", lower, True), [x], wanted)
 
+    @slow
     def test_gradients(self) -> None:
         for shape in ((1, 1), (5, 5), (70, 70), (2, 3, 3), (0, 0)):
             x, g = definite(*shape), np.random.default_rng(5).normal(size=shape)
@@ -165,6 +168,7 @@ class TestSolve(LinearAlgebraCase):
 
 @needs_opencl
 class TestInverse(LinearAlgebraCase):
+    @slow
     def test_inverses(self) -> None:
         for dtype in TOLERANCES:
             for shape in SHAPES:
@@ -190,6 +194,7 @@ class TestDeterminants(LinearAlgebraCase):
                 (value,) = Recorder(card=card).run(DeterminantKernel(x.dtype.name, False), [on_card(x)])
                 np.testing.assert_allclose(value, sign * np.exp(size), rtol=1e-2 if x.dtype == "float32" else 1e-9)
 
+    @slow
     def test_values(self) -> None:
         for dtype in TOLERANCES:
             for shape in SHAPES:
@@ -203,6 +208,7 @@ class TestDeterminants(LinearAlgebraCase):
             sign, size = Recorder().run(DeterminantKernel("float64", True), [x])
             self.assertEqual((float(sign), float(size)), (0.0, -np.inf))
 
+    @slow
     def test_no_overflow_on_the_way(self) -> None:
         scales = np.array([1e30] * 35 + [1e-30] * 35, "float32")
         (found,) = Recorder(card=True).run(DeterminantKernel("float32", False), [np.diag(scales)])

@@ -10,6 +10,7 @@ import numpy as np
 
 from theano_linker_c.kernels import PoolingKernel, PoolingMode
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Recorder, on_card
 
@@ -107,6 +108,7 @@ class TestPooling(unittest.TestCase):
             with self.subTest(mode):
                 self.check(mode, (2, 3, 8, 9), ((2, 2), (2, 2), (0, 0)), True, "float32")
 
+    @slow
     def test_borders(self) -> None:
         for mode in MODES:
             for layout, ignore_border in (
@@ -117,6 +119,7 @@ class TestPooling(unittest.TestCase):
                 with self.subTest(mode=mode, layout=layout):
                     self.check(mode, (2, 3, 8, 9), layout, ignore_border, "float32")
 
+    @slow
     def test_other_axes_and_dtypes(self) -> None:
         for mode in MODES:
             with self.subTest(mode):

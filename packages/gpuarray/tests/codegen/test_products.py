@@ -13,6 +13,7 @@ from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_linker_c.kernels import MatrixProductKernel
 from theano_linker_c.scalar import Composite, ScalarType, add, mul, tanh
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Card, Recorder, on_card
 
@@ -93,6 +94,7 @@ class TestProducts(ProductCase):
         self.check("gemm", ((0, 3), (3, 9)))
         self.check("dot", ((0,), (0,)))
 
+    @slow
     def test_vectors(self) -> None:
         self.check("dot", ((3,), (3,)))
         self.assertEqual(self.check("dot", ((100000,), (100000,)), "float64", (), on_card), 2)
@@ -133,6 +135,7 @@ class TestProducts(ProductCase):
             recorder.run(kernel, [a, b, more[:2], more])
 
 
+@slow
 @needs_opencl
 class TestProductsOfCards(TestProducts):
     """The same on what graphics cards are given: tiles in local memory."""

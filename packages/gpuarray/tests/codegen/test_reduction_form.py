@@ -31,6 +31,7 @@ from theano_linker_c.scalar import (
 )
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl, tested_device
+from theano_testing.tiers import slow
 
 from .device_cases import DeviceCase, contexts, texts_of
 
@@ -76,6 +77,7 @@ class TestReductions(DeviceCase):
         kernel = reduction(*ops, dtype=x.dtype.name, ndim=x.ndim, axes=axes)
         self.check(kernel, [x], [wanted(op, x, axes) for op in ops], rtol=error, atol=10 * error)
 
+    @slow
     def test_axes(self) -> None:
         for shape in ((5,), (1000,), (7, 300), (300, 7), (20, 3, 25), (3, 20, 5, 6)):
             x = RNG.normal(size=shape).astype("float32")
@@ -83,6 +85,7 @@ class TestReductions(DeviceCase):
                 with self.subTest(shape=shape, axes=axes):
                     self._checked((add, maximum), x, axes)
 
+    @slow
     def test_dtypes(self) -> None:
         for dtype in ("float16", "float64", "int8", "int32", "int64", "uint8", "uint64"):
             x = (RNG.normal(size=(30, 40)) * 2).astype(dtype)
@@ -91,23 +94,27 @@ class TestReductions(DeviceCase):
                 with self.subTest(dtype=dtype, axes=axes):
                     self._checked(ops, x, axes)
 
+    @slow
     def test_bool(self) -> None:
         x = RNG.random((30, 40)) > 0.9
         for axes in ((0,), (0, 1)):
             self._checked((add, mul, maximum, or_, and_, xor), x, axes)
 
+    @slow
     def test_strides(self) -> None:
         base = RNG.normal(size=(60, 70))
         for view in (base[::-2, 3:50:3], base.T, base[:, ::-1], np.broadcast_to(base[:1], (60, 70))):
             for axes in every_axes(2):
                 self._checked((add, minimum), view, axes)
 
+    @slow
     def test_nan_and_infinity(self) -> None:
         x = RNG.normal(size=(30, 40)).astype("float32")
         x[3, 5], x[7, :], x[9, 1] = np.nan, -np.inf, np.inf
         for axes in every_axes(2):
             self._checked((add, maximum, minimum), x, axes)
 
+    @slow
     def test_long_reductions_are_split_and_exact(self) -> None:
         x = RNG.random(1_000_003).astype("float32")
         self._checked((add, maximum), x, (0,))
@@ -118,6 +125,7 @@ class TestReductions(DeviceCase):
             (again,) = on_device(kernel, [x], context)
             self.assertEqual(found, again)
 
+    @slow
     def test_tall_and_wide(self) -> None:
         x = RNG.random((20_011, 33)).astype("float32")
         for view in (x, np.ascontiguousarray(x.T)):
@@ -137,6 +145,7 @@ class TestReductions(DeviceCase):
         self.refused(kernel, [np.zeros((0, 3), "float32")], text)
         self._checked((maximum,), np.zeros((3, 0), "float32"), (0,))
 
+    @slow
     def test_kept_results_and_broadcast_inputs(self) -> None:
         a, b = ScalarType("float32")("a"), ScalarType("float32")("b")
         less = a - b
@@ -182,6 +191,7 @@ class TestReductions(DeviceCase):
         (found,) = on_device(kernel, [x], context)
         np.testing.assert_allclose(found, x.sum(1), rtol=1e-5)
 
+    @slow
     def test_vectors_in_rows(self) -> None:
         for dtype in ("float16", "float32", "float64", "int8", "int64"):
             width = 16 // np.dtype(dtype).itemsize

@@ -14,6 +14,7 @@ from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import Composite, ScalarType
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .device_cases import DeviceCase, contexts, elementwise
 
@@ -83,6 +84,7 @@ class TestSpecialFunctions(DeviceCase):
             x = ALONE[name]
             self._close(name, result[: len(x)], [x], 1e-10)
 
+    @slow
     def test_functions_of_several_numbers(self) -> None:
         for name, arguments in TOGETHER.items():
             (found,) = computed([name], arguments)

@@ -12,6 +12,7 @@ from theano_gpuarray.codegen.ctc import AlignmentsKernel
 from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
 from theano_gpuarray.codegen.fourier._radix import radices
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Recorder, on_card
 
@@ -46,20 +47,24 @@ class TestFourier(unittest.TestCase):
         self.assertEqual((found.dtype.name, found.shape), (dtype, wanted.shape))
         np.testing.assert_allclose(found, wanted, rtol=0, atol=TOLERANCES[dtype] * np.abs(wanted).max())
 
+    @slow
     def test_lines_in_local_memory(self) -> None:
         for dtype in TOLERANCES:
             for shape in ((2, 1), (3, 8), (300, 12), (4, 13), (5, 210), (1, 1001)):
                 self.check(shape, dtype, launches=1)
 
+    @slow
     def test_long_lines(self) -> None:
         self.check((2, 4096), launches=4)
         self.check((1, 10000), "float64")
 
+    @slow
     def test_large_prime_factors(self) -> None:
         for shape in ((3, 17), (1, 97), (2, 3 * 17), (1, 3001)):
             self.check(shape)
         self.check((2, 19), "float64")
 
+    @slow
     def test_more_dimensions(self) -> None:
         for shape in ((2, 6, 10), (3, 17, 9), (2, 4, 5, 6), (1, 3, 2, 19, 7), (1, 4100, 3)):
             self.check(shape)
@@ -114,6 +119,7 @@ class TestAlignments(unittest.TestCase):
         rows = [[int(s) for s in row if s >= 0] for row in self.labels]
         return [loss_of(normed(scores[:n, b]), row) for b, (n, row) in enumerate(zip(self.lengths, rows, strict=True))]
 
+    @slow
     def test_losses_and_gradients(self) -> None:
         for dtype, tolerance in (("float16", 2e-3), ("float32", 1e-5), ("float64", 1e-12)):
             scores = numbers(4, 5, 3, dtype=dtype)
@@ -142,6 +148,7 @@ class TestAlignments(unittest.TestCase):
         (loss,) = self.run_form(scores, self.labels.astype("int8"), self.lengths.astype("uint16"), gradient=False)
         np.testing.assert_allclose(loss, self.wanted(scores), rtol=1e-5)
 
+    @slow
     def test_long_sequences(self) -> None:
         scores, labels = numbers(700, 2, 40), np.random.default_rng(2).integers(1, 40, (2, 150))
         lengths = np.array([700, 650])

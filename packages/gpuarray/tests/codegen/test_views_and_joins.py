@@ -24,6 +24,7 @@ from theano_linker_c.kernels import (
     TransposeKernel,
 )
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .form_support import Card, Recorder, on_card
 
@@ -119,6 +120,7 @@ class TestViews(FormCase):
 
 @needs_opencl
 class TestJoins(FormCase):
+    @slow
     def test_concatenate(self) -> None:
         for dtype in ("bool", "int16", "float16", "float32", "float64"):
             x = (X % 5).astype(dtype)

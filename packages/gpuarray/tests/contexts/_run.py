@@ -11,5 +11,5 @@ def run(code: str, flags: str = "", **environment: str) -> subprocess.CompletedP
     """Run a program with THEANO_FLAGS and other variables."""
     settings = {**os.environ, "THEANO_FLAGS": flags, "THEANORC": os.devnull, **environment}
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=settings, check=False, timeout=300
+        [sys.executable, "-c", code], capture_output=True, text=True, env=settings, check=False, timeout=600
     )

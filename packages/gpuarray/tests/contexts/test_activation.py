@@ -8,6 +8,7 @@ import theano_gpuarray  # noqa: F401  (declares its flags)
 import theano_linker_c  # noqa: F401  (declares `compiledir`)
 from theano_graph import ConfigError, config
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from ._run import run
 
@@ -31,18 +32,21 @@ class TestActivation(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         return done.stderr[done.stderr.rindex("ConfigError: ") :]
 
+    @slow
     def test_a_device(self) -> None:
         printed = "Mapped name None to device null0: null device 0"
         self.assertEqual(self.told("device=null0"), ("[(None, 'null0')] True True", printed))
         quiet = self.told("device=null,print_active_device=False")
         self.assertEqual(quiet, ("[(None, 'null0')] True True", ""))
 
+    @slow
     def test_opencl(self) -> None:
         for name in ("opencl", "opencl0:0"):
             found, told = self.told(f"device={name}")
             self.assertEqual(found, "[(None, 'opencl0:0')] True True")
             self.assertRegex(told, r"\AMapped name None to device opencl0:0: \S.*\Z")
 
+    @slow
     def test_nothing_is_opened_for_the_cpu(self) -> None:
         for flags in ("", "device=cpu", "device=cpu,force_device=True,contexts=a->null0", "init_gpu_device=cpu"):
             self.assertEqual(self.told(flags), ("[] False False", ""))
@@ -63,12 +67,14 @@ class TestActivation(unittest.TestCase):
         found, _ = self.told("device=null1,contexts=dev0->null0")
         self.assertEqual(found, "[('dev0', 'null0'), (None, 'null1')] True True")
 
+    @slow
     def test_a_device_that_is_only_prepared(self) -> None:
         self.assertEqual(self.told("init_gpu_device=null1")[0], "[(None, 'null1')] False False")
         self.assertIn("init_gpu_device=null1 prepares a device", self.refused("init_gpu_device=null1,device=null0"))
         self.assertIn("opens no device", self.refused("init_gpu_device=null1,device=cpu,force_device=True"))
         self.assertIn("there is no device null9", self.refused("init_gpu_device=null9"))
 
+    @slow
     def test_the_cpu_is_used_where_a_device_is_not_there(self) -> None:
         found, told = self.told("device=opencl77:0")
         self.assertEqual(found, "[] False False")
@@ -82,21 +88,25 @@ class TestActivation(unittest.TestCase):
         told = done.stderr[done.stderr.rindex("ContextNotDefined: ") :]
         self.assertIn("there is no device null9", told)
 
+    @slow
     def test_force_device(self) -> None:
         text = self.refused("device=null9,force_device=True")
         self.assertIn("device=null9, force_device=True: there is no device null9\n  null0: null device 0\n", text)
         self.assertIn("there is no device null8", self.refused("contexts=a->null8,device=null0,force_device=True"))
 
+    @slow
     def test_devices_of_old(self) -> None:
         self.assertEqual(self.told("device=gpu0"), ("[] False False", ""))
         self.assertIn("set device=cuda1", self.refused("device=gpu1,force_device=True"))
 
+    @slow
     def test_wrong_maps_are_refused_at_the_start(self) -> None:
         self.assertIn("flag `contexts` cannot be 'cuda->cuda0'", self.refused("contexts=cuda->cuda0"))
 
     def test_cudnn_may_be_required(self) -> None:
         self.assertEqual(self.told("device=null0,dnn.enabled=True")[0], "[(None, 'null0')] True True")
 
+    @slow
     def test_use(self) -> None:
         code = """
 import theano_linker_c
@@ -187,6 +197,7 @@ class TestFlags(unittest.TestCase):
         self.assertTrue(section.cache_path.startswith(str(config.compiledir)))
         self.assertEqual((config.assert_no_cpu_op, config.dnn.enabled, config.nvcc.fastmath), ("ignore", "auto", False))
 
+    @slow
     def test_options_of_the_compiler(self) -> None:
         code = """
 import theano_linker_c

@@ -74,7 +74,7 @@ class TestKept(unittest.TestCase):
         texts = [text(6.0), text(7.0), text(6.0)]
         context.prepare(texts)
         self.assertEqual(context.statistics()["compilations"], 0, "OpenCL compiles a text where it is asked for")
-        meet, names = threading.Barrier(2, timeout=60), list[str]()
+        meet, names = threading.Barrier(2, timeout=600), list[str]()
         known: dict[KernelText, Any] = context._kernels
 
         def kernel(given: KernelText) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from theano_testing.cuda import build
+from theano_testing_workshop.cuda import build
 
 FOLDER = Path(__file__).parent
 
@@ -22,5 +22,5 @@ def run(arguments: Sequence[str], **environment: str) -> subprocess.CompletedPro
     """Run Python in a process that may open the stand-in."""
     settings = {**os.environ, "THEANO_TEST_FAKE": fake_library(), **environment}
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env=settings, cwd=FOLDER, check=False, timeout=300
+        [sys.executable, *arguments], capture_output=True, text=True, env=settings, cwd=FOLDER, check=False, timeout=600
     )

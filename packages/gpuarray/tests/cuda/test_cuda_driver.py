@@ -8,6 +8,8 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from theano_testing.tiers import slow
+
 from ._fake import fake_library, run
 
 ASK = """
@@ -20,6 +22,7 @@ except _runtime.DeviceError as error:
 """
 
 
+@slow
 class TestCudaDriver(unittest.TestCase):
     def check(self, module: str, **environment: str) -> None:
         folder = Path(__file__).parent
@@ -59,6 +62,7 @@ class TestLibraries(unittest.TestCase):
         more += "print(context.product('float32', (False, False), (1, 1, 1, 1), 1.0, x, x, 0.0, x))"
         self.assertEqual(self.opened({"cuda": fake, "nvrtc": fake}, more), "False\n")
 
+    @slow
     def test_files_that_are_no_such_libraries(self) -> None:
         fake, other = fake_library(), "libm.so.6"
         self.assertIn("the library /none could not be opened", self.opened({"cuda": "/none", "nvrtc": fake}))
@@ -66,6 +70,7 @@ class TestLibraries(unittest.TestCase):
             found = {"cuda": fake, "nvrtc": fake, "cublas": fake, role: other}
             self.assertIn(f"the library {other} has no function {function}", self.opened(found))
 
+    @slow
     def test_calls_at_the_start_may_fail(self) -> None:
         fake = fake_library()
         before = f"import ctypes; fake = ctypes.CDLL({fake!r}); fake.fake_fail(NAME, STATUS, 0)\n"
@@ -84,6 +89,7 @@ class TestLibraries(unittest.TestCase):
         program = before.replace("NAME", "b'cuInit'").replace("STATUS", "100") + ASK.format(found=found)
         self.assertEqual(run(["-c", program + "print(driver.count())"]).stdout, "0\n")
 
+    @slow
     def test_drivers_without_graphs(self) -> None:
         old = fake_library("-DWITHOUT_GRAPHS")
         more = """
@@ -105,6 +111,7 @@ print(found.tolist())
         self.assertEqual(self.opened({"cuda": old, "nvrtc": old}, more), "[1048576.0, 1048576.0]\n")
 
 
+@slow
 class TestActivation(unittest.TestCase):
     """What ``device=cuda`` brings about where the libraries are found by their names."""
 

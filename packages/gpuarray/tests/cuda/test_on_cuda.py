@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
-from theano_testing.cuda import check_on_cuda, needs_compilers
+from theano_testing_workshop.cuda import check_on_cuda, needs_compilers
 
 TESTS = Path(__file__).parents[1]
 

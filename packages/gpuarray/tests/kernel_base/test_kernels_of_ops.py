@@ -34,6 +34,7 @@ from theano_gpuarray.kernel_base import (
 )
 from theano_graph import Apply, MissingRuleError, Op
 from theano_testing.gpuarray import tested_device
+from theano_testing.tiers import slow
 
 DIAGONAL = """#include "cluda.h"
 KERNEL void eye(GLOBAL_MEM ga_double *a, ga_size a_off, ga_size n, ga_size m, ga_ssize k) {
@@ -164,6 +165,7 @@ class TestText(unittest.TestCase):
         rng = np.random.default_rng(5)
         return [(rng.normal(size=n).astype("float32"), ls) for n in (1, 5, 33, 64) for ls in (1, 7, 32, 50, 64)]
 
+    @slow
     def test_reductions(self) -> None:
         into = [
             "LOCAL_MEM ga_float buf[64]",
@@ -200,6 +202,7 @@ class TestText(unittest.TestCase):
         if computes():
             self.assertEqual(found[0], x.max())
 
+    @slow
     def test_softmax(self) -> None:
         into = [
             "LOCAL_MEM ga_float buf[64]",

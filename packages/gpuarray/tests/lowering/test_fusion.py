@@ -46,6 +46,7 @@ from theano_linker_c.scalar import (
 )
 from theano_testing.device import card_context, null_context, opencl_context
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 FULL, ROW, COLUMN = (False, False), (False, True), (True, False)
 SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
@@ -148,6 +149,7 @@ def softmax_loss(constants: dict[int, Any], rows: int) -> Steps:
 
 @needs_opencl
 class TestRows(FusionTestCase):
+    @slow
     def test_softmax_with_its_loss_and_gradient(self) -> None:
         constants: dict[int, Any] = {}
         steps = softmax_loss(constants, 9)
@@ -160,6 +162,7 @@ class TestRows(FusionTestCase):
         p[np.arange(9), y] -= 1
         np.testing.assert_allclose(gradient, p, rtol=1e-5, atol=1e-6)
 
+    @slow
     def test_one_number_for_all_rows(self) -> None:
         """As the number of rows that a gradient of a mean is divided by."""
         one = (True, True)
@@ -203,6 +206,7 @@ class TestRows(FusionTestCase):
         with self.assertRaises(StepError):
             region([np.zeros((5, 3), "float32"), np.zeros(3, "float32"), np.zeros(5, "int32")])
 
+    @slow
     def test_no_elements(self) -> None:
         s = Steps(1)
         total = s.kept(s.reduced(SUM, s.elementwise(exp, (s.given[0], FULL))))
@@ -210,6 +214,7 @@ class TestRows(FusionTestCase):
         for shape in ((0, 3), (3, 0), (1, 1), (300, 5), (3, 700)):
             self.check(s, [np.full(shape, 0.1, "float32")], 3)
 
+    @slow
     def test_views_of_arrays(self) -> None:
         s = Steps(1)
         turned = s.add(TransposeKernel((1, 0), ()), s.given[0])
@@ -217,6 +222,7 @@ class TestRows(FusionTestCase):
         s.download(s.elementwise(true_div, (turned, FULL), (total, ROW)))
         self.check(s, [np.random.default_rng(0).normal(size=(6, 11)).astype("float32")], 1)
 
+    @slow
     def test_what_needs_others_in_between_is_cut(self) -> None:
         s = Steps(1)
         first = s.elementwise(exp, (s.given[0], FULL))
@@ -272,6 +278,7 @@ class TestEpilogues(FusionTestCase):
 
 @needs_opencl
 class TestBeside(FusionTestCase):
+    @slow
     def test_a_reduction_of_what_others_read(self) -> None:
         for axis in (0, 1):
             s = Steps(2)
@@ -304,6 +311,7 @@ class TestUpdates(FusionTestCase):
                 np.testing.assert_array_equal(a, b)
         return found
 
+    @slow
     def test_biases(self) -> None:
         rng = np.random.default_rng(0)
         for shape in ((40, 30), (90000, 3)):
@@ -328,6 +336,7 @@ class TestUpdates(FusionTestCase):
         values = [rng.normal(size=shape).astype("float32") for shape in ((40, 30), (40, 30), (30,))]
         self.exact(s, values, 2)
 
+    @slow
     def test_operands_that_lie_otherwise(self) -> None:
         s = Steps(3)
         x, y, z = s.given
@@ -357,6 +366,7 @@ class TestUpdates(FusionTestCase):
         rng = np.random.default_rng(2)
         self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(2)], 4)
 
+    @slow
     def test_two_that_need_what_the_other_one_keeps(self) -> None:
         s = Steps(4)
         made = [s.elementwise(mul, *((v, FULL) for v in s.given[k : k + 2])) for k in (0, 2)]
@@ -367,6 +377,7 @@ class TestUpdates(FusionTestCase):
         self.exact(s, [rng.normal(size=(12, 13)).astype("float32") for _ in range(4)], 6)
         self.assertEqual(1, kinds(s.region(null_context())).count(UpdateFusion))
 
+    @slow
     def test_updates_that_would_need_each_other(self) -> None:
         s = Steps(2)
         x, y = s.elementwise(tanh, (s.given[0], FULL)), s.elementwise(tanh, (s.given[1], (False,)))
@@ -382,6 +393,7 @@ class TestUpdates(FusionTestCase):
 
 @needs_opencl
 class TestElementwise(FusionTestCase):
+    @slow
     def test_an_optimizer(self) -> None:
         s = Steps(3)
         gradient, moment, weights = ((v, FULL) for v in s.given)
@@ -410,6 +422,7 @@ class TestElementwise(FusionTestCase):
             region([row, np.ones((2, 3), "float32")])
         self.assertEqual(2, len(s.steps[caught.exception.step].inputs))
 
+    @slow
     def test_what_is_in_between(self) -> None:
         s = Steps(2)
         a, b = s.given
@@ -419,6 +432,7 @@ class TestElementwise(FusionTestCase):
         rng = np.random.default_rng(0)
         self.check(s, [rng.normal(size=(9, 9)).astype("float32") for _ in range(2)], 3)
 
+    @slow
     def test_random_programs(self) -> None:
         rng = random.Random(11)
         for _ in range(15):
@@ -448,6 +462,7 @@ class TestFunctionsOfOperations(FusionTestCase):
         found = self.check(s, [np.ones((3, 5), "float32"), np.full(5, 2, "float32")], 1)
         np.testing.assert_allclose(found[0], gammainc_der.compute(np.full(5, 3.0), np.full(5, 2.0)), rtol=1e-6)
 
+    @slow
     def test_in_epilogues(self) -> None:
         s = Steps(3)
         product = s.add(MatrixProductKernel("gemm", "float32"), *s.given[:2])
@@ -455,6 +470,7 @@ class TestFunctionsOfOperations(FusionTestCase):
         values = [np.ones((3, 4), "float32"), np.ones((4, 5), "float32"), np.full((3, 5), 2, "float32")]
         np.testing.assert_allclose(self.check(s, values, 1)[0][0, 0], gammainc_der.compute(4.0, 2.0), rtol=1e-6)
 
+    @slow
     def test_in_rows(self) -> None:
         s = Steps(2)
         a, b = s.given

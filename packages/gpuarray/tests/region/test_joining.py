@@ -21,6 +21,7 @@ from theano_linker_c.kernels import ElementwiseKernel, Kernel, MatrixProductKern
 from theano_linker_c.scalar import ScalarOp, add, exp, identity, maximum, mul, neg, sub, tanh
 from theano_testing.device import card_context, null_context, opencl_context
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
 
@@ -113,6 +114,7 @@ class TestJoined(JoiningTestCase):
         for found, a, b in zip(self.check(p, values, 1), values[::2], values[1::2], strict=True):
             np.testing.assert_array_equal(found, a - b)
 
+    @slow
     def test_reductions_of_different_shapes_and_kinds(self) -> None:
         p = Program(3)
         x, y, z = p.given
@@ -164,6 +166,7 @@ class TestJoined(JoiningTestCase):
         p.read(p.reduced(second, 0), p.reduced(other, 1), p.elementwise(mul, 2, second, second))
         self.check(p, [normal(8, 9), normal(10, 11)], 3, 4)
 
+    @slow
     def test_random_programs(self) -> None:
         rng = random.Random(7)
         for _ in range(12):

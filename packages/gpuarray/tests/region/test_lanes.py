@@ -19,6 +19,7 @@ from theano_gpuarray.region.scheduling._layout import Layout, lay_out
 from theano_linker_c.kernels import ElementwiseKernel, MatrixProductKernel, Reduction, ReductionKernel
 from theano_linker_c.scalar import add, exp, identity, tanh
 from theano_testing.device import null_context
+from theano_testing.tiers import slow
 
 
 def conflict(a: Event, b: Event, layout: Layout, sizes: dict[int, int]) -> bool:
@@ -93,6 +94,7 @@ def any_order(rng: random.Random, found: Schedule) -> list[int]:
 
 
 class TestRandomLists(unittest.TestCase):
+    @slow
     def test_every_conflict_is_ordered_and_values_stay(self) -> None:
         rng = random.Random(3)
         beside = 0

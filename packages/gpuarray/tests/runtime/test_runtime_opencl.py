@@ -40,7 +40,7 @@ class TestOpenCl(unittest.TestCase):
         settings = {**os.environ, "THEANO_TEST_FAKE": self.path}
         command = [sys.executable, *arguments]
         return subprocess.run(
-            command, capture_output=True, text=True, env=settings, cwd=FOLDER, check=False, timeout=300
+            command, capture_output=True, text=True, env=settings, cwd=FOLDER, check=False, timeout=600
         )
 
     def opened(self, before: str = "") -> str:

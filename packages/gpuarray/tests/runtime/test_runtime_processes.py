@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from theano_gpuarray._runtime import Context, DeviceError, LaunchList, open_driver
+from theano_testing.tiers import slow
 
 from .runtime_support import download, each_context, kernel, null, opencl, upload
 
@@ -113,7 +114,7 @@ class TestThreads(unittest.TestCase):
     def run_threads(self, work: Callable[[int], None]) -> None:
         """Run a function in eight threads; the first failure of one is raised."""
         with ThreadPoolExecutor(8) as pool:
-            self.assertEqual([None] * 8, list(pool.map(work, range(8), timeout=120)))
+            self.assertEqual([None] * 8, list(pool.map(work, range(8), timeout=600)))
 
     @each_context()
     def test_one_kernel_in_many_threads(self, context: Context) -> None:
@@ -148,6 +149,7 @@ class TestThreads(unittest.TestCase):
         self.run_threads(work)
         self.assertEqual(0, context.statistics()["buffers"])
 
+    @slow
     @each_context(preallocate=1 << 20)
     def test_pool_in_many_threads(self, context: Context) -> None:
 
@@ -166,6 +168,7 @@ class TestThreads(unittest.TestCase):
         self.run_threads(work)
         self.assertEqual((0, 0), tuple(context.statistics()[name] for name in ("in_use", "buffers")))
 
+    @slow
     def test_other_threads_run_while_one_waits(self) -> None:
         driver = opencl()
         if driver is not None:

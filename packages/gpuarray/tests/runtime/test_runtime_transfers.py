@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 from theano_gpuarray._runtime import Context
+from theano_testing.tiers import slow
 
 from .runtime_support import download, each_context, each_device, kernel, null, upload
 
@@ -54,6 +55,7 @@ class TestTransfers(unittest.TestCase):
         x = np.random.default_rng(0).integers(0, 255, 40_000_003, dtype="uint8")
         np.testing.assert_array_equal(download(upload(context, x, blocking=False), "uint8"), x)
 
+    @slow
     @each_context()
     def test_pinned_memory_is_used_again_after_the_queue_was_waited_for(self, context: Context) -> None:
         # More than the ring has in all, with reads between, and several writes before each of them.

@@ -21,6 +21,7 @@ from theano_graph import generic
 from theano_linker_c import SharedVariable
 from theano_linker_c.archive import UnsafeArchiveError, dump, load
 from theano_linker_c.scalar import ScalarType, mul
+from theano_testing.tiers import slow
 
 Step = bytes
 float64 = ScalarType("float64")
@@ -271,6 +272,7 @@ class TestAttacks(unittest.TestCase):
         for code in (b"B", b"X", b"T", b"\x8b"):
             self.refuses(archive([code + struct.pack("<I", 0x7FFFFFFF)]), "damaged")
 
+    @slow
     def test_bombs(self) -> None:
         self.refuses(archive([b"]" * 3_000_000]), "more than .* codes")
         zeros = npy(np.zeros(60_000_000, np.uint8))

@@ -17,16 +17,18 @@ from unittest import mock
 from theano_linker_c import scalar as sc
 from theano_linker_c.compiler import CompileDirectory, CompilerWarning, build_lock, set_lock_status
 from theano_linker_c.kernels import KernelLibrary
+from theano_testing.tiers import slow
 
 from .cache_support import WORKER, CacheTestCase, kernel, start
 
 
+@slow
 class TestProcesses(CacheTestCase):
     def finish(self, workers: Sequence[subprocess.Popen[bytes]]) -> list[int]:
         """Wait for workers; gives the numbers of their compiler runs."""
         runs = []
         for worker in workers:
-            out, err = worker.communicate(timeout=180)
+            out, err = worker.communicate(timeout=600)
             self.assertEqual(worker.returncode, 0, err.decode())
             runs.append(int(out.split()[-1]))
         return runs
@@ -57,7 +59,7 @@ class TestProcesses(CacheTestCase):
         for index in range(6):
             workers.append(start(WORKER, self.path))
             cleaner = start(clear, "purge" if index % 2 else "clear", flags=f"compiledir={self.path}")
-            cleaner.communicate(timeout=60)
+            cleaner.communicate(timeout=600)
         self.finish(workers)
 
 
@@ -79,7 +81,7 @@ class TestLock(CacheTestCase):
             other.start()
             time.sleep(0.05)
             self.assertEqual(entered, [])
-        other.join(60)
+        other.join(600)
         self.assertEqual(entered, [True])
 
     def test_nobody_is_waited_for_without_end(self) -> None:
@@ -118,8 +120,8 @@ class TestLock(CacheTestCase):
             "held = threading.Event(); free = threading.Event()\n"
             "def hold():\n"
             "    with library._lock:\n"
-            "        held.set(); free.wait(60)\n"
-            "threading.Thread(target=hold).start(); held.wait(60)\n"
+            "        held.set(); free.wait(600)\n"
+            "threading.Thread(target=hold).start(); held.wait(600)\n"
             "child = os.fork()\n"
             "if child == 0:\n"
             "    build([]); library.clear(); os._exit(7)\n"
@@ -127,7 +129,7 @@ class TestLock(CacheTestCase):
             "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
         )
         worker = start(script, flags=f"compiledir={self.path}")
-        _, err = worker.communicate(timeout=60)
+        _, err = worker.communicate(timeout=600)
         self.assertEqual(worker.returncode, 7, err.decode())
 
 

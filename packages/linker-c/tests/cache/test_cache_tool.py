@@ -16,6 +16,7 @@ from theano_graph import config
 from theano_linker_c import scalar as sc
 from theano_linker_c.cache_tool import main
 from theano_linker_c.compiler import CompilerOptions
+from theano_testing.tiers import slow
 
 from .cache_support import CacheTestCase, start
 
@@ -25,20 +26,23 @@ _RUN = "import sys; from theano_linker_c.cache_tool import main; sys.exit(main(s
 class TestCommand(CacheTestCase):
     def command(self, *arguments: str) -> str:
         worker = start(_RUN, *arguments, flags=f"compiledir={self.path},cxx=gcc")
-        out, err = worker.communicate(timeout=60)
+        out, err = worker.communicate(timeout=600)
         self.assertEqual((worker.returncode, err), (0, b""))
         return out.decode()
 
+    @slow
     def test_without_a_command_the_directory_is_printed(self) -> None:
         self.assertEqual(self.command().strip(), self.path)
         self.assertFalse(os.path.exists(self.path))
 
+    @slow
     def test_base_directory(self) -> None:
         with tempfile.TemporaryDirectory() as base:
             worker = start(_RUN, "basecompiledir", flags=f"base_compiledir={base}")
-            out, _ = worker.communicate(timeout=60)
+            out, _ = worker.communicate(timeout=600)
         self.assertEqual(out.decode().strip(), base)
 
+    @slow
     def test_list(self) -> None:
         self.assertIn("there is nothing yet", self.command("list"))
         self.build(sc.exp, sc.neg)
@@ -56,8 +60,9 @@ class TestCommand(CacheTestCase):
         worker.stdout.close()
         self.assertEqual(worker.stderr.read(), b"")
         worker.stderr.close()
-        self.assertEqual(worker.wait(timeout=60), 0)
+        self.assertEqual(worker.wait(timeout=600), 0)
 
+    @slow
     def test_clear(self) -> None:
         self.build(sc.exp)
         os.makedirs(os.path.join(self.path, "locks"), exist_ok=True)
@@ -66,23 +71,27 @@ class TestCommand(CacheTestCase):
         self.assertNotEqual(self.names("locks"), [])
         self.assertEqual(self.build(sc.exp).compiler_runs, 1)
 
+    @slow
     def test_clear_and_unlock(self) -> None:
         for arguments in (("clear", "--unlock"), ("unlock",)):
             self.build(sc.exp)
             self.command(*arguments)
             self.assertEqual(self.names("locks"), [])
 
+    @slow
     def test_purge(self) -> None:
         self.build(sc.exp)
         self.assertIn("removed", self.command("purge"))
         self.assertEqual(os.listdir(os.path.dirname(self.path)), [])
 
+    @slow
     def test_purge_empties_a_directory_that_is_refused(self) -> None:
         os.makedirs(self.path)
         os.chmod(self.path, 0o777)
         self.command("purge")
         self.assertFalse(os.path.exists(self.path))
 
+    @slow
     def test_a_refused_directory_can_be_listed(self) -> None:
         self.build(sc.exp)
         os.chmod(self.path, 0o777)
@@ -105,6 +114,7 @@ class TestCommand(CacheTestCase):
         self.assertIn("2 compiled objects: removed", self.command("cleanup"))
         self.assertEqual((self.names("objects"), self.names("index"), self.names("tmp")), ([], [], []))
 
+    @slow
     def test_help_names_all_commands(self) -> None:
         text = self.command("--help")
         for word in ("list", "clear", "cleanup", "purge", "unlock", "basecompiledir", "theano-cache", "compiledir"):

@@ -9,6 +9,7 @@ import unittest
 from unittest import mock
 
 from theano_linker_c.compiler import run_compiler, while_compiling
+from theano_testing.tiers import slow
 
 
 @unittest.skipUnless(shutil.which("gcc"), "there is no gcc")
@@ -30,6 +31,7 @@ class WhileCompiling(unittest.TestCase):
             self.assertTrue(self.compile())
         self.assertEqual(self.done, ["first", "second"])
 
+    @slow
     def test_texts_that_fit_into_no_pipe(self) -> None:
         text = "".join(f"int f{i}(void) {{ return {i}; }}\n" for i in range(20_000))
         with while_compiling(lambda: self.done.append("done")):

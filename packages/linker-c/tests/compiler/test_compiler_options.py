@@ -34,6 +34,7 @@ from theano_linker_c.compiler import (
 )
 from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary
 from theano_linker_c.scalar import Composite, ScalarType
+from theano_testing.tiers import slow
 
 
 class TestPlacesForCode(unittest.TestCase):
@@ -62,6 +63,7 @@ class TestPlacesForCode(unittest.TestCase):
         self.assertEqual(compiler_version("/nonexistent/g++"), "")
         self.assertEqual(compiler_version(""), "")
 
+    @slow
     def test_a_relative_directory_where_the_working_directory_is_gone(self) -> None:
         program = textwrap.dedent(
             """
@@ -115,12 +117,13 @@ class TestFlags(unittest.TestCase):
             "o = CompilerOptions.from_config()\n"
             "print(o.extra, o.optimize, o.debug, o.keep_sources, o.preload, o.max_age, o.wait, o.timeout)\n"
         )
-        out, _ = start(script).communicate(timeout=60)
+        out, _ = start(script).communicate(timeout=600)
         self.assertEqual(out.decode().strip(), "() True False False False 2073600 5 120")
 
+    @slow
     def test_the_timeout_follows_the_pause(self) -> None:
         script = "from theano_graph import config; import theano_linker_c; print(config.compile.timeout)"
-        out, _ = start(script, flags="compile.wait=7").communicate(timeout=60)
+        out, _ = start(script, flags="compile.wait=7").communicate(timeout=600)
         self.assertEqual(int(out), 168)
 
     def test_wrong_values_are_refused(self) -> None:
@@ -134,7 +137,7 @@ class TestDirectories(unittest.TestCase):
         folder = default_compile_directory()
         self.assertEqual(os.path.dirname(folder), os.path.expanduser(str(config.base_compiledir)))
         script = "from theano_graph import config; import theano_linker_c; print(config.compiledir)"
-        out, err = start(script).communicate(timeout=60)
+        out, err = start(script).communicate(timeout=600)
         for part in (platform.system(), platform.machine(), platform.python_version(), "64"):
             self.assertIn(part, os.path.basename(out.decode().strip()), err.decode())
 
@@ -142,7 +145,7 @@ class TestDirectories(unittest.TestCase):
         script = "from theano_graph import config; import theano_linker_c; print(config.compiledir)"
         keys = ("platform", "processor", "hostname", "python_version", "python_bitwidth", "python_int_bitwidth")
         text = "_".join(f"%({key})s" for key in keys)
-        out, err = start(script, flags=f"base_compiledir=/a/b,compiledir_format={text}").communicate(timeout=60)
+        out, err = start(script, flags=f"base_compiledir=/a/b,compiledir_format={text}").communicate(timeout=600)
         folder = out.decode().strip()
         self.assertTrue(folder.startswith("/a/b/"), err.decode())
         self.assertEqual(folder.count("_"), len(keys) + platform.machine().count("_") * 2 - 1)

@@ -19,6 +19,7 @@ from theano_graph import config, generic
 from theano_linker_c import Mode, ModeError, function
 from theano_linker_c.compiler import CompileError, CompilerOptions, CompilerWarning
 from theano_linker_c.cop import NoCompilerError, ThunkLibrary, c_thunk, c_thunks, library
+from theano_testing.tiers import slow
 
 NUMBER = "%(z)s = PyLong_FromLong({});"
 
@@ -86,6 +87,7 @@ class TestRuns(BuildTestCase):
         library.clear()
         self.assertEqual((self.runs(op), self.thunks(op)), (1, [9]))
 
+    @slow
     def test_another_process_finds_it(self) -> None:
         code = (
             "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -253,6 +255,7 @@ class TestOtherCompilers(BuildTestCase):
     def commands(self) -> list[str]:
         return [name for name in ("gcc", "g++", "clang", "clang++", "cc") if shutil.which(name)]
 
+    @slow
     def test_c_and_cpp_with_each_of_them(self) -> None:
         plain = COnly(COPY + "((dtype_%(z)s *)PyArray_DATA(%(z)s))[0] = 5;")
         struct = COnly(COPY + "++count;", c_support_code_struct="int count;", c_init_code_struct="count = 0;")

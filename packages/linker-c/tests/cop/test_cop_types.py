@@ -29,6 +29,7 @@ from theano_graph import Apply, Op, Type, config, generic, get_test_value
 from theano_linker_c import Mode, function
 from theano_linker_c.cop import CLinkerType, NoCompilerError, c_thunk
 from theano_linker_c.scalar import ScalarType
+from theano_testing.tiers import slow
 
 
 def run(op: Op, variables: list[Any], values: list[Any]) -> Any:
@@ -187,6 +188,7 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 
 
 class TestScalars(unittest.TestCase):
+    @slow
     def test_numbers_of_all_dtypes(self) -> None:
         for dtype in (*DTYPES, "complex64", "complex128"):
             with self.subTest(dtype=dtype):
@@ -206,6 +208,7 @@ class TestScalars(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "NumPy scalar of type int64 is needed here, got str"):
             run(COnly("%(z)s = %(x)s;"), [ScalarType("int64")("x")], ["1"])
 
+    @slow
     def test_literals_are_c(self) -> None:
         cases = [
             ("int64", -(2**63)), ("uint64", 2**64 - 1), ("int8", -5), ("bool", True),
@@ -236,6 +239,7 @@ class TestScalars(unittest.TestCase):
 
 
 class TestArrays(unittest.TestCase):
+    @slow
     def test_elements_through_the_typedef(self) -> None:
         for dtype in DTYPES:
             with self.subTest(dtype=dtype):

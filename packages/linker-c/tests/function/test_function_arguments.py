@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from theano_linker_c import ArgumentError, In, Mode, Out, SharedVariable, function, scalar as sc
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
+from theano_testing.tiers import examples
 
 from .function_support import Pointwise, add, add_one_in_place, mul, scalar, shared, transpose, vector
 
@@ -45,7 +46,7 @@ class TestNumbers(unittest.TestCase):
                     found = same(value)
                     self.assertEqual((found.dtype, int(found)), (np.dtype(dtype), value))
 
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=examples(100))
     @given(st.integers(-(2**70), 2**70))
     def test_the_machine_and_the_type_agree(self, value: int) -> None:
         same = small("float64")

@@ -112,14 +112,14 @@ class TestLocks(unittest.TestCase):
 
             def hold(value: Any, begun: threading.Event = begun, go_on: threading.Event = go_on) -> Any:
                 begun.set()
-                go_on.wait(10)
+                go_on.wait(600)
                 return value
 
             w = shared(np.zeros(2), name="w")
             f = function([], [], updates={w: add(Pointwise("hold", hold)(w), 1.0)}, mode=Mode("cvm", None))
             caller = threading.Thread(target=f)
             caller.start()
-            begun.wait(10)
+            begun.wait(600)
             setter = threading.Thread(target=w.set_value, args=(np.full(2, 5.0),), kwargs={"borrow": borrow})
             setter.start()
             setter.join(0.05)
@@ -128,8 +128,8 @@ class TestLocks(unittest.TestCase):
                 # Whoever reads waits for nobody.
                 np.testing.assert_array_equal(w.get_value(borrow=borrow), np.zeros(2))
                 go_on.set()
-                setter.join(10)
-                caller.join(10)
+                setter.join(600)
+                caller.join(600)
                 np.testing.assert_array_equal(w.get_value(borrow=borrow), np.full(2, 5.0))
                 borrowed = w.get_value(borrow=True)
                 f()
@@ -140,7 +140,7 @@ class TestLocks(unittest.TestCase):
 
         def hold(value: Any) -> Any:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(600)
             return value
 
         w = shared(1.0, name="w")
@@ -148,10 +148,10 @@ class TestLocks(unittest.TestCase):
         read = function([], add(w, 1.0), mode=Mode("cvm", None))
         caller = threading.Thread(target=f)
         caller.start()
-        begun.wait(10)
+        begun.wait(600)
         self.assertEqual(float(read()), 2.0)
         go_on.set()
-        caller.join(10)
+        caller.join(600)
         self.assertEqual(float(read()), 3.0)
 
     def test_functions_that_call_each_other_are_not_stuck(self) -> None:
@@ -161,7 +161,7 @@ class TestLocks(unittest.TestCase):
 
         def call(which: str) -> Any:
             def run(value: Any) -> Any:
-                meeting.wait(10)
+                meeting.wait(600)
                 inner[which]()
                 return value
 
@@ -194,7 +194,7 @@ class TestLocks(unittest.TestCase):
 
         def hold(value: Any) -> Any:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(600)
             return value
 
         w = shared(1.0, name="w")
@@ -202,13 +202,13 @@ class TestLocks(unittest.TestCase):
         other = function([], [], updates={w: add(w, 1.0)}, mode=Mode("cvm", None))
         caller = threading.Thread(target=f)
         caller.start()
-        begun.wait(10)
+        begun.wait(600)
         child = os.fork()
         if child == 0:
             other()
             os._exit(int(w.get_value() != 2.0))
         go_on.set()
-        caller.join(10)
+        caller.join(600)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_the_locks_go_with_the_functions(self) -> None:

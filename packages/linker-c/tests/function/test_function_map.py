@@ -207,7 +207,7 @@ class Told:
             self.elsewhere.set()
         elif self.error is not None:
             raise self.error
-        self.elsewhere.wait(60)
+        self.elsewhere.wait(600)
         return np.asarray(1.0, dtype)
 
 
@@ -420,7 +420,7 @@ class TestClosing(unittest.TestCase):
         return value
 
     def wait_for_threads(self) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 600
         while thread_names() and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(thread_names(), set())
@@ -447,14 +447,14 @@ class TestClosing(unittest.TestCase):
         def last(value: Any) -> Any:
             if value == 1.0:
                 begun.set()
-                handed.wait(60)
+                handed.wait(600)
                 self.close(value)
             return value
 
         f = function([self.x], Pointwise("last", last)(self.x), mode=NATIVE)
         results = f.map([0.0, 1.0, *[0.0] * 10], 2)
         self.assertEqual(float(next(results)), 0.0)
-        begun.wait(60)
+        begun.wait(600)
         self.held.append(results)
         handed.set()
         self.wait_for_threads()
@@ -470,7 +470,7 @@ class TestClosing(unittest.TestCase):
         self.held.append(results)
         thread = threading.Thread(target=f, args=(1.0,), daemon=True)
         thread.start()
-        thread.join(30)
+        thread.join(600)
         self.assertFalse(thread.is_alive())
         self.wait_for_threads()
         self.assertEqual((self.held, self.errors), ([], []))

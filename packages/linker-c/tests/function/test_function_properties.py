@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from theano_linker_c import FAST_COMPILE, FAST_RUN, Mode, function
+from theano_testing.tiers import examples
 
 from .function_support import add, add_one_in_place, constant, matrix, mul, shared, transpose
 
@@ -49,7 +50,7 @@ class Expression:
 
 
 class TestRandomGraphs(unittest.TestCase):
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(steps, choices, st.integers(0, 30), st.none() | st.integers(0, 30), st.sampled_from(MODES))
     def test_values_and_memory(
         self, recipe: list[tuple[int, int]], wanted: list[int], new_s: int, new_t: int | None, mode: Mode

@@ -54,7 +54,7 @@ class TestProcesses(TieredTestCase):
             cwd=Path(__file__).parents[1],
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -14,6 +14,7 @@ import numpy as np
 from theano_graph import ConfigError, config
 from theano_linker_c.kernels import blas_address, lapack_addresses, library_files, link_arguments
 from theano_linker_c.scalar import upcast
+from theano_testing.tiers import slow
 
 # A product of column-major matrices without transposes, times a factor that gives it away.
 SOURCE = """
@@ -52,9 +53,10 @@ print(len(found), len(set(map(str, found))), scipy.linalg.cholesky([[4.0]]).item
 
 
 class TestThreads(unittest.TestCase):
+    @slow
     def test_the_first_routines_in_many_threads(self) -> None:
         for _ in range(3):
-            done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=300)
+            done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=600)
             self.assertEqual((done.stdout, done.stderr), ("8 1 2.0\n", ""))
 
 

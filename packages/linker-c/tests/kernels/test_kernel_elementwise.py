@@ -20,6 +20,7 @@ from theano_linker_c.scalar import (
     records,
     transfer_type,
 )
+from theano_testing.tiers import slow
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, empty_like_layout, layouts, load
 
@@ -51,6 +52,7 @@ class TestEveryOp(unittest.TestCase):
         # All of them with one run of the compiler; the tests find them loaded.
         LIBRARY.build([flat_kernel(r.op, (d,) * r.nin) for r in records for d in r.dtypes], OPTIONS)
 
+    @slow
     def test_agrees_with_numpy_form(self) -> None:
         for record in records:
             for dtype in record.dtypes:

@@ -11,6 +11,7 @@ from scalar.samples import samples
 from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import ElementwiseKernel, kernel_source
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, records
+from theano_testing.tiers import slow
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, load, reduction
 
@@ -61,6 +62,7 @@ class TestHalf(unittest.TestCase):
     def of_float16() -> list[ScalarRecord]:
         return [r for r in records if "float32" in r.dtypes and kernel_source(flat_kernel(r.op, ("float16",) * r.nin))]
 
+    @slow
     def test_every_op(self) -> None:
         found = self.of_float16()
         self.assertGreater(len(found), 70)
@@ -145,6 +147,7 @@ class TestComplex(unittest.TestCase):
                 with self.subTest(op=str(op), dtype=dtype):
                     self.check(op, [self.z.astype(dtype), self.w.astype(dtype)])
 
+    @slow
     def test_mixed_with_real(self) -> None:
         for other in ("int8", "float32", "float64", "bool", "float16"):
             for op in (sc.add, sc.mul, sc.true_div, sc.eq):

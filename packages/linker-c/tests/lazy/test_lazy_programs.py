@@ -12,6 +12,7 @@ from small_arrays import LINKERS, Python, add, compiled, constant, mul, number, 
 
 from theano_graph import Apply, Op
 from theano_linker_c import Mode, function, shared
+from theano_testing.tiers import slow
 
 from .lazy_ops import Choose, ChooseByThunk, Runs
 
@@ -112,6 +113,7 @@ class TestChoice(unittest.TestCase):
             self.assertEqual(f.fn.thunks[f.fn.position_of_error].inputs[1][0].shape, (3,))
             self.assertEqual(f(1.0, V, V).tolist(), [2, 4])
 
+    @slow
     def test_chain_of_choices_is_no_recursion(self) -> None:
         for linker, choose in self.each():
             c, x = number("c"), vector("x")

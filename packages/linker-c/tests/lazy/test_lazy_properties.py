@@ -9,6 +9,8 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 from small_arrays import Python, add, compiled, mul, number, vector
 
+from theano_testing.tiers import examples, slow
+
 from .lazy_ops import Choose, ChooseByThunk
 
 V = np.array([1.0, 2.0, -1.0])
@@ -88,7 +90,8 @@ class Graph:
 
 
 class TestRandomGraphs(unittest.TestCase):
-    @settings(deadline=None, max_examples=150)
+    @slow
+    @settings(deadline=None, max_examples=examples(150))
     @given(PLANS, st.tuples(st.booleans(), st.booleans()), st.lists(st.integers(0, 30), min_size=1, max_size=3))
     def test_linkers_agree(self, plan: Any, conditions: Any, chosen: list[int]) -> None:
         with np.errstate(all="ignore"):

@@ -19,6 +19,7 @@ from theano_graph import Apply, config
 from theano_linker_c import Function, Mode, ProfileStats, function
 from theano_linker_c.profiling import device_kind, outside
 from theano_optimize import RewriteQuery
+from theano_testing.tiers import slow
 
 V = np.ones(1000)
 
@@ -284,7 +285,7 @@ class TestAtExit(unittest.TestCase):
         path = os.pathsep.join([here, *sys.path])
         environment = {**os.environ, "THEANO_FLAGS": flags, "PYTHONPATH": path}
         return subprocess.run(
-            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, timeout=120
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, timeout=600
         )
 
     def test_profiles_and_their_sum(self) -> None:
@@ -292,6 +293,7 @@ class TestAtExit(unittest.TestCase):
         self.assertEqual(re.findall("Message: (.*)", text), ["first", "second", "Sum of the 2 profiles"])
         self.assertEqual(re.findall(r"Time in (\d+) calls", text), ["1", "2", "3"])
 
+    @slow
     def test_destinations(self) -> None:
         done = self.run_script("profile=True,profiling.destination=stdout")
         self.assertEqual(done.stdout.count("Function profiling"), 3)

@@ -11,6 +11,7 @@ from support import Elementwise, Python, Shuffle, array, machines
 
 from theano_linker_c import _runtime
 from theano_linker_c.scalar import add, exp, mul
+from theano_testing.tiers import examples
 
 LAYOUTS = ("c", "fortran", "reversed", "stepped")
 
@@ -26,7 +27,7 @@ def laid_out(values: Any, layout: str) -> Any:
 
 
 class TestBroadcasting(unittest.TestCase):
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.data())
     def test_random_shapes_and_layouts(self, data: st.DataObject) -> None:
         ndim = data.draw(st.integers(1, 4))

@@ -12,6 +12,7 @@ from support import ArrayType, Elementwise, Product, Python, Reduce, Shuffle, ar
 
 from theano_linker_c.program import LoopSpec, ResultKind, loop_runner
 from theano_linker_c.scalar import Composite, ScalarType, add, gt, mul, tanh
+from theano_testing.tiers import examples
 
 STACK, SUM, LAST = ResultKind.STACK, ResultKind.SUM, ResultKind.LAST
 
@@ -50,7 +51,7 @@ def by_hand(machine: Any, how: LoopSpec, runs: int, values: Sequence[Any]) -> tu
 
 
 class TestRepeat(unittest.TestCase):
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(
         st.integers(1, 5),
         st.integers(0, 4),
@@ -92,7 +93,7 @@ class TestRepeat(unittest.TestCase):
                 self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape))
                 np.testing.assert_array_equal(x, y)
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(
         st.integers(1, 6),
         st.tuples(st.integers(0, 3), st.integers(1, 3)),

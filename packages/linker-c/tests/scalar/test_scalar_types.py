@@ -10,12 +10,13 @@ from hypothesis import given, settings, strategies as st
 
 from theano_linker_c import scalar as sc
 from theano_linker_c.scalar import ALL_DTYPES, ScalarConstant, ScalarType, as_scalar, upcast
+from theano_testing.tiers import examples
 
 dtypes = st.sampled_from(sorted(ALL_DTYPES))
 
 
 class TestPromotion(unittest.TestCase):
-    @settings(deadline=None)
+    @settings(deadline=None, max_examples=examples(100))
     @given(dtypes, dtypes)
     def test_agrees_with_numpy(self, a: str, b: str) -> None:
         self.assertEqual(upcast(a, b), np.result_type(a, b).name)

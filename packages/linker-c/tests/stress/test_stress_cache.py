@@ -14,6 +14,7 @@ from pathlib import Path
 from cache.cache_support import CacheTestCase, start
 
 from theano_linker_c import scalar as sc
+from theano_testing.tiers import slow
 
 from .stress_support import LONG
 
@@ -50,6 +51,7 @@ print("builds", builds)
 """
 
 
+@slow
 class TestCacheUnderStress(CacheTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -65,7 +67,7 @@ class TestCacheUnderStress(CacheTestCase):
                 self.damage()
             self.finish([worker for n, worker in enumerate(workers) if n not in victims])
             for victim in victims:
-                workers[victim].communicate(timeout=60)
+                workers[victim].communicate(timeout=600)
         self.check_what_is_left()
 
     def test_cleared_all_the_time(self) -> None:
@@ -79,7 +81,7 @@ class TestCacheUnderStress(CacheTestCase):
 
     def finish(self, workers: Sequence[subprocess.Popen[bytes]]) -> None:
         for worker in workers:
-            out, err = worker.communicate(timeout=180)
+            out, err = worker.communicate(timeout=600)
             self.assertEqual(worker.returncode, 0, err.decode())
             self.assertTrue(out.startswith(b"builds"), out)
 

@@ -14,6 +14,7 @@ import numpy as np
 from function.function_support import add, fail_if_negative, scalar, shared, vector
 
 from theano_linker_c import In, Mode, eval_cache, function, scalar as sc
+from theano_testing.tiers import slow
 
 from .stress_support import LONG, NATIVE, Native, nadd, nexp, nmul, nsum, resident_bytes
 
@@ -43,6 +44,7 @@ class MemoryTestCase(unittest.TestCase):
         self.assertLess(len(gc.get_objects()) - objects, 200)
 
 
+@slow
 class TestCalls(MemoryTestCase):
     def test_numbers(self) -> None:
         x, y = scalar("x"), scalar("y")
@@ -106,6 +108,7 @@ class TestCalls(MemoryTestCase):
         self.assert_steady(lambda: f(values), CALLS // 10)
 
 
+@slow
 class TestFunctions(MemoryTestCase):
     def test_compiled_and_dropped(self) -> None:
         def make() -> None:

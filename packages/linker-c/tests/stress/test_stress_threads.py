@@ -16,6 +16,7 @@ from function.function_support import Pointwise, add, scalar, shared, vector
 
 from theano_graph import config
 from theano_linker_c import Function, Mode, _runtime, function
+from theano_testing.tiers import slow
 
 from .stress_support import LONG, NATIVE, nadd, nexp, nmul, nsum
 
@@ -43,6 +44,7 @@ def in_threads(count: int, work: Callable[[int], None]) -> None:
         raise errors[0]
 
 
+@slow
 class TestThreads(unittest.TestCase):
     def setUp(self) -> None:
         x = vector("x")
@@ -120,6 +122,7 @@ class TestThreads(unittest.TestCase):
         in_threads(4, work)
 
 
+@slow
 class TestControl(unittest.TestCase):
     def setUp(self) -> None:
         before = _runtime.get_num_threads()
@@ -154,7 +157,7 @@ class TestControl(unittest.TestCase):
                     del os.environ[name]
                 else:
                     os.environ[name] = value
-        out, err = worker.communicate(timeout=300)
+        out, err = worker.communicate(timeout=600)
         self.assertEqual(worker.returncode, 0, err.decode())
         return int(out)
 
@@ -179,6 +182,7 @@ class TestControl(unittest.TestCase):
             np.testing.assert_array_equal(f(values), 2 * values)
 
 
+@slow
 class TestGil(unittest.TestCase):
     def test_another_thread_goes_on_during_a_long_kernel(self) -> None:
         x = vector("x")
@@ -207,6 +211,7 @@ class TestGil(unittest.TestCase):
         self.assertGreater(steps[1], 5 * 16 * 3)
 
 
+@slow
 class TestInterrupts(unittest.TestCase):
     """A Ctrl-C is a signal whose handler raises KeyboardInterrupt."""
 
@@ -252,6 +257,7 @@ class TestInterrupts(unittest.TestCase):
         np.testing.assert_array_equal(state.get_value(), np.ones(3))
 
 
+@slow
 class TestFork(unittest.TestCase):
     def setUp(self) -> None:
         x = vector("x")
@@ -301,7 +307,7 @@ class TestFork(unittest.TestCase):
         def wait(value: Any) -> Any:
             if threading.current_thread() is not main:
                 inside.set()
-                go_on.wait(60)
+                go_on.wait(600)
             return value
 
         for linker in ("cvm", "py"):
@@ -312,7 +318,7 @@ class TestFork(unittest.TestCase):
             f = function([x], [], updates={state: new}, mode=Mode(linker, None))
             other = threading.Thread(target=f, args=(np.ones(2),))
             other.start()
-            inside.wait(60)
+            inside.wait(600)
 
             def child(f: Function = f, state: Any = state) -> bool:
                 f(np.full(2, 5.0))

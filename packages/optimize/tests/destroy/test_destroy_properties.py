@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from theano_graph import FunctionGraph, InconsistencyError, ReplaceValidate, Variable
 from theano_optimize import DestroyHandler, MergeRewriter, Supervisor
+from theano_testing.tiers import examples
 
 from .memory_language import Memory, is_legal, overwrite, overwrite_tolerant, pure, variables, view
 
@@ -49,7 +50,7 @@ def accepts(fgraph: Any) -> bool:
 
 
 class TestAgainstFullWalks(unittest.TestCase):
-    @settings(deadline=None, max_examples=600)
+    @settings(deadline=None, max_examples=examples(600))
     @given(plans, st.integers(1, 2), st.booleans())
     def test_whole_graphs(self, plan: Plan, n_outputs: int, supervised: bool) -> None:
         fgraph = new_graph(plan, n_outputs)
@@ -61,7 +62,7 @@ class TestAgainstFullWalks(unittest.TestCase):
         if is_legal(fgraph, protected):
             self.assertEqual(set(fgraph.toposort()), set(fgraph.apply_nodes))
 
-    @settings(deadline=None, max_examples=1500)
+    @settings(deadline=None, max_examples=examples(1500))
     @given(plans, st.integers(1, 2), edits)
     def test_replacements(self, plan: Plan, n_outputs: int, changes: list[tuple[int, int, int]]) -> None:
         """Each try has the verdict of the full walk, and after a refusal the state is that of a new handler."""
@@ -94,7 +95,7 @@ class TestAgainstFullWalks(unittest.TestCase):
             fgraph.check_integrity()
             self.check_state(fgraph, handler)
 
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(150))
     @given(st.randoms(use_true_random=False), st.integers(3, 50))
     def test_many_replacements_in_larger_graphs(self, random: Random, size: int) -> None:
         """The same on longer graphs, with operands from anywhere and views that change what they look at."""
@@ -128,7 +129,7 @@ class TestAgainstFullWalks(unittest.TestCase):
             self.assertEqual(accepted, expected)
             self.check_state(fgraph, handler)
 
-    @settings(deadline=None, max_examples=300)
+    @settings(deadline=None, max_examples=examples(300))
     @given(plans, st.integers(1, 2), st.booleans())
     def test_merging_keeps_graphs_legal(self, plan: Plan, n_outputs: int, with_handler: bool) -> None:
         fgraph = new_graph(plan, n_outputs)

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from theano_graph import Apply
 from theano_optimize._destroy._order import NodeOrder
+from theano_testing.tiers import examples
 
 from .memory_language import pure, variables
 
@@ -24,7 +25,7 @@ class TestNodeOrder(unittest.TestCase):
         self.assertEqual(labels, sorted(set(labels)))
         self.assertEqual(len(order), len(expected))
 
-    @settings(deadline=None, max_examples=200)
+    @settings(deadline=None, max_examples=examples(200))
     @given(
         st.integers(0, 8), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 99), st.integers(0, 99)), max_size=40)
     )

@@ -15,6 +15,7 @@ from theano_linker_c import function, shared
 from theano_scan import scan, until
 from theano_scan.device import GpuLoop
 from theano_testing.gpuarray import needs_opencl, tested_device
+from theano_testing.tiers import slow
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 3, 5)).astype("float32")
@@ -59,6 +60,7 @@ class TestLoops(unittest.TestCase):
             np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5, atol=1e-6)
         return device
 
+    @slow
     def test_training(self) -> None:
         (host, mine), (device, theirs) = network(None), network(context(tested_device()))
         self.assertEqual(2, len(loops(device)))

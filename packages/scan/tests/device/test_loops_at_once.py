@@ -13,6 +13,7 @@ from theano_gpuarray.contexts import get_context
 from theano_linker_c import function, shared
 from theano_scan import scan, until
 from theano_testing.gpuarray import needs_opencl, tested_device
+from theano_testing.tiers import slow
 
 from .test_device_loops import context, loops
 
@@ -79,6 +80,7 @@ class TestAllSteps(_Comparison):
 
         self.compare(make, (X, H))
 
+    @slow
     def test_sums_and_gradients(self) -> None:
         def make(target: str | None) -> Any:
             w, b = on(target, W), on(target, W[0])
@@ -180,6 +182,7 @@ class TestLoopsThatValuesEnd(_Comparison):
 
         self.compare(make, *((H, n) for n in (1, 2, 4, 5, 7, 100)))
 
+    @slow
     def test_gradients(self) -> None:
         def make(target: str | None) -> Any:
             w, h = on(target, W), T.fmatrix("h")

@@ -14,6 +14,7 @@ import theano_tensor.rewrites  # the full pipeline is under test
 from theano_linker_c import Mode, function, shared
 from theano_tensor.builders import Checkpoint, checkpoint
 from theano_testing.tensor import verify_grad
+from theano_testing.tiers import slow
 
 PARTS, STEPS, LENGTH = 6, 6, 200_000
 
@@ -64,6 +65,7 @@ class TestCheckpoints(unittest.TestCase):
         for one, other in zip(found[:2], found[2:], strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
 
+    @slow
     def test_each_machine(self) -> None:
         x = T.dvector("x")
         value = np.array([0.5, -1.0, 2.0])

@@ -26,6 +26,7 @@ from theano_tensor.device.ops import (
     GpuCorrMM_gradWeights,
     GpuIncSubtensor,
 )
+from theano_testing.tiers import slow
 
 from .contexts import NAME, computes, context
 
@@ -101,6 +102,7 @@ class TestCorrelations(unittest.TestCase):
     def ops(self, classes: Sequence[Any], **arguments: Any) -> list[Any]:
         return [made(**arguments) for made in classes]
 
+    @slow
     def test_images(self) -> None:
         classes = (GpuCorrMM, GpuCorrMM_gradWeights, GpuCorrMM_gradInputs)
         for border, subsample, dilation in (
@@ -180,6 +182,7 @@ class TestReductions(unittest.TestCase):
         dtype = plain.reductions[0].output_dtype
         return run(Reduced(op, dtype), kind(dtype, 1), x)
 
+    @slow
     def test_values(self) -> None:
         rng = np.random.default_rng(7)
         for shape, dtype, joins, numpy_name in (

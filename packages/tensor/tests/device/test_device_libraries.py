@@ -36,6 +36,7 @@ from theano_tensor.linalg import (
 )
 from theano_tensor.nnet.ctc import ConnectionistTemporalClassification, ctc
 from theano_testing.gpuarray import needs_opencl
+from theano_testing.tiers import slow
 
 from .contexts import NAME, computes
 from .test_device_variables import DeviceTestCase
@@ -66,6 +67,7 @@ def there_and_back(x: Any, norm: str | None) -> Any:
 
 @needs_opencl
 class TestTransforms(LibraryTestCase):
+    @slow
     def test_values_and_gradients(self) -> None:
         for shape in ((2, 6), (2, 3, 5), (1, 2, 3, 4)):
             x = np.random.default_rng(1).normal(size=shape).astype("float32")
@@ -155,6 +157,7 @@ class TestDecompositions(LibraryTestCase):
         x = np.random.default_rng(1).normal(size=(4, 4))
         self.x = x + x.T + np.diag([1.0, 3.0, 6.0, 10.0])
 
+    @slow
     def test_they_stay_on_the_host_without_a_library(self) -> None:
         given = shared(self.x, target=NAME)
         for make, op in DECOMPOSITIONS:

@@ -10,6 +10,7 @@ import importlib
 import unittest
 
 import theano_testing.tensor as testing
+from theano_testing.tiers import slow
 
 from .contexts import computes
 
@@ -32,6 +33,7 @@ def records(module: str) -> list[testing.OpRecord]:
 
 
 class TestRecords(unittest.TestCase):
+    @slow
     def test_results_agree_with_the_reference(self) -> None:
         for module, step in _MODULES.items():
             found = records(module)

@@ -25,6 +25,7 @@ from theano_tensor.device import (
     gpu_supported,
     move_to_gpu,
 )
+from theano_testing.tiers import slow
 
 from .contexts import NAME, OTHER, computes, context
 
@@ -126,6 +127,7 @@ class TestShared(DeviceTestCase):
             self.assertValues(twin.get_value(), np.arange(3.0))
         self.assertIs(x.clone().container, x.container)
 
+    @slow
     def test_pickles_without_the_device(self) -> None:
         """With a flag, variables of devices that are not there are read as those of the host."""
         x = shared(np.arange(3.0), name="x", target=NAME)

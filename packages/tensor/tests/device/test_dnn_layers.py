@@ -24,6 +24,7 @@ from theano_tensor.device.dnn import (
 )
 from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
 from theano_tensor.signal.pool import pool_2d
+from theano_testing.tiers import slow
 
 from .contexts import NAME, computes, context
 
@@ -43,6 +44,7 @@ class Case(unittest.TestCase):
 
 
 class TestSoftmax(Case):
+    @slow
     def test_values_and_gradients(self) -> None:
         value, weight = self.rng.normal(size=(2, 2, 3, 4, 5))
         x, gx = shared(value), shared(value, target=NAME)
@@ -85,6 +87,7 @@ class TestNormalization(Case):
             arrays += [self.rng.normal(size=small), self.rng.uniform(1, 2, size=small)]
         return arrays
 
+    @slow
     def test_values_and_gradients(self) -> None:
         for mode in ("per-activation", "spatial"):
             for running in (False, True):

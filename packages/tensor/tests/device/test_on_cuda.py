@@ -8,7 +8,8 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
-from theano_testing.cuda import check_on_cuda, needs_compilers, run_on_cuda
+from theano_testing.tiers import slow
+from theano_testing_workshop.cuda import check_on_cuda, needs_compilers, run_on_cuda
 
 TESTS = Path(__file__).parents[1]
 #: Two layers and a choice of elements; batches of three lengths in turns, each often enough for a graph.
@@ -43,6 +44,7 @@ print(ctypes.CDLL(find_library("cuda").path).fake_graphs())
 """
 
 
+@slow
 @needs_compilers
 class TestOnCuda(unittest.TestCase):
     def test_expressions(self) -> None:

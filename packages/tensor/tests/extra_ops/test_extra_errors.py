@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor import DTypeError, ShapeError
+from theano_testing.tiers import examples
 
 MODES = ("FAST_RUN", "FAST_COMPILE")
 
@@ -93,7 +94,7 @@ class TestErrorsOfTheCall(unittest.TestCase):
 
 
 class TestProperties(unittest.TestCase):
-    @settings(deadline=None, max_examples=40)
+    @settings(deadline=None, max_examples=examples(40))
     @given(st.lists(st.sampled_from((-1.5, 0.0, 2.0, 0.5)), max_size=6), st.integers(0, 3))
     def test_cumulative_products_and_their_gradients(self, numbers: list[float], place: int) -> None:
         x = T.dvector("x")
@@ -107,7 +108,7 @@ class TestProperties(unittest.TestCase):
             up[place] += 1
             np.testing.assert_allclose(gradient[place], np.cumprod(up).sum() - np.cumprod(value).sum(), atol=1e-9)
 
-    @settings(deadline=None, max_examples=40)
+    @settings(deadline=None, max_examples=examples(40))
     @given(st.integers(1, 3), st.data())
     def test_padding(self, ndim: int, data: Any) -> None:
         shape = data.draw(st.lists(st.integers(1, 4), min_size=ndim, max_size=ndim))
@@ -118,7 +119,7 @@ class TestProperties(unittest.TestCase):
         compiled: Any = function([x], T.pad(x, widths, mode), mode="FAST_COMPILE")
         np.testing.assert_array_equal(compiled(value), np.pad(value, widths, mode))
 
-    @settings(deadline=None, max_examples=40)
+    @settings(deadline=None, max_examples=examples(40))
     @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.sampled_from("CF"))
     def test_flat_numbers_there_and_back(self, shape: list[int], order: str) -> None:
         flat = np.arange(int(np.prod(shape)))
@@ -127,7 +128,7 @@ class TestProperties(unittest.TestCase):
         back: Any = function([i], T.ravel_multi_index(places, tuple(shape), order=order), mode="FAST_COMPILE")
         np.testing.assert_array_equal(back(flat), flat)
 
-    @settings(deadline=None, max_examples=40)
+    @settings(deadline=None, max_examples=examples(40))
     @given(st.lists(st.integers(0, 3), max_size=3), st.lists(st.integers(0, 3), max_size=3))
     def test_tiles(self, shape: list[int], reps: list[int]) -> None:
         value = np.arange(float(np.prod(shape))).reshape(shape)

@@ -25,6 +25,7 @@ from theano_tensor.gradient import (
     grad_undefined,
 )
 from theano_testing.tensor import assert_allclose, verify_grad
+from theano_testing.tiers import slow
 
 MODE = "FAST_COMPILE"
 
@@ -123,6 +124,7 @@ class TestSize(unittest.TestCase):
         cost = sum((tt.exp(x * k) for k in range(1, 1001)), x).sum()
         self.assertLess(self.nodes(grad(cost, x), x), 12 * 1000)
 
+    @slow
     def test_higher_orders_of_a_long_chain(self) -> None:
         x = tt.dvector("x")
         y = x

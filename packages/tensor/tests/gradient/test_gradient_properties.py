@@ -14,6 +14,7 @@ import theano_tensor.rewrites  # the full pipeline is under test
 from theano_linker_c import Mode, function
 from theano_tensor.gradient import Lop, Rop, format_as, grad, hessian, jacobian, subgraph_grad
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import examples, slow
 
 #: Each takes two vectors of one length and gives another, smoothly and with bounded derivatives.
 STEPS: list[Callable[[Any, Any], Any]] = [
@@ -49,7 +50,7 @@ def build(program: list[tuple[int, int, int]], x: Any) -> Any:
 
 class TestAnyExpression(unittest.TestCase):
     @given(PROGRAMS, st.integers(0, 1000))
-    @settings(deadline=None, max_examples=25)
+    @settings(deadline=None, max_examples=examples(25))
     def test_all_derivatives_agree(self, program: list[tuple[int, int, int]], seed: int) -> None:
         x, u, v = tt.dvectors("x", "u", "v")
         y = build(program, x)
@@ -66,8 +67,9 @@ class TestAnyExpression(unittest.TestCase):
         numeric = (f(point + step * along, weights, along)[0] - f(point - step * along, weights, along)[0]) / (2 * step)
         assert_allclose(Jv, numeric, rtol=1e-5, atol=1e-6 * (1 + np.abs(value).max()))
 
+    @slow
     @given(PROGRAMS, st.integers(0, 1000))
-    @settings(deadline=None, max_examples=12)
+    @settings(deadline=None, max_examples=examples(12))
     def test_second_derivatives_agree(self, program: list[tuple[int, int, int]], seed: int) -> None:
         x, v = tt.dvectors("x", "v")
         cost = (build(program, x) ** 2).sum() + (x**3).sum()
@@ -108,7 +110,7 @@ def anything() -> st.SearchStrategy[Any]:
 
 class TestWrongArguments(unittest.TestCase):
     @given(anything(), anything(), anything(), st.sampled_from(["raise", "ignore", "warn", "never", None]))
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(150))
     def test_an_error_of_a_documented_kind_or_a_result(self, first: Any, second: Any, third: Any, policy: Any) -> None:
         calls: list[Callable[[], Any]] = [
             lambda: grad(first, second, disconnected_inputs="ignore" if policy == "warn" else policy),

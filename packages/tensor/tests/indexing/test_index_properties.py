@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
 from theano_linker_c import function, shared
+from theano_testing.tiers import examples, slow
 
 from .index_cases import MODES, Case, Symbolic, cases, outcome
 
@@ -52,7 +53,8 @@ class TestAnyIndex(unittest.TestCase):
         self.assertEqual(found.dtype, expected.dtype)
         np.testing.assert_array_equal(found, expected, err_msg=mode)
 
-    @settings(deadline=None, max_examples=150)
+    @slow
+    @settings(deadline=None, max_examples=examples(150))
     @given(cases(DTYPES))
     def test_reading(self, case: Case) -> None:
         def build() -> Any:
@@ -62,7 +64,7 @@ class TestAnyIndex(unittest.TestCase):
         for mode in MODES:
             self._compare(case, outcome(build, mode), _expected(case), mode)
 
-    @settings(deadline=None, max_examples=100)
+    @settings(deadline=None, max_examples=examples(100))
     @given(cases(DTYPES))
     def test_static_shape_and_shape_rule(self, case: Case) -> None:
         def build() -> Any:
@@ -78,7 +80,8 @@ class TestAnyIndex(unittest.TestCase):
             if not isinstance(found, Exception):
                 self.assertEqual(tuple(found[1]), found[0].shape)
 
-    @settings(deadline=None, max_examples=150)
+    @slow
+    @settings(deadline=None, max_examples=examples(150))
     @given(cases(("float64", "int32", "float32", "complex64")), st.booleans(), st.booleans())
     def test_writing(self, case: Case, replace: bool, whole: bool) -> None:
         part = _expected(case)
@@ -105,7 +108,7 @@ class TestAnyIndex(unittest.TestCase):
                 continue
             self._compare(case, found, expected, mode)
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(cases(("float64",)), st.booleans())
     def test_stored_values(self, case: Case, replace: bool) -> None:
         part = _expected(case)

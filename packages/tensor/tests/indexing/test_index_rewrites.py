@@ -12,6 +12,7 @@ import theano_tensor as T
 from theano_linker_c import FAST_RUN, Mode, function, shared
 from theano_linker_c.modes import optdb
 from theano_tensor.indexing import Subtensor
+from theano_testing.tiers import examples, slow
 
 from .index_cases import Case, Symbolic, cases
 
@@ -214,7 +215,8 @@ class TestChains(unittest.TestCase):
 
 
 class TestValuesStay(unittest.TestCase):
-    @settings(deadline=None, max_examples=150)
+    @slow
+    @settings(deadline=None, max_examples=examples(150))
     @given(two_indices(), st.sampled_from(("plain", "square", "fill", "set")), st.booleans())
     def test_parts_of_parts(self, indices: tuple[Case, Case], wrap: str, static: bool) -> None:
         first, second = indices

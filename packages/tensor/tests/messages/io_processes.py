@@ -47,7 +47,7 @@ def start(mpiexec: str, count: int, *command: str) -> subprocess.CompletedProces
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
     line = [mpiexec, "-n", str(count), sys.executable, *command]
-    return subprocess.run(line, capture_output=True, text=True, timeout=240, env=environment, check=False)
+    return subprocess.run(line, capture_output=True, text=True, timeout=600, env=environment, check=False)
 
 
 def rank() -> int:

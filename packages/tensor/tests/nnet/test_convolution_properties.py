@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 import theano_tensor.nnet.convolution as C
 from theano_testing.tensor import assert_allclose, fetch_seed
+from theano_testing.tiers import examples, slow
 
 from .convolution_cases import convolved
 
@@ -43,8 +44,9 @@ def geometries(draw: Any) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, A
 
 
 class TestAnyGeometry(unittest.TestCase):
+    @slow
     @given(geometries())
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(150))
     def test_values_and_transposes(self, case: Any) -> None:
         images, filters, keywords = case
         ndim = len(images) - 2

@@ -15,6 +15,7 @@ import theano_tensor.nnet.convolution as C
 from theano_linker_c import Mode, function
 from theano_linker_c.kernels import ConvolutionKernel
 from theano_testing.tensor import fetch_seed
+from theano_testing.tiers import examples, slow
 
 RNG = np.random.RandomState(fetch_seed())
 NATIVE, PYTHON = Mode("cvm", None), Mode("vm", None)
@@ -100,8 +101,9 @@ class TestAgainstPython(unittest.TestCase):
             self.assertEqual((found.dtype, found.shape), (wanted.dtype, wanted.shape))
             np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * (1 + abs(wanted).max()))
 
+    @slow
     @given(geometries(), st.sampled_from(["float32", "float64"]))
-    @settings(deadline=None, max_examples=120)
+    @settings(deadline=None, max_examples=examples(120))
     def test_any_geometry(self, case: Any, dtype: str) -> None:
         images, filters, keywords = case
         assume(fits(images, filters, keywords))

@@ -16,6 +16,7 @@ from theano_linker_c import FAST_COMPILE, FAST_RUN, Mode, function
 from theano_tensor.indexing import AdvancedSubtensor
 from theano_testing.optimize import check_fires
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import slow
 
 X = np.array([[0.0, 2000.0, -2000.0], [5.0, 2.0, 1.0], [-3000.0, 3.0, 3000.0]])
 B, Y = np.array([0.5, -1.0, 0.0]), np.array([2, 0, 0])
@@ -45,6 +46,7 @@ def _step(loss: Loss, mode: Mode, dtype: str = "float64") -> Any:
 
 
 class TestStableLosses(unittest.TestCase):
+    @slow
     def test_every_form_in_every_optimizing_mode(self) -> None:
         for name, loss in LOSSES.items():
             for optimizer in OPTIMIZERS:

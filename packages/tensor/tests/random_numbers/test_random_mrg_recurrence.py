@@ -26,6 +26,7 @@ from theano_tensor.random.mrg import (
     mult_mat_vect,
     substreams,
 )
+from theano_testing.tiers import examples
 
 SEED = [12345] * 6
 NUMBERS = st.tuples(*(st.integers(1, m - 1) for m in (M1, M1, M1, M2, M2, M2)))
@@ -66,7 +67,7 @@ class TestRecurrence(unittest.TestCase):
             np.testing.assert_array_equal(own, np.array(numbers) * 2.0**-31)
             self.assertEqual(after[i].tolist(), moved)
 
-    @settings(deadline=None, max_examples=25)
+    @settings(deadline=None, max_examples=examples(25))
     @given(NUMBERS, st.integers(1, 70), st.integers(0, 200), st.sampled_from(["float16", "float32", "float64"]))
     def test_c_and_numpy_draw_the_same(self, seed: Any, streams: int, count: int, dtype: str) -> None:
         states = substreams(seed, streams)
@@ -112,7 +113,7 @@ _FUNCTIONS: dict[str, Any] = {}
 
 
 class TestJumps(unittest.TestCase):
-    @settings(deadline=None, max_examples=20)
+    @settings(deadline=None, max_examples=examples(20))
     @given(NUMBERS, st.integers(0, 10))
     def test_a_jump_is_many_steps(self, seed: Any, exponent: int) -> None:
         self.assertEqual(jump(seed, exponent).tolist(), plain(seed, 2**exponent)[1])

@@ -28,6 +28,7 @@ from theano_tensor.random.mrg import (
     jump,
     substreams,
 )
+from theano_testing.tiers import examples
 
 PYTHON = Mode("py", "fast_compile")
 P = np.array([[0.98, 0.01, 0.01], [0.01, 0.49, 0.50]])
@@ -330,7 +331,7 @@ class TestCategories(unittest.TestCase):
         short = np.array([[0.5, 0.25, 0.0]])
         self.assertEqual(MultinomialFromUniform("int64")(short, top).eval().tolist(), [[0, 0, 0]])
 
-    @settings(deadline=None, max_examples=30)
+    @settings(deadline=None, max_examples=examples(30))
     @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 5), st.booleans())
     def test_c_and_numpy_agree(self, seed: int, rows: int, k: int, replace: bool) -> None:
         rng = np.random.default_rng(seed)

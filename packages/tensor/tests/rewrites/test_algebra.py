@@ -18,6 +18,7 @@ from theano_tensor.rewrites import RULES
 from theano_testing.graph import interpret
 from theano_testing.optimize import check_rewrite
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import examples, slow
 
 RNG = np.random.RandomState(7)
 Build = Callable[..., Any]
@@ -198,6 +199,7 @@ class TestFullPipeline(unittest.TestCase):
         x = tt.dvector("x")
         self.assertEqual(names(full([x], [tt.exp(x) + tt.exp(x + 0) * 2])).count("exp"), 1)
 
+    @slow
     def test_deep_chain_is_rewritten_in_linear_time(self) -> None:
         x = tt.dvector("x")
         y = x
@@ -207,7 +209,7 @@ class TestFullPipeline(unittest.TestCase):
         self.assertEqual(set(names(graph)), {"sin"})
         self.assertEqual(len(graph.apply_nodes), 1500)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.lists(st.tuples(st.sampled_from("+-*/n1c2"), st.integers(0, 9), st.integers(0, 9)), max_size=14))
     def test_random_expressions_keep_their_values(self, steps: list[tuple[str, int, int]]) -> None:
         x, y = tt.dvector("x"), tt.drow("y")

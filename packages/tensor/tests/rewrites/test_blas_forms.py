@@ -12,6 +12,7 @@ import theano_tensor as tt
 from theano_graph import Variable
 from theano_linker_c import Function, Mode, function
 from theano_tensor.linear import Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
+from theano_testing.tiers import slow
 
 from .blas_cases import RNG, VALUES, A, B, C, D, U, V, Z, each, of_blas, variables
 
@@ -52,6 +53,7 @@ FORMS: tuple[tuple[str, Form, list[type]], ...] = (
 
 
 class TestForms(unittest.TestCase):
+    @slow
     @each(*FORMS)
     def test_values_in_every_mode(self, name: str, form: Form, wanted: list[type]) -> None:
         truth = form(np.dot, VALUES)

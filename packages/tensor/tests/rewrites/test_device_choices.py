@@ -14,6 +14,7 @@ from theano_linker_c.modes import get_default_mode
 from theano_optimize import GraphRewriter
 from theano_tensor.nnet.convolution import conv2d
 from theano_tensor.rewrites.device_choices import give_choice
+from theano_testing.tiers import slow
 
 WITHOUT = """
 import sys
@@ -25,6 +26,7 @@ print(tags <= optdb.names(), "theano_tensor.device" in sys.modules)
 
 
 class TestDeviceChoices(unittest.TestCase):
+    @slow
     def test_names_without_devices(self) -> None:
         done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.split(), ["True", "False"])

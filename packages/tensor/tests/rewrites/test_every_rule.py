@@ -35,6 +35,7 @@ from theano_tensor.rewrites import RULES, GemmOptimizer
 from theano_testing.graph import interpret
 from theano_testing.optimize import apply_rewrite, check_fires, check_rewrite, rules_of, shuffled_results
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import slow
 
 from .rule_cases import CASES
 from .rule_inputs import STABLE, Build, Case, given, values
@@ -232,6 +233,7 @@ class TestNothingIsUndone(unittest.TestCase):
             for a, b in zip(wanted, run(result.after, row), strict=True):
                 Close(case)(a, b)
 
+    @slow
     def test_from_before(self) -> None:
         for phase in PHASES:
             for name, case in CASES.items():

@@ -15,6 +15,7 @@ from theano_tensor.rewrites._groups import MAX_OPERANDS
 from theano_tensor.rewrites._language import number
 from theano_tensor.rewrites.algebra import constants_in_sum
 from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
+from theano_testing.tiers import slow
 
 
 class TestLongSums(unittest.TestCase):
@@ -45,6 +46,7 @@ class TestLongSums(unittest.TestCase):
         values = [*[np.full(3, 100, "int8")] * 40, np.ones(3)]
         np.testing.assert_array_equal(function(terms, T.add(*terms))(*values), np.full(3, 4001.0))
 
+    @slow
     def test_thousands_of_terms(self) -> None:
         terms = [T.dvector() for _ in range(4000)]
         f = function(terms, T.add(*terms))

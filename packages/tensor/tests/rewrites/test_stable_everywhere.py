@@ -15,6 +15,7 @@ from theano_tensor.gradient import grad
 from theano_tensor.nnet import softmax
 from theano_testing.optimize import check_fires
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import slow
 
 MODES = ("fast_run", "fast_compile", "o2", "o3", "o4", "unsafe", "stabilize")
 Z = np.array([-1000.0, -30.0, -6.0, -1.0, 0.0, 0.5, 1.0, 1.5, 6.0, 30.0, 1000.0])
@@ -173,6 +174,7 @@ ELEMENTWISE: dict[str, tuple[Function, Function, Function]] = {
 
 
 class TestStableEverywhere(unittest.TestCase):
+    @slow
     def test_values_and_gradients(self) -> None:
         for name, (build, value, slope) in ELEMENTWISE.items():
             for optimizer in MODES:

@@ -14,6 +14,7 @@ from theano_linker_c import Mode, function
 from theano_linker_c.kernels import PoolingKernel
 from theano_tensor.signal import pool
 from theano_testing.tensor import fetch_seed
+from theano_testing.tiers import examples, slow
 
 RNG = np.random.RandomState(fetch_seed())
 NATIVE, PYTHON = Mode("cvm", None), Mode("vm", None)
@@ -86,8 +87,9 @@ class TestAgainstPython(unittest.TestCase):
             else:
                 np.testing.assert_array_equal(found, wanted)
 
+    @slow
     @given(layouts(), st.sampled_from(MODES), st.sampled_from(["float32", "float64"]), st.booleans())
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(150))
     def test_any_layout(self, case: Any, mode: str, dtype: str, ties: bool) -> None:
         shape, layout, ignore = case
         x = RNG.randint(-2, 2, shape) if ties else RNG.randn(*shape)

@@ -12,6 +12,7 @@ import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor import DTypeError, ShapeError
 from theano_testing.tensor import OpRecord, op_tests, verify_grad
+from theano_testing.tiers import examples
 
 RNG = np.random.default_rng(11)
 CUBE = RNG.permutation(24).reshape(2, 3, 4) / 7.0
@@ -121,7 +122,7 @@ class TestSorting(unittest.TestCase):
             expected = (compiled(value + eps * tangent) - compiled(value - eps * tangent)) / (2 * eps)
             np.testing.assert_allclose(pushed, expected, atol=1e-6)
 
-    @settings(deadline=None, max_examples=30)
+    @settings(deadline=None, max_examples=examples(30))
     @given(st.integers(1, 6), st.integers(-6, 6), st.booleans())
     def test_any_k_of_any_length(self, n: int, k: int, in_order: bool) -> None:
         value = RNG.integers(0, 4, size=n)

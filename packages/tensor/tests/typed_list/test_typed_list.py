@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as T
 from theano_linker_c import In, Mode, function
 from theano_tensor import typed_list as tl
+from theano_testing.tiers import examples
 
 MODES = (Mode("cvm", "fast_run"), Mode("vm", "fast_run"), Mode("py", None), Mode("cvm", "fast_compile"))
 VALUES = [np.array([1.0, 2.0]), np.array([3.0]), np.array([1.0, 2.0])]
@@ -94,7 +95,7 @@ class TestOps(ListCase):
         scalars = tl.TypedListType(T.lscalar)("s")
         self.check(scalars[1] + 1, [scalars], [[np.array(3), np.array(4)]], 5)
 
-    @settings(deadline=None, max_examples=50)
+    @settings(deadline=None, max_examples=examples(50))
     @given(
         st.lists(st.lists(st.integers(-2, 2), max_size=3), max_size=4), st.integers(-5, 5), st.lists(st.integers(-2, 2))
     )

@@ -10,12 +10,14 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from theano_testing.cuda import build, link_libraries, needs_compilers
+from theano_testing.tiers import slow
+from theano_testing_workshop.cuda import build, link_libraries, needs_compilers
 
 FOLDER = Path(__file__).resolve().parent
 FAKES = FOLDER.parents[2] / "gpuarray" / "tests" / "cuda" / "fakes"
 
 
+@slow
 @needs_compilers
 class TestLibraries(unittest.TestCase):
     def check(self, module: str, name: str) -> None:

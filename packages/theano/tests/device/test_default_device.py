@@ -10,6 +10,7 @@ import unittest
 from functools import cache
 
 from theano_gpuarray.contexts import DeviceUnavailable, open_context
+from theano_testing.tiers import slow
 
 MANUAL = """
 from theano import function, config, shared, tensor
@@ -68,10 +69,11 @@ def run(program: str, flags: str) -> subprocess.CompletedProcess[str]:
     environ = {name: value for name, value in os.environ.items() if name not in ("THEANO_FLAGS", "THEANORC")}
     command = [sys.executable, "-c", program]
     return subprocess.run(
-        command, env=environ | {"THEANO_FLAGS": flags}, capture_output=True, text=True, timeout=300, check=False
+        command, env=environ | {"THEANO_FLAGS": flags}, capture_output=True, text=True, timeout=600, check=False
     )
 
 
+@slow
 class TestPrograms(unittest.TestCase):
     def output(self, program: str, flags: str) -> list[str]:
         done = run(program, flags)
@@ -186,6 +188,7 @@ print(type(pickle.loads(pickle.dumps(x))).__name__)
         self.assertEqual(self.output(program, f"device={device()}"), ["(3,) True", "GpuArraySharedVariable"])
 
 
+@slow
 class TestNames(unittest.TestCase):
     def test_import_without_a_device_loads_flags_alone(self) -> None:
         program = "import sys, theano; print(sorted(m for m in sys.modules if 'gpuarray' in m or 'tensor.device' in m))"

@@ -19,6 +19,7 @@ from theano_gpuarray.contexts import DeviceUnavailable, open_context, reg_contex
 from theano_graph.safe_loading import ClassWord, vocabulary
 from theano_linker_c import SharedVariable
 from theano_tensor import device
+from theano_testing.tiers import slow
 
 NAME = "archives"
 VALUE = np.arange(6.0).reshape(2, 3)
@@ -72,6 +73,7 @@ class TestLoading(unittest.TestCase):
         if computes():
             np.testing.assert_allclose(value, np.exp(VALUE) + 1)
 
+    @slow
     def test_ops_by_their_names(self) -> None:
         x = self.x
         cases = [

@@ -34,6 +34,7 @@ from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.nnet.neighbours import images2neibs
 from theano_gpuarray.contexts import DeviceUnavailable, open_context
 from theano_gpuarray.types import is_host_array
+from theano_testing.tiers import slow
 
 NAME = "modules"
 RNG = np.random.default_rng(3)
@@ -116,6 +117,7 @@ class TestModules(ModulesCase):
         self.assertEqual(counts.type.context_name, NAME)
         self.assertIs(multinomial.GPUAMultinomialWOReplacementFromUniform, multinomial.GPUAChoiceFromUniform)
 
+    @slow
     def test_neighbourhoods(self) -> None:
         images = RNG.uniform(size=(2, 3, 6, 8)).astype("float32")
         for mode in ("valid", "ignore_borders", "wrap_centered"):
@@ -182,6 +184,7 @@ class TestModules(ModulesCase):
         with self.assertRaises(ValueError):
             theano.compile.shared_constructor(refuses, remove=True)
 
+    @slow
     def test_programs_of_the_host_import_nothing_of_devices(self) -> None:
         script = (
             "import sys, theano, theano.tensor as T; x = T.vector('x'); theano.function([x], T.exp(x).sum()); "

@@ -27,6 +27,7 @@ from theano.gpuarray.fp16_help import write_w
 from theano.gpuarray.type import GpuArrayType, get_context, list_contexts, reg_context
 from theano.gradient import grad_undefined
 from theano_gpuarray.contexts import DeviceUnavailable, open_context
+from theano_testing.tiers import slow
 
 NAME = "names"
 
@@ -165,6 +166,7 @@ class TestExpressions(unittest.TestCase):
         self.check(lambda x: op(x, [2, 2]), lambda x: host(x, [2, 2]), images)
         self.assertEqual(str(op), "GpuImages2Neibs{valid}")
 
+    @slow
     def test_softmax_of_images(self) -> None:
         x, g = np.random.default_rng(2).normal(size=(2, 2, 3, 2, 4))
         for algo, host in (("fast", T.nnet.softmax), ("accurate", T.nnet.softmax), ("log", T.nnet.logsoftmax)):
@@ -189,6 +191,7 @@ class TestExpressions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "takes tensors with 4 dimensions, 1 of them"):
             dnn.GpuDnnSoftmax("fast", "channel")(theano.shared(self.x, target=NAME))
 
+    @slow
     def test_batch_normalization(self) -> None:
         bn, x = T.nnet.bn, np.random.default_rng(2).normal(size=(2, 3, 2, 4))
         rest = np.random.default_rng(3).uniform(1, 2, size=(4, 1, 3, 1, 1))
@@ -220,6 +223,7 @@ class TestExpressions(unittest.TestCase):
         if computes():
             np.testing.assert_allclose(value, wanted, rtol=1e-6, atol=1e-12)
 
+    @slow
     def test_spatial_transformers(self) -> None:
         rng = np.random.default_rng(2)
         x, theta = rng.normal(size=(2, 3, 5, 4)), rng.normal(size=(2, 2, 3)) / 2

@@ -14,6 +14,7 @@ import theano
 import theano.tensor as T
 from theano.gpuarray.dnn import RNNBlock
 from theano.gpuarray.type import GpuArrayType
+from theano_testing.tiers import slow
 
 from .test_device_names import NAME, computes
 
@@ -78,6 +79,7 @@ class Case(unittest.TestCase):
 
 
 class TestOnTheHost(Case):
+    @slow
     def test_values(self) -> None:
         for mode, inputs, direction in product(MODES, ("linear", "skip"), ("unidirectional", "bidirectional")):
             with self.subTest(mode, inputs=inputs, direction=direction):
@@ -87,6 +89,7 @@ class TestOnTheHost(Case):
                 for a, b in zip(found, reference(block, *values), strict=True):
                     np.testing.assert_allclose(a, b, atol=1e-12)
 
+    @slow
     def test_gradients(self) -> None:
         for mode in MODES:
             with self.subTest(mode):
@@ -116,6 +119,7 @@ class TestOnTheHost(Case):
 
 
 class TestOnADevice(Case):
+    @slow
     def test_values_and_gradients(self) -> None:
         computing = computes()
         for mode in MODES:

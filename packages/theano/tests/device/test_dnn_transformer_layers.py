@@ -12,6 +12,7 @@ import theano
 import theano.tensor as T
 from theano.gpuarray._dnn_transformer_layers import GridLayer, GridLayerGrad, SamplerLayer, SamplerLayerGrad
 from theano_tensor.device.dnn import GpuDnnLayer, LayerOp
+from theano_testing.tiers import slow
 
 from .test_device_names import NAME, computes
 
@@ -44,12 +45,14 @@ class TestLayers(unittest.TestCase):
         directions = [T.as_tensor_variable(self.rng.normal(size=v.shape)) for v in arrays]
         self.compare(T.Rop(hosts, gx, directions), T.Rop(y, x, directions))
 
+    @slow
     def test_grids(self) -> None:
         theta = self.rng.normal(size=(2, 2, 3))
         for shape in ((2, 3, 4, 5), (2, 1, 1, 3)):
             self.check(GridLayer(), [theta], T.constant(np.array(shape)))
         self.check(GridLayerGrad(), [self.rng.normal(size=(2, 3, 4, 2))])
 
+    @slow
     def test_samples(self) -> None:
         image, grid = self.rng.normal(size=(2, 3, 5, 4)), self.rng.uniform(-1.2, 1.2, size=(2, 3, 6, 2))
         self.check(SamplerLayer(), [image, grid])

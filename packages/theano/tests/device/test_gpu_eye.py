@@ -16,6 +16,7 @@ from theano import tensor
 from theano.gpuarray import pygpu
 from theano.gpuarray.type import reg_context
 from theano_gpuarray.contexts import DeviceUnavailable, open_context
+from theano_testing.tiers import slow
 
 NAME = "programs of C code"
 #: The manual's programs import the library by its own name.
@@ -51,6 +52,7 @@ class TestEye(unittest.TestCase):
         if computes():
             np.testing.assert_array_equal(np.asarray(found), wanted)
 
+    @slow
     def test_kernel_in_python(self) -> None:
         eye = program("eye_kernel_base").GpuEye
         n, m, k = tensor.lscalars("n", "m", "k")
@@ -60,6 +62,7 @@ class TestEye(unittest.TestCase):
                 with self.subTest(dtype=dtype, sizes=sizes):
                     self.equal(f(*sizes), np.eye(*sizes, dtype=dtype))
 
+    @slow
     def test_kernel_in_a_file(self) -> None:
         eye = program("eye_c_op").GpuEye
         n, m = tensor.iscalars("n", "m")

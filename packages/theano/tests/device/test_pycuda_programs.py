@@ -7,10 +7,13 @@ import sys
 import unittest
 from pathlib import Path
 
+from theano_testing.tiers import slow
+
 SESSION = Path(__file__).parent / "pycuda_programs" / "session.py"
 
 
 class TestPyCUDA(unittest.TestCase):
+    @slow
     def test_programs(self) -> None:
         done = subprocess.run([sys.executable, str(SESSION)], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_testing.exported import STRICT, Exported
+from theano_testing_workshop.exported import STRICT, Exported
 
 __all__ = ["STRICT", "Exported", "check"]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 from .external import built
 
@@ -57,6 +58,7 @@ class TestSolvers(unittest.TestCase):
         self.assertTrue(solver.stats()["success"])
         np.testing.assert_allclose(found["x"].full().ravel(), [1, 4.743, 3.82115, 1.379408], atol=1e-5)
 
+    @slow
     def test_derivatives(self) -> None:
         """CasADi's own derivatives of the same expressions."""
         x, y = self.x, T.dmatrix("y")

@@ -11,6 +11,7 @@ import theano
 import theano.tensor as T
 from theano.ifelse import ifelse
 from theano.tests.breakpoint import PdbBreakpoint
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -24,6 +25,7 @@ def _normal(*shape: int) -> Any:
 class TestChoices(unittest.TestCase):
     """Of two branches one is computed."""
 
+    @slow
     def test_values(self) -> None:
         """Arrays and numbers, of equal and of different shapes, one or several."""
         c, x, y = T.lscalar("c"), T.dmatrix("x"), T.dmatrix("y")

@@ -12,6 +12,7 @@ import theano
 import theano.tensor as T
 from theano.tensor.nnet.abstract_conv import conv3d
 from theano.tensor.signal import pool
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -26,6 +27,7 @@ def _with_gradients(y: Any, wrt: list[Any]) -> list[Any]:
 class TestConvolutions(unittest.TestCase):
     """Convolutions and their gradients by images and filters."""
 
+    @slow
     def test_layouts(self) -> None:
         """Borders, steps, distances, flips and groups."""
         x, w = T.dtensor4("x"), T.dtensor4("w")
@@ -106,6 +108,7 @@ class TestPooling(unittest.TestCase):
         f = theano.function([x], out)
         check(f, (RNG.normal(size=(2, 3, 7, 8)),), (RNG.normal(size=(1, 2, 6, 5)).round(),))
 
+    @slow
     def test_squares(self) -> None:
         """Squares that do not overlap, with elements left over, equal elements, NaN and infinities."""
         x = T.ftensor4("x")
@@ -143,6 +146,7 @@ class TestPooling(unittest.TestCase):
 class TestNetwork(unittest.TestCase):
     """A training step of a small network."""
 
+    @slow
     def test_training(self) -> None:
         """Convolution, pooling, a hidden layer and a softmax."""
         x, y = T.ftensor4("x"), T.ivector("y")

@@ -8,6 +8,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -124,6 +125,7 @@ class TestIndexing(unittest.TestCase):
             (RNG.normal(size=(3, 4)), RNG.normal(size=4), np.array([1, 1, -1], "int32")),
         )
 
+    @slow
     def test_known_indices(self) -> None:
         """Constant indices, also negative ones, in loops that look elements up, and in sums in another order."""
         x, y = T.dvector("x"), T.fvector("y")
@@ -181,6 +183,7 @@ class TestIndexing(unittest.TestCase):
 class TestVersions(unittest.TestCase):
     """Loops for AVX2, which a call takes where the processor has it, and one form for all processors."""
 
+    @slow
     def test_both(self) -> None:
         """Both compile without a warning, optimised and with sanitizers, and compute the same."""
         groups = RNG.integers(0, 5, 60)
@@ -241,6 +244,7 @@ class TestShapes(unittest.TestCase):
 class TestProducts(unittest.TestCase):
     """Vectors and matrices, small and large, in every layout."""
 
+    @slow
     def test_kinds(self) -> None:
         """All kinds of products."""
         for dtype in ("float64", "float32"):

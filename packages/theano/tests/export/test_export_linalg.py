@@ -10,6 +10,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano.tensor import nlinalg, slinalg
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -82,6 +83,7 @@ class TestFactors(unittest.TestCase):
             f = theano.function([a], [w, (v * w).dot(v.T), v.T.dot(v), w_upper])
             check(f, (_definite(7, dtype),), (np.diag([3.0, -1, 2]).astype(dtype),), tolerance=bound)
 
+    @slow
     def test_singular_values(self) -> None:
         """Tall, wide and deficient matrices; all vectors, some, or none."""
         tall, wide, poor = RNG.normal(size=(6, 3)), RNG.normal(size=(2, 5)), np.ones((4, 3))
@@ -149,6 +151,7 @@ class TestStacks(unittest.TestCase):
                 values = square.reshape(*lead, 4, 4), right
                 check(f, values, (values[0][:1], values[1][:1]), (values[0][:0], values[1][:0]), tolerance=bound)
 
+    @slow
     def test_any_shape(self) -> None:
         """Singular values and factors of tall and wide matrices, also of a transposed stack."""
         a = T.dtensor3("a")

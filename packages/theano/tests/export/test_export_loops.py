@@ -9,6 +9,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -173,6 +174,7 @@ class TestGradients(unittest.TestCase):
         grads = T.grad(cost, [x, h0, *w])
         return x, h0, h, cost, grads, w
 
+    @slow
     def test_gru(self) -> None:
         """All gradients, and steps of descent."""
         for dtype in ("float64", "float32"):

@@ -12,6 +12,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano_linker_c.straight import NoStraightForm
+from theano_testing.tiers import slow
 
 from .harness import Exported
 
@@ -35,6 +36,7 @@ def same(inputs: Any, outputs: Any, *values: Any, arguments: Any = UNDEFINED) ->
 class TestIntegers(unittest.TestCase):
     """Overflow is that of NumPy, and defined in C."""
 
+    @slow
     def test_overflow(self) -> None:
         """Arithmetic and sums of all integers."""
         for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):

@@ -8,6 +8,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -15,6 +16,7 @@ RNG = np.random.default_rng(23)
 
 
 class TestOverwriting(unittest.TestCase):
+    @slow
     def test_a_product_is_added_to_one_of_its_factors(self) -> None:
         x = T.dmatrix("x")
         z = T.exp(x)

@@ -20,6 +20,7 @@ from scipy.integrate import nquad, quad
 import theano
 import theano.tensor as T
 from theano_linker_c.export import code_library, parse_signature
+from theano_testing.tiers import slow
 
 _PROGRAM = """
 import theano, theano.tensor as T
@@ -286,6 +287,7 @@ class TestCache(unittest.TestCase):
         second = theano.function([x], T.exp(x) * 7.25).c_pointer()
         self.assertEqual((code_library.compiler_runs, second.address), (runs, first.address))
 
+    @slow
     def test_next_process(self) -> None:
         """The next process finds it on disk."""
         with tempfile.TemporaryDirectory() as folder:

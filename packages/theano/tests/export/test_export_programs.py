@@ -8,6 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from theano_testing.tiers import slow
+
 from .harness import STRICT
 from .other_machines import MODELS, compare
 
@@ -42,6 +44,7 @@ class Example(unittest.TestCase):
 class TestExample(Example):
     """Training without Python."""
 
+    @slow
     def test_training(self) -> None:
         """Compiled by hand, where every warning is an error."""
         run("gcc", *STRICT, "-O2", "train.c", "step.c", "-o", "train", "-lm", folder=self.folder)
@@ -53,6 +56,7 @@ class TestExample(Example):
 class TestModels(unittest.TestCase):
     """Programs that print what a model computes."""
 
+    @slow
     def test_models(self) -> None:
         """The same numbers as the function's; `other_machines` does this for other processors."""
         for name in MODELS:

@@ -11,6 +11,7 @@ import theano
 import theano.tensor as T
 from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.shared_randomstreams import RandomStreams
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -36,6 +37,7 @@ class TestMRG(unittest.TestCase):
         value = np.ones((6, 9), "float32")
         check(theano.function([x], x * mask / np.float32(0.7)), (value,), (value,), (value[:2],))
 
+    @slow
     def test_distributions(self) -> None:
         """Normal numbers, and categories with and without replacement."""
         streams = MRG_RandomStreams(11)

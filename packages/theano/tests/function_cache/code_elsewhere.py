@@ -157,7 +157,7 @@ class CodeElsewhere(unittest.TestCase):
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         environment["THEANO_FLAGS"] = ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags]))
         command = [sys.executable, "-c", program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         found, values = json.loads(done.stdout)
         self.assertEqual((found, values[1]), (rewritten, last))

@@ -116,7 +116,7 @@ class OtherProcessTests(unittest.TestCase):
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         environment["THEANO_FLAGS"] = ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags]))
         command = [sys.executable, "-c", _PROGRAM]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         found: tuple[bool, list[float], list[float]] = tuple(json.loads(done.stdout))
         return found

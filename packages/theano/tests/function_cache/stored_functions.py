@@ -253,7 +253,7 @@ class MeanwhileTests(StoredTestCase):
             theano.function([self.x], self.wave())
             thread = _stores.stores._thread
             if thread is not None:
-                thread.join(30)
+                thread.join(600)
         self.assertEqual(len(names() - known), 1)
 
     def test_no_threads(self) -> None:
@@ -359,7 +359,7 @@ class ProcessTests(unittest.TestCase):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
         self.assertEqual((done.returncode, done.stderr), (status, ""))

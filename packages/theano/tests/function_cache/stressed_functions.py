@@ -96,7 +96,7 @@ class StressedTestCase(unittest.TestCase):
         return self.told(start(BUILD, self.folder, str(number)))
 
     def told(self, process: subprocess.Popen[str]) -> int:
-        output, errors = process.communicate(timeout=300)
+        output, errors = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 0, errors)
         return int(output)
 
@@ -129,7 +129,7 @@ class ProcessTests(StressedTestCase):
 
     def test_a_killed_writer(self) -> None:
         process = start(KILLED, self.folder, "0")
-        process.communicate(timeout=300)
+        process.communicate(timeout=600)
         self.assertEqual(process.returncode, -signal.SIGKILL)
         cache = self.cache()
         self.assertTrue(cache.folder.entries("tmp"))  # that file, and perhaps one of a kernel that was being compiled
@@ -165,7 +165,7 @@ class ProcessTests(StressedTestCase):
         self.assertEqual(self.rewritten(), 2)
 
     def command(self, name: str) -> str:
-        output, errors = start(TOOL, self.folder, name).communicate(timeout=300)
+        output, errors = start(TOOL, self.folder, name).communicate(timeout=600)
         self.assertEqual(errors, "")
         return output
 

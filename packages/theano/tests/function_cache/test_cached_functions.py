@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 from theano_gpuarray.contexts import DeviceUnavailable, open_context
+from theano_testing.tiers import slow
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -25,6 +26,7 @@ def device() -> str:
         return "null0"
 
 
+@slow
 class CachedFunctions(unittest.TestCase):
     def check(self, name: str, count: int, flags: str = "") -> None:
         command = [sys.executable, "-m", "nose2", "-s", TESTS.name, f"function_cache.{name}"]

@@ -325,7 +325,8 @@ def construction_hook() -> Callable[[Apply], None] | None:
 def set_construction_hook(hook: Callable[[Apply], None] | None) -> None:
     """Say what is told of each node made by calling an op; None for nobody.
 
-    Setting the flag ``compute_test_value`` sets this as well: the last one wins.
+    Setting the flag ``compute_test_value`` sets this as well: the last one wins. Code that makes graphs to throw them
+    away wraps itself in ``config.change_flags(compute_test_value="off")``.
     """
     _construction.hook = hook
 

@@ -33,6 +33,12 @@ class RuleTable(Generic[RuleT]):
     name : str
         What the rules say; used in error messages.
 
+    Notes
+    -----
+    A rule holds for subclasses that have none of their own. A second rule for one class is an error, and so is a rule
+    for a class that is declared to have none. Who looks a rule up may name methods that say the same (:meth:`get`):
+    what a subclass defines as a method overrides the rule of its base.
+
     Examples
     --------
     >>> cost = RuleTable[int]("cost")
@@ -166,10 +172,15 @@ PushforwardRule = Callable[["Apply", "list[Variable | None]"], "Sequence[Variabl
 ShapeRule = Callable[["Apply", "list[Any]"], "Sequence[Any]"]
 
 #: Vector-Jacobian products: ``rule(node, cotangents)`` gives one cotangent per input, None where it is disconnected.
+#: An op without a rule is asked for its methods `L_op` and `grad`. A cotangent is cast to the precision of its input,
+#: and a real input gets the real part of a complex one.
 pullback: RuleTable[PullbackRule] = RuleTable("pullback")
 
 #: Jacobian-vector products: ``rule(node, tangents)`` gives one tangent per output; None stands for zero.
+#: An op without a rule is asked for its method `R_op`; without that, its pullback is applied twice.
 pushforward: RuleTable[PushforwardRule] = RuleTable("pushforward")
 
-#: Symbolic shapes: ``rule(node, input_shapes)`` gives the shape of each output as a tuple of ints and scalar variables.
+#: Symbolic shapes: ``rule(node, input_shapes)`` gives the shape of each output as a tuple of ints and scalar variables,
+#: with None for a length that only the value tells. An input whose type has no shape comes as None, and such an output
+#: is answered with None. An op without a rule is asked for its method `infer_shape`.
 shape_rule: RuleTable[ShapeRule] = RuleTable("shape_rule")

@@ -62,9 +62,9 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     Invariants
     ----------
     ``node.inputs[i] is v`` if and only if ``(node, i)`` is in ``clients(v)``; every node leads to an output; no node
-    depends on itself. :meth:`check_integrity` verifies these. A change that raises leaves the graph as it was: the
-    same nodes, inputs and clients in the same order, and features that were told of a part of it are told of its
-    reversal, with an :class:`Undo` as the reason.
+    depends on itself. :meth:`check_integrity` verifies these. A node belongs to one living graph at most. A change that
+    raises leaves the graph as it was: the same nodes, inputs and clients in the same order, and features that were told
+    of a part of it are told of its reversal, with an :class:`Undo` as the reason.
     """
 
     #: Name of the function that the graph is of.

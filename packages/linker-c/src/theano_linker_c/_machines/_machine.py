@@ -15,7 +15,18 @@ BUFFER_LIMIT = 1 << 28
 
 
 class Machine(Protocol):
-    """What runs a program: called as the function is called."""
+    """What runs a program: called as the function is called.
+
+    Notes
+    -----
+    Machines give the same results and the same texts of errors. Updates are stored when everything has been computed,
+    so that a call that fails leaves shared variables as they were; the thunk at `position_of_error` then holds the
+    operands, until `clear`.
+
+    A machine whose property `nogil` is true runs ``run_batch(elements, regular)`` without the interpreter's lock, and
+    gives the results and the exception of the first call that failed, or None. It belongs to one thread; ``again()``
+    makes another one of the same program.
+    """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def run(self, values: Any, /) -> list[Any]: ...

@@ -71,7 +71,9 @@ class DestroyHandler(Feature):
       ``destroyhandler_tolerate_aliased``: lists of pairs of an overwritten input and another one),
     - if no constant, no output of the graph, no variable with a true ``tag.indestructible``, and nothing that a
       :class:`Supervisor` protects lies in it,
-    - and if all other readers of the version can run before.
+    - and if all other readers of the version can run before, whatever their values say.
+
+    An output is a view of one input at most.
 
     ``fgraph.validate()`` checks what changed since the last time, so that ``fgraph.replace_validate`` costs no walk
     over the graph; and ``fgraph.toposort()`` puts readers before the node that overwrites. Nothing is worked out before

@@ -23,7 +23,8 @@ Forms: TypeAlias = Callable[[Apply], Iterable[Form]]
 class AddDestroyHandler(GraphRewriter):
     """Attach a :class:`DestroyHandler`: from here on each replacement is checked, and rewrites may work in place.
 
-    Rewrites that put in-place forms in come after this one. The handler itself keeps outputs of the graph from being
+    Rewrites that put in-place forms in come after this one; engines take back what the handler refuses, so that a rule
+    may offer an in-place form without asking. The handler itself keeps outputs of the graph from being
     overwritten; what belongs to the caller is named by a :class:`Supervisor`.
 
     Examples

@@ -72,6 +72,11 @@ class GraphRewriter:
     info : RewriteInfo, optional
         Name, phase, tags, exactness and reference; takes precedence over `name`.
 
+    Notes
+    -----
+    Changes that :meth:`apply` makes are counted, and undone where it fails and errors are warnings. The cost is to be
+    linear in the nodes for a bounded number of changes a node: nothing sweeps the whole graph until it stops changing.
+
     Examples
     --------
     >>> class CountNodes(GraphRewriter):

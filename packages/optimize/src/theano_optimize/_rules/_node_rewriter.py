@@ -36,6 +36,15 @@ class NodeRewriter:
         How far below the node the rule looks: 0 if only at the op and the inputs themselves, 1 if at the nodes that
         make the inputs, and so on. A change that far below a node makes it worth asking the rule again.
 
+    Notes
+    -----
+    An answer is carried out whole or not at all. What a rule makes has the origin of the node, and outputs keep the
+    names that users gave them. A rule that raises, or whose answer does not fit the node, is a :class:`RewriteError`
+    that names both, or a warning where errors are warnings; the graph is as it was then. Rules that undo each other
+    end in a :class:`RewriteCycleError`.
+
+    Engines call :meth:`attempt`, never :meth:`transform`: rules of Theano 1.0's form take the node alone.
+
     Examples
     --------
     >>> class DropIdentity(NodeRewriter):

@@ -15,7 +15,10 @@ from ._type import SparseType
 
 
 class SparseOp(Op):
-    """Base of the ops on sparse matrices: `compute` takes the values and returns those of the outputs."""
+    """Base of the ops on sparse matrices: `compute` takes the values and returns those of the outputs.
+
+    The cotangent of a sparse variable is sparse, in the format of the variable, or dense; pullbacks take both.
+    """
 
     __props__: ClassVar[tuple[str, ...] | None] = ()
     #: Which input has the shape of the only output, where one has.

@@ -144,7 +144,7 @@ class Out:
         The expression to compute.
     borrow : bool
         True: the result may be an alias of storage that the function owns, or of a borrowed input or another borrowed
-        output; a later call may overwrite it.
+        output; a later call may overwrite it. False: it shares memory with nothing but mutable inputs.
 
     Examples
     --------

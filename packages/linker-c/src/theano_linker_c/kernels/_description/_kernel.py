@@ -159,7 +159,7 @@ class Kernel:
         return False
 
 
-#: C text of kernels, by their class.
+#: C text of kernels, by their class. A function raises `NoNativeForm` for a kernel that has none.
 c_text: RuleTable[Callable[[Any], KernelSource]] = RuleTable("c_text")
 
 

@@ -30,7 +30,8 @@ class ComplexRule(NamedTuple):
     forth: Callable[[Sequence[Any], Any, Sequence[Any]], Any]
 
 
-#: By the class of the op; all other ops count as analytic.
+#: Derivatives by complex numbers, by the class of the op; all other ops count as analytic, and keep their rules.
+#: The gradient by ``a + ib`` is the gradient by a, plus i times that by b.
 complex_rules: RuleTable[ComplexRule] = RuleTable("complex_rules")
 
 

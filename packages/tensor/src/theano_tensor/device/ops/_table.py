@@ -14,9 +14,9 @@ from ...on_devices import device_expression
 #: ops get a plain `DeviceOp`.
 device_op: RuleTable[Callable[[Apply, Hashable], DeviceOp]] = RuleTable("device_op")
 
+Lifter = Callable[[Any, Hashable, Sequence[Variable], Sequence[Variable]], Any]
 #: How nodes of other ops are lifted: ``(op, context_name, inputs, outputs)`` gives an op for the device, or its
 #: outputs, or None where this node stays on the host. Inputs are variables of the host.
-Lifter = Callable[[Any, Hashable, Sequence[Variable], Sequence[Variable]], Any]
 lifters: RuleTable[Lifter] = RuleTable("device_lifter")
 
 

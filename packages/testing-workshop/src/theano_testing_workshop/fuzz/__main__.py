@@ -1,0 +1,115 @@
+"""Compare random graphs: the graph as written in Python, rewritten and compiled, and NumPy.
+
+python -m theano_testing_workshop.fuzz --graphs 10000 --seed 0 --processes 2
+python -m theano_testing_workshop.fuzz --replay 4711
+python -m theano_testing_workshop.fuzz --exported --graphs 1000
+python -m theano_testing_workshop.fuzz --device opencl0:0 --graphs 2000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from .._version import __version__
+from ._comparison._batch import compare_batch
+from ._comparison._judge import Tally
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, drawn_for, on_device
+from ._generate import generate
+from ._operations._grammar import Grammar
+from ._workers import Found, Report, describe_failure, fuzz
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run as a program; return the exit status: 1 if anything differs."""
+    parser = argparse.ArgumentParser(
+        prog="python -m theano_testing_workshop.fuzz", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--version", action="version", version=f"theano-testing-workshop {__version__}")
+    parser.add_argument("--graphs", type=int, default=2000, help="how many graphs (default 2000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first graph; those that follow count on")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--time", type=float, default=None, metavar="SECONDS", help="begin no graphs after this time")
+    parser.add_argument("--nodes", type=int, default=8, help="the most operations of most graphs (default 8)")
+    parser.add_argument("--batch", type=int, default=80, help="how many graphs are compiled at once (default 80)")
+    parser.add_argument("--replay", type=int, default=None, metavar="SEED", help="only this graph, in every mode")
+    parser.add_argument("--refusals", action="store_true", help="also print what could not be built, and how often")
+    parser.add_argument("--exported", action="store_true", help="compare with exported C, and with nothing else")
+    parser.add_argument("--device", default=None, metavar="NAME", help="compare with this device, and nothing else")
+    options = parser.parse_args(arguments)
+    if options.replay is not None:
+        return replay(options.replay, nodes=options.nodes, exported=options.exported, device=options.device)
+    seen: dict[tuple[str, tuple[str, ...]], int] = {}
+
+    told = [0.0]
+
+    def progress(report: Report) -> None:
+        _print_new(report, seen)
+        if report.seconds - told[0] > 60:
+            told[0] = report.seconds
+            print(f"{report.counts['graphs']} graphs, {len(report.findings)} findings", file=sys.stderr, flush=True)
+
+    report = fuzz(
+        options.graphs,
+        options.seed,
+        processes=options.processes,
+        seconds=options.time,
+        batch=options.batch,
+        nodes=options.nodes,
+        exported=options.exported,
+        device=options.device,
+        progress=progress,
+    )
+    _print_summary(report, refusals=options.refusals)
+    return 1 if report.findings else 0
+
+
+def replay(seed: int, *, nodes: int = 8, exported: bool = False, device: str | None = None) -> int:
+    """Compare the graph of one seed in every mode; print what differs."""
+    modes = [EXPORTED] if exported else [NATIVE, CAPTURED, *VARIANTS]
+    if device is not None:
+        modes = [on_device(device)]
+    drawn = drawn_for(device, Grammar().operations)
+    failures = compare_batch([generate(seed, drawn, nodes=nodes)], modes, Tally())
+    for failure in failures:
+        _print(describe_failure(failure))
+    print(f"graph {seed}: {len(failures) or 'no'} differences in {len(modes) + 1} modes")
+    return 1 if failures else 0
+
+
+def _print_new(report: Report, seen: dict[tuple[str, tuple[str, ...]], int]) -> None:
+    total = sum(seen.values())
+    for found in report.findings[total:]:
+        seen[found.reason] = seen.get(found.reason, 0) + 1
+        if seen[found.reason] == 1:
+            _print(found)
+        else:
+            print(f"seed {found.seed}: again {found.kind} of {', '.join(found.operations)}", flush=True)
+
+
+def _print(found: Found) -> None:
+    print(f"--- seed {found.seed}, {found.configuration}, {found.kind}: {found.what}\n{found.source}", flush=True)
+
+
+def _print_summary(report: Report, *, refusals: bool) -> None:
+    graphs = report.counts["graphs"]
+    rate, of_core = (graphs / max(seconds, 1e-9) for seconds in (report.seconds, report.processor))
+    print(f"{graphs} graphs in {report.seconds:.0f} s, {rate:.1f} a second, ", end="")
+    print(f"{of_core:.1f} a second of a processor; {len(report.findings)} findings")
+    for name, count in sorted(report.counts.items()):
+        print(f"  {count:8d} {name}")
+    print(f"  {_share(report, 'unjudged')} of the elements compared were not judged", end="")
+    print(f", {_share(report, 'rounding')} agree by roundings only")
+    if refusals:
+        for name, count in report.refusals.most_common():
+            print(f"  {count:8d} refused: {name}")
+
+
+def _share(report: Report, reason: str) -> str:
+    """Return the share of the elements compared that were settled by a reason."""
+    return f"{report.counts[f'elements, {reason}'] / max(report.counts['elements'], 1):.3%}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
