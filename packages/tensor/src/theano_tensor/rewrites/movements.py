@@ -58,7 +58,8 @@ DEPTH = 4
 STEPS = 24
 
 _STEEP = frozenset(type(op) for op in (scalar.exp, scalar.sigmoid, scalar.erf, scalar.erfc, scalar.expm1))
-_SUMS = frozenset((type(scalar.add), type(scalar.sub)))
+_ADD, _SUB, _ERF = map(type, (scalar.add, scalar.sub, scalar.erf))
+_SUMS = frozenset((_ADD, _SUB))
 _MUL, _DIVISION, _RECIPROCAL, _NEG = map(type, (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg))
 _SIGNS = frozenset((_NEG, Cast, type(scalar.identity)))
 _PRODUCTS = frozenset((_MUL, _DIVISION, _RECIPROCAL))
@@ -122,27 +123,48 @@ def has_sum_of_exp(variable: Tensor, depth: int = 2 * DEPTH) -> bool:
     return isinstance(node.op, (*MOVEMENTS, Alloc)) and has_sum_of_exp(node.inputs[0], depth - 1)
 
 
+def _differences(variable: Tensor) -> frozenset[int]:
+    """Return the numbers n such that ``variable + n`` has a stable form: -1 for exp(x), 1 for its negative."""
+    flip = 1
+    for _ in range(DEPTH):
+        node = variable.owner
+        kind = scalar_kind(node)
+        if node is None or kind in _STEEP or not (kind in _SIGNS or is_movement(node)):
+            return frozenset((1, -1)) if kind is _ERF else frozenset((-flip,)) if kind in _STEEP else frozenset()
+        flip = -flip if kind is _NEG else flip
+        variable = node.inputs[0]
+    return frozenset()
+
+
 def is_awaited(fgraph: FunctionGraph, variable: Tensor) -> bool:
     """Tell whether the other half of a stable form is above: a logarithm, a difference from 1, a division by this."""
-    pending: list[tuple[Variable, bool]] = [(variable, True)]
+    pending = [(variable, _differences(variable))]
     seen = {variable}
     for _ in range(STEPS):
         if not pending:
             return False
-        below, is_bare = pending.pop()
+        below, differences = pending.pop()
         for client, place in fgraph.clients(below)[:STEPS]:
             if not isinstance(client, Apply):
                 continue
             kind = scalar_kind(client)
             if kind in _LOGARITHMS or (kind in (_RECIPROCAL, _DIVISION) and _divides_stably(client, place)):
                 return True
-            if is_bare and kind in _SUMS and any(number(v) in (1, -1) for v in client.inputs):
-                return True
-            bare = is_bare and (kind in _SIGNS or kind is None)
-            passes = kind in _BETWEEN or (place == 0 and isinstance(client.op, (*MOVEMENTS, Sum, Alloc)))
-            if (passes or isinstance(client.op, Join)) and client.outputs[0] not in seen:
-                seen.add(client.outputs[0])
-                pending.append((client.outputs[0], bare))
+            if differences and kind in _SUMS:
+                # Likewise ``n - variable``, the negative of ``variable - n``.
+                numbers = [n if kind is _ADD else -n for v in client.inputs if (n := number(v)) is not None]
+                if any(n in differences for n in numbers):
+                    return True
+            is_moved = isinstance(client.op, Join) or (place == 0 and isinstance(client.op, (*MOVEMENTS, Alloc)))
+            is_sum = place == 0 and isinstance(client.op, Sum)
+            output = client.outputs[0]
+            if not (is_moved or is_sum or kind in _BETWEEN) or output in seen:
+                continue
+            seen.add(output)
+            if kind is _NEG:
+                pending.append((output, frozenset(-n for n in differences)))
+            else:
+                pending.append((output, differences if is_moved or kind in _SIGNS else frozenset()))
     return False
 
 
