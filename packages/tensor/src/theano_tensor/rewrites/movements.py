@@ -63,7 +63,7 @@ _SUMS = frozenset((_ADD, _SUB))
 _MUL, _DIVISION, _RECIPROCAL, _NEG = map(type, (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg))
 _SIGNS = frozenset((_NEG, Cast, type(scalar.identity)))
 _PRODUCTS = frozenset((_MUL, _DIVISION, _RECIPROCAL))
-_BETWEEN = _SUMS | _SIGNS | _PRODUCTS | {type(scalar.sqr), type(scalar.pow), type(scalar.second)}
+BETWEEN = _SUMS | _SIGNS | _PRODUCTS | {type(scalar.sqr), type(scalar.pow), type(scalar.second)}
 _FACTORS = _PRODUCTS | _SUMS | _STEEP | {_NEG, type(scalar.sqr)}
 _EXP = type(scalar.exp)
 _LOGARITHMS = frozenset((type(scalar.log), type(scalar.log1p)))
@@ -93,7 +93,7 @@ def is_steep_below(variable: Tensor, depth: int = DEPTH) -> bool:
         return True
     if kind is type(scalar.sqr) or (kind is type(scalar.pow) and number(node.inputs[1]) == 2):
         return True
-    return kind in _BETWEEN and depth > 0 and any(is_steep_below(v, depth - 1) for v in node.inputs)
+    return kind in BETWEEN and depth > 0 and any(is_steep_below(v, depth - 1) for v in node.inputs)
 
 
 def divides_by_steep(variable: Tensor, depth: int = DEPTH) -> bool:
@@ -118,7 +118,7 @@ def has_sum_of_exp(variable: Tensor, depth: int = 2 * DEPTH) -> bool:
         return False
     if isinstance(node.op, Sum):
         return sum_of_exp(variable) is not None
-    if scalar_kind(node) in _BETWEEN:
+    if scalar_kind(node) in BETWEEN:
         return any(has_sum_of_exp(v, depth - 1) for v in node.inputs)
     return isinstance(node.op, (*MOVEMENTS, Alloc)) and has_sum_of_exp(node.inputs[0], depth - 1)
 
@@ -158,7 +158,7 @@ def is_awaited(fgraph: FunctionGraph, variable: Tensor) -> bool:
             is_moved = isinstance(client.op, Join) or (place == 0 and isinstance(client.op, (*MOVEMENTS, Alloc)))
             is_sum = place == 0 and isinstance(client.op, Sum)
             output = client.outputs[0]
-            if not (is_moved or is_sum or kind in _BETWEEN) or output in seen:
+            if not (is_moved or is_sum or kind in BETWEEN) or output in seen:
                 continue
             seen.add(output)
             if kind is _NEG:
@@ -259,15 +259,20 @@ def _has_steep_client(fgraph: FunctionGraph, variable: Tensor) -> bool:
     return any(scalar_kind(c) in _STEEP or scalar_kind(c) is _NEG for c, _ in clients if isinstance(c, Apply))
 
 
-def _without_claims(variable: Tensor) -> Tensor | None:
-    """Return x if a variable is x with a dimension that is said to have length 1, maybe taken out and put back."""
+def _without_claims(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
+    """Return x if a variable is x with a dimension that is said to have length 1, maybe taken out and put back.
+
+    Others read what is said, so that a wrong length is still reported.
+    """
     node = variable.owner
     if node is not None and isinstance(node.op, DimShuffle):
         shuffle, order = node.op, iter(sorted(node.op.drop))
         if [next(order, None) if entry == "x" else entry for entry in shuffle.order] != list(range(variable.type.ndim)):
             return None
         node = node.inputs[0].owner
-    return node.inputs[0] if node is not None and isinstance(node.op, Rebroadcast) else None
+    if node is None or not isinstance(node.op, Rebroadcast) or fgraph.n_clients(node.outputs[0]) < 2:
+        return None
+    return node.inputs[0]
 
 
 @rule(
@@ -286,7 +291,7 @@ def movement_before_steep(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Fo
     """
     y = node.inputs[0]
     if isinstance(node.op, Rebroadcast) and _has_steep_client(fgraph, node.outputs[0]):
-        source = _without_claims(y)
+        source = _without_claims(fgraph, y)
         if source is not None and can_replace(node.outputs[0], source):
             return [source]
     output = node.outputs[0]
