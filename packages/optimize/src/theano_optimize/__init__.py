@@ -50,6 +50,7 @@ from ._errors import (
 from ._fold import (
     ConstantFolding as ConstantFolding,
     constant_folding as constant_folding,
+    final_constant_folding as final_constant_folding,
     number_of_user_foldings as number_of_user_foldings,
 )
 from ._info import Exactness as Exactness, Phase as Phase, RewriteInfo as RewriteInfo
@@ -157,6 +158,7 @@ __all__ = [
     "WalkRewriter",
     "chosen_nodes",
     "constant_folding",
+    "final_constant_folding",
     "constant_scalar",
     "copy_origin",
     "count_report",

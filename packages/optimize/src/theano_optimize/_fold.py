@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -29,6 +30,12 @@ class ConstantFolding(NodeRewriter):
     (``do_constant_folding(node)``), where the op overwrites an input or an output is overwritten later, and where
     computing fails: the error then appears when the compiled function runs, with the place in the user's program.
 
+    Attributes
+    ----------
+    postponed : list of callable
+        Nothing happens either where one of these, ``postponed(fgraph, node)``, is true: rules that need the expression,
+        and not its value, have not been asked yet.
+
     Examples
     --------
     >>> from theano_graph import FunctionGraph, Generic, Op
@@ -47,6 +54,7 @@ class ConstantFolding(NodeRewriter):
 
     def __init__(self) -> None:
         super().__init__(info=RewriteInfo("constant_folding", Phase.CANONICALIZE), reach=0)
+        self.postponed: list[Callable[[FunctionGraph, Apply], bool]] = []
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
         for variable in node.inputs:
@@ -56,6 +64,8 @@ class ConstantFolding(NodeRewriter):
         if op.destroy_map or not call_with_graph(op.do_constant_folding, fgraph, node):
             return None
         if any(is_destroyed(fgraph, output) for output in node.outputs):
+            return None
+        if any(is_needed(fgraph, node) for is_needed in self.postponed):
             return None
         values = computed_outputs(node)
         if values is None:
@@ -122,5 +132,7 @@ def _as_constant(output: Variable, value: Any) -> Variable:
     return constant
 
 
-#: The one instance that is needed; register it with a database.
+#: The instance for the phases up to stabilization; register it with a database.
 constant_folding = ConstantFolding()
+#: The one for later phases, which postpones nothing.
+final_constant_folding = ConstantFolding()

@@ -15,6 +15,7 @@ from theano_tensor.elemwise import Elemwise
 from theano_tensor.gradient import disconnected_grad
 from theano_tensor.joining import Join, Split
 from theano_tensor.nnet.ctc import ctc
+from theano_tensor.rewrites.unfolded import unfolded
 from theano_tensor.shape import MakeVector, Rebroadcast, Reshape
 
 from .rule_cases_parts import PARTS
@@ -223,6 +224,21 @@ CASES: dict[str, Case] = {
         lambda v: T.exp(v.x) / (T.exp(v.x) + T.exp(v.y) + T.exp(v.x * v.y)),
         reason=STABLE,
     ),
+    "log_of_difference_of_exps": case(lambda v: T.log(T.exp(v.x) - T.exp(v.y)), reason=STABLE),
+    "log_of_square": case(lambda v: T.log(T.sqr(v.x)), lambda v: T.log(v.A**2), reason=STABLE),
+    "movement_before_steep": case(
+        lambda v: T.log(T.sigmoid(v.A)[0]), lambda v: [T.log(1 + T.exp(v.A)[1:]), T.exp(v.A)], reason=STABLE
+    ),
+    "steep_before_movement": case(
+        lambda v: T.log(T.exp(v.A).sum(axis=1)[1:]),
+        lambda v: T.log(T.join(0, T.sigmoid(v.x), T.sigmoid(v.y))),
+        reason=STABLE,
+    ),
+    "product_of_placed_part": case(
+        lambda v: T.inc_subtensor(T.zeros_like(v.x)[1:], v.y[1:] / T.sigmoid(v.x[1:])) * T.sigmoid(v.x), reason=STABLE
+    ),
+    "constants_unfolded": case(lambda v: T.log(T.exp(T.constant(3.0)) + v.x)),
+    "constants_folded": case(lambda v: unfolded(T.constant(2.0)) * v.x),
     "log_of_product": case(
         lambda v: T.log(T.exp(v.A) / T.exp(v.A).sum(axis=1, keepdims=True)),
         lambda v: T.log(v.y * T.exp(v.x) * 3),

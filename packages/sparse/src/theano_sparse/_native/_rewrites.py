@@ -9,7 +9,14 @@ from typing import Any
 from theano_graph import Apply, FunctionGraph, Op
 from theano_linker_c import SharedVariable
 from theano_linker_c.modes import optdb
-from theano_optimize import EquilibriumDatabase, InplaceRewriter, Phase, WalkRewriter, constant_folding, node_rewriter
+from theano_optimize import (
+    EquilibriumDatabase,
+    InplaceRewriter,
+    Phase,
+    WalkRewriter,
+    final_constant_folding,
+    node_rewriter,
+)
 from theano_tensor import AdvancedSubtensor1, as_tensor_variable, inc_subtensor
 
 from .._core._build import is_sparse
@@ -176,7 +183,7 @@ def local_csm_trusted(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 database.register(local_csm_properties_csm.name, local_csm_properties_csm, *RUN_TAGS)
-database.register("constant_folding", constant_folding, *RUN_TAGS)
+database.register("constant_folding", final_constant_folding, *RUN_TAGS)
 
 
 def _inplace_forms(node: Apply) -> Iterator[Op]:

@@ -20,6 +20,7 @@ from . import (
     log_products as log_products,
     log_sums as log_sums,
     matrix_products as matrix_products,
+    movements as movements,
     nnet as nnet,
     on_request as on_request,
     reductions as reductions,
@@ -28,6 +29,7 @@ from . import (
     specials as specials,
     stability as stability,
     switches as switches,
+    unfolded as unfolded,
     useless as useless,
     views as views,
 )
@@ -82,6 +84,7 @@ __all__ = [
     "log_sums",
     "matrix_products",
     "merge_two_slices",
+    "movements",
     "nnet",
     "on_request",
     "reductions",
@@ -92,6 +95,7 @@ __all__ = [
     "specials",
     "stability",
     "switches",
+    "unfolded",
     "useless",
     "views",
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from theano_graph import AlreadyThere, Apply, Feature, FunctionGraph, Variable
 
-from ..shape import shape_i
+from ..shape import ShapeI, shape_i
 
 Key = tuple[Variable, int]
 
@@ -71,3 +71,12 @@ def known_lengths(fgraph: FunctionGraph) -> KnownLengths:
     table = KnownLengths()
     fgraph.attach_feature(table)
     return table
+
+
+def is_traced_length(fgraph: FunctionGraph, owner: Apply, x: Variable, axis: int) -> bool:
+    """Tell whether a node reads the length of a dimension of x, off x or off what x is made of."""
+    if owner.inputs[0] is x and owner.op == ShapeI(axis):
+        return True
+    shapes: Any = getattr(fgraph, "shape_feature", None)
+    traced = None if shapes is None or x not in fgraph.variables else shapes.get_shape(x, axis).owner
+    return traced is not None and traced.op == owner.op and traced.inputs[0] is owner.inputs[0]

@@ -14,6 +14,7 @@ from theano_optimize import (
     Phase,
     RewriteDatabase,
     constant_folding,
+    final_constant_folding,
     node_rewriter,
 )
 
@@ -142,8 +143,8 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object, first: int 
     among the names of this one.
     """
     if not first:
-        for phase in (Phase.STABILIZE, Phase.SPECIALIZE):
-            _register(database, phase, constant_folding.name, constant_folding, (*_RUN_TAGS, "fast_compile"))
+        for phase, folding in ((Phase.STABILIZE, constant_folding), (Phase.SPECIALIZE, final_constant_folding)):
+            _register(database, phase, folding.name, folding, (*_RUN_TAGS, "fast_compile"))
     for entry in RULES[first:]:
         for phase in entry.phases:
             tags = (*entry.tags, *_RUN_TAGS) if "fast_run" in entry.tags else entry.tags
@@ -158,7 +159,7 @@ def constants_first() -> GroupDatabase:
     database = GroupDatabase("constants_first")
     database.register(constant_folding.name, constant_folding, *_RUN_TAGS, "fast_compile")
     for entry in RULES:
-        if entry.key == "local_upcast_elemwise_constant_inputs":
+        if entry.key in ("local_upcast_elemwise_constant_inputs", "local_constants_unfolded"):
             database.register(entry.key, entry.rewriter, *entry.tags, *_RUN_TAGS, aliases=entry.names)
     return database
 

@@ -21,6 +21,7 @@ from ..indexing.entries import known_number
 from ..reduce import Prod, Reduce, Sum
 from ..shape import ShapeI, shape_i
 from ._equations import Anything, Equations, equations
+from ._known_lengths import is_traced_length
 from ._language import (
     can_replace,
     is_broadcast,
@@ -64,10 +65,17 @@ def _padded(value: Tensor, ndim: int) -> Tensor:
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
 
 
+def _is_traced(fgraph: FunctionGraph, owner: Apply, x: Tensor, axis: int) -> bool:
+    return isinstance(owner.op, ShapeI) and is_traced_length(fgraph, owner, x, axis)
+
+
 def are_own_lengths(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """The lengths are those of the value."""
     value, lengths = node.inputs[0], node.inputs[1:]
-    return value.type.ndim == len(lengths) and all(_is_length(n, value, axis) for axis, n in enumerate(lengths))
+    return value.type.ndim == len(lengths) and all(
+        _is_length(n, value, axis) or (n.owner is not None and _is_traced(fgraph, n.owner, value, axis))
+        for axis, n in enumerate(lengths)
+    )
 
 
 @equations(Alloc, key="local_useless_alloc", names=("local_canonicalize_alloc",), fit=Fit.EXACT, guard=are_own_lengths)

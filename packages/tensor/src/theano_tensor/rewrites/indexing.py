@@ -23,7 +23,7 @@ from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Sl
 from ..indexing.entries import Entries, as_python, from_python, known_number
 from ..linear import Dot
 from ..shape import MakeVector, ShapeI, SpecifyShape, shape_i
-from ._known_lengths import known_lengths
+from ._known_lengths import is_traced_length, known_lengths
 from ._language import call, can_replace, cast_to, lift, maker, operands, scalar_constant, sole_client
 from ._registry import rule
 
@@ -73,7 +73,7 @@ def _numbers(item: slice) -> tuple[int | None, int | None, int | None]:
     return known_number(item.start), known_number(item.stop), known_number(item.step)
 
 
-def _is_whole(item: Any, x: Tensor, axis: int) -> bool:
+def _is_whole(fgraph: FunctionGraph, item: Any, x: Tensor, axis: int) -> bool:
     """Tell whether a part of an index takes all of an axis, in its order."""
     if not isinstance(item, slice):
         return False
@@ -83,12 +83,12 @@ def _is_whole(item: Any, x: Tensor, axis: int) -> bool:
     length = x.type.shape[axis]
     if length is not None and is_static(item):
         return range(length)[slice(start, stop, step)] == range(length)
-    return start in (None, 0) and (stop is None or _is_length(item.stop, x, axis))
+    return start in (None, 0) and (stop is None or _is_length(fgraph, item.stop, x, axis))
 
 
-def _is_length(bound: Any, x: Tensor, axis: int) -> bool:
+def _is_length(fgraph: FunctionGraph, bound: Any, x: Tensor, axis: int) -> bool:
     owner = bound.owner if isinstance(bound, Variable) else None
-    return owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x
+    return owner is not None and isinstance(owner.op, ShapeI) and is_traced_length(fgraph, owner, x, axis)
 
 
 @rule(
@@ -101,7 +101,7 @@ def _is_length(bound: Any, x: Tensor, axis: int) -> bool:
 def whole_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``x[0:n] -> x`` for a dimension of length n, and slices that take all of a dimension become ``:``."""
     x, index = node.inputs[0], index_of(node)
-    new = [FULL if _is_whole(item, x, axis) else item for axis, item in enumerate(index)]
+    new = [FULL if _is_whole(fgraph, item, x, axis) else item for axis, item in enumerate(index)]
     if all(item == FULL for item in new):
         return [x] if can_replace(node.outputs[0], x) else None
     if new == list(index) and new[-1] != FULL:
@@ -390,7 +390,7 @@ def whole_written(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> F
     flips = [item if item == BACKWARDS else FULL for item in index]
     is_set = node.op.set_instead_of_inc
     if not all(
-        item == BACKWARDS and is_set if item != FULL else _is_whole(own, x, axis)
+        item == BACKWARDS and is_set if item != FULL else _is_whole(fgraph, own, x, axis)
         for axis, (item, own) in enumerate(zip(flips, index, strict=True))
     ):
         return None

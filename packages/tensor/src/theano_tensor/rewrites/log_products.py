@@ -183,7 +183,7 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
         if part.op.entries != node.op.entries or any(a is not b for a, b in zip(same, index, strict=True)):
             continue
         divisor = flatten_product(p)
-        if not is_product(p) or p.type.broadcastable != zeros.type.broadcastable or not _has_steep_factor(divisor):
+        if p.type.broadcastable != zeros.type.broadcastable or not _has_steep_factor(divisor):
             continue
         product.multiply(factor, 1)
         built = product.build(y.type.dtype, y.type.ndim)
@@ -265,6 +265,11 @@ def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, 
     return _signed_sum(found)
 
 
+def _may_cancel(divisor: Tensor) -> bool:
+    """Tell whether a divisor may meet what it cancels with outside of a sum."""
+    return is_positive_and_steep(divisor) or logistic_atom(divisor) is not None
+
+
 @rule(
     Sum,
     phases=(Phase.STABILIZE,),
@@ -276,7 +281,8 @@ def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, 
 def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """``sum(a / sum(exp(x)), axis) -> sum(a, axis) / sum(exp(x))``: the divisor meets the exponential outside.
 
-    Not where an exponential is in a itself: it belongs to the divisor.
+    Likewise other exponentials and sigmoids that broadcast along the axes. Not where an exponential is in a
+    itself: it belongs to the divisor.
     """
     (x,) = node.inputs
     axes = node.op.axes(x.type.ndim)
@@ -286,7 +292,7 @@ def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found
     if not product.complete or any(operands(v, scalar.exp) is not None for v in product.factors):
         return None
     for factor, power in product.factors.items():
-        if power != -1 or sum_of_exp(behind_view(factor)[0]) is None or len(product.factors) < 2:
+        if power != -1 or not _may_cancel(behind_view(factor)[0]) or len(product.factors) < 2:
             continue
         if factor.type.dtype != x.type.dtype or not all(factor.type.broadcastable[axis] for axis in axes):
             continue

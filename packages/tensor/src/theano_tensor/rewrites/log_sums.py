@@ -7,13 +7,14 @@ from functools import reduce
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_optimize import Exactness, Phase
 
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, fitted, is_float, number, operands, scalar_constant
 from ._logistic import logistic_atom
-from ._products import outermost_product
-from ._registry import stabilizing
+from ._products import Product, outermost_product
+from ._registry import rule, stabilizing
 
 Found = list[Variable] | None
 #: Sums of more exponentials are left to reductions.
@@ -69,6 +70,7 @@ def log_of_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> F
     scalar.mul,
     scalar.true_div,
     scalar.reciprocal,
+    scalar.neg,
     reach=6,
     key="local_exp_over_added_exps",
     names=("local_exp_over_1_plus_exp",),
@@ -80,6 +82,10 @@ def exp_over_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) ->
     if product is None or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
+        if power < 0 and (pair := difference(factor)) is not None:
+            share = _share_of_difference(product, factor, pair)
+            if share is not None:
+                return fitted(node, share.build(root.type.dtype, root.type.ndim))
         terms = exponents(factor) if power < 0 else None
         if terms is None:
             continue
@@ -93,6 +99,61 @@ def exp_over_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) ->
             product.multiply(_share(inner[0], terms), 1)
             return fitted(node, product.build(root.type.dtype, root.type.ndim))
     return None
+
+
+def difference(variable: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Return a and b if `variable` is ``exp(a) - exp(b)``."""
+    terms = operands(variable, scalar.sub)
+    inner = [] if terms is None or not is_float(variable) else [operands(v, scalar.exp) for v in terms]
+    first, second = inner or (None, None)
+    if first is None or second is None or any(v.type.dtype != variable.type.dtype for v in (*first, *second)):
+        return None
+    return first[0], second[0]
+
+
+def _share_of_difference(product: Product, factor: Tensor, pair: tuple[Tensor, Tensor]) -> Product | None:
+    """``exp(a) / (exp(a) - exp(b)) -> -1 / expm1(b - a)``, and ``exp(b)`` over the same."""
+    for other, power in product.factors.items():
+        inner = operands(other, scalar.exp)
+        for x, y, sign in ((pair[0], pair[1], -1), (pair[1], pair[0], 1)):
+            if power > 0 and inner is not None and inner[0] is x:
+                result = product.copy()
+                result.coefficient *= sign
+                result.multiply(factor, 1)
+                result.multiply(other, -1)
+                result.multiply(call(scalar.expm1, call(scalar.sub, y, x)), -1)
+                return result
+    return None
+
+
+@stabilizing(scalar.log, reach=3, key="local_log_sub_exp")
+def log_of_difference_of_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``log(exp(a) - exp(b)) -> a + log(1 - exp(b - a))``."""
+    pair = difference(node.inputs[0])
+    if pair is None:
+        return None
+    a, b = pair
+    return fitted(node, call(scalar.add, a, call(scalar.log1mexp, call(scalar.sub, b, a))))
+
+
+@rule(
+    scalar.log,
+    phases=(Phase.CANONICALIZE, Phase.STABILIZE),
+    exactness=Exactness.STABILIZING,
+    tags=("fast_run", "fast_compile", "stabilize"),
+    reach=2,
+    key="local_log_sqr",
+)
+def log_of_square(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
+    """``log(x ** 2) -> 2 * log(abs(x))``, where the square overflows or vanishes."""
+    (square,) = node.inputs
+    inner, power = operands(square, scalar.sqr), operands(square, scalar.pow)
+    if inner is None and power is not None and number(power[1]) == 2:
+        inner = power
+    if inner is None or not is_float(inner[0]) or inner[0].type.dtype != square.type.dtype:
+        return None
+    two = scalar_constant(2, square.type.dtype, square.type.ndim)
+    return fitted(node, call(scalar.mul, two, call(scalar.log, call(scalar.abs, inner[0]))))
 
 
 def _share(x: Tensor, terms: list[Tensor]) -> Tensor:

@@ -14,6 +14,7 @@ from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI
 from ._equations import Anything, Equations, equations
+from ._known_lengths import is_traced_length
 from ._language import can_replace, is_broadcast, sole_client
 from ._registry import rule
 from ._terms import applied
@@ -37,12 +38,12 @@ def _elementwise_below(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Apply
 def _lifted(node: Apply[Any, Tensor], inner: Apply[Any, Tensor], view: Callable[[Tensor], Tensor]) -> Found:
     """Return the elementwise op of `inner` applied to views of its inputs; numbers need none."""
     ndim = node.outputs[0].type.ndim
-    inputs = [_number(v, ndim) if is_broadcast(v) else view(v) for v in inner.inputs]
+    inputs = [number_of_dimensions(v, ndim) if is_broadcast(v) else view(v) for v in inner.inputs]
     new: Variable = inner.op.make_node(*inputs).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-def _number(variable: Tensor, ndim: int) -> Tensor:
+def number_of_dimensions(variable: Tensor, ndim: int) -> Tensor:
     """Return a tensor of one element with `ndim` dimensions."""
     if isinstance(variable, Constant):
         return constant(variable.data.reshape((1,) * ndim))
@@ -91,11 +92,11 @@ def reshape_to_own_shape(a: Anything, shape: Anything) -> Equations:
     return [(reshape(a, shape) >> a).when(is_own_shape)]
 
 
-def is_own_shape(a: Tensor, shape: Tensor, node: Apply[Any, Tensor]) -> bool:
+def is_own_shape(a: Tensor, shape: Tensor, node: Apply[Any, Tensor], fgraph: FunctionGraph) -> bool:
     """The lengths in `shape` are those of `a`."""
     if a.type.ndim != node.op.ndim or not can_replace(node.outputs[0], a):
         return False
-    unknown = [axis for axis in range(a.type.ndim) if not _is_length_of(_entry(shape, axis), a, axis)]
+    unknown = [axis for axis in range(a.type.ndim) if not _is_length_of(fgraph, _entry(shape, axis), a, axis)]
     free = [axis for axis in unknown if known_number(_entry(shape, axis)) == -1]
     return unknown == free and len(free) < 2
 
@@ -108,11 +109,11 @@ def _entry(vector: Tensor, axis: int) -> Any:
     return owner.inputs[axis] if owner is not None and isinstance(owner.op, MakeVector) else None
 
 
-def _is_length_of(length: Any, x: Tensor, axis: int) -> bool:
+def _is_length_of(fgraph: FunctionGraph, length: Any, x: Tensor, axis: int) -> bool:
     """Tell whether a number or variable is known to be the length of a dimension of x."""
     owner = getattr(length, "owner", None)
-    if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
-        return True
+    if owner is not None and isinstance(owner.op, ShapeI):
+        return is_traced_length(fgraph, owner, x, axis)
     known = x.type.shape[axis]
     return known is not None and length is not None and known_number(length) == known
 
