@@ -6,6 +6,7 @@ import importlib
 import tomllib
 import unittest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -158,3 +159,28 @@ class TestTools(unittest.TestCase):
         project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
         module, _, name = project["project"]["scripts"]["theano-cache"].partition(":")
         self.assertTrue(callable(getattr(importlib.import_module(module), name)))
+
+
+class _Positive(T.TensorType):
+    """A type that refuses some values, and changes others."""
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        array = super().filter(value, strict, allow_downcast)
+        if (array < 0).any():
+            raise ValueError("negative")
+        return np.minimum(array, 5.0)
+
+
+class TestFilterOfATypeOfAProgram(unittest.TestCase):
+    def test_it_is_called_for_every_argument(self) -> None:
+        for mode in ("FAST_RUN", "FAST_COMPILE", "DebugMode", theano.Mode("py", None)):
+            for broadcastable in ((), (False,)):
+                x = _Positive("float64", broadcastable)("x")
+                f = theano.function([x], T.sqrt(x), mode=mode)
+                for value in (np.full((1,) * len(broadcastable), -1.0), [-1.0] if broadcastable else -1.0):
+                    with self.subTest(mode=mode, value=value), self.assertRaisesRegex(ValueError, "negative"):
+                        f(value)
+                large = np.full((1,) * len(broadcastable), 9.0)
+                np.testing.assert_array_equal(f(large), np.sqrt(np.minimum(large, 5.0)))
+                f.trust_input = True
+                np.testing.assert_array_equal(f(large), np.sqrt(large))

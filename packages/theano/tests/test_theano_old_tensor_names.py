@@ -163,3 +163,16 @@ class TestFunctions(unittest.TestCase):
         np.testing.assert_array_equal(alloc_diag(x).eval({x: [1.0, 2.0]}), np.diag([1.0, 2.0]))
         with self.assertRaisesRegex(TypeError, "a vector is wanted"):
             alloc_diag(T.dmatrix())
+
+
+class TestInversePermutation(unittest.TestCase):
+    def test_what_is_no_permutation_is_refused(self) -> None:
+        p, rows = T.lvector("p"), T.lmatrix("rows")
+        f, g = (theano.function([x], T.inverse_permutation(x)) for x in (p, rows))
+        np.testing.assert_array_equal(f([2, 0, 1]), [1, 2, 0])
+        np.testing.assert_array_equal(g([[2, 0, 1], [0, 1, 2]]), [[1, 2, 0], [0, 1, 2]])
+        for numbers in ([0, 0, 1], [1, 2, 3], [2**63 - 1, 0, 1], [-1, 0, 1]):
+            with self.subTest(numbers=numbers), self.assertRaisesRegex(AssertionError, "places"):
+                f(numbers)
+            with self.subTest(numbers=[numbers]), self.assertRaisesRegex(AssertionError, "places"):
+                g([numbers])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import time
 import unittest
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -209,6 +211,31 @@ class TestOps(unittest.TestCase):
         for word in vocabulary():
             if isinstance(word, ClassWord) and word.module.startswith("theano"):
                 self.assertIsInstance(word.target, type, str(word))
+
+
+class TestWork(unittest.TestCase):
+    """What a small file can make its reader do."""
+
+    def refuse(self, pickle: bytes) -> None:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as members:
+            members.writestr("pkl", pickle)
+        begin = time.process_time()
+        with self.assertRaisesRegex(UnsafeArchiveError, "steps"):
+            load(io.BytesIO(file.getvalue()), safe=True)
+        self.assertLess(time.process_time() - begin, 10)
+
+    def test_tuples_hashed_again_and_again(self) -> None:
+        nested = b"\x80\x04N" + b"2\x86" * 18 + b"\x940"
+        self.refuse(nested + b"\x8f(" + b"h\x00" * 100_000 + b"\x90.")
+        self.refuse(nested + b"}(" + b"h\x00N" * 100_000 + b"u.")
+        self.refuse(nested + b"(" + b"(h\x00\x91" * 10_000 + b"t.")
+
+    def test_keys_of_one_hash(self) -> None:
+        """Integers that leave the same remainder by the number from which hashes of integers are made."""
+        keys = b"".join(b"\x8a\x0b" + (k * (2**61 - 1)).to_bytes(11, "little") for k in range(1, 20_000))
+        self.refuse(b"\x80\x04\x8f(" + keys + b"\x90.")
+        self.refuse(b"\x80\x04(" + keys + b"\x91.")
 
 
 def as_double(x: Any) -> Any:

@@ -215,3 +215,21 @@ class TestValues(unittest.TestCase):
     def test_gradients_by_tables_are_compared(self) -> None:
         rows = theano.shared(np.array([1, 0, 1, 2]))
         verify_grad(lambda m: theano.sparse_grad(m[rows]), [DENSE], rng=np.random.RandomState(1))
+
+
+class TestWrongPointers(unittest.TestCase):
+    """Arrays that no matrix has, whose differences wrap around so that they seem to grow."""
+
+    def test_differences_that_wrap_around(self) -> None:
+        indptr = np.array([0, 2**31 - 1, -2, 2], "int32")
+        data, indices = np.ones(2), np.zeros(2, "int32")
+        b = np.ones((3, 3))
+        values, rows, starts = T.dvector(), T.ivector(), T.ivector()
+        for outputs in (
+            [S.CSC(values, rows, starts, np.array([3, 3]))],
+            [opt.mul_s_d_csc(values, rows, starts, b)],
+            [opt.mul_s_d_csr(values, rows, starts, b)],
+        ):
+            f = theano.function([values, rows, starts], outputs, mode="FAST_COMPILE")
+            with self.subTest(outputs=outputs), self.assertRaisesRegex(ValueError, "indptr"):
+                f(data, indices, indptr)

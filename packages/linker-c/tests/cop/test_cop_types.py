@@ -268,15 +268,13 @@ class TestArrays(unittest.TestCase):
         (result,) = run(COnly(COPY, check_input=False), [vector("x")], [np.arange(3)])
         self.assertEqual(result.dtype, np.int64)
 
-    def test_output_storage_is_offered_again(self) -> None:
+    def test_outputs_are_null_at_each_call(self) -> None:
+        """Code that takes what is there for its own zeros would add to the numbers of the last call."""
         code = "if (%(z)s == NULL) {" + COPY + "} else ((npy_float64 *)PyArray_DATA(%(z)s))[0] += 1;"
         x = vector("x")
-        f = function([x], COnly(code)(x))
-        first = f(np.zeros(2))
-        kept = f(np.zeros(2))
-        self.assertEqual((first[0], kept[0]), (0.0, 0.0))
-        del first, kept
-        self.assertEqual([f(np.zeros(2))[0], f(np.zeros(2))[0]], [1.0, 2.0])
+        f = function([x], COnly(code)(COnly(code)(x)))
+        for _ in range(3):
+            self.assertEqual(f(np.zeros(2))[0], 0.0)
 
     def test_storage_may_be_given(self) -> None:
         thunk = c_thunk(node_of(COnly("if (%(z)s == NULL) {" + COPY + "}")(vector("x"))))
@@ -286,16 +284,6 @@ class TestArrays(unittest.TestCase):
         self.assertIs(thunk([np.zeros(2)], [mine])[0], mine)
         self.assertEqual(thunk([np.zeros(2)], [None])[0].shape, (2,))
         self.assertEqual(references(mine), before)
-
-    def test_storage_that_somebody_sees_is_not_offered(self) -> None:
-        code = "if (%(z)s == NULL) {" + COPY + "} else ((npy_float64 *)PyArray_DATA(%(z)s))[0] += 1;"
-        x = vector("x")
-        f = function([x], COnly(code)(x))
-        results = [f(np.zeros(2)) for _ in range(3)]
-        view = f(np.zeros(2))[:1]
-        f(np.zeros(2))
-        self.assertEqual([r[0] for r in results], [0.0, 0.0, 0.0])
-        self.assertEqual(view[0], 0.0)
 
 
 class TestHalf(unittest.TestCase):

@@ -11,6 +11,8 @@ import scipy.sparse
 
 from theano_graph.safe_loading import LEAVES, ClassWord, Form, Pending, Reader, Word, class_words, refused
 
+from ._core._structure import covers
+
 #: Classes by modules.
 _CLASSES = MappingProxyType(
     {
@@ -60,8 +62,7 @@ class _MatrixForm(Form):
             raise refused("the archive has a sparse matrix with indices that are none")
         if len(data) != len(indices):
             raise refused("the archive has a sparse matrix with indices that are none")
-        counts = np.diff(indptr)
-        if indptr[0] != 0 or indptr[-1] != len(indices) or (counts < 0).any():
+        if not covers(indptr, len(indices)):
             raise refused("the archive has a sparse matrix with indices that are none")
         width = shape[not word.name.startswith("csc")]
         if len(indices) and (indices.min() < 0 or indices.max() >= width):

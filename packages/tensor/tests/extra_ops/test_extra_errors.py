@@ -88,6 +88,10 @@ class TestErrorsOfTheCall(unittest.TestCase):
         self.refused([i], T.to_one_hot(i, 3), IndexError, "index 3 is out of bounds", np.array([3]))
         self.refused([v, i], T.repeat(v, i), ValueError, "-1 repetitions", np.zeros(2), negative)
         self.refused([v, i], T.repeat(v, i), AssertionError, "length 2, expected 3", np.zeros(3), negative + 1)
+        self.refused([v, i], T.repeat(v, i), ValueError, "longer than any tensor", np.zeros(4), np.full(4, 2**62))
+        for number in (2**63 - 1, 2**62):
+            self.refused([i], T.bincount(i), ValueError, "too large", np.array([number, 0]))
+            self.refused([i, v], T.bincount(i, v), ValueError, "too large", np.array([number, 0]), np.zeros(2))
         self.refused([t], T.fill_diagonal(t, 1.0), ValueError, "lengths must be equal", np.zeros((2, 2, 3)))
         self.refused([i], T.unravel_index(i, (2, 3))[0], ValueError, r"shape \(2, 3\)", np.array([6]))
         self.refused([i], T.ravel_multi_index((i, i), (2, 3)), ValueError, r"shape \(2, 3\)", np.array([2]))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.stats
 from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
@@ -132,6 +133,14 @@ class TestDraws(unittest.TestCase):
             self.assertLess(abs(found.std() - 3 * 0.87962566103423978), 0.05)
             self.assertLessEqual(np.abs(found - 5).max(), 6.0001)
 
+    def test_truncated_numbers_have_the_distribution_that_their_name_says(self) -> None:
+        for dtype in ("float32", "float64"):
+            found = function([], MRG_RandomStreams(3).normal((100_000,), dtype=dtype, truncate=True))()
+            self.assertGreater(
+                scipy.stats.kstest(found.astype("float64"), scipy.stats.truncnorm(-2, 2).cdf).pvalue, 1e-4
+            )
+            self.assertLess(abs(found[-2000:].std() / found[:2000].std() - 1), 0.08)
+
     def test_draws_are_those_of_theano_1_0(self) -> None:
         cases = (
             ("uniform", "float32", [0.37257108, 0.65768576, 0.36046427], [0.8636614, 0.66542256, 0.36244646]),
@@ -149,8 +158,9 @@ class TestDraws(unittest.TestCase):
         )
         for narrow, dtype, *wanted in truncated:
             streams = MRG_RandomStreams(1234)
-            draw = streams.normal((3, 4), 1.5, 0.3, dtype=dtype, truncate=True) if narrow else None
-            f = function([], streams.truncated_normal((3, 4), 1.5, 0.3, dtype=dtype) if draw is None else draw)
+            with config.change_flags({"random.truncated_as_1_0": True}):
+                draw = streams.normal((3, 4), 1.5, 0.3, dtype=dtype, truncate=True) if narrow else None
+                f = function([], streams.truncated_normal((3, 4), 1.5, 0.3, dtype=dtype) if draw is None else draw)
             np.testing.assert_allclose([f().ravel()[:3] for _ in range(2)], wanted, rtol=1e-6)
 
     def test_number_of_streams(self) -> None:

@@ -51,6 +51,19 @@ class TestLargeDraws(unittest.TestCase):
         self.assertEqual(list(theano.function([], draw.shape)()), [2**15, 2**16])
 
 
+class TestTruncatedDraws(unittest.TestCase):
+    difference = "truncated-draws"
+
+    def test_each_part_has_the_deviation_of_the_whole(self) -> None:
+        def ratio() -> float:
+            draw = theano.function([], MRG_RandomStreams(1).normal((200, 500), truncate=True))()
+            return float(draw[-4:].std() / draw[:100].std())
+
+        self.assertLess(abs(ratio() - 1), 0.05)
+        with theano.config.change_flags({"random.truncated_as_1_0": True}):
+            self.assertGreater(ratio(), 1.2)
+
+
 class TestPickledGraphs(unittest.TestCase):
     difference = "pickled-graphs"
 

@@ -39,11 +39,15 @@ class Limits:
         How deep tuples may be nested.
     paths : int
         How many objects a tuple may have on all ways that lead to them.
+    work : int
+        How many objects all tuples may have on all ways, each as often as it is used: each time it may be hashed. A
+        key that has the hash of other ones of its container counts as many as there are, with which it is compared.
     """
 
     codes: int = 1_000_000
     depth: int = 100
     paths: int = 1_000_000
+    work: int = 20_000_000
 
 
 def damaged(what: str) -> UnsafeArchiveError:
@@ -98,6 +102,9 @@ class Reader:
         self._waiting: dict[int, tuple[Any, Word]] = {}
         #: Identity of a tuple -> the tuple, its depth and its paths.
         self._measures: dict[int, tuple[Any, int, int]] = {}
+        #: Identity of a container -> the container, and how many of its keys have each hash.
+        self._hashes: dict[int, tuple[Any, dict[int, int]]] = {}
+        self._work = self._limits.work
         #: What is done when all has been read.
         self._finishers: list[Callable[[], None]] = []
         #: What words keep between their calls.
@@ -220,13 +227,32 @@ class Reader:
     def _measure(self, made: Any, depth: int, paths: int) -> None:
         if depth > self._limits.depth or paths > self._limits.paths:
             raise damaged(f"tuples are nested more than {self._limits.depth} deep, or hold one another too often")
+        self._count(paths)
         if made:
             self._measures[id(made)] = (made, depth, paths)
+
+    def _count(self, objects: int) -> None:
+        self._work -= objects
+        if self._work < 0:
+            raise damaged(f"its tuples and keys take more than {self._limits.work} steps")
+
+    def _push_again(self, value: Any) -> None:
+        if type(value) in (tuple, frozenset) and id(value) in self._measures:
+            self._count(self._measures[id(value)][2])
+        self._push(value)
+
+    def _count_key(self, target: Any, key: Any) -> Any:
+        """Return a key after it has been counted; hashes of texts cannot be foreseen."""
+        if type(key) not in (str, bytes):
+            _, hashes = self._hashes.setdefault(id(target), (target, {}))
+            same = hashes[hash(key)] = hashes.get(hash(key), -1) + 1
+            self._count(same)
+        return key
 
     def _frozenset(self) -> None:
         self._tuple(self._pop_mark())
         items = self._pop()
-        made = frozenset(items)
+        made = frozenset(self._count_key(items, item) for item in items)
         _, depth, paths = self._measures.get(id(items), (items, 0, 0))
         self._measure(made, depth + 1, paths + 1)
         self._push(made)
@@ -240,7 +266,7 @@ class Reader:
     def _recall(self, key: int) -> None:
         if key not in self._memo:
             raise damaged(f"its pickle asks for object {key}, which it has not stored")
-        self._push(self._memo[key])
+        self._push_again(self._memo[key])
 
     # ---- texts and numbers
 
@@ -282,14 +308,14 @@ class Reader:
         if len(items) % 2:
             raise damaged("a key of a dictionary has no value")
         for i in range(0, len(items), 2):
-            target[_settled(items[i])] = _settled(items[i + 1])
+            target[self._count_key(target, _settled(items[i]))] = _settled(items[i + 1])
 
     def _add_items(self) -> None:
         items = self._pop_mark()
         target = self._top()
         if type(target) is not set:
             raise refused(f"the archive adds to a {_kind(target)}")
-        target.update(map(_settled, items))
+        target.update(self._count_key(target, _settled(item)) for item in items)
 
     def _one_item(self) -> None:
         value, key = self._pop(), self._pop()
@@ -479,7 +505,7 @@ _CODES: dict[int, Callable[[Reader], None]] = {
         b"(": Reader._mark,
         b"0": Reader._drop,
         b"1": Reader._drop_to_mark,
-        b"2": lambda r: r._push(r._top()),
+        b"2": lambda r: r._push_again(r._top()),
         b"p": lambda r: r._remember(int(r._line())),
         b"q": lambda r: r._remember(r._number(1)),
         b"r": lambda r: r._remember(r._number(4)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 from theano_graph import Apply, Variable, record
@@ -36,6 +37,19 @@ def array_spec_of(variable: Variable) -> ArraySpec | None:
     # An instance check of a protocol would take longer than everything else that is done with a variable.
     ask: Callable[[], ArraySpec] | None = getattr(variable.type, "array_spec", None)
     return None if ask is None else ask()
+
+
+def argument_spec_of(variable: Variable) -> ArraySpec | None:
+    """Return dtype and static shape of the arguments for `variable`, or None where only its type can tell which fit."""
+    kind: Any = type(variable.type)
+    return array_spec_of(variable) if _fits_natively(kind) else None
+
+
+@lru_cache(maxsize=256)
+def _fits_natively(kind: Any) -> bool:
+    """Tell whether the class that has a native check also says what fits: subclasses may refuse or change values."""
+    owner = next((base for base in kind.__mro__ if "array_spec" in vars(base)), None)
+    return owner is not None and getattr(kind, "filter", None) is getattr(owner, "filter", None)
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .._instructions._data import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from .._instructions._data import Hooks, Instruction, Program, ProgramInput, argument_spec_of, array_spec_of
 from .._instructions._forms import KernelForm
 from .._instructions._schedule import Branch
 from .._perform import OwnThunk, Runner, call_form, params_of, perform_runner
@@ -150,7 +150,7 @@ def _unused(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _input_check(given: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple[int, ...]]:
-    spec, accepts = array_spec_of(given.variable), given.accepts
+    spec, accepts = argument_spec_of(given.variable), given.accepts
     if spec is None:
         return given.register, -1, False, False, accepts.overwrite, ()
     takes_float = accepts.floats and spec.dtype in ("float32", "float64") and not spec.shape
@@ -190,7 +190,9 @@ def _payload(instruction: Instruction) -> tuple[str, Any]:
             if found is not None:
                 return found
         case CThunk(capsule):
-            specs = [array_spec_of(v) for v in node.outputs]
+            # Code that takes what is not NULL for its own zeros would add to the numbers of the last call.
+            fills = getattr(node.op, "fills_outputs", False)
+            specs = [array_spec_of(v) if fills else None for v in node.outputs]
             types = tuple(-1 if spec is None else type_number(spec.dtype) for spec in specs)
             return "thunk", (capsule, types, tuple(0 if s is None else len(s.shape) for s in specs))
         case Branch(condition, chosen, otherwise):

@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable
 
-from .._instructions._data import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from .._instructions._data import Hooks, Instruction, Program, ProgramInput, argument_spec_of, array_spec_of
 from .._instructions._schedule import Branch, Schedule
 from .._overwriting._arguments import own_value
 from .._perform import OwnThunk, Runner
@@ -212,10 +212,10 @@ class PythonMachine:
         return form.attempt(operands, known)
 
     def _accept(self, index: int, given: ProgramInput, value: Any) -> Any:
-        spec = array_spec_of(given.variable)
+        spec = argument_spec_of(given.variable)
         if given.accepts.floats and type(value) is float and spec is not None:
             return np.array(value, dtype=spec.dtype)
-        return value if fits(given.variable, value) else self.hooks.on_input(index, value)
+        return value if spec is not None and fits(given.variable, value) else self.hooks.on_input(index, value)
 
     def _store(self, registers: Sequence[Any]) -> None:
         for register, cell in self.program.updates:

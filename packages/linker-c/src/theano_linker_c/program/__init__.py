@@ -8,6 +8,7 @@ from .._instructions._data import (
     Instruction as Instruction,
     Program as Program,
     ProgramInput as ProgramInput,
+    argument_spec_of as argument_spec_of,
     array_spec_of as array_spec_of,
 )
 from .._instructions._forms import (
@@ -72,6 +73,7 @@ __all__ = [
     "Thunk",
     "annotate",
     "annotate_node",
+    "argument_spec_of",
     "array_spec_of",
     "call_form",
     "cluster_rule",

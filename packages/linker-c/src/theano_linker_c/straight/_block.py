@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial, reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -264,7 +265,7 @@ class Block:
         return Length(1, (name,))
 
     def sum(self, parts: Sequence[Length]) -> Length:
-        """Return the sum of lengths."""
+        """Return the sum of lengths of which it is known that it is no larger than C can count, or of strides."""
         known = sum(part.factor for part in parts if part.known)
         others = [part for part in parts if not part.known]
         if not others:
@@ -272,6 +273,24 @@ class Block:
         if len(others) == 1 and not known:
             return others[0]
         return self.length(" + ".join([*map(str, others), *([str(known)] if known else [])]))
+
+    def total(self, parts: Sequence[Length], text: str) -> Length:
+        """Return the sum of lengths from 0 up; the call ends with an error if C cannot count so far."""
+        known = sum(part.factor for part in parts if part.known)
+        others = [str(part) for part in parts if not part.known]
+        if not others or (len(others) == 1 and not known):
+            return self.sum(parts)
+        terms = [*others, *([str(known)] if known else [])]
+        total = self.length(reduce(partial(self.call, "theano_add_lengths"), terms))
+        self.at_least(total, 0, text)
+        return total
+
+    def checked(self, product: Length) -> Length:
+        """Return a product of lengths, as one that C calculates without overflow: -1 if C cannot count so far."""
+        factors = [*product.names, *([str(product.factor)] if product.factor != 1 else [])]
+        if len(factors) < 2:
+            return product
+        return self.length(reduce(partial(self.call, "theano_multiply_lengths"), factors))
 
     def number(self, array: CArray) -> Length:
         """Return the whole number that an array without dimensions holds."""

@@ -94,7 +94,8 @@ def _filled_in(block: Block, size: Length, lengths: Sequence[Length]) -> list[Le
             return [left if i == k else length for i, length in enumerate(lengths)]
         for k in unknown:
             block.check(f"{lengths[k].atom} >= 0", "a new shape has negative lengths that are known at run time only")
-    block.same(product_of(lengths), size, text)
+    product = product_of(lengths)
+    block.same(product if product == size else block.checked(product), size, text)
     return list(lengths)
 
 
@@ -112,6 +113,7 @@ def _divided(block: Block, size: Length, others: Length, text: str) -> Length:
             rest.remove(name)
         else:
             return Length(size.factor // others.factor, tuple(rest))
+    others = block.checked(others)
     block.check(f"{others.atom} > 0 && {size.atom} % {others.atom} == 0", text)
     return block.length(f"{size.atom} / {others.atom}")
 
@@ -138,7 +140,7 @@ def _concatenate(kernel: ConcatenateKernel, block: Block, inputs: Sequence[CArra
             if other != axis:
                 text = f"arrays that are joined differ in length along axis {other}"
                 shape[other] = block.same(shape[other], part.shape[other], text)
-    shape[axis] = block.sum([part.shape[axis] for part in parts])
+    shape[axis] = block.total([part.shape[axis] for part in parts], "the result of joining is too long")
     made = block.result(0, kernel.dtype, shape)
     begin: list[Length] = []
     for part in parts:
@@ -180,7 +182,8 @@ def _split(kernel: SplitKernel, block: Block, inputs: Sequence[CArray]) -> list[
     parts = block.numbers(lengths, count)
     for part in parts:
         block.at_least(part, 0, "a part has a negative length")
-    block.same(block.sum(parts), x.shape[axis], "the lengths of the parts do not add up to the length of the whole")
+    text = "the lengths of the parts do not add up to the length of the whole"
+    block.same(block.total(parts, text), x.shape[axis], text)
     views: list[CArray] = []
     begin: list[Length] = []
     for part in parts:

@@ -27,6 +27,24 @@ _SHAPE = TensorType("int64", (2,))
 _LARGEST = np.iinfo(np.int32).max
 
 
+def covers(indptr: Any, stored: int) -> bool:
+    """Tell whether the major slices of a matrix follow each other from its first stored element to its last one."""
+    # Compared, not subtracted: differences wrap around.
+    return bool(len(indptr) and indptr[0] == 0 and indptr[-1] == stored and (indptr[1:] >= indptr[:-1]).all())
+
+
+def major_of(indptr: Any, stored: int) -> Any:
+    """Return the number of the major slice of each stored element; ValueError where these are not so many."""
+    if not covers(indptr, stored):
+        raise ValueError(
+            compose(
+                "the arrays do not make a sparse matrix: indptr does not cover its elements",
+                mend="take them from csm_properties(x) of one matrix",
+            )
+        )
+    return np.repeat(np.arange(len(indptr) - 1, dtype="int32"), np.diff(indptr))
+
+
 def as_int32(part: Any) -> Any:
     """Return a vector of integers with the dtype of positions."""
     found = as_tensor_variable(part)
@@ -154,7 +172,7 @@ def _check_arrays(data: Any, indices: Any, indptr: Any, n_major: int, length: in
         wrong = f"{len(data)} elements have {stored} positions"
     elif len(indptr) != n_major + 1:
         wrong = f"{n_major} major slices need {n_major + 1} entries in indptr, not {len(indptr)}"
-    elif indptr[0] != 0 or indptr[-1] != stored or (np.diff(indptr) < 0).any():
+    elif not covers(indptr, stored):
         wrong = f"indptr must grow from 0 to {stored}"
     elif stored and (indices.min() < 0 or indices.max() >= length):
         wrong = f"positions must be from 0 to {length - 1}"
@@ -193,15 +211,7 @@ class CooIndices(SparseOp):
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Return the vectors of rows and of columns."""
         indices, indptr = values
-        lengths = np.diff(indptr)
-        if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices) or (lengths < 0).any():
-            raise ValueError(
-                compose(
-                    "the arrays do not make a sparse matrix: indptr does not cover its elements",
-                    mend="take them from csm_properties(x) of one matrix",
-                )
-            )
-        major = np.repeat(np.arange(len(lengths), dtype="int32"), lengths)
+        major = major_of(indptr, len(indices))
         return (major, indices) if self.format == "csr" else (indices, major)
 
 

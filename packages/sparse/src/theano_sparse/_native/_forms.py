@@ -14,6 +14,7 @@ from theano_tensor import as_tensor_variable
 
 from .._core._compressed import CompressedOp, assembled, not_differentiated
 from .._core._op import dense
+from .._core._structure import covers, major_of
 from .._core._typing import Operand
 
 _PART_DTYPES = ("int32", "int32")
@@ -160,7 +161,9 @@ class GatherByIndex(_AxisOp):
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Take the elements with NumPy; IndexError where there is none."""
         vector, indices, indptr = values
-        positions = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.by_major else indices
+        positions = indices
+        if self.by_major:
+            positions = major_of(indptr, len(indices)) if covers(indptr, len(indices)) else indices[:0]
         if len(positions) != len(indices) or positions.max(initial=-1) >= len(vector) or positions.min(initial=0) < 0:
             raise IndexError(
                 compose(

@@ -70,3 +70,9 @@ add_flag(
     "Whether convolutions check at run time that operands have the shapes that were given for them.",
     BoolFlag(False),
 )
+add_flag(
+    "random.truncated_as_1_0",
+    "Whether truncated normal draws of `MRG_RandomStreams` are those of Theano 1.0, whose last numbers are larger than "
+    "the others.",
+    BoolFlag(False),
+)

@@ -122,7 +122,8 @@ def _repeated(node: Apply[RepeatedNumbers, Tensor], block: Block, inputs: Sequen
         value = x.load(offset(x, [i])).text
         if not x.dtype.startswith(("u", "b")):
             block.check(f"{value} >= 0", "something is repeated less than 0 times")
-        block.line(f"{count} += (int64_t){value};")
+        block.line(f"{count} = {block.call('theano_add_lengths', count, f'(int64_t){value}')};")
+    block.check(f"{count} >= 0", "the repetitions are more than the length of any array")
     made = block.result(0, "int64", (Length(1, (count,)),))
     place = block.fresh("k")
     block.line(f"int64_t {place} = 0;")
@@ -147,6 +148,8 @@ def _bincount(node: Apply[BinCount, Tensor], block: Block, inputs: Sequence[CArr
         value = x.load(offset(x, [i])).text
         if not x.dtype.startswith(("u", "b")):
             block.check(f"{value} >= 0", "a number that is counted is negative")
+        if x.dtype.endswith("64"):
+            block.check(f"(uint64_t){value} < INT64_MAX", "a number that is counted is too large")
         block.line(f"{length} = (int64_t){value} < {length} ? {length} : (int64_t){value} + 1;")
     dtype = node.outputs[0].type.dtype
     made = block.result(0, dtype, (Length(1, (length,)),))

@@ -37,7 +37,7 @@ def _extract(node: Apply[ExtractDiag, Tensor], block: Block, inputs: Sequence[CA
 @straight_op.register(AllocDiag)
 def _alloc(node: Apply[AllocDiag, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     (x,), op = inputs, node.op
-    side = block.sum([x.shape[-1], Length(abs(op.offset))])
+    side = block.total([x.shape[-1], Length(abs(op.offset))], "the result is too long")
     made = block.result(0, x.dtype, op.spread(x.shape[:-1], side))
     with loops(block, made.shape) as indices:
         block.line(made.store(offset(made, indices), CValue("0", "int64")))
@@ -78,7 +78,8 @@ def _fill_offset(node: Apply[FillDiagonalOffset, Tensor], block: Block, inputs: 
     x, value, shift = inputs
     by = block.number(shift)
     made = _copied(block, x)
-    down = block.length(f"{by.atom} < 0 ? -{by.atom} : 0")
+    # The least number has no negative one; no matrix has so many rows as the number beside it.
+    down = block.length(f"{by.atom} < 0 ? -({by.atom} + ({by.atom} < -INT64_MAX)) : 0")
     right = block.length(f"{by.atom} > 0 ? {by.atom} : 0")
     count = block.length(block.call("theano_least", f"{x.shape[0]} - {down}", f"{x.shape[1]} - {right}"))
     with loops(block, [count]) as (i,):

@@ -62,7 +62,7 @@ class BinCount(TensorOp):
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
-        """Count; ValueError (AssertionError) for negative numbers, ValueError for another number of weights."""
+        """Count; ValueError (AssertionError) for negative numbers, ValueError for too large ones or unfit weights."""
         x, least, *weights = inputs
         if x.size and x.min() < 0:
             error = AssertionError if self.assert_nonneg else ValueError
@@ -74,6 +74,14 @@ class BinCount(TensorOp):
             )
         if least < 0:
             raise ValueError(compose(f"bincount: minlength {int(least)} is negative"))
+        # NumPy adds 1 in 64 bits, and writes where the number that has wrapped around says.
+        if x.size and x.max() >= 2**62:
+            raise ValueError(
+                compose(
+                    f"bincount: {int(x.max())} is too large, the result would be longer than any tensor can be",
+                    where=[describe(node.inputs[0])],
+                )
+            )
         numbers = x.astype("int64")
         if not weights:
             output_storage[0][0] = np.bincount(numbers, minlength=int(least)).astype("int64")

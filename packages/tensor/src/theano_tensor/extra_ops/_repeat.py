@@ -45,7 +45,7 @@ class RepeatedNumbers(DiscreteOp):
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
-        """Repeat with NumPy; ValueError for negative numbers."""
+        """Repeat with NumPy; ValueError for negative numbers, and for a sum of them that is no length."""
         (repeats,) = inputs
         if repeats.size and repeats.min() < 0:
             raise ValueError(
@@ -54,6 +54,11 @@ class RepeatedNumbers(DiscreteOp):
                     where=[describe(node.inputs[0])],
                     mend="use numbers from 0 up",
                 )
+            )
+        # NumPy adds in 64 bits, and writes where a sum that has wrapped around says; a float does not wrap.
+        if repeats.sum(dtype="float64") >= 2.0**62:
+            raise ValueError(
+                compose("repeat: the result would be longer than any tensor can be", where=[describe(node.inputs[0])])
             )
         output_storage[0][0] = np.repeat(np.arange(len(repeats)), repeats.astype("int64"))
 

@@ -68,9 +68,9 @@ def count_of(
 def axes_of(
     lengths: Sequence[int], windows: Sequence[int], steps: Sequence[int], pads: Sequence[int], ignore_border: bool
 ) -> list[Axis]:
-    """Return how windows lie along each axis."""
+    """Return how windows lie along each axis; what they have behind the padding is nothing, and not walked through."""
     return [
-        Axis(n, w, s, p, count_of(n, w, s, p, ignore_border))
+        Axis(n, max(min(w, n + 2 * p), 1), s, p, count_of(n, w, s, p, ignore_border))
         for n, w, s, p in zip(lengths, windows, steps, pads, strict=True)
     ]
 

@@ -23,6 +23,7 @@ from theano_sparse import (
     csm_indptr,
     dot,
     is_sparse,
+    major_of,
     mul_s_s,
     sampling_dot as sampled_product,
     sp_sum,
@@ -205,7 +206,7 @@ class CSMGrad(SparseOp):
         _, indices, indptr, shape, g_data, g_indices, g_indptr, _ = values
         other = int(shape[1] if len(indptr) - 1 == shape[0] else shape[0])
         g = scipy.sparse.csr_matrix((g_data, g_indices, g_indptr), shape=(len(indptr) - 1, other))
-        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        rows = major_of(indptr, len(indices))
         return np.asarray(g[rows, indices]).ravel() if len(rows) else np.zeros(0, g_data.dtype)
 
 
@@ -227,7 +228,7 @@ class StructuredDotGradCSC(SparseOp):
         """Multiply rows of the gradient with rows of the operand."""
         indices, indptr, b, g = values
         b, g = (m.toarray() if scipy.sparse.issparse(m) else m for m in (b, g))
-        lines = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        lines = major_of(indptr, len(indices))
         rows, columns = (lines, indices) if self._by_rows else (indices, lines)
         return np.einsum("ij,ij->i", g[rows], b[columns])
 

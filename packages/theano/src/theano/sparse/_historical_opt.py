@@ -26,6 +26,7 @@ from theano_sparse import (
     csm_indices,
     csm_indptr,
     csm_properties,
+    major_of,
     stored_positions,
     with_data,
 )
@@ -37,11 +38,6 @@ from ._historical import CLASSES, CSMGrad, MulSV, StructuredAddSV
 def _vector(dtype: str) -> Variable:
     made: Variable = TensorType(dtype, (None,))()
     return made
-
-
-def _lines(indptr: Any) -> Any:
-    """Return the number of the line of each stored element."""
-    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
 class StructuredDotCSC(SparseOp):
@@ -139,7 +135,7 @@ class MulSDCSC(_OnData):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply what is stored."""
         data, indices, indptr, b = values
-        return data * b[indices, _lines(indptr)]
+        return data * b[indices, major_of(indptr, len(indices))]
 
 
 class MulSDCSR(_OnData):
@@ -148,7 +144,7 @@ class MulSDCSR(_OnData):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply what is stored."""
         data, indices, indptr, b = values
-        return data * b[_lines(indptr), indices]
+        return data * b[major_of(indptr, len(indices)), indices]
 
 
 class MulSVCSR(_OnData):
@@ -185,7 +181,11 @@ class SamplingDotCSR(SparseOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply rows of one with rows of the other."""
         x, y, data, indices, indptr, _ = values
-        return data * np.einsum("ij,ij->i", x[_lines(indptr)], y[indices]), indices.copy(), indptr.copy()
+        return (
+            data * np.einsum("ij,ij->i", x[major_of(indptr, len(indices))], y[indices]),
+            indices.copy(),
+            indptr.copy(),
+        )
 
 
 sd_csc, sd_csr, csm_grad_c, sampling_dot_csr = StructuredDotCSC(), StructuredDotCSR(), CSMGradC(), SamplingDotCSR()

@@ -10,14 +10,18 @@ import numpy as np
 from theano_graph import compose, describe
 from theano_tensor import (
     Alloc,
+    Assert,
     NotScalarConstantError,
     Tensor,
     TensorType,
+    arange,
     argsort,
     as_tensor_variable,
+    eq,
     get_scalar_constant_value,
     inc_subtensor,
     set_subtensor,
+    sort,
 )
 
 from ..scalar import all_types, complex_types, continuous_types, discrete_types, float_types, int_types, uint_types
@@ -104,7 +108,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
 
 
 def inverse_permutation(perm: Any) -> Tensor:
-    """Return the permutation that undoes `perm`; for a matrix, that of each row.
+    """Return the permutation that undoes `perm`; for a matrix, that of each row. What is none is an AssertionError.
 
     Examples
     --------
@@ -114,7 +118,10 @@ def inverse_permutation(perm: Any) -> Tensor:
     array([1, 2, 0])
     """
     variable = as_tensor_variable(perm)
-    return argsort(variable, axis=-1).astype(variable.type.dtype)
+    inverse = argsort(variable, axis=-1).astype(variable.type.dtype)
+    complete = eq(sort(variable, axis=-1), arange(variable.shape[-1])).all()
+    result: Tensor = Assert("inverse_permutation: these are not the numbers of places, each once")(inverse, complete)
+    return result
 
 
 def advanced_subtensor(x: Any, *args: Any) -> Tensor:

@@ -17,7 +17,7 @@ from ..._overwriting._shown import Decisions
 from ..._storage._container import Container
 from ...modes import Linker, ModeError
 from ...ops import DeepCopyOp
-from ...program import Accepts, Hooks, Machine, Program, array_spec_of, lower, on_lowered
+from ...program import Accepts, Hooks, Machine, Program, argument_spec_of, lower, on_lowered
 from .._signature._collect import Signature
 from .._signature._io import In
 
@@ -77,7 +77,7 @@ def wire(
 
 def _accepts(item: In, overwrite: bool) -> Accepts:
     """Find out what the type accepts for certain, so that the machine may convert it without asking."""
-    spec = array_spec_of(item.variable)
+    spec = argument_spec_of(item.variable)
     if item.strict or spec is None or spec.shape:
         return Accepts(overwrite=overwrite)
     # No binary float of any width is 0.1, so that a type which accepts it accepts rounding.

@@ -67,6 +67,8 @@ static int lay_out(const Frame *f, const Instruction *in, const Pooling *p, cons
         a->windows = count_windows(a, p->ignore_border);
         if (a->windows < 1)
             return 0;
+        npy_int64 all = a->length + 2 * a->pad; /* nothing is behind it, whatever the window */
+        a->window = a->window < all ? a->window : all;
     }
     return 1;
 }

@@ -51,6 +51,16 @@ static int64_t theano_least(int64_t a, int64_t b) {
     return least < 0 ? 0 : least;
 }
 
+/* The sum of two lengths; -1 if that is too large for a length, or one of them is none. */
+static int64_t theano_add_lengths(int64_t a, int64_t b) {
+    return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b;
+}
+
+/* The product of two lengths; -1 if that is too large for a length, or one of them is none. */
+static int64_t theano_multiply_lengths(int64_t a, int64_t b) {
+    return a < 0 || b < 0 || (b > 0 && a > INT64_MAX / b) ? -1 : a * b;
+}
+
 /* The number of elements of a range. */
 static int64_t theano_range_length(int64_t start, int64_t stop, int64_t step) {
     const uint64_t a = (uint64_t)start, b = (uint64_t)stop, by = (uint64_t)step;
@@ -68,15 +78,18 @@ static int64_t theano_real_range_length(double start, double stop, double step) 
     return count >= 9e18 ? INT64_MAX : count > 0 ? (int64_t)count : 0;
 }
 
-/* The number of windows of a pooling along an axis. */
+/* The number of windows of a pooling along an axis. What is too large is the largest number, for which there is no
+ * memory. */
 static int64_t theano_count_windows(int64_t length, int64_t window, int64_t step, int64_t pad, int ignore_border) {
-    const int64_t room = length + 2 * pad - window;
+    const int64_t most = INT64_MAX - 1, least = length - window;
+    const int64_t left = least > most - pad ? most : least + pad, room = left > most - pad ? most : left + pad;
+    const int64_t whole = room > most - window ? most : room + window;
     int64_t cover, inside;
     if (ignore_border)
         return room < 0 ? 0 : room / step + 1;
     /* As many as cover everything, but none that begins behind the last element. */
-    cover = room > 0 ? (room + step - 1) / step : 0;
-    inside = room + window > 0 ? (room + window - 1) / step : -1;
+    cover = room > 0 ? (room - 1) / step + 1 : 0;
+    inside = whole > 0 ? (whole - 1) / step : -1;
     return (inside < cover ? inside : cover) + 1;
 }
 

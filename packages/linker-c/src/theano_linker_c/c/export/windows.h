@@ -135,11 +135,11 @@ static void NAME(theano_convolve)(int task, const int64_t *way, int flip, int64_
 
 /* Where window `at` of an axis begins and ends among the elements, and how many elements count for its mean. */
 static int64_t theano_window(const int64_t *way, int axis, int64_t at, int with_padding, int64_t *begin, int64_t *end) {
-    const int64_t start = at * way[9 + axis] - way[15 + axis], stop = start + way[3 + axis];
-    const int64_t length = way[axis], padded = length + way[15 + axis];
+    const int64_t start = at * way[9 + axis] - way[15 + axis], length = way[axis], padded = length + way[15 + axis];
+    const int64_t stop = way[3 + axis] < padded - start ? start + way[3 + axis] : padded;
     *begin = start < 0 ? 0 : start;
     *end = stop < length ? stop : length;
-    return with_padding ? (stop < padded ? stop : padded) - start : *end - *begin;
+    return with_padding ? stop - start : *end - *begin;
 }
 
 /* Tell whether windows are squares of two by two elements that do not overlap, without padding. */
@@ -169,7 +169,8 @@ static void NAME(theano_pool_squares)(const int64_t *way, int64_t count, const R
 /* mode 0: maxima; 1: sums; 2 and 3: means with and without the padding. The elements of all windows of a row are taken
  * together, those of one place in the window at a time. */
 static void NAME(theano_pool)(const int64_t *way, int mode, int64_t count, const REAL *x, REAL *y) {
-    const int64_t width = way[8], step = way[11];
+    const int64_t width = way[8], step = way[11], padded = way[2] + way[17];
+    const int64_t taps = way[5] < padded ? way[5] : padded;
     int64_t a0, b0, a1, b1, a2, b2;
     if (mode == 0 && theano_pairs(way)) {
         NAME(theano_pool_squares)(way, count, x, y);
@@ -185,7 +186,7 @@ static void NAME(theano_pool)(const int64_t *way, int mode, int64_t count, const
                     to[k] = mode == 0 ? (REAL)-INFINITY : 0;
                 for (int64_t p = a0; p < b0; p++)
                     for (int64_t q = a1; q < b1; q++)
-                        for (int64_t r = 0; r < way[5]; r++) {
+                        for (int64_t r = 0; r < taps; r++) {
                             const int64_t start = (p * way[1] + q) * way[2], shift = r - way[17];
                             int64_t begin = 0, end = width;
                             while (begin < end && begin * step + shift < 0)
@@ -269,7 +270,7 @@ static void NAME(theano_pool_squares_back)(const int64_t *way, int64_t count, co
 static void NAME(theano_pool_largest)(const int64_t *way, int back, int64_t count, const REAL *x, const REAL *y,
                                       REAL *whole, REAL *windows) {
     const int64_t size = way[0] * way[1] * way[2];
-    const int few = way[3] * way[4] * way[5] <= 9;
+    const int few = (double)way[3] * (double)way[4] * (double)way[5] <= 9;
     int64_t a0, b0, a1, b1, a2, b2;
     if (back && theano_pairs(way)) {
         NAME(theano_pool_squares_back)(way, count, x, y, whole, windows);

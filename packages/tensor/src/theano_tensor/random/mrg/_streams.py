@@ -294,15 +294,21 @@ class MRG_RandomStreams:
         Returns
         -------
         RandomVariable
-            Pairs by the method of Box and Muller (Annals of Mathematical Statistics 29, 1958). Of truncated ones, those
-            beyond the limits get another radius.
+            Pairs by the method of Box and Muller (Annals of Mathematical Statistics 29, 1958). Truncated ones are
+            values of the inverse distribution function, or with the flag ``random.truncated_as_1_0`` the draws of
+            Theano 1.0.
         """
         (mean, scale), kind = _params(dtype, avg, std)
         vector, shape = self._shape("normal", size, ndim, mean, scale)
+        if truncate and not config.random.truncated_as_1_0:
+            total, length = transforms.flat_length(vector, shape)
+            draw = self._flat(None, length, (total,), kind, nstreams)
+            return draw, transforms.scaled(transforms.truncated(draw, vector, shape, kind), mean, scale, kind)
         count, length = transforms.pairs(vector, shape)
         draw = self._flat(None, length, (None if count is None else 2 * count,), kind, nstreams)
         if truncate:
-            sample = transforms.truncated(draw, partial(self._radii, kind, nstreams), vector, shape, kind)
+            radii = partial(self._radii, kind, nstreams)
+            sample = transforms.truncated_by_replacement(draw, radii, vector, shape, kind)
         else:
             sample = transforms.box_muller(draw, vector, shape, kind)
         return draw, transforms.scaled(sample, mean, scale, kind)

@@ -17,7 +17,7 @@ from ..._core._typing import DTypeLike, ShapeLike, TensorLike
 from ..._core._variable import Tensor, TensorConstant
 from ..._errors import DTypeError, ShapeError
 from ...creation import ones
-from ...elemwise import abs_, cast, cos, floor, invert, log, maximum, minimum, sin, sqrt
+from ...elemwise import abs_, cast, cos, erfinv, floor, invert, log, maximum, minimum, sin, sqrt
 from ...indexing import nonzero, take
 from ...joining import concatenate
 from ...shape import as_length, make_vector, reshape, static_int
@@ -142,12 +142,29 @@ def reshaped(flat: Tensor, vector: Tensor, shape: StaticShape) -> Tensor:
 TRUNCATED_DEVIATION = 0.87962566103423978
 
 
-def truncated(
+#: The probability that a standard normal number is between -2 and 2.
+_WITHIN_TWO = 0.95449973610364158
+
+
+def truncated(draw: Tensor, vector: Tensor, shape: StaticShape, dtype: str) -> Tensor:
+    """Return standard normal numbers between -2 and 2 in a shape, one from each of as many uniform ones.
+
+    The distribution function is inverted: that of the part is erf(z / sqrt(2)) / erf(sqrt(2)).
+    """
+    wide = "float32" if dtype == "float16" else dtype
+    two = _number(2.0, wide)
+    part = (two * cast(draw, wide) - _number(1.0, wide)) * _number(_WITHIN_TWO, wide)
+    within = maximum(minimum(_number(math.sqrt(2), wide) * erfinv(part), two), -two)
+    return cast(reshaped(within, vector, shape), dtype)
+
+
+def truncated_by_replacement(
     draw: Tensor, radii: Callable[[Tensor], Tensor], vector: Tensor, shape: StaticShape, dtype: str
 ) -> Tensor:
     """Return standard normal numbers between -2 and 2 in a shape, from an even number of uniform ones.
 
-    They are made as by :func:`box_muller`. Those beyond the limits keep their angle and get another radius.
+    The draws of Theano 1.0: they are made as by :func:`box_muller`; those beyond the limits keep their angle, get
+    another radius, and stand behind the others: neither all of them nor those of one place are truncated normal.
 
     Parameters
     ----------

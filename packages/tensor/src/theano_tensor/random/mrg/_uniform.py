@@ -156,6 +156,8 @@ class MRGUniform(DiscreteOp):
     """
 
     __props__ = ("inplace", "output_type")
+    #: The C code writes each element, whatever an output holds: the machine may give it the memory of an earlier call.
+    fills_outputs = True
 
     def __init__(self, output_type: TensorType, inplace: bool = False) -> None:
         if output_type.dtype not in DTYPES:
