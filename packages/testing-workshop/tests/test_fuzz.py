@@ -384,8 +384,8 @@ class Processes(unittest.TestCase):
         self.assertEqual(report.counts["graphs, FAST_RUN, captured"], 10)
 
     def test_a_process_that_dies_is_a_finding(self) -> None:
-        report = fuzz(3, batch=3, nodes=3, grammar=deadly_grammar)
-        self.assertEqual(report.counts["graphs"], 3)
+        report = fuzz(8, batch=8, nodes=3, grammar=deadly_grammar)
+        self.assertEqual(report.counts["graphs"], 8)
         self.assertGreater(len(report.findings), 0)
         self.assertEqual({found.kind for found in report.findings}, {"crash"})
         self.assertTrue(all("deadly" in found.operations for found in report.findings))
