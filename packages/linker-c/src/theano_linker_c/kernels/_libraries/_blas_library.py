@@ -80,8 +80,9 @@ def _load(flags: str) -> tuple[ctypes.CDLL, ...]:
     loaded = []
     for file in files:
         try:
-            # What one library needs of another that is named with it, it finds among what is loaded for all.
-            loaded.append(ctypes.CDLL(file, mode=ctypes.RTLD_GLOBAL))
+            # What one library needs of another that is named with it, it finds among what is loaded for all. A single
+            # one is not: the BLAS of SciPy, loaded later, would be bound to its routines.
+            loaded.append(ctypes.CDLL(file, mode=ctypes.RTLD_GLOBAL if len(files) > 1 else ctypes.RTLD_LOCAL))
         except OSError as error:
             raise ConfigError(
                 compose(
