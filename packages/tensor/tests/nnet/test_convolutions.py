@@ -155,6 +155,15 @@ class TestGradientsByShape(unittest.TestCase):
         slope = tt.grad((tt.grad((tt.batched_dot(a, b) ** 2).sum(), a) ** 2).sum(), b)
         self.assertEqual(slope.type, b.type)
 
+    def test_borders_of_movies_axis_by_axis(self) -> None:
+        movies, w = RNG.randn(2, 5, 3, 6, 6), RNG.randn(4, 2, 3, 3, 3)
+        whole = C.conv3d2d(movies, w, border_mode="full").eval()
+        assert_allclose(C.conv3d2d(movies, w, border_mode=("full",) * 3).eval(), whole)
+        found = C.conv3d2d(movies, w, border_mode=("full", "valid", "valid")).eval()
+        assert_allclose(found, whole[:, :, :, 2:-2, 2:-2])
+        with self.assertRaisesRegex(ValueError, "filters_shape"):
+            C.conv3d2d(movies, tt.TensorType("float64", (False,) * 5)(), border_mode=("full", "valid", "valid"))
+
     def test_a_shape_that_is_said_needs_no_images(self) -> None:
         x, w, top = tt.dtensor4("x"), tt.dtensor4("w"), tt.dtensor4("top")
         y = C.conv2d(x, w, X.shape, W.shape)
