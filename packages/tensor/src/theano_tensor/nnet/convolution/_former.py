@@ -253,7 +253,7 @@ def conv3d2d(
                 mend="their order is batch (or filters), time, channels, rows, columns",
             )
         )
-    modes = list(border_mode) if isinstance(border_mode, (tuple, list)) else [border_mode] * 3
+    modes: list[Any] = list(border_mode) if isinstance(border_mode, (tuple, list)) else [border_mode] * 3
     if len(modes) != 3 or not {"valid", "full", "half"}.issuperset(modes):
         raise ValueError(
             compose(
