@@ -76,6 +76,17 @@ class TestProducts(unittest.TestCase):
             self.assertEqual(product.type.ndim, 2)
             self.assertFalse(S.is_sparse(product))
 
+    def test_products_with_vectors(self) -> None:
+        x, v, u = S.csr_matrix("x"), T.dvector("v"), T.dvector("u")
+        matrix, right, left = sparse_value("csr", (3, 4)), np.arange(4.0), np.arange(3.0)
+        for product in (T.dot, S.dot, S.structured_dot):
+            np.testing.assert_allclose(run([x, v], product(x, v), matrix, right), array(matrix) @ right)
+            np.testing.assert_allclose(run([u, x], product(u, x), left, matrix), left @ array(matrix))
+            by_vector = grad(product(u, x).sum(), u)
+            np.testing.assert_allclose(run([u, x], by_vector, left, matrix), array(matrix).sum(1))
+            self.assertEqual(S.is_sparse(grad(product(x, v).sum(), x)), product is not S.dot)
+        np.testing.assert_allclose(run([u, x], u.dot(x), left, matrix), left @ array(matrix))
+
     def test_sampling_dot(self) -> None:
         u, v, p = T.dmatrix("u"), T.dmatrix("v"), S.csr_matrix("p")
         rng = np.random.default_rng(0)
@@ -100,7 +111,7 @@ class TestProducts(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "sparse"):
                 product(m, m)
             with self.assertRaisesRegex(TypeError, "matrices"):
-                product(x, T.dtensor3() if product is S.dot else T.dvector())
+                product(x, T.dvector() if product is S.true_dot else T.dtensor3())
             for mode in MODES:
                 with self.assertRaisesRegex(ValueError, "columns"):
                     run([x, m], product(x, m), sparse_value("csr", (3, 4)), np.ones((3, 2)), mode=mode)

@@ -209,6 +209,8 @@ class TestDocumentedMethods(unittest.TestCase):
     def test_historical_arguments(self) -> None:
         op = Elemwise(scalar.exp, None, "mine", ("exp", 1, 1), True)
         self.assertEqual((op.name, op.nfunc_spec, op.openmp, str(op)), ("mine", ("exp", 1, 1), True, "mine"))
+        op.name = "logistic"
+        self.assertEqual((op.name, str(op), str(pickle.loads(pickle.dumps(op)))), ("logistic",) * 3)
         self.assertEqual(op, tt.exp)
 
 

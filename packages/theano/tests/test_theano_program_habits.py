@@ -12,7 +12,10 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano import gof
-from theano.sandbox import rng_mrg
+from theano.compat import six
+from theano.graph.basic import walk
+from theano.sandbox import cuda, rng_mrg
+from theano.sparse import SparseType
 
 
 class TestNotes(unittest.TestCase):
@@ -154,3 +157,53 @@ class TestNextVersion(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class TestSmallNames(unittest.TestCase):
+    def test_the_first_back_end_is_not_enabled(self) -> None:
+        self.assertFalse(cuda.cuda_available or cuda.cuda_enabled)
+
+    def test_walks(self) -> None:
+        x = T.scalar()
+        y = (x + 1) * 2
+        for bfs in (True, False):
+            found = list(walk([y], lambda v: v.owner.inputs if v.owner else None, bfs=bfs))
+            self.assertLessEqual({x, y}, set(found))
+        tree = {4: [3, 2], 3: [2, 1]}
+        self.assertEqual(
+            list(walk([4], tree.get, return_children=True)), [(4, [3, 2]), (3, [2, 1]), (2, None), (1, None)]
+        )
+        self.assertEqual(list(walk([4], tree.get, bfs=False)), [4, 2, 3, 1])
+        self.assertEqual(list(walk([4], tree.get, hash_fn=lambda n: n % 2)), [4, 3])
+
+    def test_values_of_types_and_ops(self) -> None:
+        self.assertTrue(isinstance(T.matrix().type, theano.compile.ops.expandable_types))
+        self.assertIn("float32", SparseType.dtype_set)
+        ops: list[Any] = [theano.Op, gof.op.PureOp, T.exp]
+        for op in ops:
+            self.assertEqual(op._get_test_value(3.0), 3.0)
+        for alpha, right in ((0, [0.0, 2.0]), (0.5, [-0.5, 2.0])):
+            activated: Any = T.nnet.relu(np.array([-1.0, 2.0]), alpha)
+            self.assertEqual((type(activated), activated.tolist()), (np.ndarray, right))
+        no: Any = 0
+        self.assertIs(theano.function([], [], profile=no).profile, None)
+        m = T.dscalar("m")
+        stacked: Any = theano.function([m], T.stack([m, T.constant(0)]), mode=theano.Mode(linker="c"))
+        self.assertEqual(stacked(2.0).tolist(), [2.0, 0.0])
+
+    def test_parts_of_tensor_modules(self) -> None:
+        def sqr(a: Any) -> Any:
+            """Square."""
+
+        def neg_inplace(a: Any) -> Any:
+            """Negative."""
+
+        square, negative = T.basic._scal_elemwise(sqr), T.basic._scal_elemwise(neg_inplace)
+        self.assertEqual((square, square.__doc__, negative.destroy_map), (T.sqr, "Square.", {0: [0]}))
+        x, g = T.row(), T.matrix()
+        self.assertEqual(T.subtensor._sum_grad_over_bcasted_dims(x, g).type, x.type)
+
+    def test_old_versions_of_python(self) -> None:
+        self.assertEqual((six.b("a"), six.u("a"), six.int2byte(5), six.next(iter([1]))), (b"a", "a", b"\5", 1))
+        with self.assertRaises(KeyError):
+            six.reraise(KeyError, KeyError("a"))

@@ -278,3 +278,18 @@ class TestOrderInMemory(unittest.TestCase):
                     for once, again in zip(first, f(*arguments), strict=True):
                         self.assertEqual(once.tobytes(), again.tobytes())
                         self.assertEqual(once.strides, again.strides)
+
+
+class TestTruthValues(unittest.TestCase):
+    def test_integers_replace_truth_values(self) -> None:
+        m = T.bmatrix("m")
+        mask = T.gt(m, 0)
+        for index in (slice(1, None), [1, 2]):
+            part = mask[index]
+            new = T.set_subtensor(part, T.cumprod(part[::-1], axis=0)[::-1])
+            found = function([m], new)(np.array([[0, 1], [1, 0], [1, 1]], "int8"))
+            self.assertEqual((found.dtype, found.tolist()), (bool, [[False, True], [True, False], [True, True]]))
+            with self.assertRaisesRegex(TypeError, "another kind"):
+                T.inc_subtensor(part, T.lmatrix())
+            with self.assertRaisesRegex(TypeError, "another kind"):
+                T.set_subtensor(part, T.dmatrix())

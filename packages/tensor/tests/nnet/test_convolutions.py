@@ -143,6 +143,34 @@ class TestGradientsByShape(unittest.TestCase):
         volumes = C.conv3d_grad_wrt_inputs(top[:, :, None], w[:, :, None], subsample=(2, 2, 2)).eval()
         assert_allclose(volumes[:, :, 0], C.conv2d_grad_wrt_inputs(top, w, subsample=(2, 2)).eval())
 
+    def test_gradients_broadcast_where_operands_do(self) -> None:
+        def operand(ndim: int, axis: int) -> Any:
+            return tt.TensorType("float64", [n == axis for n in range(ndim)])()
+
+        for ndim, convolve in ((4, C.conv2d), (5, C.conv3d), (4, C.former_conv2d)):
+            x, w, images = tt.TensorType("float64", (False,) * ndim)(), operand(ndim, 1), operand(ndim, 0)
+            for cost, variable in ((convolve(x, w) ** 2, w), (convolve(images, x) ** 2, images)):
+                self.assertEqual(tt.grad(cost.sum(), variable).type, variable.type)
+        a, b = tt.dtensor3(), operand(3, 1)
+        slope = tt.grad((tt.grad((tt.batched_dot(a, b) ** 2).sum(), a) ** 2).sum(), b)
+        self.assertEqual(slope.type, b.type)
+
+    def test_borders_of_movies_axis_by_axis(self) -> None:
+        movies, w = RNG.randn(2, 5, 3, 6, 6), RNG.randn(4, 2, 3, 3, 3)
+        whole = C.conv3d2d(movies, w, border_mode="full").eval()
+        assert_allclose(C.conv3d2d(movies, w, border_mode=("full",) * 3).eval(), whole)
+        found = C.conv3d2d(movies, w, border_mode=("full", "valid", "valid")).eval()
+        assert_allclose(found, whole[:, :, :, 2:-2, 2:-2])
+        with self.assertRaisesRegex(ValueError, "filters_shape"):
+            C.conv3d2d(movies, tt.TensorType("float64", (False,) * 5)(), border_mode=("full", "valid", "valid"))
+
+    def test_a_shape_that_is_said_needs_no_images(self) -> None:
+        x, w, top = tt.dtensor4("x"), tt.dtensor4("w"), tt.dtensor4("top")
+        y = C.conv2d(x, w, X.shape, W.shape)
+        f = function([w, top], tt.grad(None, x, known_grads={y: top}))
+        cotangent = convolved(X, W)
+        assert_allclose(f(W, cotangent), C.conv2d_grad_wrt_inputs(cotangent, W, X.shape).eval())
+
     def test_a_layer_trains(self) -> None:
         w = np.ascontiguousarray(W[:2])
 

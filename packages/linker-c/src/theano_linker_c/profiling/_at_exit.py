@@ -68,6 +68,8 @@ def as_profile(profile: Any, name: str | None, where: str) -> ProfileStats | Non
     """
     if isinstance(profile, ProfileStats):
         return profile
+    if isinstance(profile, int) and profile in (0, 1):
+        profile = bool(profile)
     if not (profile is None or isinstance(profile, (bool, str))):
         raise TypeError(
             compose(f"{where}: profile is {profile!r}", mend="pass True, False, a ProfileStats, or leave it out.")

@@ -58,6 +58,7 @@ class SparseType(Type):
     """
 
     ndim: ClassVar[int] = 2
+    dtype_set: ClassVar[set[str]] = set(all_dtypes)
     broadcastable: ClassVar[tuple[bool, bool]] = (False, False)
 
     def __init__(self, format: str, dtype: str = "float64", broadcastable: Any = None) -> None:

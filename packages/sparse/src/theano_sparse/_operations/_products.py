@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -340,13 +341,16 @@ def dot(x: Operand, y: Operand) -> Any:
     -----
     The gradient by a sparse operand is dense: every element has one. See :func:`structured_dot`.
     """
-    first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
-    if is_sparse(first) and second.type.ndim == 1:
-        return _DOT(first, second.dimshuffle(0, "x"))[:, 0]
-    if is_sparse(second) and first.type.ndim == 1:
-        return _DOT(first.dimshuffle("x", 0), second)[0]
-    found: Any = _DOT(first, second)
-    return found
+    return _of_vectors_too(_DOT, as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y))
+
+
+def _of_vectors_too(product: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Return a product of matrices, where one of the two may be a vector: a column on the right, a row on the left."""
+    if is_sparse(x) and y.type.ndim == 1:
+        return product(x, y.dimshuffle(0, "x"))[:, 0]
+    if is_sparse(y) and x.type.ndim == 1:
+        return product(x.dimshuffle("x", 0), y)[0]
+    return product(x, y)
 
 
 def structured_dot(x: Operand, y: Operand) -> Any:
@@ -354,8 +358,8 @@ def structured_dot(x: Operand, y: Operand) -> Any:
 
     Parameters
     ----------
-    x : sparse matrix
-    y : sparse or dense matrix
+    x, y : sparse or dense matrix
+        One may be a vector.
 
     Returns
     -------
@@ -371,11 +375,11 @@ def structured_dot(x: Operand, y: Operand) -> Any:
     -----
     Where only `y` is sparse, this is the transpose of the product of the transposes.
     """
-    first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
-    if not is_sparse(first) and is_sparse(second):
-        return _STRUCTURED(second.T, first.T).T
-    found: Any = _STRUCTURED(first, second)
-    return found
+    return _of_vectors_too(_structured, as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y))
+
+
+def _structured(x: Any, y: Any) -> Any:
+    return _STRUCTURED(x, y) if is_sparse(x) or not is_sparse(y) else _STRUCTURED(y.T, x.T).T
 
 
 def true_dot(x: Operand, y: Operand, grad_preserves_dense: bool = True) -> Any:

@@ -91,6 +91,10 @@ class Elemwise(Op):
         """The name that is printed: the one given, else made of the scalar op."""
         return str(self)
 
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.label = name
+
     def __eq__(self, other: object) -> bool:
         return self is other or (
             type(self) is type(other)

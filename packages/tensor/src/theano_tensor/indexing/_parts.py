@@ -9,6 +9,7 @@ import numpy as np
 from theano_graph import Apply, compose, describe
 
 from .._core._convert import constant
+from .._core._dtypes import DISCRETE_DTYPES
 from .._core._type import StaticShape
 from .._core._typing import Array
 from .._core._variable import Tensor, TensorConstant
@@ -17,8 +18,16 @@ from ..elemwise import cast
 from ..reduce import sum as sum_over
 
 
-def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
+def fitting_part(x: Tensor, part: Tensor, shape: StaticShape, *, replaces: bool) -> Tensor:
     """Return a part in the dtype of `x`; refuse one that does not fit where `x` is indexed, into static `shape`.
+
+    Parameters
+    ----------
+    x, part : Tensor
+    shape : tuple of (int or None)
+    replaces : bool
+        Whether the part takes the place of what is there. In a tensor of truth values integers may: what is not 0 is
+        true, as in products of masks.
 
     Raises
     ------
@@ -28,7 +37,8 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
         If its shape is known not to fit.
     """
     # As NumPy assigns: digits may be lost, the kind of number may not.
-    if not np.can_cast(part.type.dtype, x.type.dtype, "same_kind"):
+    truth = replaces and x.type.dtype == "bool" and part.type.dtype in DISCRETE_DTYPES
+    if not truth and not np.can_cast(part.type.dtype, x.type.dtype, "same_kind"):
         raise TypeError(
             compose(
                 f"a part of {part.type.dtype} cannot be put into a tensor of {x.type.dtype}: it is another kind",

@@ -108,7 +108,8 @@ class IncSubtensor(TensorOp):
         """Apply to a tensor, the new part (broadcast to it) and the symbolic numbers of the index."""
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         inputs = [as_length(n, "an index") for n in numbers]
-        part = fitting_part(variable, part, static_of(variable, self.entries, inputs))
+        shape = static_of(variable, self.entries, inputs)
+        part = fitting_part(variable, part, shape, replaces=self.set_instead_of_inc)
         return Apply(self, [variable, part, *inputs], [variable.type.make_variable()])
 
     def perform(

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Variable
 from theano_linker_c import scalar
 
 from .._core._convert import as_tensor_variable
@@ -19,6 +24,7 @@ def relu(x: TensorLike, alpha: TensorLike = 0) -> Tensor:
     Parameters
     ----------
     x : tensor_like
+        The result for an array of NumPy is an array.
     alpha : number or tensor_like
         Slope below zero, usually from 0 to 1; a shared variable makes it learnable.
 
@@ -28,6 +34,10 @@ def relu(x: TensorLike, alpha: TensorLike = 0) -> Tensor:
     >>> T.nnet.relu(T.dmatrix("x")).type
     TensorType(float64, matrix)
     """
+    if isinstance(x, np.ndarray) and not isinstance(alpha, Variable):
+        # Of arrays it is arithmetic, and gives an array.
+        array: Any = 0.5 * ((1 + alpha) * x + (1 - alpha) * abs(x))  # type: ignore[operator]
+        return array  # type: ignore[no-any-return]
     variable = as_tensor_variable(x)
     result: Tensor = _rectified(variable)
     if isinstance(alpha, (int, float)) and alpha == 0:

@@ -19,8 +19,7 @@ def _length(node: Apply[ShapeI]) -> Kernel | None:
 
 @native_kernel.register(MakeVector)
 def _gather(node: Apply[MakeVector, Tensor]) -> Kernel | None:
-    dtype = node.op.dtype
-    return StackKernel(dtype) if all(x.type.dtype == dtype for x in node.inputs) else None
+    return StackKernel(node.op.dtype)
 
 
 @native_kernel.register(Reshape)

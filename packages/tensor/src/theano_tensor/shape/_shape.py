@@ -19,7 +19,7 @@ from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError, SpecifiedShapeError
 from .._protocols._operators import call, operation
-from ..elemwise import Elemwise, eq
+from ..elemwise import Elemwise, cast, eq
 from ._lengths import as_length, static_int
 from ._registered import (
     SHAPE_CODE,
@@ -130,7 +130,8 @@ class MakeVector(TensorOp):
                     mend="convert them with T.cast",
                 )
             )
-        return Apply(self, scalars, [tensor_type(self.dtype, (len(scalars),)).make_variable()])
+        converted = [cast(x, self.dtype) for x in scalars]
+        return Apply(self, converted, [tensor_type(self.dtype, (len(scalars),)).make_variable()])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None

@@ -18,6 +18,7 @@ from theano_tensor import (
     ShapeI as Shape_i,
     ShapeOf as Shape,
     SpecifyShape as SpecifyShape,
+    TensorType as _TensorType,
     register_rebroadcast_c_code as register_rebroadcast_c_code,
     register_shape_c_code as register_shape_c_code,
     register_shape_i_c_code as register_shape_i_c_code,
@@ -28,6 +29,9 @@ from theano_tensor import (
 from theano_tensor.rewrites import known_shape_i as shape_i
 
 from .._lazy import lazy_names
+
+#: The types whose dimensions may be made to broadcast.
+expandable_types: tuple[type, ...] = (_TensorType,)
 
 #: `shape_i_op(i)` is the op for the length along axis i.
 shape_i_op = Shape_i

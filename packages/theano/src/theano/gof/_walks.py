@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, MutableSequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSequence
 from typing import Any, TypeVar
 
 from theano_graph import (
@@ -18,10 +18,52 @@ from theano_graph import (
     orphans_between,
     sources_first,
     toposort,
-    walk,
+    walk as _walk,
 )
 
 NodeT = TypeVar("NodeT", bound=Hashable)
+
+
+def walk(
+    nodes: Iterable[NodeT],
+    expand: Callable[[NodeT], Iterable[NodeT] | None],
+    bfs: bool = True,
+    return_children: bool = False,
+    hash_fn: Callable[[NodeT], Hashable] = id,
+) -> Iterator[Any]:
+    """Yield each thing that can be reached from `nodes` once, a thing before what it expands to.
+
+    Parameters
+    ----------
+    nodes : iterable
+        Where to begin.
+    expand : callable
+        Gives what can be reached from one thing directly, or None.
+    bfs : bool
+        Breadth first; else depth first from the last of `nodes` and of what `expand` gives on.
+    return_children : bool
+        Whether pairs of a thing and of what `expand` gives for it are yielded.
+    hash_fn : callable
+        Things of equal results are one thing.
+
+    Examples
+    --------
+    >>> list(walk([4], lambda n: [n - 1, n - 2] if n > 1 else None, bfs=False, return_children=True))
+    [(4, [3, 2]), (2, [1, 0]), (0, None), (1, None), (3, [2, 1])]
+    """
+    waiting = deque(nodes)
+    take = waiting.popleft if bfs else waiting.pop
+    seen: set[Hashable] = set()
+    while waiting:
+        node = take()
+        key = hash_fn(node)
+        if key in seen:
+            continue
+        seen.add(key)
+        following = expand(node)
+        yield (node, following) if return_children else node
+        if following:
+            waiting.extend(following)
 
 
 def stack_search(
@@ -113,7 +155,7 @@ def variables_and_orphans(i: Iterable[Variable], o: Iterable[Variable]) -> tuple
         node = None if variable in given else variable.owner
         return () if node is None else (*node.inputs, *node.outputs)
 
-    found = list(walk(_checked("the outputs", o)[::-1], expand))
+    found = list(_walk(_checked("the outputs", o)[::-1], expand))
     return found, [v for v in found if v.owner is None and v not in given]
 
 

@@ -5,9 +5,9 @@ from theano_graph import (
     graph_inputs as graph_inputs,
     orphans_between as orphans_between,
     variables_between as variables_between,
-    walk as walk,
 )
 
+from ..gof._walks import walk as walk
 from ..gof.graph import *
 
 vars_between = variables_between

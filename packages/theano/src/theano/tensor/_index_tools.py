@@ -18,6 +18,7 @@ from theano_tensor.indexing import (
     AdvancedSubtensor,
     AdvancedSubtensor1,
 )
+from theano_tensor.indexing._parts import sum_to
 
 from .type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
 
@@ -206,6 +207,11 @@ def check_and_reject_bool(args_el: Any) -> None:
     for part in parts:
         if isinstance(part, bool) or str(getattr(part, "dtype", "")) == "bool":
             raise TypeError(compose("TensorType does not support Python bools for indexing", mend="use a mask"))
+
+
+def _sum_grad_over_bcasted_dims(x: Any, gx: Any) -> Any:
+    """Return a gradient summed over the dimensions along which `x` was broadcast."""
+    return sum_to(gx, x)
 
 
 __all__ = ["MakeSlice", "get_canonical_form_slice", "get_idx_list"]

@@ -320,3 +320,15 @@ def check_equal_numpy(x: Any, y: Any) -> bool:
 def constructor(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return `f` as it is: what marked functions that make variables, for lists of ops."""
     return f
+
+
+def _scal_elemwise(symbol: Callable[..., Any], nfunc: str | None = None, nin: Any = None, nout: Any = None) -> Elemwise:
+    """Return the elementwise function of the scalar op that a function is named after; ``_inplace`` overwrites."""
+    name, inplace = symbol.__name__.removesuffix("_inplace"), symbol.__name__.endswith("_inplace")
+    scalar_op: Any = getattr(scal, name)
+    if inplace:
+        scalar_op = scalar_op.__class__(scal.transfer_type(0))
+    spec = None if nfunc is None else (nfunc, nin, nout)
+    function = Elemwise(scalar_op, {0: 0} if inplace else None, symbol.__name__ if inplace else None, spec)
+    function.__doc__ = symbol.__doc__
+    return function

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         AdvancedIndexingError as AdvancedIndexingError,
         BaseAdvancedIncSubtensor as BaseAdvancedIncSubtensor,
         BaseAdvancedSubtensor as BaseAdvancedSubtensor,
+        _sum_grad_over_bcasted_dims as _sum_grad_over_bcasted_dims,
         adv_index_broadcastable_pattern as adv_index_broadcastable_pattern,
         advanced_boolean_inc_subtensor as advanced_boolean_inc_subtensor,
         advanced_boolean_set_subtensor as advanced_boolean_set_subtensor,
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 else:
     LAZY = {
         "._index_tools": (
-            "AdvancedBooleanIndexingError AdvancedIndexingError BaseAdvancedIncSubtensor "
+            "AdvancedBooleanIndexingError AdvancedIndexingError BaseAdvancedIncSubtensor _sum_grad_over_bcasted_dims "
             "BaseAdvancedSubtensor adv_index_broadcastable_pattern advanced_boolean_inc_subtensor "
             "advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_inc_subtensor "
             "advanced_inc_subtensor1 advanced_set_subtensor advanced_set_subtensor1 "

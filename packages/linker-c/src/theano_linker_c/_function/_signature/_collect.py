@@ -282,7 +282,8 @@ def check_related(signature: Signature, updates: Any, givens: Any, on_unused_inp
 
 def _unused(signature: Signature, index: int) -> str:
     return compose(
-        f"{signature.label}: the input at position {index} is not part of the computation of the outputs",
+        f"{signature.label}: the input variable at index {index} is not part of the computational graph needed to "
+        "compute the outputs",
         where=[describe(signature.inputs[index].variable)],
         mend="leave it out of the inputs, or pass on_unused_input='ignore' (or 'warn').",
     )

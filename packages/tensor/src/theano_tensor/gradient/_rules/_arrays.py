@@ -10,6 +10,9 @@ from typing import Any, Protocol, cast
 
 from theano_graph import Variable, config
 
+from ..._core._type import TensorType
+from ...shape import addbroadcast
+
 
 class Numbers(Protocol):
     """What variables that hold numbers offer to differentiation."""
@@ -85,6 +88,15 @@ def total(terms: list[Variable]) -> Variable:
 def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
     """Return the static shape of a variable's type, or None where the type has none."""
     return getattr(variable.type, "shape", None)
+
+
+def shaped_as(variable: Variable, gradient: Variable) -> Variable:
+    """Return a gradient such that it broadcasts where `variable` does: a rule may know the lengths of others only."""
+    if not isinstance(variable.type, TensorType) or not isinstance(gradient.type, TensorType):
+        return gradient
+    kinds = enumerate(zip(variable.type.broadcastable, gradient.type.broadcastable, strict=True))
+    axes = [axis for axis, (wanted, known) in kinds if wanted and not known]
+    return addbroadcast(gradient, *axes) if axes else gradient
 
 
 def _methods(variable: Variable) -> Numbers:

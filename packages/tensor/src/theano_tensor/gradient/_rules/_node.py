@@ -14,6 +14,7 @@ from ._arrays import (
     is_continuous,
     is_discrete,
     real_part,
+    shaped_as,
     static_shape,
     zeros_for,
 )
@@ -136,6 +137,7 @@ def _checked_term(
     if is_null(term) or dtype_of(source) is None:
         return term
     _check_shape(node, position, term)
+    term = shaped_as(source, term)
     if is_complex(term) and not is_complex(source):
         # The derivative by a real number has no imaginary part: what a rule gives beyond that is for complex inputs.
         term = real_part(term)

@@ -77,7 +77,8 @@ class AdvancedIncSubtensor(TensorOp):
             return op.make_node(x, y, *given)
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         index = [as_index(i) for i in inputs]
-        part = fitting_part(variable, part, static_of(variable, self.entries, index))
+        shape = static_of(variable, self.entries, index)
+        part = fitting_part(variable, part, shape, replaces=self.set_instead_of_inc)
         return Apply(self, [variable, part, *index], [variable.type.make_variable()])
 
     def perform(

@@ -16,7 +16,7 @@ from ...elemwise import dimshuffle, eq
 from ...shape import as_lengths, shape_i
 from ._dimensions import AbstractConv2d
 from ._functions import conv3d
-from ._lengths import as_static, get_conv_output_shape
+from ._lengths import BorderMode, as_static, border_mode_to_pad, get_conv_output_shape
 
 Shape = Sequence[Any] | None
 _HINTS = ("unroll_batch", "unroll_kern", "unroll_patch", "openmp")
@@ -212,7 +212,7 @@ def conv3d2d(
     filters: TensorLike,
     signals_shape: Shape = None,
     filters_shape: Shape = None,
-    border_mode: str = "valid",
+    border_mode: str | Sequence[str] = "valid",
 ) -> Tensor:
     """Convolve movies with filters in space and time, both with the time before the channels.
 
@@ -223,7 +223,8 @@ def conv3d2d(
     filters : tensor_like
         Of shape (number of filters, time, channels, rows, columns); they are flipped.
     signals_shape, filters_shape : sequence of (int, constant or None), optional
-    border_mode : {'valid', 'full', 'half'}
+    border_mode : {'valid', 'full', 'half'}, or sequence of them
+        Of time, rows and columns; where they differ, the lengths of the filters have to be known.
 
     Returns
     -------
@@ -252,19 +253,42 @@ def conv3d2d(
                 mend="their order is batch (or filters), time, channels, rows, columns",
             )
         )
-    if border_mode not in ("valid", "full", "half"):
+    modes: list[Any] = list(border_mode) if isinstance(border_mode, (tuple, list)) else [border_mode] * 3
+    if len(modes) != 3 or not {"valid", "full", "half"}.issuperset(modes):
         raise ValueError(
-            compose(f"conv3d2d: unknown border_mode {border_mode!r}", mend="use 'valid', 'full' or 'half'")
+            compose(
+                f"conv3d2d: unknown border_mode {border_mode!r}",
+                mend="use 'valid', 'full' or 'half', or a tuple of three of them",
+            )
         )
+    border: BorderMode = modes[0] if len(set(modes)) == 1 else _widths(modes, kernel, filters_shape)
     order = [0, 2, 1, 3, 4]
     result = conv3d(
         dimshuffle(movies, order),
         dimshuffle(kernel, order),
         _reordered(signals_shape, order),
         _reordered(filters_shape, order),
-        border_mode,
+        border,
     )
     return dimshuffle(result, order)
+
+
+def _widths(modes: Sequence[str], kernel: Tensor, shape: Shape) -> list[Any]:
+    """Return how many zeros are around time, rows and columns; ValueError where the filters have unknown lengths."""
+    said = as_static(shape, [5], "filters_shape") or (None,) * 5
+    lengths = [own if own is not None else n for own, n in zip(kernel.type.shape, said, strict=True)]
+    found = []
+    for mode, length in zip(modes, (lengths[1], *lengths[3:]), strict=True):
+        if length is None and mode != "valid":
+            raise ValueError(
+                compose(
+                    f"conv3d2d: the border {mode!r} of one axis needs the length of the filters",
+                    where=[describe(kernel)],
+                    mend="give filters_shape",
+                )
+            )
+        found.append(border_mode_to_pad(mode, 1, (length or 1,))[0])
+    return found
 
 
 def _reordered(shape: Shape, order: Sequence[int]) -> Shape:

@@ -373,17 +373,19 @@ def register_special(kind: type[BaseAbstractConv], convdim: int, special: type[B
     _SPECIAL[kind, convdim] = special
 
 
-def _spatial(x: Variable, convdim: int) -> tuple[Tensor, ...]:
-    return lengths_of(x)[-convdim:]
+def _spatial(x: Variable, convdim: int, shape: Sequence[int | None] | None) -> list[Any]:
+    """Return the lengths along which filters slide: as the user has said, so that no value is read, or those of `x`."""
+    said = (None,) * convdim if shape is None else shape[-convdim:]
+    return [own if n is None else n for own, n in zip(lengths_of(x)[-convdim:], said, strict=True)]
 
 
 def _input_grad(op: BaseAbstractConv, kernel: Variable, cotangent: Variable, images: Variable) -> Variable:
-    result: Variable = op.sibling(AbstractConv_gradInputs)(kernel, cotangent, _spatial(images, op.convdim))
+    result: Variable = op.sibling(AbstractConv_gradInputs)(kernel, cotangent, _spatial(images, op.convdim, op.imshp))
     return result
 
 
 def _weight_grad(op: BaseAbstractConv, images: Variable, cotangent: Variable, kernel: Variable) -> Variable:
-    result: Variable = op.sibling(AbstractConv_gradWeights)(images, cotangent, _spatial(kernel, op.convdim))
+    result: Variable = op.sibling(AbstractConv_gradWeights)(images, cotangent, _spatial(kernel, op.convdim, op.kshp))
     return result
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+import builtins
+import operator
+import sys
+from collections.abc import Callable, ItemsView, Iterator as _Iterator, KeysView, Mapping, ValuesView
 from io import BytesIO as BytesIO, StringIO as StringIO
+from types import TracebackType
 from typing import Any, TypeVar
 
 from . import moves as moves
@@ -16,26 +20,69 @@ PY2 = False
 PY3 = True
 string_types = (str,)
 integer_types = (int,)
+class_types = (type,)
+MAXSIZE = sys.maxsize
+Iterator = object
+advance_iterator = next = builtins.next
+callable = builtins.callable
+print_ = builtins.print
+exec_ = builtins.exec
+unichr = chr
+int2byte = operator.methodcaller("to_bytes", 1, "big")
+byte2int = operator.itemgetter(0)
+indexbytes = operator.getitem
+iterbytes = iter
+get_method_function = operator.attrgetter("__func__")
+get_method_self = operator.attrgetter("__self__")
+get_function_closure = operator.attrgetter("__closure__")
+get_function_code = operator.attrgetter("__code__")
+get_function_defaults = operator.attrgetter("__defaults__")
+get_function_globals = operator.attrgetter("__globals__")
 text_type = str
 binary_type = bytes
 
 
-def iteritems(d: Mapping[K, V]) -> Iterator[tuple[K, V]]:
+def iteritems(d: Mapping[K, V]) -> _Iterator[tuple[K, V]]:
     """Return an iterator over the items of a mapping."""
     items: ItemsView[K, V] = d.items()
     return iter(items)
 
 
-def iterkeys(d: Mapping[K, V]) -> Iterator[K]:
+def iterkeys(d: Mapping[K, V]) -> _Iterator[K]:
     """Return an iterator over the keys of a mapping."""
     keys: KeysView[K] = d.keys()
     return iter(keys)
 
 
-def itervalues(d: Mapping[K, V]) -> Iterator[V]:
+def itervalues(d: Mapping[K, V]) -> _Iterator[V]:
     """Return an iterator over the values of a mapping."""
     values: ValuesView[V] = d.values()
     return iter(values)
+
+
+def get_unbound_function(unbound: Any) -> Any:
+    """Return the function of a method, and a function as it is."""
+    return getattr(unbound, "__func__", unbound)
+
+
+def iterlists(d: Any) -> _Iterator[Any]:
+    """Return an iterator over the lists of values of a mapping that has several for a key."""
+    return iter(d.lists())
+
+
+def b(s: str) -> bytes:
+    """Return text of Latin-1 as bytes."""
+    return s.encode("latin-1")
+
+
+def u(s: str) -> str:
+    """Return text."""
+    return s
+
+
+def reraise(tp: type[BaseException], value: BaseException | None, tb: TracebackType | None = None) -> None:
+    """Raise an exception, a new one of type `tp` if none is given, with a traceback."""
+    raise (tp() if value is None else value).with_traceback(tb)
 
 
 def add_metaclass(metaclass: type) -> Callable[[ClassT], ClassT]:
@@ -56,18 +103,42 @@ def with_metaclass(meta: type, *bases: type) -> Any:
 
 
 __all__ = [
+    "BytesIO",
+    "Iterator",
+    "MAXSIZE",
     "PY2",
     "PY3",
-    "BytesIO",
     "StringIO",
     "add_metaclass",
+    "advance_iterator",
+    "b",
     "binary_type",
+    "byte2int",
+    "callable",
+    "class_types",
+    "exec_",
+    "get_function_closure",
+    "get_function_code",
+    "get_function_defaults",
+    "get_function_globals",
+    "get_method_function",
+    "get_method_self",
+    "get_unbound_function",
+    "indexbytes",
+    "int2byte",
     "integer_types",
+    "iterbytes",
     "iteritems",
     "iterkeys",
+    "iterlists",
     "itervalues",
     "moves",
+    "next",
+    "print_",
+    "reraise",
     "string_types",
     "text_type",
+    "u",
+    "unichr",
     "with_metaclass",
 ]

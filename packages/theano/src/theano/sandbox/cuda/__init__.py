@@ -10,4 +10,8 @@ from __future__ import annotations
 from . import basic_ops as basic_ops
 from ._arrays import CudaNdarray as CudaNdarray, GpuOp as GpuOp
 
-__all__ = ["CudaNdarray", "GpuOp", "basic_ops"]
+#: The first back-end itself is not there.
+cuda_available = False
+cuda_enabled = False
+
+__all__ = ["CudaNdarray", "GpuOp", "basic_ops", "cuda_available", "cuda_enabled"]
