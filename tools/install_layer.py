@@ -52,7 +52,7 @@ def install(options: argparse.Namespace) -> None:
     wheels = [wheel(item, options.python, options.wheels) for item in layers]
     if options.wheel is not None:
         wheels[layers.index(top)] = (options.wheel, sha256(options.wheel))
-    others += [*(line for path in options.files for line in requirements_of(path))]
+    others += [line for path in options.files for line in requirements_of(path)]
     prefix = prefix_of(options.python)
     wanted = [[[path.name, key] for path, key in wheels], others, options.constraint]
     stamp = prefix / STAMP
