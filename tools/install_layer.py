@@ -47,12 +47,12 @@ def requirements_of(path: Path) -> list[str]:
 def install(options: argparse.Namespace) -> None:
     """Make the environment of an interpreter hold a layer, what it requires, and the extra requirements."""
     top = layer_of(options.layer)
-    test_layers, others = split_requirements(top.test_requires if options.test else ())
+    test_layers, others = split_requirements([*(top.test_requires if options.test else ()), *options.extra])
     layers = closure(top, *test_layers)
     wheels = [wheel(item, options.python, options.wheels) for item in layers]
     if options.wheel is not None:
         wheels[layers.index(top)] = (options.wheel, sha256(options.wheel))
-    others += [*options.extra, *(line for path in options.files for line in requirements_of(path))]
+    others += [line for path in options.files for line in requirements_of(path)]
     prefix = prefix_of(options.python)
     wanted = [[[path.name, key] for path, key in wheels], others, options.constraint]
     stamp = prefix / STAMP
