@@ -21,6 +21,7 @@ from ._nonzero import (
     nonzero_values as nonzero_values,
 )
 from ._parse import INDEX_FORMS as INDEX_FORMS
+from ._parts import sum_to as sum_to
 from ._subtensor import IncSubtensor as IncSubtensor, Subtensor as Subtensor, slice_length as slice_length
 from ._take import compress as compress, take as take
 from .entries import NEWAXIS as NEWAXIS, SYMBOL as SYMBOL, Slice as Slice
@@ -49,5 +50,6 @@ __all__ = [
     "set_subtensor",
     "slice_length",
     "sparse_grad",
+    "sum_to",
     "take",
 ]

@@ -17,8 +17,8 @@ from theano_tensor.indexing import (
     AdvancedIncSubtensor1,
     AdvancedSubtensor,
     AdvancedSubtensor1,
+    sum_to,
 )
-from theano_tensor.indexing._parts import sum_to
 
 from .type_other import MakeSlice, NoneConst, NoneTypeT, SliceType, make_slice
 
