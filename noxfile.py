@@ -278,6 +278,7 @@ ATTACKED = {
     "testing-workshop": ("test_archives",),
     "tensor": (
         *("test_tensor_sweep", "test_tensor_narrow_types", "memory", "rewrites.test_overwriting"),
+        "gradient.slopes_everywhere",
         *("rewrites.test_blas_shared", "rewrites.test_long_sums", "extra_ops.test_array_routines"),
     ),
     "sparse": ("test_sparse_native",),
