@@ -33,6 +33,7 @@ from theano_tensor.linear import BatchedDot, dot22, dot22_scalar, gemm_no_inplac
 from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
 from theano_tensor.rewrites._fused_reduce import FusedReduce
+from theano_tensor.rewrites.unfolded import Unfolded
 from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, load_records, record_absence
 from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
@@ -303,6 +304,7 @@ _RECORDS = [
 ]
 
 record_absence.declare_absent(AllocEmpty, "its values are anything; test_creation looks at shape and dtype")
+record_absence.declare_absent(Unfolded, "it is gone when a function runs; test_stable_behind looks at values")
 for _code in (RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode):
     record_absence.declare_absent(_code, "it stands for an op with a record; test_registered_shapes runs its C code")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, shape_rule
+from theano_graph import Apply, Constant, FunctionGraph, Variable, pullback, pushforward, shape_rule
 from theano_linker_c.modes import optdb
 from theano_optimize import Phase, WalkRewriter, constant_folding, node_rewriter
 
@@ -49,6 +49,9 @@ class Unfolded(TensorOp):
 def _shape(node: Apply[Unfolded, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
+
+for _table in (pullback, pushforward):
+    _table.declare_absent(Unfolded, "it is made when functions are compiled, after gradients have been taken")
 
 unfolded = Unfolded()
 #: What is half of a stable form as it is, if only a constant is below.
