@@ -106,6 +106,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.reduce._careduce": "CAReduce CAReduceDtype ProdWithoutZeros",
         "theano_tensor.reduce._reduce": "All Any_ Max Min Prod Reduce Sum Supremum",
         "theano_tensor.rewrites._fused_reduce": "FusedReduce",
+        "theano_tensor.rewrites.unfolded": "Unfolded",
         "theano_tensor.shape._rearrange": "Roll",
         "theano_tensor.shape._rebroadcast": "Rebroadcast",
         "theano_tensor.shape._reshape": "Reshape",
