@@ -165,7 +165,7 @@ def coverage(session: nox.Session) -> None:
     Options after `--` are those of the tool; `-- --write tools/log/coverage.json` keeps the figures.
     """
     python = python_of(session)
-    install_layer(session, "theano", python, "--test", "--with=coverage>=7.10")
+    install_layer(session, "theano", python, "--test", "--with=coverage>=7.10", "--with=mpmath")
     session.run(python, "tools/measure_coverage.py", *session.posargs, external=True)
 
 
@@ -293,7 +293,7 @@ def attack(session: nox.Session) -> None:
     Options after `--` are those of the fuzzer of archives.
     """
     python = python_of(session)
-    install_layer(session, "theano", python, "--test")
+    install_layer(session, "theano", python, "--test", "--with=mpmath")
     options = session.posargs or ["--inputs", "1000000"]
     session.run(python, "-m", "theano_testing_workshop.archives", *options, external=True)
     settings = {"THEANO_STRESS": "long", "THEANO_ATTACK": "long"}

@@ -13,10 +13,7 @@ import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor.gradient import grad
 
-try:
-    from . import slope_table as table
-except ImportError:  # mpmath is not there
-    table = None  # type: ignore[assignment]  # the tests are passed over
+from . import slope_table as table
 
 MODES = ("FAST_RUN", "FAST_COMPILE")
 
@@ -35,7 +32,6 @@ def derivatives(slope: Any, arguments: list[Any]) -> Iterator[tuple[tuple[int, .
             )
 
 
-@unittest.skipIf(table is None, "mpmath is not installed")
 class TestSlopesEverywhere(unittest.TestCase):
     def check(self, name: str, slope: Any, columns: Any, dtype: str) -> None:
         arguments = [T.TensorType(dtype, (None,))(letter) for letter in "xy"[: len(columns)]]
