@@ -75,8 +75,8 @@ static void multiply_blocks(void *context, int64_t begin, int64_t end) {
         if (rows > 0)
             ((gemm_fn)s->product->address)(&trans_y, &trans_x, &cols, &rows, &inner, d ? (void *)&one_d : &one_s,
                                            PyArray_BYTES(y->array) + pair * y->stride, &step_y, from, &step_x,
-                                           d ? (void *)&zero_d : &zero_s,
-                                           s->z + pair * s->stride + first * item * cols, &cols);
+                                           d ? (void *)&zero_d : &zero_s, s->z + pair * s->stride + first * item * cols,
+                                           &cols);
     }
 }
 
