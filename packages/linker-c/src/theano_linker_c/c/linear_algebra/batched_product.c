@@ -1,5 +1,5 @@
 /* Batched matrix products: one call of BLAS for each pair of matrices in two stacks, or for blocks of rows where there
- * are few large pairs. The threads of this runtime share the calls, and BLAS uses one thread for each (blas_threads.c). */
+ * are few large pairs. The threads of this runtime share the calls, each of which uses one thread (blas_threads.c). */
 #include "runtime.h"
 #include <limits.h>
 

@@ -41,8 +41,9 @@ typedef void (*gesdd_fn)(char *, int *, int *, void *, int *, void *, void *, in
                          int *, int *);
 
 typedef struct {
-    int shared, kind, type_num,
-        flag; /* shared: threads may share stacks; flag: lower (of EIGH and factors); of SVD, QR: 0 s or r only, 1 reduced, 2 full */
+    int kind, type_num;
+    int flag;   /* lower (of EIGH and factors); of SVD, QR: 0 s or r only, 1 reduced, 2 full */
+    int shared; /* threads may share the matrices of a stack */
     size_t item;
     void *routines[MOST_ROUTINES];
     PyObject *fallback; /* borrowed from the payload: input values -> output values */
