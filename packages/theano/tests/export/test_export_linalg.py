@@ -175,5 +175,5 @@ class TestStacks(unittest.TestCase):
         exported = Exported(theano.function([a, b], slinalg.Solve()(a, b)))
         with self.assertRaisesRegex(ValueError, "differ in length"):
             exported(np.ones((2, 2, 2)), np.ones((3, 2, 2)))
-        with self.assertRaisesRegex(TypeError, "no form in C"):
+        with self.assertRaisesRegex(TypeError, r"(?s)no form in C.*float32 or float64"):
             Exported(theano.function([a], T.grad(slinalg.Cholesky(lower=False)(a).sum(), a)))

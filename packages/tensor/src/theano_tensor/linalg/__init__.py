@@ -3,6 +3,8 @@
 Matrices are the last two dimensions of a tensor; the dimensions before are those of a stack.
 """
 
+from theano_linker_c import announce_straight_rules
+
 from . import _native as _native, _numpy_names as _numpy_names, rewrites as rewrites
 from ._equations._inverse import (
     Det as Det,
@@ -124,3 +126,5 @@ __all__ = [
     "tensorsolve",
     "trace",
 ]
+
+announce_straight_rules("theano_tensor.linalg._straight")

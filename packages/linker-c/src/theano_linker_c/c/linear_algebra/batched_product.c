@@ -54,10 +54,6 @@ typedef struct {
     int rows, cols, inner, pieces, height;
 } Pairs;
 
-/* Multiplications from which OpenBLAS would use its own threads, and from which ours are worth waking up. */
-#define WORK_TO_CONTROL 2e5
-#define WORK_TO_SHARE 1e6
-
 /* Row-major z = x y is column-major z' = y' x'. */
 static void multiply_blocks(void *context, int64_t begin, int64_t end) {
     const Pairs *s = context;

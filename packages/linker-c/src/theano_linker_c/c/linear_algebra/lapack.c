@@ -485,32 +485,27 @@ static void compute_range(void *context, int64_t begin, int64_t end) {
     free(work);
 }
 
-/* Work from which the GIL is let go, and from which threads are worth waking up; steps of a chunk. */
-#define WORK_TO_RELEASE 1e5
-#define WORK_TO_SHARE 1e6
+/* Multiplications for which a thread comes to the stack. */
 #define WORK_OF_CHUNK 2e5
 
-static void compute_all(Stack *s, size_t n, int shared) {
+/* RUN_DONE also where a matrix has failed; RUN_RAISED where a signal has come. */
+static int compute_all(Stack *s, size_t n, int shared) {
     int64_t count = 1;
     for (int d = 0; d < s->lead; d++)
         count *= PyArray_DIMS(s->arrays[0])[d];
     double each = (double)n * (double)n * (double)n * 4 + 200, work = each * (double)count;
-    int64_t grain = count;
-    if (shared && work >= WORK_TO_SHARE && count > 1) {
-        int pieces = 4 * threads_get();
-        grain = (count + pieces - 1) / pieces;
-        if ((double)grain * each < WORK_OF_CHUNK)
-            grain = (int64_t)(WORK_OF_CHUNK / each) + 1;
-    }
-    PyThreadState *state = work > WORK_TO_RELEASE ? gil_release() : NULL;
-    int alone = (n <= ALONE || grain < count) && lapack_alone();
-    if (alone && grain < count)
-        threads_run(compute_range, s, 0, count, grain);
-    else
+    int is_shared = shared && count > 1 && work >= WORK_TO_SHARE, pieces = 4 * threads_get();
+    int64_t grain = is_shared ? (count + pieces - 1) / pieces : 1;
+    if (is_shared && (double)grain * each < WORK_OF_CHUNK)
+        grain = (int64_t)(WORK_OF_CHUNK / each) + 1;
+    int alone = (n <= ALONE || is_shared) && lapack_alone(), status = RUN_DONE;
+    if (work < WORK_FOR_GIL)
         compute_range(s, 0, count);
+    else
+        status = run_long(compute_range, s, count, grain, work, alone && is_shared ? 0.0 : INFINITY);
     if (alone)
         lapack_many();
-    gil_restore(state);
+    return status;
 }
 
 /* Take the operands; 0 where they are left to Python. */
@@ -547,8 +542,8 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
         return frame_call(f, in, p->fallback);
     if (obtain(m, f, in, &s) < 0)
         return RUN_RAISED;
-    compute_all(&s, (size_t)PyArray_DIMS(s.arrays[0])[s.lead], p->shared);
-    return atomic_load(&s.failed) ? frame_call(f, in, p->fallback) : RUN_DONE;
+    int status = compute_all(&s, (size_t)PyArray_DIMS(s.arrays[0])[s.lead], p->shared);
+    return status == RUN_DONE && atomic_load(&s.failed) ? frame_call(f, in, p->fallback) : status;
 }
 
 /* Payload: (kind, type, flag, addresses of the routines, Python form). */

@@ -1,0 +1,24 @@
+"""Matrices that have no form in C that stands alone; loaded for exports only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import Apply
+from theano_linker_c.straight import Block, CArray, straight_op
+
+from .._core._variable import Tensor
+from ._equations._inverse import Det, MatrixInverse, SLogDet
+from ._equations._solve import Solve
+from ._factors._cholesky import Cholesky, CholeskyGrad
+from ._factors._eigen import Eigh
+from ._factors._orthogonal import SVD, QRFull, QRIncomplete
+
+__all__: list[str] = []
+
+
+@straight_op.register(Cholesky, CholeskyGrad, Det, Eigh, MatrixInverse, QRFull, QRIncomplete, SLogDet, Solve, SVD)
+def _refuse(node: Apply[Any, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    """Refuse what has no native kernel, whose form would have been asked first."""
+    raise block.refuse("these matrices have no form in C", "use real matrices of float32 or float64")
