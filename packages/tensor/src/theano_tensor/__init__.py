@@ -72,6 +72,7 @@ from ._scalar_bridge import (
     tensor_from_scalar as tensor_from_scalar,
 )
 from ._transfer import register_transfer as register_transfer, transfer as transfer
+from .batching import BatchError as BatchError, vectorize_graph as vectorize_graph
 from .gradient import (
     DisconnectedInputError as DisconnectedInputError,
     DisconnectedType as DisconnectedType,
@@ -278,6 +279,8 @@ __all__ = [
     "TensorFromScalar",
     "scalar_from_tensor",
     "tensor_from_scalar",
+    "BatchError",
+    "vectorize_graph",
     "BatchedDot",
     "Dot",
     "batched_dot",

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
 from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, transfer_type
@@ -416,6 +416,16 @@ def _broadcast_to_result(value: Tensor, like: Tensor) -> Tensor:
         broadcasted: Tensor = call("second", like, value)
         return broadcasted
     return value
+
+
+@batch_rule.register(Elemwise)
+def _batch(node: Apply[Elemwise, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Variable]:
+    """Inputs have equal numbers of dimensions, so that those that are not stacked broadcast from the left."""
+    op = node.op
+    # A result with more dimensions than the overwritten input does not fit into it.
+    plain = op if not op.inplace_pattern else _plain(op._compared)
+    results: Sequence[Variable] = plain.make_node(*inputs).outputs
+    return results
 
 
 @shape_rule.register(Elemwise)

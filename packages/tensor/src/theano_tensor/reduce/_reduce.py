@@ -7,7 +7,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Variable,
+    batch_rule,
+    compose,
+    config,
+    describe,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
@@ -372,6 +382,14 @@ def _pushforward_extremum(node: Apply[Max | Min, Tensor], tangents: list[Variabl
         return [None]
     (x,) = node.inputs
     return [Sum(node.op.axis)(as_tensor_variable(tangents[0]) * eq(restore(node.outputs[0], node), x))]
+
+
+@batch_rule.register(Reduce)
+def _batch(node: Apply[Reduce, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    op: Any = node.op
+    axes = tuple(axis + 1 for axis in op.axes(node.inputs[0].type.ndim))
+    shifted = op._with(axes, op.dtype, op.acc_dtype) if isinstance(op, AccumulatingReduce) else op.with_axes(axes)
+    return [shifted(inputs[0])]
 
 
 @shape_rule.register(Reduce)

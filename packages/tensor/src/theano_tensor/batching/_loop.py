@@ -1,0 +1,102 @@
+"""Ops without a rule for batches run in a loop over the entries; and loops over rows, for batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import Apply, Constant, Op, Variable, compose, describe, warn_user
+from theano_linker_c.scalar import ScalarType
+
+from .._core._convert import constant
+from .._core._stacks import batch_length
+from .._core._type import TensorType, tensor_type
+from .._core._variable import Tensor
+from .._scalar_bridge import scalar_from_tensor, tensor_from_scalar
+from ..creation import AllocEmpty, alloc
+from ..gradient import map_rows
+from ..gradient._jacobians._map_rows import STACK
+from ..gradient._jacobians._map_rows_build import row_number
+from ..joining import join
+from ..shape import lengths_of, patternbroadcast
+from ._errors import BatchError
+
+_announced: set[type] = set()
+
+
+def announce(op: Op) -> None:
+    """Warn, once for each class of ops, that an op runs in a loop over the entries of a batch."""
+    op_class = type(op)
+    if op_class in _announced:
+        return
+    _announced.add(op_class)
+    name = f"{op_class.__module__}.{op_class.__qualname__}"
+    warn_user(
+        compose(
+            f"op {op} ({name}) has no rule in table `batch_rule`: it runs in a loop over the entries of the batch",
+            mend=f"register a rule, `@theano_graph.batch_rule.register({op_class.__name__})`, or write the expression "
+            "for a batch by hand",
+        )
+    )
+
+
+def loop_over_batch(node: Apply, inputs: Sequence[Any], stacked: Sequence[bool]) -> list[Variable]:
+    """Return the outputs of a node for all entries of a batch, computed one after the other.
+
+    Raises
+    ------
+    BatchError
+        If an input or an output is no tensor and no number.
+    """
+    _check_types(node)
+    rows: dict[Variable, Variable] = {}
+    arguments: list[Variable] = []
+    samples: list[Variable] = []
+    for x, is_stacked, own in zip(inputs, stacked, node.inputs, strict=True):
+        if not is_stacked:
+            outside = tensor_from_scalar(x) if isinstance(x.type, ScalarType) and not isinstance(x, Constant) else x
+            argument = scalar_from_tensor(outside) if outside is not x else x
+            arguments.append(argument)
+            samples.append(argument)
+            continue
+        row = tensor_type(x.type.dtype, x.type.shape[1:]).make_variable()
+        rows[row] = x
+        sample = _first_row(x)
+        is_number = isinstance(own.type, ScalarType)
+        arguments.append(scalar_from_tensor(row) if is_number else row)
+        samples.append(scalar_from_tensor(sample) if is_number else sample)
+    bodies = [_tensor(v) for v in _applied(node, arguments)]
+    sample_outputs = [_tensor(v) for v in _applied(node, samples)]
+    # The shape of a row is asked for where there is none; memory is all that the form itself costs.
+    likes = [AllocEmpty(y.type.dtype)(*lengths_of(y)) for y in sample_outputs]
+    length = batch_length(inputs, stacked)
+    return map_rows(length, row_number(), rows, bodies, [STACK] * len(bodies), likes)
+
+
+def _check_types(node: Apply) -> None:
+    for v in (*node.inputs, *node.outputs):
+        if not isinstance(v.type, (TensorType, ScalarType)) and not isinstance(v, Constant):
+            raise BatchError(
+                compose(
+                    f"op {node.op} cannot be applied to a batch: `{v}` is neither a tensor nor a number",
+                    where=[describe(v)],
+                    mend="register a rule in `theano_graph.batch_rule`, or use dense tensors",
+                )
+            )
+
+
+def _applied(node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
+    fitting = [own.type.narrow_variable(x) for own, x in zip(node.inputs, inputs, strict=True)]
+    return list(node.clone_with_new_inputs(fitting).outputs)
+
+
+def _tensor(variable: Variable) -> Tensor:
+    result: Tensor = tensor_from_scalar(variable) if isinstance(variable.type, ScalarType) else variable
+    return result
+
+
+def _first_row(x: Tensor) -> Tensor:
+    """Return the first entry of a batch, and zeros where there is none."""
+    zeros = alloc(constant(0, dtype=x.type.dtype), 1, *lengths_of(x)[1:])
+    first = join(0, x[:1], zeros)[0]
+    return patternbroadcast(first, x.type.broadcastable[1:]) if x.type.ndim > 1 else first
