@@ -12,7 +12,11 @@ import numpy as np
 import theano_tensor as tt
 from theano_graph import Apply, Op, batch_rule
 from theano_linker_c import function
+from theano_tensor import linalg
 from theano_tensor.batching import BatchError, vectorize_graph
+from theano_tensor.builders import OpFromGraph
+from theano_tensor.control import ifelse
+from theano_tensor.signal.pool import pool_2d
 from theano_testing.tensor import fetch_seed
 
 RNG = np.random.RandomState(fetch_seed())
@@ -35,10 +39,14 @@ def check_batch(
         np.asarray(RNG.uniform(0.1, 1, (*[entries] * flag, *shape))).astype(dtype)
         for shape, flag in zip(shapes, flags, strict=True)
     ]
-    batch = function(batches, vectorize_graph(outputs, dict(zip(variables, batches, strict=True))))(*values)
+    results = vectorize_graph(outputs, dict(zip(variables, batches, strict=True)))
+    batch = function(batches, results)(*values)
     single = function(variables, outputs)
     rows = [single(*(v[i] if flag else v for v, flag in zip(values, flags, strict=True))) for i in range(entries)]
     for k, value in enumerate(batch):
+        if results[k].ndim == outputs[k].ndim:  # it depends on nothing that is stacked
+            np.testing.assert_allclose(value, rows[0][k])
+            continue
         expected = np.array([row[k] for row in rows]).reshape(len(rows), *value.shape[1:])
         np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
@@ -182,3 +190,117 @@ class TestErrors(unittest.TestCase):
         x = tt.dvector("x")
         with self.assertRaisesRegex(BatchError, "Tripled.*batch_rule"):
             vectorize_graph(Tripled()(x), {x: tt.dmatrix()})
+
+
+def _part_of_row(x: Any, i: Any) -> list[Any]:
+    k = tt.cast(i * 3, "int64")
+    return [x[k], x[:, k], x[k, 1:], x[0, k], tt.set_subtensor(x[k], 2), tt.inc_subtensor(x[:, k], x[:, 0])]
+
+
+class TestIndexing(unittest.TestCase):
+    flags = ([True, True], [True, False], [False, True])
+
+    def test_numbers(self) -> None:
+        for stacked in self.flags:
+            with self.subTest(stacked=stacked):
+                check_batch(_part_of_row, (3, 3), (), stacked=stacked)
+
+    def test_arrays(self) -> None:
+        def parts(x: Any, i: Any) -> list[Any]:
+            k = tt.cast(i * 3, "int64")
+            reads = [x[k], x[:, k], x[k, k], x[k, :, k[0]], x[:, [0, 1]], x[[0, 1], :, [0, 1]], x[0, :, k]]
+            changes = [tt.inc_subtensor(read, read * 2) for read in reads]
+            return [*reads, *changes, tt.set_subtensor(x[:, k], 3), tt.set_subtensor(x[k], x[0])]
+
+        for stacked in self.flags:
+            with self.subTest(stacked=stacked):
+                check_batch(parts, (3, 3, 3), (2,), stacked=stacked)
+
+    def test_masks(self) -> None:
+        check_batch(lambda x: [x[np.array([True, False, True])], tt.set_subtensor(x[x > 0.5], 0)], (3,))
+        check_batch(lambda x, y: tt.inc_subtensor(x[y > 0.5], 1), (3,), (3,), stacked=[True, False])
+
+    def test_gradients(self) -> None:
+        check_batch(lambda x, i: tt.grad((x[tt.cast(i * 3, "int64")] ** 2).sum(), x), (3, 2), (2,))
+
+
+class TestProducts(unittest.TestCase):
+    def test_dot(self) -> None:
+        for left in ((3,), (2, 3)):
+            for right in ((3,), (3, 4)):
+                for stacked in ([True, True], [True, False], [False, True]):
+                    with self.subTest(left=left, right=right, stacked=stacked):
+                        check_batch(tt.dot, left, right, stacked=stacked)
+
+    def test_batched_dot(self) -> None:
+        for stacked in ([True, True], [True, False], [False, True]):
+            check_batch(tt.batched_dot, (2, 3, 4), (2, 4, 5), stacked=stacked)
+
+    def test_one_large_product(self) -> None:
+        x, y, ys = tt.dmatrix(), tt.dmatrix(), tt.dtensor3()
+        result = vectorize_graph(tt.dot(x, y), {y: ys})
+        ops = [type(node.op).__name__ for node in function([x, ys], result).maker.fgraph.toposort()]
+        self.assertNotIn("BatchedDot", ops)
+
+    def test_linear_algebra(self) -> None:
+        def spd(x: Any) -> Any:
+            return tt.dot(x, x.T) + tt.eye(3)
+
+        for stacked in ([True, True], [True, False], [False, True]):
+            check_batch(lambda x, y: linalg.solve(spd(x), y), (3, 3), (3,), stacked=stacked)
+            check_batch(lambda x, y: linalg.solve(spd(x), y), (3, 3), (3, 2), stacked=stacked)
+        check_batch(lambda x: [linalg.cholesky(spd(x)), linalg.det(x), linalg.matrix_inverse(spd(x))], (3, 3))
+        check_batch(lambda x: tt.grad(linalg.det(spd(x)), x), (3, 3))
+
+
+class TestGraphOps(unittest.TestCase):
+    def test_jacobian(self) -> None:
+        check_batch(lambda x, y: tt.jacobian(tt.tanh(x) * y.sum(), x), (3,), (2,))
+        check_batch(lambda x, y: tt.jacobian(tt.tanh(x) * y.sum(), x), (3,), (2,), stacked=[False, True])
+        check_batch(lambda x: tt.grad(tt.jacobian(tt.tanh(x), x).sum(), x), (3,))
+
+    def test_op_from_graph(self) -> None:
+        def graph(x: Any, y: Any) -> list[Any]:
+            a, b = x.type(), y.type()
+            results = OpFromGraph([a, b], [a * b + 1, tt.exp(b)])(x, y)
+            return [*results, tt.grad(results[0].sum(), x)]
+
+        check_batch(graph, (3,), (3,))
+        check_batch(graph, (3,), (3,), stacked=[True, False])
+
+    def test_overridden_gradient(self) -> None:
+        def graph(x: Any) -> Any:
+            a = x.type()
+            op = OpFromGraph([a], [a**2], grad_overrides=lambda inputs, grads: [grads[0] * 7])
+            return tt.grad(op(x).sum(), x)
+
+        check_batch(graph, (3,))
+
+    def test_ifelse(self) -> None:
+        def graph(x: Any, y: Any) -> Any:
+            return ifelse(tt.gt(y, 0.5), x * 2, x.zeros_like())
+
+        for stacked in ([True, True], [True, False], [False, True]):
+            check_batch(graph, (3,), (), stacked=stacked)
+
+
+class TestRandom(unittest.TestCase):
+    def test_one_draw_for_each_entry(self) -> None:
+        streams = tt.random.RandomStreams(3)
+        mean, means = tt.dscalar(), tt.dvector()
+        for size in ((), (1000,)):
+            draw = vectorize_graph(streams.normal(size=size, avg=mean, std=0.01), {mean: means})
+            value = function([means], draw)(np.arange(5.0))
+            self.assertEqual(value.shape, (5, *size))
+            np.testing.assert_allclose(value.reshape(5, -1).mean(1), np.arange(5.0), atol=0.1)
+            self.assertEqual(len(set(np.asarray(value - value.round()).ravel())), value.size)
+
+
+class TestLayers(unittest.TestCase):
+    def test_softmax_and_pooling(self) -> None:
+        check_batch(lambda x: [tt.nnet.softmax(x), tt.nnet.logsoftmax(x), tt.nnet.Softmax(0)(x)], (2, 3))
+        check_batch(lambda x: pool_2d(x, (2, 2), ignore_border=True), (2, 4, 4))
+        check_batch(lambda x: tt.grad(pool_2d(x, (2, 2), ignore_border=True).sum(), x), (2, 4, 4))
+        check_batch(
+            lambda x: tt.grad((pool_2d(x, (2, 2), ignore_border=True, mode="average_exc_pad") ** 2).sum(), x), (4, 4)
+        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from theano_graph import Unstacked, Variable
+
 from .._protocols._operators import call
 from ._convert import as_tensor_variable
 from ._variable import Tensor
@@ -51,3 +53,21 @@ def padded(x: Any, is_stacked: bool, ndim: int) -> Tensor:
     order = (0, *["x"] * missing, *range(1, variable.type.ndim))
     result: Tensor = call("dimshuffle", variable, order)
     return result
+
+
+def batch_of_expression(
+    node: Any, inputs: Sequence[Any], stacked: Sequence[bool], outputs: Sequence[Any]
+) -> list[Variable | Unstacked]:
+    """Return expressions of a node's inputs for all entries of a batch: the rule of an op that they say the same as."""
+    sources = dict(zip(node.inputs, zip(inputs, stacked, strict=True), strict=True))
+    entries = call("batch_entries", list(outputs), sources)
+    return [variable if is_stacked else Unstacked(variable) for variable, is_stacked in entries]
+
+
+def run_in_a_loop(node: Any, inputs: Sequence[Any], stacked: Sequence[bool]) -> None:
+    """Return None: the rule of an op that nothing is better for than a loop over the entries."""
+
+
+def on_stacks(node: Any, inputs: Sequence[Any], stacked: Sequence[bool]) -> list[Variable]:
+    """Return the outputs of the same op: the rule of an op on the last dimensions of tensors of any number of them."""
+    return list(node.op.make_node(*all_stacked(inputs, stacked)).outputs)

@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe, warn_user
+from theano_graph import (
+    Apply,
+    Constant,
+    Op,
+    Unstacked,
+    Variable,
+    batch_rule,
+    clone_replace,
+    compose,
+    describe,
+    warn_user,
+)
 from theano_linker_c.scalar import ScalarType
 
 from .._core._convert import constant
 from .._core._stacks import batch_length
 from .._core._type import TensorType, tensor_type
 from .._core._variable import Tensor
+from .._protocols._operations import call
 from .._scalar_bridge import scalar_from_tensor, tensor_from_scalar
 from ..creation import AllocEmpty, alloc
+from ..elemwise import dimshuffle
 from ..gradient import map_rows
-from ..gradient._jacobians._map_rows import STACK
-from ..gradient._jacobians._map_rows_build import row_number
+from ..gradient._jacobians._map_rows import STACK, MapRows
+from ..gradient._jacobians._map_rows_build import Opened, row_number
 from ..joining import join
 from ..shape import lengths_of, patternbroadcast
 from ._errors import BatchError
@@ -100,3 +113,51 @@ def _first_row(x: Tensor) -> Tensor:
     zeros = alloc(constant(0, dtype=x.type.dtype), 1, *lengths_of(x)[1:])
     first = join(0, x[:1], zeros)[0]
     return patternbroadcast(first, x.type.broadcastable[1:]) if x.type.ndim > 1 else first
+
+
+@batch_rule.register(MapRows)
+def _batch_rows(node: Apply[MapRows], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable | Unstacked]:
+    """The inner graph is applied to the batch; sequences have the rows in front of the entries then.
+
+    Raises
+    ------
+    BatchError
+        If the number of rows differs between the entries.
+    """
+    if stacked[0]:
+        raise BatchError(
+            compose(
+                f"{node.op}: the number of rows may not differ between the entries of a batch",
+                where=[describe(node.inputs[0])],
+                mend="use one number of rows for all of them",
+            )
+        )
+    opened = Opened(node)
+    length = batch_length(inputs, stacked)
+    static = length if isinstance(length, int) else None
+    sources: dict[Variable, tuple[Variable, bool]] = {}
+    rows: dict[Variable, Variable] = {}
+    outside: dict[Variable, Variable] = {}
+    for k, (inner, outer, flag) in enumerate(zip(opened.inputs[1:], inputs[1:], stacked[1:], strict=True)):
+        kind: Any = inner.type
+        stack = tensor_type(kind.dtype, (static, *kind.shape)).make_variable() if flag else inner
+        if flag:
+            sources[inner] = stack, True
+        if k < opened.op.sequences:
+            rows[stack] = dimshuffle(outer, (1, 0, *range(2, outer.type.ndim))) if flag else outer
+        else:
+            outside[stack] = outer
+    entries = call("batch_entries", opened.outputs, sources)
+    likes = []
+    for like, (variable, is_stacked) in zip(opened.op.likes, entries, strict=True):
+        shape = lengths_of(inputs[like])[stacked[like] + (like <= opened.op.sequences) :]
+        likes.append(AllocEmpty(variable.type.dtype)(*([length] if is_stacked else []), *shape))
+    bodies = clone_replace([variable for variable, _ in entries], outside)
+    results = map_rows(inputs[0], opened.inputs[0], rows, bodies, opened.op.kinds, likes)
+    outputs: list[Variable | Unstacked] = []
+    for kind_of, (_, is_stacked), result in zip(opened.op.kinds, entries, results, strict=True):
+        tensor: Any = result
+        if is_stacked and kind_of == STACK:
+            tensor = dimshuffle(tensor, (1, 0, *range(2, tensor.type.ndim)))
+        outputs.append(tensor if is_stacked else Unstacked(tensor))
+    return outputs

@@ -18,6 +18,7 @@ from theano_graph import (
 from theano_linker_c.scalar import ScalarType
 
 from .._core._type import TensorType
+from .._protocols._operators import operation
 from ..shape import patternbroadcast
 from ._errors import BatchError
 from ._loop import announce, loop_over_batch
@@ -26,6 +27,7 @@ from ._loop import announce, loop_over_batch
 Entry = tuple[Variable, bool]
 
 
+@operation("batch_entries")
 def batch_entries(outputs: Sequence[Variable], sources: Mapping[Variable, Entry]) -> list[Entry]:
     """Return outputs for all entries of a batch.
 

@@ -22,7 +22,7 @@ from theano_graph import (
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
 from .._core._ops import TensorOp
-from .._core._stacks import batch_length, padded
+from .._core._stacks import batch_length, padded, run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -211,6 +211,9 @@ def _pullback_empty(node: Apply[AllocEmpty, Tensor], cotangents: list[Variable])
 @pushforward.register(AllocEmpty)
 def _pushforward_empty(node: Apply[AllocEmpty, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
+
+
+batch_rule.register(AllocEmpty)(run_in_a_loop)
 
 
 @shape_rule.register(AllocEmpty)

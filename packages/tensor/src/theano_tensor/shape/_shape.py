@@ -376,6 +376,7 @@ def size(x: TensorLike) -> Tensor:
     return result
 
 
+@operation("specify_shape")
 def specify_shape(x: TensorLike, shape: ShapeLike) -> Tensor:
     """Return `x` with the claim that it has `shape`; checked when the function runs, if the result is used.
 

@@ -80,7 +80,7 @@ def _stand_in(kind: Any, outer: Variable, is_row: bool, name: str | None = None)
     return inner
 
 
-class _Opened:
+class Opened:
     """The inner graph of a loop on variables of its own, and how they belong to the node."""
 
     def __init__(self, node: Apply) -> None:
@@ -118,7 +118,7 @@ class _Opened:
 
 @pullback.register(MapRows)
 def _pullback(node: Apply[MapRows], cotangents: list[Variable]) -> list[Variable | None]:
-    opened = _Opened(node)
+    opened = Opened(node)
     seeds: dict[Variable, Variable] = {}
     more: dict[Variable, Variable] = {}
     for kind, output, cotangent in zip(opened.op.kinds, opened.outputs, cotangents, strict=True):
@@ -159,7 +159,7 @@ def _as_cotangent(variable: Variable, gradient: Variable | None) -> Variable:
 
 @pushforward.register(MapRows)
 def _pushforward(node: Apply[MapRows], tangents: list[Variable | None]) -> list[Variable | None]:
-    opened = _Opened(node)
+    opened = Opened(node)
     given: dict[Variable, Variable] = {}
     more: dict[Variable, Variable] = {}
     for k, (inner, tangent) in enumerate(zip(opened.inputs[1:], tangents[1:], strict=True)):
