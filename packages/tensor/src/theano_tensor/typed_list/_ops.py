@@ -9,6 +9,7 @@ from theano_graph import (
     Apply,
     Op,
     Variable,
+    batch_rule,
     compose,
     describe,
     pullback,
@@ -341,3 +342,6 @@ _Operators.ops.update(
 for _op in (ListChange, GetItem, MakeList, ListQuestion):
     for _table in (pullback, pushforward, shape_rule):
         _table.declare_absent(_op, "lists have neither gradients nor shapes")
+
+
+batch_rule.declare_absent(ListOp, "lists have no dimension for a batch")

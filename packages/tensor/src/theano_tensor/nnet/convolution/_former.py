@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import (
+    Variable,
+    batch_rule,
+    compose,
+    describe,
+)
 
 from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
+from ..._core._stacks import run_in_a_loop
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import NotScalarConstantError, ShapeError
@@ -293,3 +299,6 @@ def _widths(modes: Sequence[str], kernel: Tensor, shape: Shape) -> list[Any]:
 
 def _reordered(shape: Shape, order: Sequence[int]) -> Shape:
     return None if shape is None else [shape[i] for i in order]
+
+
+batch_rule.register(ConvOp)(run_in_a_loop)
