@@ -7,7 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, compose, describe
+from theano_graph import (
+    Apply,
+    Op,
+    batch_rule,
+    compose,
+    describe,
+)
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType
 
@@ -66,3 +72,6 @@ def refuse_rank(op: Op, variable: Any, ndim: int, wanted: str) -> None:
     """Raise TypeError where a tensor variable has not `ndim` dimensions."""
     if variable.type.ndim != ndim:
         raise TypeError(compose(f"{op}: {wanted}", where=[describe(variable)], mend=f"pass {ndim} dimensions"))
+
+
+batch_rule.declare_absent(SparseOp, "sparse matrices have no dimension for a batch")

@@ -76,12 +76,13 @@ def batch_node(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> list[
                     mend="compute it for each entry in a loop (theano.scan), or outside of what is vectorized",
                 )
             )
-        announce(node.op)
         results = None
     else:
         results = rule(node, inputs, stacked)
     if results is None:
         results = loop_over_batch(node, inputs, stacked)
+        if rule is None:
+            announce(node.op)
     if len(results) != len(node.outputs):
         raise BatchError(
             compose(
