@@ -10,6 +10,7 @@ from theano_graph import Variable, clone_replace, compose, describe, graph_input
 from .._core._convert import as_tensor_variable
 from .._core._type import StaticShape, TensorType, tensor_type
 from .._core._variable import Tensor
+from .._protocols._operations import operation
 from ..creation import alloc
 from ..elemwise import dimshuffle
 from ..shape import lengths_of, shape_i, unbroadcast
@@ -17,6 +18,7 @@ from ._errors import BatchError
 from ._pass import Entry, batch_entries
 
 
+@operation("vectorize_graph")
 def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
     """Return expressions for all entries of a batch at once.
 

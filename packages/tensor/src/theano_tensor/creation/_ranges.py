@@ -203,6 +203,7 @@ def arange(
     return result
 
 
+@operation("eye")
 def eye(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix of zeros with ones on one diagonal.
 
