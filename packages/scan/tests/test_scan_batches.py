@@ -12,6 +12,7 @@ import theano_tensor as tt
 from theano_linker_c import function
 from theano_scan import scan, until
 from theano_tensor.batching import BatchError, vectorize_graph
+from theano_testing.gaps import without_batch_rule
 from theano_testing.tensor import fetch_seed
 
 RNG = np.random.RandomState(fetch_seed())
@@ -81,6 +82,11 @@ class TestValues(unittest.TestCase):
         for flags in ((True, True), (True, False), (False, True)):
             with self.subTest(flags):
                 check_batch(expression, (4, 3), (2, 3), stacked=flags)
+
+
+class TestGaps(unittest.TestCase):
+    def test_every_op_has_a_rule(self) -> None:
+        self.assertEqual(without_batch_rule(["theano_scan"]), [])
 
 
 class TestErrors(unittest.TestCase):

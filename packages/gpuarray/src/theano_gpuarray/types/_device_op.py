@@ -9,18 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Constant,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Constant, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, native_kernel
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form

@@ -7,17 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c import as_host, function_cache_depends_on
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form

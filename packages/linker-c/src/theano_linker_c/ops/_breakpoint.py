@@ -7,17 +7,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 
 #: Debuggers, the preferred one first.
 _DEBUGGERS = ("pudb", "ipdb", "pdb")

@@ -8,14 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, pullback, pushforward, shape_rule
 
 from ..cop import RegisteredCodeOp, TypeCodeTable
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, pullback, pushforward, shape_rule
 
 
 def print_attributes(op: Print, value: Any) -> None:

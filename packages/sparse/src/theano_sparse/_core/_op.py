@@ -7,13 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    batch_rule,
-    compose,
-    describe,
-)
+from theano_graph import Apply, Op, batch_rule, compose, describe
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType
 

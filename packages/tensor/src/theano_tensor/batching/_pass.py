@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import (
-    Apply,
-    Unstacked,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    origin_from,
-    toposort,
-)
+from theano_graph import Apply, Unstacked, Variable, batch_rule, compose, describe, origin_from, toposort
 from theano_linker_c.scalar import ScalarType
 
 from .._core._type import TensorType

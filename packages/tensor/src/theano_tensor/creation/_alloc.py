@@ -7,17 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    config,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype

@@ -7,16 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis

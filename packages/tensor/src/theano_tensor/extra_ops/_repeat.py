@@ -7,13 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    batch_rule,
-    compose,
-    describe,
-    shape_rule,
-)
+from theano_graph import Apply, batch_rule, compose, describe, shape_rule
 
 from .._assert import Assert
 from .._core._axis import one_axis

@@ -6,15 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    pullback,
-    pushforward,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, pullback, pushforward
 
 from .._core._typing import TensorLike
 from ._rules._arrays import zeros_for

@@ -7,17 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._stacks import run_in_a_loop

@@ -7,13 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    batch_rule,
-    compose,
-    describe,
-)
+from theano_graph import Apply, Op, batch_rule, compose, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike

@@ -8,16 +8,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Generic,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    generic,
-    shape_rule,
-)
+from theano_graph import Apply, Generic, Variable, batch_rule, compose, describe, generic, shape_rule
 
 from .._core._type import TensorType
 from .._core._typing import DTypeLike

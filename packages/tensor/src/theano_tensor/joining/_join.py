@@ -8,17 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant

@@ -7,16 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 

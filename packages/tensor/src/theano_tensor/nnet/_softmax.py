@@ -11,17 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    config,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES

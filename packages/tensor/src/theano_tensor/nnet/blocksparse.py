@@ -7,17 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.modes import optdb
 from theano_linker_c.scalar import upcast
 from theano_optimize import InplaceRewriter, Phase

@@ -7,17 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    config,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast

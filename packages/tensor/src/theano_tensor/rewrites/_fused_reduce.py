@@ -7,14 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    batch_rule,
-    compose,
-    pullback,
-    shape_rule,
-)
+from theano_graph import Apply, Op, batch_rule, compose, pullback, shape_rule
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, can_reduce, native_kernel
 from theano_linker_c.scalar import ScalarOp
 

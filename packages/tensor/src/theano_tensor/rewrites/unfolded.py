@@ -8,16 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import (
-    Apply,
-    Constant,
-    FunctionGraph,
-    Variable,
-    batch_rule,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Constant, FunctionGraph, Variable, batch_rule, pullback, pushforward, shape_rule
 from theano_linker_c.modes import optdb
 from theano_optimize import Phase, WalkRewriter, constant_folding, node_rewriter
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable

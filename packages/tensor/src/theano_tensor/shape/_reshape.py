@@ -8,17 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Constant,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Constant, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType

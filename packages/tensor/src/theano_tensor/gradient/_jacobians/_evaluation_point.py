@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pullback,
-    pushforward,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward
 
 from ..._core._stacks import all_stacked
 from .._blocks import GradientGate

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import (
-    Apply,
-    Feature,
-    FunctionGraph,
-    Variable,
-    batch_rule,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Feature, FunctionGraph, Variable, batch_rule, pullback, pushforward, shape_rule
 from theano_optimize import GraphRewriter
 
 from ..._core._convert import as_tensor_variable

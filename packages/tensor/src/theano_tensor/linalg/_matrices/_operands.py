@@ -10,15 +10,7 @@ from typing import Any, cast as typed
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    pushforward,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pushforward
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES

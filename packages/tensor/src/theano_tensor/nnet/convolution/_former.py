@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import (
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-)
+from theano_graph import Variable, batch_rule, compose, describe
 
 from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable

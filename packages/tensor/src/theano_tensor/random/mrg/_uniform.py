@@ -8,14 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import (
-    Apply,
-    Variable,
-    batch_rule,
-    compose,
-    describe,
-    shape_rule,
-)
+from theano_graph import Apply, Variable, batch_rule, compose, describe, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES

@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, local_optimizer
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    batch_rule,
-    compose,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, compose, pullback, pushforward, shape_rule
 from theano_linker_c import optdb
 from theano_tensor import as_tensor_variable, zeros_like
 from theano_tensor.batching import run_in_a_loop
