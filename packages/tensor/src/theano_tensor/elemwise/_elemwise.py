@@ -428,6 +428,13 @@ def _batch(node: Apply[Elemwise, Tensor], inputs: list[Any], stacked: Sequence[b
     return results
 
 
+@batch_rule.register(ScalarOp)
+def _batch_of_numbers(node: Apply[ScalarOp], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Variable]:
+    """A batch of numbers is a vector."""
+    results: Sequence[Variable] = _plain(node.op).make_node(*inputs).outputs
+    return results
+
+
 @shape_rule.register(Elemwise)
 def _shape(node: Apply[Elemwise, Tensor], input_shapes: list[Any]) -> list[Any]:
     shape = []

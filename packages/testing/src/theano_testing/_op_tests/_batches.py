@@ -12,6 +12,7 @@ import numpy as np
 from theano_linker_c import Mode, function
 from theano_tensor import TensorType, as_tensor_variable
 from theano_tensor.batching import vectorize_graph
+from theano_tensor.gradient import grad
 
 from .._values._tolerance import assert_allclose
 from ._records import OpRecord
@@ -69,6 +70,56 @@ def _check(record: OpRecord, arguments: Sequence[Any], stacked: Sequence[int], e
         message = f"{record.name}: output {k} with arguments {stacked} stacked"
         assert value.shape == expected.shape and value.dtype == expected.dtype, message
         assert_allclose(value, expected)
+
+
+def check_batch_gradients(record: OpRecord, entries: int = 2) -> None:
+    """Compare gradients of a record on batches with a loop over the entries, at the first point of the record.
+
+    Both are checked: gradients of what the op makes of a batch, and gradients of one entry applied to a batch.
+
+    Parameters
+    ----------
+    record : OpRecord
+    entries : int
+        Length of the batch.
+
+    Raises
+    ------
+    AssertionError
+        If a gradient differs.
+    """
+    points = record.complete().gradient
+    if not len(points):
+        return
+    arguments = [np.asarray(a) for a in points[0]]
+    variables = [TensorType(str(a.dtype), tuple(n == 1 for n in a.shape)).make_variable() for a in arguments]
+    result = record.op(*variables)
+    outputs = [as_tensor_variable(v) for v in (result if isinstance(result, (list, tuple)) else [result])]
+    smooth = [v for v in outputs if v.type.dtype.startswith("float")]
+    wrt = [v for v in variables if v.type.dtype.startswith("float")]
+    if not smooth or not wrt:
+        return
+    batches = {v: _stack_of(v) for v in variables}
+    wrt_batches = [batches[v] for v in wrt]
+    mode = Mode("py", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        slopes = grad(_total(smooth), wrt, disconnected_inputs="ignore")
+        of_batch = grad(_total(vectorize_graph(smooth, batches)), wrt_batches, disconnected_inputs="ignore")
+        applied = vectorize_graph(slopes, batches)
+        single = function(variables, slopes, mode=mode, on_unused_input="ignore")
+        run = function(list(batches.values()), [*of_batch, *applied], mode=mode, on_unused_input="ignore")
+        batch = [[_scaled(a, i) for a in arguments] for i in range(entries)]
+        rows = [single(*entry) for entry in batch]
+        found = run(*(np.stack(values) for values in zip(*batch, strict=True)))
+    for k, expected in enumerate(zip(*rows, strict=True)):
+        assert_allclose(found[k], np.stack(expected))
+        one_for_all = found[len(wrt) + k].ndim == expected[0].ndim
+        assert_allclose(found[len(wrt) + k], expected[0] if one_for_all else np.stack(expected))
+
+
+def _total(outputs: Sequence[Any]) -> Any:
+    return sum((v * v).sum() for v in outputs)
 
 
 def _stack_of(variable: Any) -> Any:
