@@ -22,22 +22,22 @@ def _batch_scan(node: Apply[Scan], inputs: list[Any], stacked: Sequence[bool]) -
     """Return what the loop in the form that runs makes of the batch."""
     op: Scan = node.op
     with without_test_values():
-        made, places = loop_of(node, op.whole_loop, _row_of), places_in_loop(op)
+        loop, numbers = loop_of(node, op.whole_loop, _row_of), places_in_loop(op)
         buffers = [*op.outer_mitsot(node), *op.outer_sitsot(node)]
-        outputs = [made[place] for place in places]
+        outputs = [loop[k] for k in numbers]
         for k, (buffer, depth) in enumerate(zip(buffers, op.depths, strict=True)):
             outputs[k] = T.join(0, as_tensor_variable(buffer)[:depth], outputs[k])
         return batch_of_expression(node, inputs, stacked, outputs)
 
 
-def _row_of(buffer: Any, place: int, depth: int) -> Any:
-    """Return a row of a buffer itself: the batch is told of what the node reads, not of what that was made of."""
-    return as_tensor_variable(buffer)[place]
+def _row_of(buffer: Any, row: int, depth: int) -> Any:
+    """Return a row of the buffer that the node reads; the batch knows nothing of the variables before it."""
+    return as_tensor_variable(buffer)[row]
 
 
 @batch_rule.register(Loop)
 def _batch_loop(node: Apply[Loop], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable | Unstacked]:
-    """Rows of sequences hold all entries, and so does each state that depends on what is stacked.
+    """Rows of sequences hold all entries, and so does each state that depends on something stacked.
 
     Raises
     ------
@@ -91,14 +91,14 @@ class _Batch:
             op.options,
             op.memory,
         )
-        made = batched.make_node(self.n, *self.outer, *(x for _, x in forms)).outputs
-        found: list[Variable | Unstacked] = []
-        for kind, flag, output in zip(plan.kinds, flags, made, strict=False):
+        results_of_loop = batched.make_node(self.n, *self.outer, *(x for _, x in forms)).outputs
+        outputs: list[Variable | Unstacked] = []
+        for kind, flag, output in zip(plan.kinds, flags, results_of_loop, strict=False):
             result: Any = output
             if flag and kind == STACK:
                 result = result.dimshuffle(1, 0, *range(2, result.type.ndim))
-            found.append(result if flag else Unstacked(result))
-        return found + [Unstacked(v) for v in made[len(found) :]]
+            outputs.append(result if flag else Unstacked(result))
+        return outputs + [Unstacked(v) for v in results_of_loop[len(outputs) :]]
 
     def _states(self, entries: list[tuple[Any, bool]]) -> tuple[list[Any], list[bool]]:
         """Return the results of a step, new states of the types of the states, and whether they are stacked."""
@@ -111,7 +111,7 @@ class _Batch:
         return results, flags
 
     def _likes(self, flags: Sequence[bool]) -> tuple[list[int], list[tuple[Any, Any]]]:
-        """Return for each sum the input of its shape, and constants that are there for that.
+        """Return for each sum the input of its shape, and constants that tell the other shapes.
 
         A sum may be stacked where the input of its shape is not, and the other way round.
         """
@@ -129,9 +129,9 @@ class _Batch:
 
 
 def _stacked_inside(plan: Plan, inner: list[Any], results: list[Any], stacked: Sequence[bool]) -> list[bool]:
-    """Return for each inner input whether it is stacked: states are where a step makes them depend on what is.
+    """Return for each inner input whether it is stacked: a state is where a step makes it depend on a stacked input.
 
-    States that are no arrays, those of random streams, are the same for all entries.
+    States of random streams, which are no arrays, are the same for all entries.
     """
     flags = list(stacked)
     nodes = toposort(inner, results)

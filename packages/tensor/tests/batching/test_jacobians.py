@@ -37,8 +37,8 @@ class TestJacobians(unittest.TestCase):
         for vectorize in (True, "auto"):
             loop = tt.jacobian(y, variables)
             batch = tt.jacobian(y, variables, vectorize=vectorize)
-            found = function(variables, [*loop, *batch])(*values)
-            for a, b in zip(found[: len(values)], found[len(values) :], strict=True):
+            values_of_both = function(variables, [*loop, *batch])(*values)
+            for a, b in zip(values_of_both[: len(values)], values_of_both[len(values) :], strict=True):
                 np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-12)
 
     def test_as_the_loop(self) -> None:

@@ -68,7 +68,7 @@ class Cubed(Op):
 
 
 class Tripled(Cubed):
-    """Another one, that returns what does not fit."""
+    """Another one, with a rule whose result does not fit."""
 
 
 @batch_rule.register(Tripled)

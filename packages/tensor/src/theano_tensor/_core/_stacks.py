@@ -1,4 +1,4 @@
-"""What rules of batches have in common: the length of a batch, and inputs brought into one form."""
+"""Parts that rules of batches share: the length of a batch, and inputs brought into one form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of one entry are applied to batches of entries; and what rules of ops for batches are made of."""
+"""Expressions of one entry are applied to batches of entries; and parts of rules of ops for batches."""
 
 from .._core._stacks import (
     all_stacked as all_stacked,

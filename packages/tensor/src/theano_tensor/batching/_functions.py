@@ -100,12 +100,12 @@ def _cores_of(signature: Signature | None, count: int) -> Sequence[tuple[str | i
 
 def _checked_results(lengths: Lengths, outputs: list[Tensor]) -> list[Tensor]:
     signature = lengths.signature
-    wanted = [len(core) for core in signature.outputs]
-    if [v.type.ndim for v in outputs] != wanted:
+    ndims = [len(core) for core in signature.outputs]
+    if [v.type.ndim for v in outputs] != ndims:
         raise BatchError(
             compose(
                 f"the function returned tensors of {', '.join(str(v.type.ndim) for v in outputs)} dimensions, the "
-                f"signature {signature.text} says {', '.join(map(str, wanted))}",
+                f"signature {signature.text} says {', '.join(map(str, ndims))}",
                 where=[describe(v) for v in outputs],
                 mend="change the signature or the function",
             )
@@ -120,12 +120,12 @@ def _over_batch(value: Tensor, core: int, fronts: Sequence[tuple[Tensor, int]]) 
     full = dimshuffle(value, ["x"] * missing + list(range(value.type.ndim))) if missing else value
     lengths: list[Any] = []
     repeats = False
-    for place in range(depth):
-        sources = [(x, place - depth + ndim) for x, ndim in fronts if place - depth + ndim >= 0]
+    for axis_of_batch in range(depth):
+        sources = [(x, axis_of_batch - depth + ndim) for x, ndim in fronts if axis_of_batch - depth + ndim >= 0]
         wide = [(x, axis) for x, axis in sources if x.type.shape[axis] != 1]
-        known = [n for n in (x.type.shape[axis] for x, axis in wide) if n is not None]
-        repeats |= bool(wide) and full.type.shape[place] == 1
-        lengths.append(known[0] if known else shape_i(*wide[0]) if wide else 1)
+        static = [n for n in (x.type.shape[axis] for x, axis in wide) if n is not None]
+        repeats |= bool(wide) and full.type.shape[axis_of_batch] == 1
+        lengths.append(static[0] if static else shape_i(*wide[0]) if wide else 1)
     return alloc(full, *lengths, *lengths_of(full)[depth:]) if repeats else full
 
 
@@ -189,7 +189,7 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
         result = fn(*entries, **options)
         outputs = [as_tensor_variable(v) for v in _as_list(result)]
         first = next(iter(batches.values()))
-        found = []
+        results = []
         for output, value, axis in zip(
             outputs, vectorize_graph(outputs, batches), _axes("out_axes", out_axes, len(outputs)), strict=True
         ):
@@ -197,13 +197,13 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
             if axis is None:
                 if depends:
                     raise _depends(output)
-                found.append(value)
+                results.append(value)
                 continue
-            known = first.type.shape[0]
-            length = shape_i(first, 0) if known is None else known
+            static = first.type.shape[0]
+            length = shape_i(first, 0) if static is None else static
             stacked = value if depends else alloc(value, length, *lengths_of(value))
-            found.append(moveaxis(stacked, 0, _axis(stacked, axis, "out_axes")))
-        return _in_form(result, found)
+            results.append(moveaxis(stacked, 0, _axis(stacked, axis, "out_axes")))
+        return _in_form(result, results)
 
     return mapped
 
@@ -236,19 +236,19 @@ def _axis(x: Tensor, axis: int, name: str) -> int:
 
 
 def _one_length(stacks: Sequence[Tensor], axes: Sequence[int | None]) -> list[Tensor]:
-    """Return stacks of which those that are mapped have one length; nothing broadcasts."""
+    """Return stacks; all mapped ones have one length, nothing broadcasts."""
     mapped = [x for x, axis in zip(stacks, axes, strict=True) if axis is not None]
-    known = [x for x in mapped if x.type.shape[0] is not None]
-    lengths = {x.type.shape[0] for x in known}
+    measured = [x for x in mapped if x.type.shape[0] is not None]
+    lengths = {x.type.shape[0] for x in measured}
     if len(lengths) > 1:
         raise BatchError(
             compose(
                 f"vmap: the arguments have {' and '.join(map(str, sorted(filter(None, lengths))))} entries",
-                where=[describe(x) for x in known],
+                where=[describe(x) for x in measured],
                 mend="map dimensions of one length, and use None for an argument that is the same for all",
             )
         )
-    source = known[0] if known else mapped[0]
+    source = measured[0] if measured else mapped[0]
     length: Any = lengths.pop() if lengths else shape_i(source, 0)
 
     def checked(x: Tensor, axis: int | None) -> Tensor:
@@ -274,7 +274,7 @@ def _as_list(result: Any) -> list[Any]:
 
 
 def _in_form(result: Any, values: list[Tensor]) -> Any:
-    """Return values as a function returned its own: alone, in a list or in a tuple."""
+    """Return values in the form of the result of a function: alone, in a list or in a tuple."""
     if not isinstance(result, (list, tuple)):
         return values[0]
     return tuple(values) if isinstance(result, tuple) else values

@@ -66,7 +66,7 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
     values: list[Any] = [outputs] if single else list(outputs)
     batches = {x: _fitting(x, batch) for x, batch in replace.items()}
     extra = {x: batch.type.ndim - x.type.ndim for x, batch in batches.items()}
-    # Variables of its own, so that batches may be computed from what they replace.
+    # New variables, so that batches may be computed from those that they replace.
     current: dict[Any, Any] = {x: x.type.make_variable(x.name) for x in batches if extra[x]}
     values = clone_replace(values, {x: current.get(x, batch) for x, batch in batches.items()})
     for level in range(1, max(extra.values(), default=0) + 1):
@@ -106,9 +106,9 @@ def _with_dimension(values: Sequence[Any], sources: Mapping[Variable, Entry]) ->
 
 
 def repeated(value: Tensor, stacks: Sequence[Any]) -> Tensor:
-    """Return `value` for each entry of a batch, whose length that of some stacks is."""
-    known = [stack.type.shape[0] for stack in stacks if stack.type.shape[0] is not None]
-    return alloc(value, known[0] if known else shape_i(stacks[0], 0), *lengths_of(value))
+    """Return `value` for each entry of a batch, which is as long as some stacks."""
+    static = [stack.type.shape[0] for stack in stacks if stack.type.shape[0] is not None]
+    return alloc(value, static[0] if static else shape_i(stacks[0], 0), *lengths_of(value))
 
 
 def _as_tensor(variable: Variable) -> Tensor:
@@ -164,6 +164,6 @@ def _fitting(x: Any, batch: Any) -> Tensor:
                 else "give it the lengths of the variable in its last dimensions",
             )
         ) from error
-    # What is declared of the batch alone does not broadcast in the expression either.
+    # A length that is declared of the batch alone does not broadcast in the expression either.
     wide = [extra + i for i, n in enumerate(kind.shape) if n != 1 and fitting.type.shape[extra + i] == 1]
     return unbroadcast(fitting, *wide) if wide else fitting

@@ -65,7 +65,7 @@ def loop_over_batch(node: Apply, inputs: Sequence[Any], stacked: Sequence[bool])
     rows: dict[Variable, Variable] = {}
     arguments: list[Variable] = []
     samples: list[Variable] = []
-    for x, is_stacked, own in zip(inputs, stacked, node.inputs, strict=True):
+    for x, is_stacked, core in zip(inputs, stacked, node.inputs, strict=True):
         if not is_stacked:
             outside = tensor_from_scalar(x) if isinstance(x.type, ScalarType) and not isinstance(x, Constant) else x
             argument = scalar_from_tensor(outside) if outside is not x else x
@@ -75,12 +75,12 @@ def loop_over_batch(node: Apply, inputs: Sequence[Any], stacked: Sequence[bool])
         row = tensor_type(x.type.dtype, x.type.shape[1:]).make_variable()
         rows[row] = x
         sample = _first_row(x)
-        is_number = isinstance(own.type, ScalarType)
+        is_number = isinstance(core.type, ScalarType)
         arguments.append(scalar_from_tensor(row) if is_number else row)
         samples.append(scalar_from_tensor(sample) if is_number else sample)
     bodies = [_tensor(v) for v in _applied(node, arguments)]
     sample_outputs = [_tensor(v) for v in _applied(node, samples)]
-    # The shape of a row is asked for where there is none; memory is all that the form itself costs.
+    # Their shapes are needed where there is no entry; the arrays themselves are never written.
     likes = [AllocEmpty(y.type.dtype)(*lengths_of(y)) for y in sample_outputs]
     length = batch_length(inputs, stacked)
     return map_rows(length, row_number(), rows, bodies, [STACK] * len(bodies), likes)
@@ -99,7 +99,7 @@ def _check_types(node: Apply) -> None:
 
 
 def _applied(node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
-    fitting = [own.type.narrow_variable(x) for own, x in zip(node.inputs, inputs, strict=True)]
+    fitting = [core.type.narrow_variable(x) for core, x in zip(node.inputs, inputs, strict=True)]
     return list(node.clone_with_new_inputs(fitting).outputs)
 
 

@@ -26,7 +26,7 @@ def batch_entries(outputs: Sequence[Variable], sources: Mapping[Variable, Entry]
     ----------
     outputs : sequence of Variable
     sources : mapping
-        Variable -> what takes its place, and whether that has the dimension of the batch in front. All of these have
+        Variable -> its replacement, and whether that has the dimension of the batch in front. All of these have
         one length.
 
     Returns
@@ -64,7 +64,7 @@ def batch_node(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> list[
                 compose(
                     f"op {node.op} cannot be applied to a batch: {reason}",
                     where=[describe(v) for v in node.outputs],
-                    mend="compute it for each entry in a loop (theano.scan), or outside of what is vectorized",
+                    mend="compute it for each entry in a loop (theano.scan), or outside of the vectorized function",
                 )
             )
         results = None

@@ -80,7 +80,7 @@ class Lengths:
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
-        #: Name -> its length where that is known, else a scalar variable; and what it is a dimension of.
+        #: Name -> its length, an int or a scalar variable, and the tensor that has it.
         self._lengths: dict[Dimension, tuple[Any, Tensor]] = {}
 
     def checked(self, tensors: Sequence[Tensor], cores: Sequence[tuple[Dimension, ...]]) -> list[Tensor]:
@@ -107,34 +107,34 @@ class Lengths:
                 )
             )
         first = tensor.type.ndim - len(core)
-        for place, name in enumerate(core):
-            length = tensor.type.shape[first + place]
-            known, source = self._lengths.get(name, (name if isinstance(name, int) else None, tensor))
-            if length is not None and isinstance(known, int) and length != known:
+        for axis, name in enumerate(core):
+            length = tensor.type.shape[first + axis]
+            expected, source = self._lengths.get(name, (name if isinstance(name, int) else None, tensor))
+            if length is not None and isinstance(expected, int) and length != expected:
                 raise BatchError(
                     compose(
-                        f"dimension {name} of {self.signature.text} has length {known}, `{tensor}` has {length} there",
+                        f"dimension {name} of {self.signature.text} has length {expected}, that of `{tensor}` is {length}",
                         where=[describe(v) for v in dict.fromkeys((source, tensor))],
                         mend="give the dimensions of one name one length",
                     )
                 )
-            if isinstance(known, int):
-                self._lengths[name] = known, source
+            if isinstance(expected, int):
+                self._lengths[name] = expected, source
             elif length is not None:
                 self._lengths[name] = length, tensor
             else:
-                self._lengths.setdefault(name, (shape_i(tensor, first + place), tensor))
+                self._lengths.setdefault(name, (shape_i(tensor, first + axis), tensor))
 
     def _specified(self, tensor: Tensor, core: tuple[Dimension, ...]) -> Tensor:
         first = tensor.type.ndim - len(core)
         lengths: list[Any] = [None] * tensor.type.ndim
-        for place, name in enumerate(core):
+        for axis, name in enumerate(core):
             length, source = self._lengths[name]
-            if tensor.type.shape[first + place] is None and (isinstance(length, int) or source is not tensor):
-                lengths[first + place] = length
-            elif name in core[:place] and tensor.type.shape[first + place] is None:
+            if tensor.type.shape[first + axis] is None and (isinstance(length, int) or source is not tensor):
+                lengths[first + axis] = length
+            elif name in core[:axis] and tensor.type.shape[first + axis] is None:
                 # A name stands several times in one argument, as in "(n,n)->()".
-                lengths[first + place] = length
+                lengths[first + axis] = length
         return specify_shape(tensor, lengths) if any(n is not None for n in lengths) else tensor
 
 

@@ -216,7 +216,7 @@ def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
 
 @batch_rule.register(OpFromGraph)
 def _batch(node: Apply[OpFromGraph], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable | Unstacked] | None:
-    """The graph inside is applied to the batch; derivatives of its own are asked for in a loop."""
+    """The graph inside is applied to the batch; an op with overrides runs in a loop, for they take one entry."""
     op = node.op
     overridden = [op.gradient, op.tangent, *_listed(op.gradient), *_listed(op.tangent)]
     if any(not isinstance(override, list) and override != "default" for override in overridden):

@@ -420,7 +420,7 @@ def _broadcast_to_result(value: Tensor, like: Tensor) -> Tensor:
 
 @batch_rule.register(Elemwise)
 def _batch(node: Apply[Elemwise, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Variable]:
-    """Inputs have equal numbers of dimensions, so that those that are not stacked broadcast from the left."""
+    """Inputs have equal numbers of dimensions, so that one that is not stacked broadcasts from the left."""
     op = node.op
     # A result with more dimensions than the overwritten input does not fit into it.
     plain = op if not op.inplace_pattern else _plain(op._compared)

@@ -235,7 +235,7 @@ def unique(
 def _batch_search(
     node: Apply[SearchsortedOp, Tensor], inputs: list[Any], stacked: Sequence[bool]
 ) -> list[Variable] | None:
-    """What is looked for may have any shape; where the sorted vectors differ, each is searched for itself."""
+    """The values to insert may have any shape; where the sorted vectors differ, each is searched for itself."""
     wanted_only = not any(flag for k, flag in enumerate(stacked) if k != 1)
     return [node.op(*inputs)] if wanted_only else None
 

@@ -35,8 +35,8 @@ def _bounds_differ(node: Apply, stacked: Sequence[bool], first: int) -> bool:
     flags = iter(stacked[first:])
     for entry in node.op.entries:
         parts = (entry.start, entry.stop, entry.step) if isinstance(entry, Slice) else (entry,)
-        wanted = [next(flags) for part in parts if part is Symbol.SYMBOL]
-        if isinstance(entry, Slice) and any(wanted):
+        bounds = [next(flags) for part in parts if part is Symbol.SYMBOL]
+        if isinstance(entry, Slice) and any(bounds):
             return True
     return False
 
@@ -62,8 +62,8 @@ def _batch_increment(
     if _bounds_differ(node, stacked, 2):
         return None
     base = x if stacked[0] else stack_of(x, batch_length(inputs, stacked))
-    kept = [entry for entry in op.entries if isinstance(entry, Slice)]
-    part = padded(y, stacked[1], len(kept) + node.inputs[0].type.ndim - len(op.entries))
+    slices = [entry for entry in op.entries if isinstance(entry, Slice)]
+    part = padded(y, stacked[1], len(slices) + node.inputs[0].type.ndim - len(op.entries))
     if not any(stacked[2:]):
         plain = IncSubtensor((_ALL, *op.entries), set_instead_of_inc=op.set_instead_of_inc)
         return [plain(base, part, *numbers)]
@@ -84,12 +84,12 @@ class _Index:
 
     def __init__(self, node: Apply, index: Sequence[Any], stacked: Sequence[bool], numbers: Tensor) -> None:
         entries: Entries = node.op.entries
-        own = node.inputs[len(node.inputs) - len(index) :]
-        found = layout(entries, own, node.inputs[0].type.ndim)
+        arrays_of_index = node.inputs[len(node.inputs) - len(index) :]
+        parts = layout(entries, arrays_of_index, node.inputs[0].type.ndim)
         plain = [isinstance(entry, Slice) or entry is Symbol.NEWAXIS for entry in entries]
-        places = [i for i, is_plain in enumerate(plain) if not is_plain]
-        apart = places != list(range(places[0], places[-1] + 1))
-        before, arrays, after = len(found.before), found.ndim, len(found.after)
+        numbered = [i for i, is_plain in enumerate(plain) if not is_plain]
+        apart = numbered != list(range(numbered[0], numbered[-1] + 1))
+        before, arrays, after = len(parts.before), parts.ndim, len(parts.after)
         self.ndim = before + arrays + after
         if not any(stacked):
             self.entries: Entries = (_ALL, *entries)

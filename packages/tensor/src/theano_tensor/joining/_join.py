@@ -243,9 +243,9 @@ def _batch_split(node: Apply[Split, Tensor], inputs: list[Any], stacked: Sequenc
 
 def _shifted(axis: Variable) -> Any:
     """Return the number of an axis behind that of a batch; axes counted from the end stay as they are."""
-    known = _known_axis(axis)
-    if known is not None:
-        return known + (known >= 0)
+    number = _known_axis(axis)
+    if number is not None:
+        return number + (number >= 0)
     return axis + switch(as_tensor_variable(axis) < 0, 0, 1).astype("int64")
 
 

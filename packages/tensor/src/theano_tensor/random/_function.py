@@ -208,28 +208,28 @@ def _batch(
             compose(
                 f"{op} cannot draw for a batch: its state, its size or its vectors of parameters differ",
                 where=[describe(v) for v in node.outputs[1:]],
-                mend="draw for the whole batch outside of what is vectorized, and pass the numbers",
+                mend="draw for the whole batch outside of the vectorized function, and pass the numbers",
             )
         )
     length = batch_length(inputs, stacked)
     ndim = op.outtype.ndim
-    known = size.type.shape[0]
-    if known is None and ndim:
+    count = size.type.shape[0]
+    if count is None and ndim:
         return None
     params = [padded(arg, flag, ndim) for arg, flag in zip(args, stacked[2:], strict=True)]
-    lengths = [] if known == 0 and ndim else [length, *(getitem(size, k) for k in range(ndim))]
+    lengths = [] if count == 0 and ndim else [length, *(getitem(size, k) for k in range(ndim))]
     outtype = op.outtype.clone(shape=(length if isinstance(length, int) else None, *op.outtype.shape))
-    own = _own_state(node, state)
+    stream = _own_state(node, state)
     wide = RandomFunction(op.fn, outtype, op.inplace)
-    moved, draw = wide.make_node(own, make_vector(*lengths) if lengths else None, *params).outputs
-    if own is not state:
-        own.default_update = moved
-    draw.rng, draw.update = own, (own, moved)
+    moved, draw = wide.make_node(stream, make_vector(*lengths) if lengths else None, *params).outputs
+    if stream is not state:
+        stream.default_update = moved
+    draw.rng, draw.update = stream, (stream, moved)
     return [Unstacked(moved), draw]
 
 
 def _own_state(node: Apply, state: Any) -> Any:
-    """Return a state for the draws of a batch: where a stream moves the state by the draw, a copy of its own."""
+    """Return a state for the draws of a batch: a copy where the draw of one entry moves a shared state."""
     update = getattr(state, "default_update", None)
     node_of_update = None if update is None else update.owner
     if not isinstance(state, RandomStateSharedVariable) or node_of_update is None:

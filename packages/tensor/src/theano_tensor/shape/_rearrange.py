@@ -74,10 +74,10 @@ def _pushforward_roll(node: Apply[Roll, Tensor], tangents: list[Variable | None]
 @batch_rule.register(Roll)
 def _batch_roll(node: Apply[Roll, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
     x, shift, axis = inputs
-    known = static_int(axis)
-    if known is None or any(stacked[1:]):
+    number = static_int(axis)
+    if number is None or any(stacked[1:]):
         return None
-    return [Roll()(x, shift, known + 1)]
+    return [Roll()(x, shift, number + 1)]
 
 
 @shape_rule.register(Roll)

@@ -61,8 +61,8 @@ def _check(record: OpRecord, arguments: Sequence[Any], stacked: Sequence[int], e
         run = function([batches.get(v, v) for v in variables], batched, mode=mode, on_unused_input="ignore")
         single = function(variables, outputs, mode=mode, on_unused_input="ignore")
         rows, values = _rows(single, arguments, stacked, entries)
-        found = run(*values)
-    for k, value in enumerate(found):
+        results = run(*values)
+    for k, value in enumerate(results):
         if batched[k].type.ndim == outputs[k].type.ndim:
             expected = rows[0][k]
         else:
@@ -111,11 +111,11 @@ def check_batch_gradients(record: OpRecord, entries: int = 2) -> None:
         run = function(list(batches.values()), [*of_batch, *applied], mode=mode, on_unused_input="ignore")
         batch = [[_scaled(a, i) for a in arguments] for i in range(entries)]
         rows = [single(*entry) for entry in batch]
-        found = run(*(np.stack(values) for values in zip(*batch, strict=True)))
+        results = run(*(np.stack(values) for values in zip(*batch, strict=True)))
     for k, expected in enumerate(zip(*rows, strict=True)):
-        assert_allclose(found[k], np.stack(expected))
-        one_for_all = found[len(wrt) + k].ndim == expected[0].ndim
-        assert_allclose(found[len(wrt) + k], expected[0] if one_for_all else np.stack(expected))
+        assert_allclose(results[k], np.stack(expected))
+        one_for_all = results[len(wrt) + k].ndim == expected[0].ndim
+        assert_allclose(results[len(wrt) + k], expected[0] if one_for_all else np.stack(expected))
 
 
 def _total(outputs: Sequence[Any]) -> Any:
@@ -149,5 +149,5 @@ def _reversed(argument: Any, i: int) -> Any:
 
 
 def _scaled(argument: Any, i: int) -> Any:
-    """Return what is a little smaller, where numbers are no integers."""
+    """Return a little smaller numbers, where they are no integers."""
     return argument if argument.dtype.kind not in "fc" else argument * (1 - argument.dtype.type(i) / 64)

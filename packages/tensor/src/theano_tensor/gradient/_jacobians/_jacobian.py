@@ -194,7 +194,7 @@ def _rows_at_once(
 ) -> list[Any] | None:
     """Return the gradients as a batch over the rows of a unit matrix, None for variables that are disconnected.
 
-    Returns None in place of the list where an op has no rule for batches, and that was asked.
+    Returns None where an op has no rule for batches and `only_by_rules` is true.
     """
     dtype = vector.type.dtype if vector.type.dtype.startswith(("float", "complex")) else config.floatX
     direction = tensor_type(dtype, vector.type.shape).make_variable("direction")
@@ -208,13 +208,13 @@ def _rows_at_once(
         return_disconnected="None",
     )
     connected = [k for k, g in enumerate(gradients) if g is not None]
-    wanted = [gradients[k] for k in connected]
-    if only_by_rules and not _have_rules(direction, wanted):
+    rows_of = [gradients[k] for k in connected]
+    if only_by_rules and not _have_rules(direction, rows_of):
         return None
     (length,) = call("lengths", vector)
     units = call("eye", length, dtype=dtype)
     results: list[Any] = [None] * len(variables)
-    for k, g, stack in zip(connected, wanted, call("vectorize_graph", wanted, {direction: units}), strict=True):
+    for k, g, stack in zip(connected, rows_of, call("vectorize_graph", rows_of, {direction: units}), strict=True):
         is_same = stack.type.ndim == g.type.ndim
         results[k] = call("alloc", g, length, *call("lengths", g)) if is_same else stack
     return results

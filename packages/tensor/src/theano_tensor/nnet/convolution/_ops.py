@@ -444,7 +444,7 @@ def _kind_of(op: BaseAbstractConv) -> type[BaseAbstractConv]:
 
 
 def _joined(op: BaseAbstractConv, stack: Tensor, apply: Callable[[Tensor], Tensor]) -> list[Variable]:
-    """Return what is computed of a stack of batches of images, joined to one batch."""
+    """Return the result for a stack of batches of images, which are joined to one batch."""
     n, rows, *lengths = lengths_of(stack)
     result = apply(reshape(stack, [n * rows, *lengths]))
     return [reshape(result, [n, rows, *lengths_of(result)[1:]])]
