@@ -91,7 +91,7 @@ class _Batch:
             op.options,
             op.memory,
         )
-        results_of_loop = batched.make_node(self.n, *self.outer, *(x for _, x in forms)).outputs
+        results_of_loop = batched(self.n, *self.outer, *(x for _, x in forms), return_list=True)
         outputs: list[Variable | Unstacked] = []
         for kind, flag, output in zip(plan.kinds, flags, results_of_loop, strict=False):
             result: Any = output

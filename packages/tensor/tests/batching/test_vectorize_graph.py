@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as tt
-from theano_graph import Apply, Op, batch_rule
+from theano_graph import Apply, Op, batch_rule, config
 from theano_linker_c import function
 from theano_tensor import linalg
 from theano_tensor.batching import BatchError, vectorize_graph
@@ -174,6 +174,18 @@ class TestLoop(unittest.TestCase):
         np.testing.assert_allclose(slope.eval({xs: values}), 3 * values**2)
         tangent = tt.Rop(cubes, xs, tt.ones_like(xs))
         np.testing.assert_allclose(tangent.eval({xs: values}), 3 * values**2)
+
+
+class TestTestValues(unittest.TestCase):
+    def test_they_are_those_of_the_batch(self) -> None:
+        with config.change_flags(compute_test_value="raise"):
+            x, xs = tt.dvector("x"), tt.dtensor3("xs")
+            x.tag.test_value, xs.tag.test_value = np.ones(3), np.arange(12.0).reshape(2, 2, 3)
+            result = vectorize_graph(Cubed()(x).sum() + tt.jacobian(x**2, x).sum(), {x: xs})
+            expected = (xs.tag.test_value**3 + 2 * xs.tag.test_value).sum(2)
+            np.testing.assert_allclose(result.tag.test_value, expected)
+            mapped = tt.vmap(lambda v: tt.tanh(v).sum(), 1)(xs)
+            self.assertEqual(mapped.tag.test_value.shape, (2,))
 
 
 class TestErrors(unittest.TestCase):

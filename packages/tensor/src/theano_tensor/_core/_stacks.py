@@ -38,7 +38,10 @@ def all_stacked(inputs: Sequence[Any], stacked: Sequence[bool]) -> list[Tensor]:
 def fronted(x: Any, is_stacked: bool) -> Tensor:
     """Return `x` with a dimension for the batch in front, of length 1 where it is not stacked."""
     variable = as_tensor_variable(x)
-    return variable if is_stacked else call("dimshuffle", variable, ("x", *range(variable.type.ndim)))
+    if is_stacked:
+        return variable
+    result: Tensor = call("dimshuffle", variable, ("x", *range(variable.type.ndim)))
+    return result
 
 
 def padded(x: Any, is_stacked: bool, ndim: int) -> Tensor:
@@ -70,4 +73,4 @@ def run_in_a_loop(node: Any, inputs: Sequence[Any], stacked: Sequence[bool]) -> 
 
 def on_stacks(node: Any, inputs: Sequence[Any], stacked: Sequence[bool]) -> list[Variable]:
     """Return the outputs of the same op: the rule of an op on the last dimensions of tensors of any number of them."""
-    return list(node.op.make_node(*all_stacked(inputs, stacked)).outputs)
+    return list(node.op(*all_stacked(inputs, stacked), return_list=True))

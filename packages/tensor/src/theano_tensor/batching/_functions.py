@@ -15,7 +15,7 @@ from ..creation import alloc
 from ..elemwise import dimshuffle
 from ..shape import lengths_of, moveaxis, shape_i, specify_shape
 from ._errors import BatchError
-from ._graph import vectorize_graph
+from ._graph import entry_of, vectorize_graph
 from ._signature import Lengths, Signature, core_shape, parse_signature
 
 Axes = int | None | Sequence[int | None]
@@ -70,7 +70,7 @@ def vectorize(fn: Callable[..., Any], signature: str | None = None) -> Callable[
         if lengths is not None:
             tensors = lengths.checked(tensors, cores)
         entries = [
-            tensor_type(x.type.dtype, core_shape(x, len(core))).make_variable(x.name)
+            entry_of(x, tensor_type(x.type.dtype, core_shape(x, len(core))))
             for x, core in zip(tensors, cores, strict=True)
         ]
         result = fn(*entries, **options)
@@ -183,7 +183,7 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
             if axis is None:
                 entries.append(stack)
                 continue
-            entry = tensor_type(stack.type.dtype, stack.type.shape[1:]).make_variable(stack.name)
+            entry = entry_of(stack, tensor_type(stack.type.dtype, stack.type.shape[1:]))
             batches[entry] = stack
             entries.append(entry)
         result = fn(*entries, **options)
@@ -239,11 +239,11 @@ def _one_length(stacks: Sequence[Tensor], axes: Sequence[int | None]) -> list[Te
     """Return stacks; all mapped ones have one length, nothing broadcasts."""
     mapped = [x for x, axis in zip(stacks, axes, strict=True) if axis is not None]
     measured = [x for x in mapped if x.type.shape[0] is not None]
-    lengths = {x.type.shape[0] for x in measured}
+    lengths = {n for n in (x.type.shape[0] for x in measured) if n is not None}
     if len(lengths) > 1:
         raise BatchError(
             compose(
-                f"vmap: the arguments have {' and '.join(map(str, sorted(filter(None, lengths))))} entries",
+                f"vmap: the arguments have {' and '.join(map(str, sorted(lengths)))} entries",
                 where=[describe(x) for x in measured],
                 mend="map dimensions of one length, and use None for an argument that is the same for all",
             )

@@ -67,7 +67,7 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
     batches = {x: _fitting(x, batch) for x, batch in replace.items()}
     extra = {x: batch.type.ndim - x.type.ndim for x, batch in batches.items()}
     # New variables, so that batches may be computed from those that they replace.
-    current: dict[Any, Any] = {x: x.type.make_variable(x.name) for x in batches if extra[x]}
+    current: dict[Any, Any] = {x: entry_of(batch, x.type, x.name) for x, batch in batches.items() if extra[x]}
     values = clone_replace(values, {x: current.get(x, batch) for x, batch in batches.items()})
     for level in range(1, max(extra.values(), default=0) + 1):
         sources: dict[Variable, Entry] = {}
@@ -77,7 +77,7 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
             stack = batch
             if extra[x] > level:
                 shape = batch.type.shape[extra[x] - level :]
-                stack = tensor_type(batch.type.dtype, shape).make_variable(x.name)
+                stack = entry_of(batch, tensor_type(batch.type.dtype, shape), x.name)
             broadcasts = stack.type.broadcastable[0]
             sources[current[x]] = (
                 dimshuffle(stack, range(1, stack.type.ndim)) if broadcasts else stack,
@@ -86,6 +86,15 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
             current[x] = stack
         values = _with_dimension(values, sources)
     return values[0] if single else values
+
+
+def entry_of(batch: Tensor, kind: TensorType, name: str | None = None) -> Tensor:
+    """Return a variable for an entry of a batch; its test value is that of the first one."""
+    entry: Tensor = kind.make_variable(batch.name if name is None else name)
+    value = getattr(batch.tag, "test_value", None) if batch.has_tag() else getattr(batch, "data", None)
+    if value is not None and value.size:
+        entry.tag.test_value = value[(0,) * (batch.type.ndim - kind.ndim)]
+    return entry
 
 
 def _with_dimension(values: Sequence[Any], sources: Mapping[Variable, Entry]) -> list[Any]:
@@ -166,4 +175,5 @@ def _fitting(x: Any, batch: Any) -> Tensor:
         ) from error
     # A length that is declared of the batch alone does not broadcast in the expression either.
     wide = [extra + i for i, n in enumerate(kind.shape) if n != 1 and fitting.type.shape[extra + i] == 1]
-    return unbroadcast(fitting, *wide) if wide else fitting
+    result: Tensor = unbroadcast(fitting, *wide) if wide else fitting
+    return result

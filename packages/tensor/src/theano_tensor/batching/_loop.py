@@ -29,7 +29,7 @@ from ..creation import AllocEmpty, alloc
 from ..elemwise import dimshuffle
 from ..gradient import map_rows
 from ..gradient._jacobians._map_rows import STACK, MapRows
-from ..gradient._jacobians._map_rows_build import Opened, row_number
+from ..gradient._jacobians._map_rows_build import Opened, row_number, stand_in
 from ..joining import join
 from ..shape import lengths_of, patternbroadcast
 from ._errors import BatchError
@@ -72,7 +72,7 @@ def loop_over_batch(node: Apply, inputs: Sequence[Any], stacked: Sequence[bool])
             arguments.append(argument)
             samples.append(argument)
             continue
-        row = tensor_type(x.type.dtype, x.type.shape[1:]).make_variable()
+        row = stand_in(tensor_type(x.type.dtype, x.type.shape[1:]), x, True)
         rows[row] = x
         sample = _first_row(x)
         is_number = isinstance(core.type, ScalarType)
@@ -140,13 +140,12 @@ def _batch_rows(node: Apply[MapRows], inputs: list[Any], stacked: Sequence[bool]
     outside: dict[Variable, Variable] = {}
     for k, (inner, outer, flag) in enumerate(zip(opened.inputs[1:], inputs[1:], stacked[1:], strict=True)):
         kind: Any = inner.type
-        stack = tensor_type(kind.dtype, (static, *kind.shape)).make_variable() if flag else inner
+        is_row = k < opened.op.sequences
+        source = dimshuffle(outer, (1, 0, *range(2, outer.type.ndim))) if flag and is_row else outer
+        stack = stand_in(tensor_type(kind.dtype, (static, *kind.shape)), source, is_row) if flag else inner
         if flag:
             sources[inner] = stack, True
-        if k < opened.op.sequences:
-            rows[stack] = dimshuffle(outer, (1, 0, *range(2, outer.type.ndim))) if flag else outer
-        else:
-            outside[stack] = outer
+        (rows if is_row else outside)[stack] = source
     entries = call("batch_entries", opened.outputs, sources)
     likes = []
     for like, (variable, is_stacked) in zip(opened.op.likes, entries, strict=True):

@@ -113,7 +113,7 @@ class Lengths:
             if length is not None and isinstance(expected, int) and length != expected:
                 raise BatchError(
                     compose(
-                        f"dimension {name} of {self.signature.text} has length {expected}, that of `{tensor}` is {length}",
+                        f"dimension {name} of {self.signature.text} has length {expected}, and {length} in `{tensor}`",
                         where=[describe(v) for v in dict.fromkeys((source, tensor))],
                         mend="give the dimensions of one name one length",
                     )

@@ -222,14 +222,15 @@ def _batch(node: Apply[OpFromGraph], inputs: list[Any], stacked: Sequence[bool])
     if any(not isinstance(override, list) and override != "default" for override in overridden):
         return None
     graph = op.fgraph
+    inner_inputs: list[Any] = list(graph.inputs)
     stand_ins = [
         tensor_type(x.type.dtype, (x.type.shape[0], *inner.type.shape)).make_variable(inner.name) if flag else inner
-        for x, inner, flag in zip(inputs, graph.inputs, stacked, strict=True)
+        for x, inner, flag in zip(inputs, inner_inputs, stacked, strict=True)
     ]
-    sources = dict(zip(graph.inputs, zip(stand_ins, stacked, strict=True), strict=True))
+    sources = dict(zip(inner_inputs, zip(stand_ins, stacked, strict=True), strict=True))
     entries = call("batch_entries", list(graph.outputs), sources)
     batched = OpFromGraph(stand_ins, [v for v, _ in entries], inline=op.inline, name=op.name, **op.kwargs)
-    outputs = batched.make_node(*inputs).outputs
+    outputs: list[Variable] = batched(*inputs, return_list=True)
     return [v if flag else Unstacked(v) for v, (_, flag) in zip(outputs, entries, strict=True)]
 
 

@@ -206,7 +206,7 @@ def _batch(node: Apply[IfElse], inputs: list[Any], stacked: Sequence[bool]) -> l
             v if flag or not mixed[i % n] else stack_of(v, length)
             for i, (v, flag) in enumerate(zip(branches, flags, strict=True))
         ]
-    outputs = node.op.make_node(condition, *branches).outputs
+    outputs: list[Variable] = node.op(condition, *branches, return_list=True)
     return [v if flag else Unstacked(v) for v, flag in zip(outputs, mixed, strict=True)]
 
 

@@ -278,7 +278,7 @@ def _batch_index(
     node: Apply[UnravelIndex | RavelMultiIndex, Tensor], inputs: list[Any], stacked: Sequence[bool]
 ) -> list[Variable] | None:
     """Element by element, in a tensor that has one shape for all entries."""
-    return None if stacked[-1] else list(node.op.make_node(*inputs).outputs)
+    return None if stacked[-1] else list(node.op(*inputs, return_list=True))
 
 
 batch_rule.register(CpuContiguous)(on_stacks)

@@ -146,7 +146,7 @@ def _batch_change(
     index = _Index(node, numbers, stacked[2:], _entry_numbers(inputs, stacked, True))
     part = as_tensor_variable(y)
     core = part.type.ndim - stacked[1]
-    order = [0] if stacked[1] else ["x"]
+    order: list[int | str] = [0] if stacked[1] else ["x"]
     order += ["x"] * (index.ndim - core) + [*range(stacked[1], part.type.ndim)]
     masks = any(map(is_mask, numbers))
     kind = AdvancedBooleanIncSubtensor if masks else AdvancedIncSubtensor

@@ -238,7 +238,7 @@ def _batch_split(node: Apply[Split, Tensor], inputs: list[Any], stacked: Sequenc
     x, axis, lengths = inputs
     if any(stacked[1:]):
         return None
-    return list(node.op.make_node(x, _shifted(axis), lengths).outputs)
+    return list(node.op(x, _shifted(axis), lengths, return_list=True))
 
 
 def _shifted(axis: Variable) -> Any:

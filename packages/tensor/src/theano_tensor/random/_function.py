@@ -221,7 +221,8 @@ def _batch(
     outtype = op.outtype.clone(shape=(length if isinstance(length, int) else None, *op.outtype.shape))
     stream = _own_state(node, state)
     wide = RandomFunction(op.fn, outtype, op.inplace)
-    moved, draw = wide.make_node(stream, make_vector(*lengths) if lengths else None, *params).outputs
+    outputs: list[Any] = wide(stream, make_vector(*lengths) if lengths else None, *params, return_list=True)
+    moved, draw = outputs
     if stream is not state:
         stream.default_update = moved
     draw.rng, draw.update = stream, (stream, moved)

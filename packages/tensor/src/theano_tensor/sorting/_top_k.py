@@ -155,7 +155,7 @@ def _batch(node: Apply[TopK, Tensor], inputs: list[Any], stacked: Sequence[bool]
         return None
     op = node.op
     shifted = TopK(op.axis + 1, op.sorted, op.idx_dtype, op.return_values, op.return_indices)
-    return list(shifted.make_node(*inputs).outputs)
+    return list(shifted(*inputs, return_list=True))
 
 
 @shape_rule.register(TopK)

@@ -135,4 +135,4 @@ def _on_devices(op: MaxAndArgmax, inputs: Sequence[Any]) -> list[Tensor]:
 @batch_rule.register(MaxAndArgmax)
 def _batch(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> list[Any]:
     ndim = node.inputs[0].type.ndim
-    return list(MaxAndArgmax([axis % ndim + 1 for axis in node.op.axis]).make_node(inputs[0]).outputs)
+    return list(MaxAndArgmax([axis % ndim + 1 for axis in node.op.axis])(inputs[0], return_list=True))
