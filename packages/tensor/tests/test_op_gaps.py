@@ -47,7 +47,7 @@ from theano_tensor.rewrites._fused_reduce import FusedReduce
 from theano_tensor.rewrites.unfolded import Unfolded
 from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, known_records, load_records, record_absence, without_batch_rule
-from theano_testing.tensor import OpRecord, OpTestCase, check_batches, fetch_seed, op_tests
+from theano_testing.tensor import OpRecord, OpTestCase, check_batch_gradients, check_batches, fetch_seed, op_tests
 from theano_testing.tiers import slow
 
 del OpTestCase  # a base class without a record is no test
@@ -366,6 +366,13 @@ class TestNoGaps(unittest.TestCase):
         for record in known_records:
             with self.subTest(record.name):
                 check_batches(record)
+
+    @slow
+    def test_gradients_of_every_record_on_batches(self) -> None:
+        load_records([HERE])
+        for record in known_records:
+            with self.subTest(record.name):
+                check_batch_gradients(record)
 
     def test_every_scalar_op_has_rules_and_a_record(self) -> None:
         load_records([HERE])
