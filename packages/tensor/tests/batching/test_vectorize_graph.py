@@ -16,6 +16,7 @@ from theano_tensor import linalg
 from theano_tensor.batching import BatchError, vectorize_graph
 from theano_tensor.builders import OpFromGraph
 from theano_tensor.control import ifelse
+from theano_tensor.nnet.convolution import conv2d
 from theano_tensor.signal.pool import pool_2d
 from theano_testing.tensor import fetch_seed
 
@@ -27,17 +28,19 @@ def check_batch(
     *shapes: Sequence[int],
     stacked: Sequence[bool] | None = None,
     entries: int = 3,
-    dtype: str = "float64",
+    static: bool = False,
 ) -> None:
     """Compare an expression on a batch with a loop of Python over its entries."""
     flags = [True] * len(shapes) if stacked is None else stacked
+    dtype, front = "float64", entries if static else None
     variables = [tt.tensor(dtype, (None,) * len(shape)) for shape in shapes]
-    batches = [tt.tensor(dtype, (None,) * (len(shape) + flag)) for shape, flag in zip(shapes, flags, strict=True)]
+    batches = [
+        tt.tensor(dtype, (*[front] * flag, *[None] * len(shape))) for shape, flag in zip(shapes, flags, strict=True)
+    ]
     result = expression(*variables)
     outputs = list(result) if isinstance(result, (list, tuple)) else [result]
     values = [
-        np.asarray(RNG.uniform(0.1, 1, (*[entries] * flag, *shape))).astype(dtype)
-        for shape, flag in zip(shapes, flags, strict=True)
+        np.asarray(RNG.uniform(0.1, 1, (*[entries] * flag, *shape))) for shape, flag in zip(shapes, flags, strict=True)
     ]
     results = vectorize_graph(outputs, dict(zip(variables, batches, strict=True)))
     batch = function(batches, results)(*values)
@@ -174,6 +177,36 @@ class TestLoop(unittest.TestCase):
         np.testing.assert_allclose(slope.eval({xs: values}), 3 * values**2)
         tangent = tt.Rop(cubes, xs, tt.ones_like(xs))
         np.testing.assert_allclose(tangent.eval({xs: values}), 3 * values**2)
+
+
+class TestConvolutions(unittest.TestCase):
+    def test_values_and_gradients(self) -> None:
+        def expression(x: Any, w: Any) -> list[Any]:
+            y = conv2d(x, w, border_mode="half", subsample=(1, 2))
+            return [y, *tt.grad((y**2).sum(), [x, w])]
+
+        for stacked in ([True, True], [True, False], [False, True]):
+            with self.subTest(stacked):
+                check_batch(expression, (2, 3, 5, 5), (4, 3, 3, 3), stacked=stacked)
+                check_batch(expression, (2, 3, 5, 5), (4, 3, 3, 3), stacked=stacked, static=True)
+
+    def test_groups(self) -> None:
+        def expression(x: Any, w: Any) -> list[Any]:
+            y = conv2d(x, w, num_groups=2)
+            return [y, *tt.grad((y**2).sum(), [x, w])]
+
+        for stacked in ([True, True], [True, False], [False, True]):
+            with self.subTest(stacked):
+                check_batch(expression, (2, 4, 5, 5), (6, 2, 3, 3), stacked=stacked, static=True)
+
+    def test_known_lengths_leave_no_loop(self) -> None:
+        x, w = (tt.tensor("float64", (None,) * 4) for _ in range(2))
+        xs, ws = (tt.tensor("float64", (3, None, None, None, None)) for _ in range(2))
+        result = vectorize_graph(conv2d(x, w), {x: xs, w: ws})
+        ops = {
+            type(node.op).__name__ for node in function([xs, ws], result, mode="FAST_COMPILE").maker.fgraph.toposort()
+        }
+        self.assertNotIn("MapRows", ops)
 
 
 class TestTestValues(unittest.TestCase):

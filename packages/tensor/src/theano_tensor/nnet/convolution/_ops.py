@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
@@ -16,8 +16,8 @@ from ..._core._type import tensor_type
 from ..._core._typing import ShapeLike, TensorLike
 from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
-from ...elemwise import cast, dimshuffle
-from ...shape import as_lengths, lengths_of, make_vector, reshape, static_lengths
+from ...elemwise import cast
+from ...shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Geometry, forward, input_grad, weight_grad
 from ._lengths import BorderMode, as_static, border_mode_to_pad, get_conv_output_shape
 
@@ -412,50 +412,6 @@ def _pullback_kernel(
 ) -> list[Variable | None]:
     (images, cotangent, _), (g,) = node.inputs, cotangents
     return [_input_grad(node.op, g, cotangent, images), _convolved(node.op, images, g), None]
-
-
-@batch_rule.register(BaseAbstractConv)
-def _batch(node: Apply[BaseAbstractConv, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
-    """The entries join the images where the filters are the same for all, and the filters where the images are."""
-    op: Any = node.op.sibling(_kind_of(node.op))
-    op.imshp = op.kshp = None
-    images, filters, *shape = inputs
-    if any(stacked[2:]) or all(stacked[:2]):
-        return None
-    if isinstance(op, AbstractConv_gradWeights):
-        return None if stacked[0] or op.num_groups > 1 or op.unshared else _many_filters(op, images, filters, shape)
-    if isinstance(op, AbstractConv_gradInputs):
-        return None if stacked[0] else _joined(op, filters, lambda joined: op(images, joined, *shape))
-    if stacked[0]:
-        return _joined(op, images, lambda joined: op(joined, filters))
-    if op.num_groups > 1 or op.unshared:
-        return None
-    n, count, *lengths = lengths_of(filters)
-    result = op(images, reshape(filters, [n * count, *lengths]))
-    rows, _, *ends = lengths_of(result)
-    return [dimshuffle(reshape(result, [rows, n, count, *ends]), (1, 0, *range(2, 3 + op.convdim)))]
-
-
-def _kind_of(op: BaseAbstractConv) -> type[BaseAbstractConv]:
-    """Return which of the three a convolution is."""
-    return next(
-        kind for kind in (AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights) if isinstance(op, kind)
-    )
-
-
-def _joined(op: BaseAbstractConv, stack: Tensor, apply: Callable[[Tensor], Tensor]) -> list[Variable]:
-    """Return the result for a stack of batches of images, which are joined to one batch."""
-    n, rows, *lengths = lengths_of(stack)
-    result = apply(reshape(stack, [n * rows, *lengths]))
-    return [reshape(result, [n, rows, *lengths_of(result)[1:]])]
-
-
-def _many_filters(op: BaseAbstractConv, images: Tensor, cotangents: Tensor, shape: list[Any]) -> list[Variable]:
-    """Return gradients by filters: those of all entries are the filters of one convolution."""
-    order = (1, 0, *range(2, 3 + op.convdim))
-    n, rows, count, *lengths = lengths_of(cotangents)
-    result = op(images, reshape(dimshuffle(cotangents, order), [rows, n * count, *lengths]), *shape)
-    return [reshape(result, [n, count, *lengths_of(result)[1:]])]
 
 
 @pushforward.register(BaseAbstractConv)
