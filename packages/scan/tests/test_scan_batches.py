@@ -84,6 +84,20 @@ class TestValues(unittest.TestCase):
                 check_batch(expression, (4, 3), (2, 3), stacked=flags)
 
 
+class TestDraws(unittest.TestCase):
+    def test_one_draw_for_each_entry_and_step(self) -> None:
+        streams = tt.random.RandomStreams(5)
+        mean, means = tt.dscalar(), tt.dvector()
+        draws, updates = scan(lambda m: streams.normal(avg=m, std=0.01), non_sequences=mean, n_steps=4)
+        states = list(updates)
+        batch, *moved = vectorize_graph([draws, *updates.values()], {mean: means})
+        f = function([means], batch, updates=dict(zip(states, moved, strict=True)))
+        first, second = f([0.0, 5.0]), f([0.0, 5.0])
+        self.assertEqual(first.shape, (2, 4))
+        np.testing.assert_allclose(first.mean(1), [0, 5], atol=0.1)
+        self.assertEqual(len(np.unique(np.concatenate([first, second]) - [[0.0], [5.0]] * 2)), 16)
+
+
 class TestGaps(unittest.TestCase):
     def test_every_op_has_a_rule(self) -> None:
         self.assertEqual(without_batch_rule(["theano_scan"]), [])

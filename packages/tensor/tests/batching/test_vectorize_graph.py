@@ -209,6 +209,23 @@ class TestConvolutions(unittest.TestCase):
         self.assertNotIn("MapRows", ops)
 
 
+class TestClosed(unittest.TestCase):
+    """Results can be differentiated, and vectorized again."""
+
+    def test_loops_in_loops(self) -> None:
+        x, xs, stack = tt.dvector(), tt.dmatrix(), tt.dtensor3()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            twice = vectorize_graph(vectorize_graph(Cubed()(x), {x: xs}), {xs: stack})
+            slope = vectorize_graph(tt.grad(vectorize_graph(Cubed()(x), {x: xs}).sum(), xs), {xs: stack})
+        value = RNG.randn(2, 3, 4)
+        tangent = tt.Rop(twice, stack, tt.ones_like(stack))
+        results = function([stack], [twice, slope, tt.grad(twice.sum(), stack), tangent])(value)
+        np.testing.assert_allclose(results[0], value**3)
+        for result in results[1:]:
+            np.testing.assert_allclose(result, 3 * value**2)
+
+
 class TestTestValues(unittest.TestCase):
     def test_they_are_those_of_the_batch(self) -> None:
         with config.change_flags(compute_test_value="raise"):

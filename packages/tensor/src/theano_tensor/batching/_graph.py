@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theano_graph import Variable, clone_replace, compose, describe, graph_inputs
+from theano_linker_c.scalar import ScalarType
 
 from .._core._convert import as_tensor_variable
 from .._core._type import StaticShape, TensorType, tensor_type
@@ -33,8 +34,8 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
     Returns
     -------
     Variable, or list of Variable
-        As `outputs`. Each has the dimensions of the batches that it depends on in front. An output that depends on
-        none of the variables is returned as it is.
+        As `outputs`. Each tensor has the dimensions of the batches that it depends on in front. An output that depends
+        on none of the variables is returned as it is; states of random generators are the same for all entries.
 
     Raises
     ------
@@ -108,7 +109,11 @@ def _with_dimension(values: Sequence[Any], sources: Mapping[Variable, Entry]) ->
         if not read:
             results.append(value)
             continue
-        tensor = _as_tensor(variable)
+        if not isinstance(variable.type, (TensorType, ScalarType)):
+            # The state of a random generator, for instance, is one for all entries.
+            results.append(variable)
+            continue
+        tensor = as_tensor_variable(variable)
         stacks = [stack for stack, flag in (sources[x] for x in sources if x in read) if flag]
         results.append(repeated(tensor, stacks) if stacks else dimshuffle(tensor, ("x", *range(tensor.type.ndim))))
     return results
@@ -118,19 +123,6 @@ def repeated(value: Tensor, stacks: Sequence[Any]) -> Tensor:
     """Return `value` for each entry of a batch, which is as long as some stacks."""
     static = [stack.type.shape[0] for stack in stacks if stack.type.shape[0] is not None]
     return alloc(value, static[0] if static else shape_i(stacks[0], 0), *lengths_of(value))
-
-
-def _as_tensor(variable: Variable) -> Tensor:
-    try:
-        return as_tensor_variable(variable)
-    except TypeError as error:
-        raise BatchError(
-            compose(
-                f"`{variable}` cannot be repeated over a batch: it is no tensor",
-                where=[describe(variable)],
-                mend="leave it out of the outputs",
-            )
-        ) from error
 
 
 def _fitting(x: Any, batch: Any) -> Tensor:
