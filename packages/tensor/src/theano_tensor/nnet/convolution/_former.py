@@ -17,7 +17,7 @@ from ...extra_ops import pad
 from ...shape import as_lengths, shape_i
 from ._dimensions import AbstractConv2d
 from ._functions import conv3d
-from ._lengths import BorderMode, as_static, border_mode_to_pad, get_conv_output_shape
+from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
 
 Shape = Sequence[Any] | None
 _HINTS = ("unroll_batch", "unroll_kern", "unroll_patch", "openmp")
