@@ -66,7 +66,10 @@ class ExtractDiag(TensorOp):
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the diagonal."""
-        output_storage[0][0] = np.diagonal(inputs[0], self.offset, self.axis1, self.axis2).copy()
+        (x,) = inputs
+        # NumPy takes no offsets of more than 32 bits; beyond the matrix there are no elements at all.
+        offset = max(-x.shape[self.axis1], min(self.offset, x.shape[self.axis2]))
+        output_storage[0][0] = np.diagonal(x, offset, self.axis1, self.axis2).copy()
 
 
 def _on_diagonal(n: Any, offset: int) -> tuple[Any, ...]:
