@@ -407,4 +407,6 @@ def _native(node: Apply[ExtractDiag, Tensor]) -> Kernel | None:
     x, op = as_tensor_variable(node.inputs[0]), node.op
     if x.type.ndim != 2:
         return None
+    if abs(op.offset) > np.iinfo("int32").max:
+        return None
     return ArrayRoutineKernel("diagonal", x.type.dtype, op.offset if op.axis1 < op.axis2 else -op.offset)

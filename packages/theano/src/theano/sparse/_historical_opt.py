@@ -42,7 +42,9 @@ def _vector(dtype: str) -> Variable:
 
 def _matrix(format: str, arrays: Sequence[Any], shape: tuple[int, int]) -> Any:
     """Return the matrix of a shape that arrays make; ValueError where they make none, which SciPy does not see."""
-    check_arrays(*arrays, *(shape if format == "csr" else shape[::-1]))
+    n_major, length = shape if format == "csr" else shape[::-1]
+    data, indices, indptr = arrays
+    check_arrays(data, indices, indptr, n_major, length)
     return CLASSES[format](tuple(arrays), shape=shape)
 
 
