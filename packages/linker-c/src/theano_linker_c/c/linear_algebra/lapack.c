@@ -4,6 +4,7 @@
  * Threads share the matrices of a stack. Whatever is out of the ordinary (a singular matrix, shapes that do not fit,
  * stacks that broadcast) is left to the op's Python code, which computes it or raises. */
 #include "runtime.h"
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -19,7 +20,8 @@ enum {
     EIGH = 7,
     SVD = 8,
     FACTOR_BACK = 9,
-    QR = 10
+    QR = 10,
+    COFACTORS = 11
 };
 /* Up to ALONE rows LAPACK runs in one thread. */
 enum { MOST_ROUTINES = 2, BLOCK = 32, ALONE = 500 };
@@ -225,6 +227,63 @@ static int determinant(const Lapack *p, const View *a, void *work, double *sign,
     return 0;
 }
 
+/* Replace an inverse by its transpose times mantissa * 2^exponent; return the greatest sum of sizes in a row. */
+#define DEFINE_TURN(NAME, TYPE)                                                                                        \
+    static double NAME(TYPE *x, int n, double mantissa, int exponent) {                                                \
+        int plain = exponent > -900 && exponent < 900;                                                                 \
+        double most = 0, factor = plain ? ldexp(mantissa, exponent) : mantissa;                                        \
+        int rest = plain ? 0 : exponent;                                                                               \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            double size = 0;                                                                                           \
+            for (int j = 0; j < n; j++)                                                                                \
+                size += fabs((double)x[(size_t)i * n + j]);                                                            \
+            most = size > most || size != size ? size : most;                                                          \
+        }                                                                                                              \
+        for (int i = 0; i < n; i++)                                                                                    \
+            for (int j = 0; j <= i; j++) {                                                                             \
+                TYPE *one = x + (size_t)i * n + j, *other = x + (size_t)j * n + i;                                     \
+                double low = *one * factor, high = *other * factor;                                                    \
+                *one = (TYPE)(plain ? high : ldexp(high, rest));                                                       \
+                *other = (TYPE)(plain ? low : ldexp(low, rest));                                                       \
+            }                                                                                                          \
+        return most;                                                                                                   \
+    }
+DEFINE_TURN(turn_doubles, double)
+DEFINE_TURN(turn_floats, float)
+
+/* The determinant times the inverse, transposed, times a number. Both come from the same factors, so that rounding of
+ * small pivots cancels; a matrix that is nearly singular is left to Python. */
+static int cofactors(const Lapack *p, const View *a, const View *g, const View *out, void *work) {
+    int n = (int)a->dims[0], info = 0, length = 64 * n, exponent = 0, d = p->type_num == NPY_DOUBLE;
+    int *pivots = (int *)((char *)work + (size_t)length * p->item);
+    double mantissa = d ? *(double *)(void *)g->data : *(float *)(void *)g->data, norm = 0;
+    copy_matrix(p, out->data, a, 0);
+    for (int i = 0; i < n; i++) {
+        double size = 0;
+        for (int j = 0; j < n; j++) {
+            size_t place = (size_t)i * n + j;
+            size += fabs(d ? ((double *)(void *)out->data)[place] : ((float *)(void *)out->data)[place]);
+        }
+        norm = size > norm || size != size ? size : norm;
+    }
+    ((getrf_fn)p->routines[0])(&n, &n, out->data, &n, pivots, &info);
+    if (info != 0)
+        return info;
+    for (int i = 0; i < n; i++) {
+        size_t place = (size_t)i * (n + 1);
+        double x = d ? ((double *)(void *)out->data)[place] : ((float *)(void *)out->data)[place];
+        int more;
+        mantissa = frexp(mantissa * (pivots[i] != i + 1 ? -x : x), &more);
+        exponent += more;
+    }
+    ((getri_fn)p->routines[1])(&n, out->data, &n, pivots, work, &length, &info);
+    if (info != 0)
+        return info;
+    double other = d ? turn_doubles((double *)(void *)out->data, n, mantissa, exponent)
+                     : turn_floats((float *)(void *)out->data, n, mantissa, exponent);
+    return !(norm * other < pow(d ? DBL_EPSILON : FLT_EPSILON, -0.9));
+}
+
 /* The matrix is transposed for Fortran: of the transpose, vectors would have other signs than NumPy's. */
 static int eigh(const Lapack *p, const View *a, const View *values, const View *vectors, void *work) {
     int n = (int)a->dims[0], info = 0, length = 1 + 6 * n + 2 * n * n, integers = 3 + 5 * n;
@@ -359,7 +418,8 @@ static size_t work_bytes(const Lapack *p, size_t n, size_t columns) {
     case TRIANGULAR: return n * n * p->item;
     case SOLVE:
     case SYMMETRIC: return (n * n + n * columns) * p->item + n * sizeof(int);
-    case INVERSE: return 64 * n * p->item + n * sizeof(int);
+    case INVERSE:
+    case COFACTORS: return 64 * n * p->item + n * sizeof(int);
     case DET:
     case SLOGDET: return n * n * p->item + n * sizeof(int);
     case EIGH: return (n * n + 1 + 6 * n + 2 * n * n) * p->item + (3 + 5 * n) * sizeof(int);
@@ -402,7 +462,7 @@ static int obtain(Machine *m, Frame *f, const Instruction *in, Stack *s) {
         core[1] = cols;
         if (p->kind == DET || p->kind == SLOGDET) {
             ndim = 0;
-        } else if (b != NULL) {
+        } else if (b != NULL && p->kind != COFACTORS) {
             ndim = PyArray_NDIM(b) - s->lead;
             core[1] = ndim == 2 ? PyArray_DIMS(b)[s->lead + 1] : 0;
         } else if (p->kind == EIGH && i == 0) {
@@ -444,6 +504,7 @@ static int compute(const Lapack *p, const View *x, const View *out, void *work) 
     case SOLVE:
     case SYMMETRIC: return solve(p, a, b, out, work);
     case INVERSE: return inverse(p, a, out, work);
+    case COFACTORS: return cofactors(p, a, b, out, work);
     case EIGH: return eigh(p, a, out, out + 1, work);
     case FACTOR_BACK: return factor_back(p, a, b, out, work);
     case QR: return p->flag == 0 ? qr(p, a, NULL, out) : qr(p, a, out, out + 1);
@@ -458,11 +519,11 @@ static int compute(const Lapack *p, const View *x, const View *out, void *work) 
 }
 
 static void view_of(const Stack *s, PyArrayObject *a, int64_t k, View *v) {
-    const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a), *lengths = PyArray_DIMS(s->arrays[0]);
     v->data = PyArray_BYTES(a);
     v->ndim = PyArray_NDIM(a) - s->lead;
-    for (int d = s->lead - 1; d >= 0; k /= dims[d--])
-        v->data += k % dims[d] * strides[d];
+    for (int d = s->lead - 1; d >= 0; k /= lengths[d--])
+        v->data += dims[d] == 1 ? 0 : k % lengths[d] * strides[d];
     for (int d = 0; d < v->ndim; d++) {
         v->dims[d] = dims[s->lead + d];
         v->strides[d] = strides[s->lead + d];
@@ -524,10 +585,14 @@ static int take(const Lapack *p, const Frame *f, const Instruction *in, Stack *s
     s->arrays[0] = a;
     size_t columns = 1;
     if (s->n_inputs > 1) {
-        b = s->arrays[1] = plain(p, f, in->inputs[first + 1], lead > 0 ? lead + 2 : 1, lead + 2);
-        if (b == NULL || memcmp(dims, PyArray_DIMS(b), (size_t)(lead + 1) * sizeof *dims) != 0)
+        int numbers = p->kind == COFACTORS, least = numbers ? lead : lead > 0 ? lead + 2 : 1;
+        b = s->arrays[1] = plain(p, f, in->inputs[first + 1], least, numbers ? lead : lead + 2);
+        if (b == NULL)
             return 0;
-        columns = PyArray_NDIM(b) == lead + 1 ? 1 : (size_t)PyArray_DIMS(b)[lead + 1];
+        for (int d = 0; d < lead + !numbers; d++)
+            if (PyArray_DIMS(b)[d] != dims[d] && !(numbers && PyArray_DIMS(b)[d] == 1))
+                return 0;
+        columns = PyArray_NDIM(b) <= lead + 1 ? 1 : (size_t)PyArray_DIMS(b)[lead + 1];
         if (p->kind == FACTOR_BACK && (PyArray_NDIM(b) != lead + 2 || (npy_intp)columns != n))
             return 0;
     }
@@ -548,7 +613,7 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
 
 /* Payload: (kind, type, flag, addresses of the routines, Python form). */
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1};
+    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1, 2};
     PyObject *addresses;
     Lapack *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
@@ -559,7 +624,7 @@ int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     p->item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float);
     p->shared = m->thread_scale < 1e300;
-    if (p->kind < CHOLESKY || p->kind > QR || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
+    if (p->kind < CHOLESKY || p->kind > COFACTORS || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
         in->n_inputs != inputs[p->kind] || in->n_outputs > 3 || PyTuple_GET_SIZE(addresses) > MOST_ROUTINES) {
         PyErr_SetString(PyExc_ValueError, "lapack payload: unknown kind or type");
         return -1;
