@@ -132,7 +132,7 @@ class RuleApplication:
         created = 0 if self.details is None else count_new(self.fgraph, (new for _, new in pairs))
         start = perf_counter()
         try:
-            self._replace_all(pairs, rule.name)
+            self._replace_all(pairs, rule)
         except InconsistencyError as error:
             refused = _raised(rule, node, error, "its replacement was refused:")
             if not self.validates:
@@ -151,7 +151,7 @@ class RuleApplication:
             trace.fired(rule.info, where, before, after, seconds, rule.statement())
         return True
 
-    def _replace_all(self, pairs: Pairs, reason: str) -> None:
+    def _replace_all(self, pairs: Pairs, reason: NodeRewriter) -> None:
         """Make all replacements or, where one of them fails or the result is inconsistent, none."""
         fgraph: Any = self.fgraph  # features lend it the methods used here
         if self.validates:
