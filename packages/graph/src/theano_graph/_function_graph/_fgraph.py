@@ -369,11 +369,23 @@ class FunctionGraph(GraphStore, ShownAsHtml):
                 self._enter(new, newcomers, reason, steps)
             self._hand_over(clients, old, new, reason, steps)
             self._prune(old, reason, steps)
-        except BaseException as error:
-            self._undo(steps, reason, error)
+        except Exception as error:
+            try:
+                self._undo(steps, reason, error)
+            except BaseException as second:
+                if not isinstance(second, Exception):
+                    self._recover_order(steps)
+                raise
+            raise
+        except BaseException:  # an interrupt, between any two lines
+            self._recover_order(steps)
             raise
         finally:
             self._depth -= 1
+
+    def _recover_order(self, steps: list[Step]) -> None:
+        self._recover(steps)
+        self._is_numbered = self._has_arrived_in_order = False
 
     def _has_left(self, variable: object) -> bool:
         if not isinstance(variable, Variable):

@@ -212,10 +212,11 @@ class GraphStore(FeatureHost):
             steps.append(LeafImported(variable))
         on_import, told = self._callbacks.get("on_import", ()), self._told.get("on_import", ())
         for node in nodes:
-            membership = node._membership
-            self._place_node(node)
-            step = Imported(node, self._connect(node), membership, told)
+            # A step is noted before it is taken: an interrupt may come in the middle of it.
+            step = Imported(node, [], node._membership, told)
             steps.append(step)
+            self._place_node(node)
+            step.leaves = self._connect(node)
             done = 0
             try:
                 for _, callback in on_import:
@@ -231,8 +232,9 @@ class GraphStore(FeatureHost):
         """Let clients of `old` be clients of `new`."""
         on_change, told = self._callbacks.get("on_change_input", ()), self._told.get("on_change_input", ())
         for user, i in clients:
-            step = Moved(user, i, old, new, self._move(user, i, old, new, None), told)
+            step = Moved(user, i, old, new, 0, told)
             steps.append(step)
+            step.since = self._move(user, i, old, new, None)
             done = 0
             try:
                 for _, callback in on_change:
@@ -331,6 +333,37 @@ class GraphStore(FeatureHost):
             if self._has(v):
                 records, place = self._record(v)
                 records[place] = by_arrival(records[place])
+
+    def _recover(self, steps: list[Step]) -> None:
+        """Take back the steps of a change that was interrupted, wherever that was, even while they were taken back.
+
+        Unlike :meth:`_undo` this relies on nothing but the steps and the nodes: what is known of uses is worked out
+        anew. Variables with several clients get them in the order of the arrival of nodes.
+        """
+        for step in reversed(steps):
+            match step:
+                case Moved(user, i, old, _, _, _):
+                    (self.outputs if isinstance(user, str) else user.inputs)[i] = old
+                case Imported():
+                    step.node._membership = step.membership
+                case Pruned():
+                    step.node._membership = self._here
+                    self._nodes[step.node._place] = step.node
+        expelled = {step.node for step in steps if isinstance(step, Imported)}
+        nodes = [node for node in self._nodes if node is not None and node not in expelled]
+        inputs = [v for v in self._leaves if v in self._input_set]
+        self._nodes, self._uses, self._leaves, self._number_left = [], [], {}, 0
+        for v in dict.fromkeys([*inputs, *self.inputs]):
+            self._add_leaf(v)
+        for node in nodes:
+            self._place_node(node)
+        for node in nodes:
+            self._connect(node)
+        for i, output in enumerate(self.outputs):
+            if output.owner is None and output not in self._leaves:
+                self._add_leaf(output)
+            self._add_client(output, ("output", i))
+        self.derived.clear()
 
     def _expel(self, step: Imported) -> None:
         node = step.node
