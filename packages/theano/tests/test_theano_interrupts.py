@@ -1,11 +1,12 @@
 """Ctrl-C at any line while functions are built and mapped: it comes out as it is, and everything works afterwards.
 
-The environment variable ``THEANO_ATTACK=long`` interrupts ten thousand times.
+The environment variable ``THEANO_ATTACK=long`` interrupts ten thousand times while functions are built, and at each line
+of maps.
 """
 
 from __future__ import annotations
 
-import ast
+import gc
 import os
 import random
 import sys
@@ -13,11 +14,8 @@ import threading
 import time
 import traceback
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -25,76 +23,16 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano.ifelse import ifelse
+from theano_testing.interrupts import Interrupter
 from theano_testing.tiers import slow
 
 LONG = os.environ.get("THEANO_ATTACK") == "long"
-#: Sources whose lines are interrupted.
-SOURCES = tuple(os.path.join("", part, "") for part in ("theano_graph", "theano_optimize", "theano_linker_c", "theano_tensor"))
-#: Seconds after which a call that was interrupted should have ended, and one that works be done.
-SOON, PATIENCE = 1.0, 20.0
+#: Packages whose lines are interrupted.
+SOURCES = ("theano_graph", "theano_optimize", "theano_linker_c", "theano_tensor")
+#: Seconds that an interrupted call may take on a busy machine, and those after which a lock is taken to be closed.
+LONGEST, PATIENCE = 10.0, 30.0
 #: How many lines after a call the latest interrupt comes.
 REACH = 40
-
-
-@cache
-def quiet_lines(path: str) -> frozenset[int]:
-    """Return the lines of a source at which no signal comes: it comes when calls begin and end, and within them.
-
-    Between a block and its `finally`, or the end of its `with`, there is no such moment.
-    """
-    found = set()
-    for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.With):
-            found.update(range(node.lineno, node.body[0].lineno))
-        elif isinstance(node, ast.Try):
-            found.update([node.lineno, *(node.finalbody[0].lineno for _ in node.finalbody[:1])])
-    return frozenset(found)
-
-
-class Interrupter:
-    """Raises KeyboardInterrupt in one line of this thread: some lines after a number of calls.
-
-    Parameters
-    ----------
-    calls : int or None
-        After how many calls of functions of the sources; None counts them only.
-    lines : int
-        How many lines of functions called from then on pass before.
-    """
-
-    def __init__(self, calls: int | None = None, lines: int = 0) -> None:
-        self._calls, self._lines = calls, lines
-        self.calls = 0
-        self.place: list[str] = []
-        self._of_sources: dict[CodeType, bool] = {}
-
-    def __enter__(self) -> Interrupter:
-        sys.settrace(self._call)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        sys.settrace(None)
-
-    def _call(self, frame: FrameType, event: str, argument: object) -> Any:
-        code = frame.f_code
-        known = self._of_sources.get(code)
-        if known is None:
-            known = self._of_sources[code] = any(source in code.co_filename for source in SOURCES)
-        if not known:
-            return None
-        self.calls += 1
-        return self._line if self._calls is not None and self.calls > self._calls else None
-
-    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
-        if self.place:
-            return None
-        if event == "line" and frame.f_lineno not in quiet_lines(frame.f_code.co_filename):
-            self._lines -= 1
-            if self._lines < 0:
-                sys.settrace(None)
-                self.place = traceback.format_stack(frame)[-4:]
-                raise KeyboardInterrupt
-        return self._line
 
 
 def elementwise() -> Any:
@@ -156,15 +94,11 @@ def unraisable() -> Iterator[list[Any]]:
 
 
 class TestInterrupts(unittest.TestCase):
-    def attack(self, work: Callable[[], Any], number: int, seed: int) -> None:
-        """Interrupt `work` a number of times."""
-        wanted = work()
-        with Interrupter() as counter:
-            work()
-        rng = random.Random(seed)
+    def check(self, work: Callable[[], Any], wanted: Any, places: Iterable[tuple[int, int]]) -> None:
+        """Interrupt `work` after each of some numbers of calls and lines."""
         faults: dict[str, str] = {}
-        for _ in range(number):
-            interrupter = Interrupter(rng.randrange(counter.calls), rng.randrange(REACH))
+        for calls, lines in places:
+            interrupter = Interrupter(SOURCES, calls, lines)
             fault = self.interrupt(interrupter, work, wanted)
             if fault is not None:
                 faults.setdefault("".join(interrupter.place[-2:]), fault)
@@ -172,18 +106,23 @@ class TestInterrupts(unittest.TestCase):
 
     def interrupt(self, interrupter: Interrupter, work: Callable[[], Any], wanted: Any) -> str | None:
         """Interrupt `work` once; return what was wrong."""
+        fault = None
         start = time.perf_counter()
         with unraisable() as lost:
             try:
                 with interrupter:
                     work()
-                fault = "the interrupt was lost" if interrupter.place and not lost else None
+                if interrupter.place and not lost:
+                    fault = "the interrupt was lost"
             except KeyboardInterrupt:
-                fault = None
+                pass
             except BaseException as error:  # noqa: BLE001  # that is what is looked for
                 fault = "".join(traceback.format_exception(error)[-6:])
-        if time.perf_counter() - start > SOON + PATIENCE:
+        if time.perf_counter() - start > LONGEST:
             fault = fault or "it took long"
+        if not gc.isenabled():
+            gc.enable()
+            fault = fault or "the cyclic collector is off"
         try:
             np.testing.assert_allclose(in_thread(work), wanted)
         except AssertionError as error:
@@ -191,18 +130,30 @@ class TestInterrupts(unittest.TestCase):
         left = [t.name for t in threading.enumerate() if t.name.startswith("theano-map")]
         return f"threads are left: {left}" if left and fault is None else fault
 
-    def number(self, quick: int) -> int:
-        return 2000 if LONG else quick
-
     @slow
     def test_building(self) -> None:
         for k, build in enumerate(BUILDS):
+            build()
+            wanted = build()
+            with Interrupter(SOURCES) as counter:
+                build()
+            rng = random.Random(k)
+            places = [(rng.randrange(counter.calls), rng.randrange(REACH)) for _ in range(2500 if LONG else 60)]
             with self.subTest(build=build.__name__):
-                self.attack(build, self.number(20), seed=k)
+                self.check(build, wanted, places)
 
     @slow
-    def test_mapping(self) -> None:
+    def test_each_line_of_a_map(self) -> None:
         x = T.dvector("x")
         f: Any = theano.function([x], T.exp(x).sum())
+        g: Any = theano.function([x], T.exp(x).sum(), mode="FAST_COMPILE")
         values = [np.full(3, float(k)) for k in range(20)]
-        self.attack(lambda: list(f.map(values)), self.number(100), seed=9)
+        for mapped in (f, g):  # with threads that run without the interpreter, and others
+
+            def work(mapped: Any = mapped) -> list[Any]:
+                return list(mapped.map(values, threads=2))
+
+            wanted = work()
+            with Interrupter(SOURCES) as counter:
+                work()
+            self.check(work, wanted, [(0, line) for line in range(0, counter.lines, 1 if LONG else 3)])

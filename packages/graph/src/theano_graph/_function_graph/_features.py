@@ -279,8 +279,14 @@ class ReplaceValidate(History, Validator):
         try:
             fgraph.replace_all(pairs, reason)
             self.validate_all(fgraph)
-        except BaseException:
+        except Exception:
             self.revert(fgraph, mark)
+            raise
+        except BaseException as interrupt:
+            try:
+                self.revert(fgraph, mark)
+            except Exception as error:  # noqa: BLE001  # nothing hides the interrupt
+                interrupt.add_note(f"the replacements could not be undone: {error}")
             raise
 
 

@@ -1,4 +1,7 @@
-"""What a change of a function graph has done so far, so that it can be undone when it fails."""
+"""What a change of a function graph has done so far, so that it can be undone when it fails or is interrupted.
+
+A step is noted before it is taken, and a feature before it is told of the step: an interrupt may come at any time.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class Imported:
     node: Apply
     leaves: list[Variable]
     membership: Any
-    told: Sequence[FeatureProtocol]
+    told: list[FeatureProtocol]
 
 
 @record(frozen=False)
@@ -57,7 +60,7 @@ class Moved:
     old: Variable
     new: Variable
     since: int
-    told: Sequence[FeatureProtocol]
+    told: list[FeatureProtocol]
 
 
 @record(frozen=False)
@@ -74,7 +77,7 @@ class Pruned:
 
     node: Apply
     client_since: list[int]
-    told: Sequence[FeatureProtocol]
+    told: list[FeatureProtocol]
 
 
 Step = LeafImported | Imported | Moved | LeafPruned | Pruned

@@ -160,16 +160,23 @@ class RuleApplication:
             fgraph.replace_all(pairs, reason)
         else:
             own = None if hasattr(fgraph, "revert") else History()
-            if own is not None:
-                fgraph.attach_feature(own)
-            mark = fgraph.checkpoint()
             try:
-                fgraph.replace_all(pairs, reason)
-            except BaseException:
-                fgraph.revert(mark)
-                raise
-            finally:
                 if own is not None:
+                    fgraph.attach_feature(own)
+                mark = fgraph.checkpoint()
+                try:
+                    fgraph.replace_all(pairs, reason)
+                except Exception:
+                    fgraph.revert(mark)
+                    raise
+                except BaseException as interrupt:
+                    try:
+                        fgraph.revert(mark)
+                    except Exception as error:  # noqa: BLE001  # nothing hides the interrupt
+                        interrupt.add_note(f"the replacements could not be undone: {error}")
+                    raise
+            finally:
+                if own in fgraph.features:
                     fgraph.remove_feature(own)
 
     def _fail(self, error: RewriteError) -> None:
