@@ -26,6 +26,8 @@ from theano_graph import (
     Undo,
     Variable,
     collector_paused,
+    given_origin,
+    numbered_marks,
     toposort,
 )
 from theano_testing.interrupts import Interrupter
@@ -394,13 +396,17 @@ class TestInterruptedChanges(unittest.TestCase):
             self.assertTrue(fgraph.toposort())
 
 
-class TestInterruptedPauses(unittest.TestCase):
-    def test_the_collector_goes_on(self) -> None:
+class TestInterruptedWork(unittest.TestCase):
+    def test_nothing_of_it_stays(self) -> None:
+        """The collector runs, what is made has an origin of its own, and walks may leave marks."""
         for line in count():
             with Interrupter(["theano_graph"], lines=line) as interrupter, suppress(KeyboardInterrupt):
                 with collector_paused():
                     toposort([], [join(*names("xy"))])
             self.assertTrue(gc.isenabled(), interrupter.place)
+            self.assertIsNone(given_origin(), interrupter.place)
+            with numbered_marks() as marks:
+                self.assertIsNotNone(marks, interrupter.place)
             if not interrupter.place:
                 break
         with collector_paused():
