@@ -1,7 +1,7 @@
 """Ctrl-C at any line while functions are built and mapped: it comes out as it is, and everything works afterwards.
 
-The environment variable ``THEANO_ATTACK=long`` interrupts ten thousand times while functions are built, and at each line
-of maps.
+The environment variable ``THEANO_ATTACK=long`` interrupts ten thousand times while functions are built, and at each
+line of maps.
 """
 
 from __future__ import annotations

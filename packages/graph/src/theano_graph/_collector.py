@@ -29,7 +29,7 @@ class _Pauses:
 
     def end(self, pause: object) -> None:
         with self._lock:
-            if self._going_on == {pause} and self._resume:
+            if self._going_on <= {pause} and self._resume:
                 gc.enable()
             self._going_on.discard(pause)
 
@@ -79,4 +79,8 @@ def collector_paused(lasting: bool = False) -> Iterator[None]:
             gc.freeze()
             gc.unfreeze()
     finally:
-        _pauses.end(pause)
+        try:
+            _pauses.end(pause)
+        except BaseException:  # an interrupt in the middle of it
+            _pauses.end(pause)
+            raise

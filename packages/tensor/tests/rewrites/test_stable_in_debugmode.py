@@ -9,7 +9,7 @@ import numpy as np
 
 import theano_tensor as T
 from theano_graph import Apply, FunctionGraph, Variable
-from theano_linker_c import DebugMode, function, get_mode, scalar
+from theano_linker_c import DebugMode, function, scalar
 from theano_linker_c.debugmode import BadOptimization, InvalidValueError
 from theano_optimize import Exactness, SequenceRewriter, WalkRewriter, node_rewriter
 from theano_tensor.control import ifelse
@@ -38,8 +38,7 @@ def rule_of(op: Any, exactness: Exactness, replacement: Any) -> Any:
 class TestStableForms(unittest.TestCase):
     def setUp(self) -> None:
         self.x, self.m = T.dvector("x"), T.dmatrix("m")
-        self.mode: Any = get_mode("DebugMode").clone()
-        self.mode.stability_patience = 1
+        self.mode = DebugMode(stability_patience=1)
 
     def check(self, x: Any, found: Any, value: Any, wanted: Any) -> None:
         np.testing.assert_allclose(function([x], found, mode=self.mode)(value), wanted, rtol=1e-10)

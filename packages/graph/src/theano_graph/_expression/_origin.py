@@ -214,10 +214,10 @@ def _shared(raw: tuple[tuple[CodeType, int], ...]) -> Origin:
     return origin
 
 
-#: Returns the origin that what is made now is given, None where it is worked out: what :func:`end_origin` is to be given.
-given_origin: Callable[[], Origin | None] = _inherited.get
-#: Takes back what :func:`begin_origin` or :func:`begin_origin_from` did; it is given what :func:`given_origin` returned
-#: before. Unlike a token it is known before anything is changed: an interrupt may come between any two calls.
+#: Returns the origin that nodes made now inherit, None where it is worked out: the argument for :func:`end_origin`.
+inherited_origin: Callable[[], Origin | None] = _inherited.get
+#: Takes back what :func:`begin_origin` or :func:`begin_origin_from` did; its argument is what :func:`inherited_origin`
+#: returned before. Unlike a token that is known before anything changes: an interrupt may come between any two calls.
 end_origin: Callable[[Origin | None], object] = _inherited.set
 
 
@@ -267,8 +267,7 @@ class _OriginScope:
             _inherited.set(self._origin)
 
     def __exit__(self, *exception: object) -> None:
-        if self._origin is not None:
-            _inherited.set(self._before)
+        _inherited.set(self._before)
 
 
 def origin_from(source: HasOrigin | Origin | None) -> contextlib.AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
@@ -335,9 +335,17 @@ class GraphStore(FeatureHost):
         """Take back the steps of a change that was interrupted, wherever that was, even while they were taken back.
 
         Unlike :meth:`_undo` this relies on nothing but the steps and the nodes: what is known of uses is worked out
-        anew. Variables with several clients get them in the order of the arrival of nodes. A feature that was being told
+        anew. Variables with several clients get them in the order in which nodes arrived. A feature that was being told
         of a step, and may know of it or not, is told that it was taken back; what it raises then is noted on `error`.
         """
+        self._take_back(steps)
+        self._connect_anew({step.node for step in steps if isinstance(step, Imported)})
+        self.derived.clear()
+        for step in reversed(steps):
+            self._tell_back(step, reason, error)
+
+    def _take_back(self, steps: Sequence[Step]) -> None:
+        """Take steps back as far as nodes know of them."""
         for step in reversed(steps):
             match step:
                 case Moved(user, i, old, _, _, _):
@@ -347,7 +355,9 @@ class GraphStore(FeatureHost):
                 case Pruned():
                     step.node._membership = self._here
                     self._nodes[step.node._place] = step.node
-        expelled = {step.node for step in steps if isinstance(step, Imported)}
+
+    def _connect_anew(self, expelled: Container[Apply]) -> None:
+        """Work out anew what uses what, without some nodes."""
         nodes = [node for node in self._nodes if node is not None and node not in expelled]
         inputs = [v for v in self._leaves if v in self._input_set]
         self._nodes, self._uses, self._leaves, self._number_left = [], [], {}, 0
@@ -361,9 +371,6 @@ class GraphStore(FeatureHost):
             if output.owner is None and output not in self._leaves:
                 self._add_leaf(output)
             self._add_client(output, (OUTPUT, i))
-        self.derived.clear()
-        for step in reversed(steps):
-            self._tell_back(step, reason, error)
 
     def _expel(self, step: Imported) -> None:
         node = step.node

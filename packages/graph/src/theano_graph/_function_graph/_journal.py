@@ -5,7 +5,6 @@ A step is noted before it is taken, and a feature before it is told of the step:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._expression._nodes import Apply, Variable

@@ -52,7 +52,7 @@ class _Marking:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the collector may run something that walks while this thread has it
         self._walk: weakref.ref[_Walk] | None = None
         self.next_number = 0
 
@@ -70,7 +70,7 @@ class _Marking:
 
     def free(self) -> None:
         """Forget, in a child after a fork, the walks of threads that are not there."""
-        self._lock, self._walk = threading.Lock(), None
+        self._lock, self._walk = threading.RLock(), None
 
 
 _marking = _Marking()

@@ -7,7 +7,7 @@ each result changed at random, and its outputs are known up to the differences b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,10 @@ class Unrewritten:
         values: dict[Variable, Any] = dict(zip(self._fgraph.inputs, inputs, strict=True))
         with np.errstate(all="ignore"):
             for node, way in zip(self._order, self._ways, strict=True):
-                operands = [clone(values[v] if v in values else v.data) for v in node.inputs]  # type: ignore[attr-defined]
+                operands = [clone(_value(v, values)) for v in node.inputs]
                 for variable, result in zip(node.outputs, way.run(operands, None), strict=True):
                     values[variable] = clone(result) if rng is None else _rounded(clone(result), rng)
-        return [values[v] if v in values else v.data for v in self._fgraph.outputs]
+        return [_value(v, values) for v in self._fgraph.outputs]
 
     def explains(self, inputs: Sequence[Any], found: Sequence[Any]) -> list[Any]:
         """Return `found`, values of the outputs, with those elements that this graph explains as this graph has them.
@@ -56,6 +56,10 @@ class Unrewritten:
         rng = np.random.default_rng(0)
         runs = [self.outputs(inputs, rng) for _ in range(_RUNS)]
         return [_explained(a, b, [run[i] for run in runs]) for i, (a, b) in enumerate(zip(wanted, found, strict=True))]
+
+
+def _value(variable: Any, values: Mapping[Variable, Any]) -> Any:
+    return values[variable] if variable in values else variable.data  # noqa: SIM401  # only constants have data
 
 
 def _rounded(value: Any, rng: np.random.Generator) -> Any:

@@ -6,7 +6,16 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from theano_graph import Apply, Feature, FunctionGraph, Variable, begin_origin_from, compose, end_origin, given_origin
+from theano_graph import (
+    Apply,
+    Feature,
+    FunctionGraph,
+    Variable,
+    begin_origin_from,
+    compose,
+    end_origin,
+    inherited_origin,
+)
 
 from .._errors import RewriteCycleError
 from .._info import RewriteInfo
@@ -252,7 +261,7 @@ class EquilibriumRewriter(GraphRewriter):
         rules = self._index.for_op(node.op, distance)
         if not rules:
             return False
-        before = given_origin()
+        before = inherited_origin()
         try:
             begin_origin_from(node)
             for rule, pairs in application.answers(rules, node):

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, begin_origin_from, compose, end_origin, given_origin
+from theano_graph import Apply, Feature, FunctionGraph, begin_origin_from, compose, end_origin, inherited_origin
 
 from .._info import RewriteInfo
 from .._records._trace import RewriteProfile
@@ -130,7 +130,7 @@ class WalkRewriter(GraphRewriter):
         rules = self._index.for_op(node.op)
         if not rules:
             return False
-        before = given_origin()
+        before = inherited_origin()
         try:
             begin_origin_from(node)
             for rule, pairs in application.answers(rules, node):

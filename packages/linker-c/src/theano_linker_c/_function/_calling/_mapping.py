@@ -357,7 +357,7 @@ class Workers:
     def leave(self, seconds: float | None) -> None:
         """Let the threads end, and wait for the others than this one, at most so long; again after an interrupt."""
         self._stop = self._dismissed = True
-        self._tell_to_end()  # also if they were told: an interrupt may have come between taking that and putting it back
+        self._tell_to_end()  # again: an interrupt may have come before all of them were told
         end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
             if thread is not threading.current_thread() and has_started(thread):

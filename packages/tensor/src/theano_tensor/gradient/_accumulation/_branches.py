@@ -15,8 +15,8 @@ from theano_linker_c.program import ALWAYS, Branch, Calls
 
 from ..._core._convert import as_tensor_variable, constant
 from ..._core._type import TensorType
-from ...control import ifelse
 from ..._protocols._operations import call
+from ...control import ifelse
 from ...shape import shape_i
 from .._rules._arrays import cast_to, cotangent_dtype, dtype_of, is_discrete, shaped_as, total, zeros_for
 from .._rules._types import is_null
@@ -25,9 +25,7 @@ from .._rules._types import is_null
 Terms = dict[int, list[Variable]]
 
 
-def through_choice(
-    node: Apply, branch: Branch, cotangents: Sequence[Variable | None]
-) -> dict[int, Variable | None]:
+def through_choice(node: Apply, branch: Branch, cotangents: Sequence[Variable | None]) -> dict[int, Variable | None]:
     """Return the cotangents of the inputs between which a node chooses, for the calls in which each is chosen."""
     found: dict[int, list[Variable]] = {i: [] for i in (*branch.chosen, *branch.otherwise) if i != branch.condition}
     for output, cotangent, *places in zip(node.outputs, cotangents, branch.chosen, branch.otherwise, strict=True):
@@ -96,7 +94,7 @@ class Branches:
         return shaped_as(variable, chosen)
 
     def _condition(self, number: int) -> Any:
-        """Return a scalar that tells whether a call is one of those with a number; parts are asked as late as can be."""
+        """Return a scalar that tells whether a call is one of those with a number; parts are asked late."""
         needed, stack = set[int](), [number]
         while stack:
             n = stack.pop()
@@ -150,7 +148,5 @@ def _shapes(node: Apply, shapes: list[tuple[Any, ...] | None]) -> list[tuple[Any
     for output, lengths in zip(node.outputs, found, strict=True):
         own = _lengths(output)
         pairs = None if own is None or lengths is None else zip(output.type.shape, own, lengths, strict=True)
-        results.append(
-            own if pairs is None else tuple(a if n is not None or b is None else b for n, a, b in pairs)
-        )
+        results.append(own if pairs is None else tuple(a if n is not None or b is None else b for n, a, b in pairs))
     return results
