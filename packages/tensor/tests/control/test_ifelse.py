@@ -248,6 +248,18 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
         for got, wanted in zip(f(1, 0, self.two, self.two), (self.two * 2, np.exp(self.two), 25.0), strict=True):
             np.testing.assert_allclose(got, wanted)
 
+    def test_lengths_that_are_known_to_differ(self) -> None:
+        x = self.x
+        wrong = x * (T.constant(self.two) - T.constant(self.three))
+        for mode in (*LAZY, get_mode("DebugMode")):
+            chosen = ifelse(self.c, wrong.sum(), x.sum())
+            f = function([self.c, x], [chosen, T.grad(chosen, x), T.Rop(chosen, x, x)], mode=mode)
+            with self.subTest(mode=mode):
+                for got, wanted in zip(f(0, self.two), (7.0, [1.0, 1.0], 7.0), strict=True):
+                    np.testing.assert_array_equal(got, wanted)
+                with self.assertRaisesRegex(T.ShapeError, "sub: the lengths of dimension 0 differ: 2 .* and 3 "):
+                    f(1, self.two)
+
     def test_choices_inside_choices(self) -> None:
         x, c, d = self.x, self.c, self.d
         f = self.compiled(ifelse(c, ifelse(d, x.max(), x.min()), ifelse(d, x.sum(), x.prod())))
