@@ -136,20 +136,23 @@ if TYPE_CHECKING:
         assert_op as assert_op,
         distributed as distributed,
         export as export,
+        functional as functional,
         gpuarray as gpuarray,
         graph as graph,
         pathparse as pathparse,
         tests as tests,
     )
     from .export import export_c as export_c
+    from .functional import jit as jit
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
         {
-            ".": "assert_op distributed export gpuarray graph pathparse tests",
+            ".": "assert_op distributed export functional gpuarray graph pathparse tests",
             ".export": "export_c",
+            ".functional": "jit",
             ".gof": "opt toolbox utils OpenMPOp object2",
         },
     )
