@@ -30,8 +30,8 @@ def _in_place_of_if() -> str:
     if static is None:
         return "use T.switch(condition, a, b) in place of `if`, and `&`, `|`, `~` in place of `and`, `or`, `not`"
     return (
-        "use T.switch(condition, a, b) in place of `if`, theano.ifelse.ifelse(condition, a, b) to compute one of the two "
-        "only, theano.scan in place of a loop, and `&`, `|`, `~` in place of `and`, `or`, `not`; " + static
+        "use T.switch(condition, a, b) in place of `if`, theano.ifelse.ifelse(condition, a, b) to compute one of "
+        f"them only, theano.scan in place of a loop, and `&`, `|`, `~` in place of `and`, `or`, `not`; {static}"
     )
 
 

@@ -97,7 +97,7 @@ class Parameters:
     def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, list[Any]]:
         """Return what calls have in common that one program serves, and the leaves of this call.
 
-        Of arrays given by position, it is the tuple of their classes, dtypes and numbers of dimensions.
+        Of arrays given by position, it is the tuple of their classes, dtypes and :func:`dimensions`.
 
         Raises
         ------
@@ -107,20 +107,29 @@ class Parameters:
             If an argument is of a kind that is passed only as a static one, or a static one has no hash.
         """
         leaves: list[Any] = []
+        values: list[tuple[str | None, Any]]
         if not self.static:
             values = [(None, value) for value in (*args, *kwargs.values())]
         else:
             values = [(name, value) for name, _, value in self.named(args, kwargs)]
         keys: list[Hashable] = []
         for k, (name, value) in enumerate(values):
-            if name in self.static:
-                keys.append(_static_key(str(name), value))
+            if name is not None and name in self.static:
+                keys.append(_static_key(name, value))
                 continue
             try:
                 keys.append(_key(value, leaves))
             except ArgumentKindError:
                 raise _refusal(*self.named(args, kwargs)[k]) from None
         return (tuple(keys) if not kwargs else (len(args), tuple(kwargs), *keys)), leaves
+
+
+def dimensions(shape: Any) -> Hashable:
+    """Return what programs depend on of a shape: the number of dimensions, and which of them have length 1.
+
+    These broadcast, and a gradient is a sum over them, so that there is a graph of its own for them.
+    """
+    return tuple([n == 1 for n in shape]) if 1 in shape else len(shape)
 
 
 def _as_names(names: str | Iterable[str]) -> frozenset[str]:
@@ -135,22 +144,22 @@ def _key(value: Any, leaves: list[Any]) -> Hashable:
     kind = type(value)
     if kind is np.ndarray:
         leaves.append(value)
-        return kind, value.dtype, value.ndim
+        return kind, value.dtype, dimensions(value.shape)
     if kind in NUMBERS:
         leaves.append(value)
-        return kind
+        return ("number", kind)
     if isinstance(value, Variable):
         raise SymbolicArgument
     if isinstance(value, (np.ndarray, np.generic)):
         leaves.append(value)
-        return np.ndarray, value.dtype, value.ndim
+        return np.ndarray, value.dtype, dimensions(value.shape)
     container = parts(value)
     if container is not None:
         return container.rebuild, tuple([_key(child, leaves) for child in container.children])
-    for number in NUMBERS:
-        if isinstance(value, number):
+    for base in NUMBERS:
+        if isinstance(value, base):
             leaves.append(value)
-            return number
+            return ("number", base)
     raise ArgumentKindError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import TheanoError, Variable, compose, config
-from theano_tensor import as_tensor_variable, concatenate, constant, reshape, tensor_copy, zeros_like
+from theano_tensor import as_tensor_variable, concatenate, reshape, tensor_copy
 from theano_tensor.builders import checkpoint as checkpoint_of
 from theano_tensor.gradient import Lop, Rop, grad as grad_of, jacobian as jacobian_of
 

@@ -8,11 +8,13 @@ from types import MethodType
 from typing import Any, overload
 from weakref import ref
 
+import numpy as np
+
 from theano_graph import compose
 from theano_linker_c import Mode
 from theano_tensor.builders import traced
 
-from ._arguments import Parameters, SymbolicArgument
+from ._arguments import Parameters, SymbolicArgument, dimensions
 from ._lowered import Lowered, inline, lower
 from ._trees import parts
 
@@ -169,8 +171,8 @@ def _caller(
 ) -> Callable[..., Any]:
     """Return what calls of a jitted function run.
 
-    Arrays by position are known by their classes, dtypes and numbers of dimensions; the kinds of the last call are
-    compared first, since comparing dtypes by identity takes less time than a look-up by their hashes.
+    Arrays by position are compared with those of the last call first: comparing classes, dtypes and lengths takes less
+    time than a look-up by their hashes.
     """
     last: tuple[list[Any] | None, Program | None] = (None, None)
 
@@ -178,12 +180,14 @@ def _caller(
         nonlocal last
         if not kwargs and traced() is None:
             try:
-                kinds = [(x.__class__, x.dtype, x.ndim) for x in args]
+                kinds = [(x.__class__, x.dtype, x.shape) for x in args]
             except AttributeError:
                 return otherwise(args, kwargs)
             known, program = last
             if kinds != known:
-                program = programs.get(tuple(kinds))
+                if not all(c is np.ndarray for c, _, _ in kinds):
+                    return otherwise(args, kwargs)
+                program = programs.get(tuple([(c, dtype, dimensions(shape)) for c, dtype, shape in kinds]))
                 if program is None:
                     return otherwise(args, kwargs)
                 last = kinds, program
@@ -220,8 +224,8 @@ def jit(
     """Compile a function in plain Python, once for each kind of arguments that it is called with.
 
     The first call with arguments of some structure, dtypes and numbers of dimensions calls the function with symbolic
-    variables in their place, and compiles what it returns by :func:`theano.function`. Later calls run that. Lengths
-    are not part of the kind: one program serves arrays of all lengths.
+    variables in their place, and compiles what it returns by :func:`theano.function`. Later calls run that. One program
+    serves arrays of all lengths but 1: which dimensions have length 1, and broadcast, is a part of the kind.
 
     Arguments are arrays, Python's numbers, None, and containers of these: tuples, lists, dictionaries, named tuples,
     dataclasses, and what is registered with :func:`theano.functional.parts`. A Python float is a scalar of dtype

@@ -122,9 +122,9 @@ def _finished(compiled: Function[Any], finish: Callable[[Sequence[Any]], Any]) -
 
 
 def symbol_for(leaf: Any, name: str) -> Variable:
-    """Return a variable for values like a leaf: of its dtype and number of dimensions, and of any lengths."""
+    """Return a variable for values like a leaf: of its dtype, number of dimensions, and dimensions of length 1."""
     if isinstance(leaf, (np.ndarray, np.generic)):
-        return TensorType(leaf.dtype.newbyteorder("=").name, (False,) * leaf.ndim)(name)
+        return TensorType(leaf.dtype.newbyteorder("=").name, [n == 1 for n in leaf.shape])(name)
     kind = next(kind for kind in (bool, int, float, complex) if isinstance(leaf, kind))
     dtype = {bool: "bool", int: "int64", float: str(config.floatX), complex: "complex128"}[kind]
     return TensorType(dtype, ())(name)

@@ -70,7 +70,7 @@ class _Nothing:
 class _Keyed:
     """Rebuilds a dictionary with the same keys in the same order."""
 
-    kind: type[dict[Any, Any]]
+    kind: Callable[..., dict[Any, Any]]
     keys: tuple[Any, ...]
     #: Of a `defaultdict`: what makes its values.
     default: tuple[Any, ...] = ()
@@ -89,7 +89,7 @@ class _Fields:
     static: tuple[tuple[str, Any], ...]
 
     def __call__(self, children: Sequence[Any]) -> Any:
-        made = object.__new__(self.kind)
+        made: Any = object.__new__(self.kind)
         for name, child in (*zip(self.names, children, strict=True), *self.static):
             object.__setattr__(made, name, child)
         return made
