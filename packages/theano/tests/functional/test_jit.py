@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import unittest
+import warnings
 import weakref
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
@@ -366,6 +367,25 @@ class TestGraphs(unittest.TestCase):
         streams = RandomStreams(3)
         noise = theano.jit(lambda x: x + streams.normal((4,)))
         self.assertFalse(np.array_equal(noise(np.zeros(4)), noise(np.zeros(4))))
+
+    def test_updates_of_loops_are_stored(self) -> None:
+        streams = RandomStreams(3)
+
+        def walk(x: Any, n: Any) -> Any:
+            steps, _ = theano.scan(lambda y: y + streams.normal(()), outputs_info=x, n_steps=n)
+            return steps[-1]
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            f = theano.jit(walk)
+            draws = [float(f(0.0, 3)) for _ in range(4)]
+            self.assertEqual(len(set(draws)), 4)
+            slopes = theano.grad(walk)
+            self.assertEqual([float(slopes(0.0, 3)) for _ in range(2)], [1, 1])
+            state = theano.shared(0.0)
+            count = theano.jit(lambda n: theano.scan(lambda: ([], {state: state + 1}), n_steps=n)[0])
+            count(5)
+            self.assertEqual(state.get_value(), 5)
 
     def test_lower(self) -> None:
         f = theano.jit(lambda p, n: {"y": p["w"] * n, "z": 1}, static_argnames="n")

@@ -50,12 +50,14 @@ def tracing(name: str) -> Iterator[Trace]:
     ...     traced().name
     'f'
     """
-    trace = Trace(name)
+    trace, around = Trace(name), _traced.get()
     token = _traced.set(trace)
     try:
         yield trace
     finally:
         _traced.reset(token)
+    if around is not None:
+        around.updates.update(trace.updates)
 
 
 def note_updates(updates: Mapping[Variable, Variable]) -> None:

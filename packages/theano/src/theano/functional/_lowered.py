@@ -61,11 +61,7 @@ class Lowered:
 
     def is_closed(self) -> bool:
         """Tell whether the graph depends on nothing but its inputs and shared variables."""
-        own = set(self.inputs)
-        return all(
-            x in own or isinstance(x, (Constant, SharedVariable))
-            for x in graph_inputs([*self.outputs, *self.updates.values()])
-        )
+        return _is_closed(self.outputs, self.inputs)
 
     def compile(self) -> Function[Any]:
         """Return the compiled function: it takes values of `inputs`, and returns the list of those of `outputs`.
@@ -104,6 +100,11 @@ class Lowered:
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}: {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
+
+
+def _is_closed(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> bool:
+    own = set(inputs)
+    return all(x in own or isinstance(x, (Constant, SharedVariable)) for x in graph_inputs(outputs))
 
 
 def _finish(structure: Structure) -> Callable[[Sequence[Any]], Any]:
@@ -163,7 +164,8 @@ def lower(
         values.append(unflatten(structure, symbols))
     with tracing(name) as trace:
         result = target(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
-    updates = dict(trace.updates)
+    # Those of a loop in the step of a loop are part of that one's: they depend on what is inside.
+    updates = {x: new for x, new in trace.updates.items() if _is_closed([new], inputs)}
     return Lowered(name, inputs, donated, result, updates, options)
 
 
