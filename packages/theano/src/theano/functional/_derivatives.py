@@ -252,8 +252,8 @@ def checkpoint(function: Callable[..., Any]) -> Jitted:
     --------
     >>> import theano.tensor as T
     >>> from theano.functional import checkpoint, grad
-    >>> float(grad(checkpoint(lambda x: T.exp(T.exp(x))))(0.0)) == float(T.exp(1).eval())
-    True
+    >>> float(grad(checkpoint(lambda x: T.exp(2 * x)))(0.0))
+    2.0
     """
 
     def recomputed(*args: Any, **kwargs: Any) -> Any:
