@@ -148,6 +148,11 @@ def _key(value: Any, leaves: list[Any]) -> Hashable:
     if kind in NUMBERS:
         leaves.append(value)
         return ("number", kind)
+    # The usual containers, without a search for the rule of their class: each call of a program comes here.
+    if kind is dict:
+        return kind, (*value,), *[_key(child, leaves) for child in value.values()]
+    if kind is list or kind is tuple:
+        return kind, *[_key(child, leaves) for child in value]
     if isinstance(value, Variable):
         raise SymbolicArgument
     if isinstance(value, (np.ndarray, np.generic)):

@@ -14,7 +14,7 @@ from theano_tensor import TensorType, constant
 from theano_tensor.builders import tracing
 
 from ._arguments import Parameters, is_leaf, refused
-from ._trees import LEAF, Structure, flatten, paths, unflatten
+from ._trees import LEAF, Structure, builder, flatten, paths, unflatten
 
 
 class Lowered:
@@ -112,7 +112,8 @@ def _finish(structure: Structure) -> Callable[[Sequence[Any]], Any]:
     if isinstance(structure, tuple) and structure[0] in (tuple, list) and all(c is LEAF for c in structure[1]):
         made: Callable[[Sequence[Any]], Any] = structure[0]
         return made
-    return lambda values: unflatten(structure, values)
+    build = builder(structure)
+    return lambda values: build(iter(values))
 
 
 def _finished(compiled: Function[Any], finish: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:

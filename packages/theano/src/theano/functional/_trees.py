@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import singledispatch
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from theano_graph import TheanoError, compose
@@ -170,21 +171,26 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     StructureError
         If the number of leaves is another one.
     """
-    rest = iter(leaves)
-    try:
-        made = _unflatten(structure, rest)
-    except StopIteration:
-        raise StructureError(f"the structure has more than {len(leaves)} leaves") from None
-    if next(rest, LEAF) is not LEAF:
-        raise StructureError(f"the structure has fewer than {len(leaves)} leaves")
-    return made
+    n = _n_leaves(structure)
+    if n != len(leaves):
+        raise StructureError(f"the structure has {n} leaves, not {len(leaves)}")
+    return builder(structure)(iter(leaves))
 
 
-def _unflatten(structure: Any, rest: Iterator[Any]) -> Any:
+def _n_leaves(structure: Any) -> int:
+    return 1 if structure is LEAF else sum(map(_n_leaves, structure[1]))
+
+
+def builder(structure: Any) -> Callable[[Iterator[Any]], Any]:
+    """Return what makes a container of a structure from its leaves, for many of them."""
     if structure is LEAF:
-        return next(rest)
+        return next
     rebuild, children = structure
-    return rebuild([_unflatten(child, rest) for child in children])
+    n = len(children)
+    if all(child is LEAF for child in children):
+        return lambda rest: rebuild(list(islice(rest, n)))
+    makers = [builder(child) for child in children]
+    return lambda rest: rebuild([make(rest) for make in makers])
 
 
 def leaves_like(structure: Structure, value: Any, who: str, like: str) -> list[Any]:
