@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import unittest
 import warnings
@@ -261,6 +263,22 @@ class TestArguments(unittest.TestCase):
     def test_decorated_functions_keep_their_names(self) -> None:
         self.assertEqual((Shift.moved.__name__, Shift.moved.__doc__), ("moved", "Return x, moved."))
         self.assertIn("Shift.moved", repr(Shift.moved))
+
+    def test_pickles_and_copies_are_those_of_a_function(self) -> None:
+        self.assertIs(pickle.loads(pickle.dumps(Shift.moved)), Shift.moved)
+        self.assertIs(copy.deepcopy([Shift.moved])[0], Shift.moved)
+
+    def test_exceptions_of_the_function_leave_no_trace(self) -> None:
+        @theano.jit
+        def f(x: Any) -> Any:
+            if x.ndim:
+                raise KeyError("vectors")
+            return x
+
+        with self.assertRaises(KeyError):
+            f(np.ones(2))
+        self.assertEqual(f(1.0), 1)
+        self.assertTrue(T.dscalar("x"))
 
 
 class TestStructures(unittest.TestCase):

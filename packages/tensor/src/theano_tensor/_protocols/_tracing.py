@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from theano_graph import Variable, current_origin
 
@@ -60,7 +61,7 @@ def tracing(name: str) -> Iterator[Trace]:
         around.updates.update(trace.updates)
 
 
-def note_updates(updates: Mapping[Variable, Variable]) -> None:
+def note_updates(updates: Mapping[Any, Any]) -> None:
     """Tell the call that is being traced, if there is one, of new values that a loop has for shared variables."""
     trace = _traced.get()
     if trace is not None:

@@ -134,6 +134,10 @@ class Jitted:
         self._instances[key] = held, made
         return made
 
+    def __reduce__(self) -> str:
+        """Pickle and copy it as Python does functions: by its name in its module, and as itself."""
+        return str(self.__dict__["__qualname__"])
+
     def __repr__(self) -> str:
         return f"<theano.jit of {self.__dict__.get('__qualname__', self._name)}>"
 
