@@ -15,6 +15,17 @@ from theano import functional
 RNG = np.random.default_rng(0)
 
 
+class Scaled:
+    """An object with a jitted method."""
+
+    factor = 2.0
+
+    @theano.jit(static_argnames="how")
+    def at(self, x: Any, y: Any = 1.0, how: str = "exp") -> Any:
+        """Return a function of a product."""
+        return getattr(T, how)(x * y * self.factor)
+
+
 def moved(function: Callable[..., Any], params: Any, direction: Any, step: float = 1e-6) -> float:
     """Return a central difference of a function of a container, in the direction of one of the same structure."""
     leaves, structure = functional.flatten(params)
@@ -135,6 +146,10 @@ class TestGrad(unittest.TestCase):
         f = theano.jit(lambda x, how: getattr(T, how)(x), static_argnames="how")
         self.assertEqual(functional.grad(f)(0.0, "sin"), 1)
         self.assertEqual(functional.grad(functional.grad(f))(0.0, how="cos"), -1)
+
+    def test_methods(self) -> None:
+        slope = functional.grad(Scaled().at)
+        self.assertEqual([slope(0.0), slope(0.0, y=2.0), slope(0.0, how="sin", y=3.0)], [2, 4, 6])
 
     def test_grad_of_theano_takes_functions(self) -> None:
         self.assertEqual(theano.grad(lambda x: x**2)(3.0), 6)

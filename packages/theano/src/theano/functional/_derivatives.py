@@ -268,7 +268,8 @@ def checkpoint(function: Callable[..., Any]) -> Jitted:
 
 
 def _jitted(function: Callable[..., Any], target: Callable[..., Any]) -> Jitted:
-    static: Iterable[str] = function.static_argnames if isinstance(function, Jitted) else ()
+    # Methods of jitted functions have the attribute, too.
+    static: Iterable[str] = getattr(function, "static_argnames", ())
     return Jitted(function, target, Parameters(function, static, ()), {"mode": None})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial, update_wrapper
+from inspect import Signature, signature
 from types import MethodType
 from typing import Any, overload
 from weakref import ref
@@ -154,7 +155,15 @@ class _Bound:
         self.__func__ = function
         self.__call__ = function.__call__
 
+    @property
+    def __signature__(self) -> Signature:
+        whole = signature(self.__func__)
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
     def __getattr__(self, name: str) -> Any:
+        # `__wrapped__` is the function that takes the object, too.
+        if name == "__wrapped__":
+            raise AttributeError(name)
         return getattr(self.__func__, name)
 
 
