@@ -126,6 +126,14 @@ class TestLengthsChecked(unittest.TestCase):
         with self.assertRaises(ValueError):
             theano.function([], T.alloc(x, 6, 7))()
 
+    def test_sum_of_which_only_the_shape_is_used(self) -> None:
+        x, b = T.dmatrix(), T.dvector()
+        for out in (T.grad((x + b).sum(), b), (x + b).shape):
+            f = theano.function([x, b], out)
+            f(np.ones((3, 2)), np.ones(2))
+            with self.assertRaises(ValueError):
+                f(np.ones((3, 2)), np.ones(1))
+
     def test_one_part_of_another_length(self) -> None:
         x, lengths = T.dmatrix(), T.ivector()
         f = theano.function([x, lengths], T.split(x, lengths, n_splits=1))
