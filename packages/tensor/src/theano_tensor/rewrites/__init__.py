@@ -132,7 +132,7 @@ optdb.register(
     position=Phase.FUSE,
 )
 optdb.register("ShapeOpt", ShapeOptimizer(), *_ALL_TAGS, position=0.1)
-optdb.register("length_record", length_checks.RecordLengths(), *_ALL_TAGS, position=-0.02)
+optdb.register("length_record", length_checks.RecordLengths(), *_ALL_TAGS, position=-0.001)
 # After the rules that leave operands out, and before loops are joined.
 optdb.register("length_checks", length_checks.LengthChecks(), *_ALL_TAGS, position=48.95)
 optdb.register("UnShapeOpt", UnShapeOptimizer(), *_ALL_TAGS, position=10)

@@ -107,8 +107,8 @@ class LengthRecord(Feature):
                 pending += [v.owner for v in node.inputs]
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-        """Note a node that compares lengths."""
-        if isinstance(node.op, _KEPT) and len(node.inputs) > 1:
+        """Note a node of the program that compares lengths; what rules put in its place may compare more."""
+        if node in self.written and isinstance(node.op, _KEPT) and len(node.inputs) > 1:
             self.gone.append(node)
 
     def on_change_input(
@@ -281,9 +281,6 @@ class _Checks:
     def missing(self) -> list[tuple[Apply, Term, Term]]:
         """Return the pairs of lengths that nodes compared, and nothing does now."""
         gone = [node for node in self.record.gone if node not in self.fgraph.apply_nodes]
-        if any(map(_is_lazy, (*self.order, *self.record.written))):
-            # Only of nodes that were there at first is it known whether they are inside of a branch.
-            gone = [node for node in gone if node in self.record.written]
         compared = [(node, group) for node in gone for group in self._compared_by(node) if len(group) > 1]
         if not compared:
             return []
