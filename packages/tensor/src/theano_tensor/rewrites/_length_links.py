@@ -46,10 +46,20 @@ def term_of(variable: Any, axis: int) -> Term:
 
 def compared_elementwise(node: Apply[Any, Tensor]) -> Iterator[list[Term]]:
     """Yield, for each dimension in which nothing broadcasts, the lengths of the operands."""
-    inputs = node.inputs
-    for axis, single in enumerate(node.outputs[0].type.broadcastable):
-        if not single:
-            yield [term_of(v, axis) for v in inputs if not v.type.broadcastable[axis]]
+    return _of_one_length(node, node.inputs)
+
+
+def equal_elementwise(node: Apply[Any, Tensor]) -> Iterator[list[Term]]:
+    """Yield, for each dimension in which nothing broadcasts, the lengths of the operands and of the results."""
+    return _of_one_length(node, [*node.inputs, *node.outputs])
+
+
+def _of_one_length(node: Apply[Any, Tensor], variables: Sequence[Tensor]) -> Iterator[list[Term]]:
+    shapes = [(v, v.type.shape) for v in variables]
+    for axis, n in enumerate(node.outputs[0].type.shape):
+        if n != 1:
+            known = [(v, shape[axis]) for v, shape in shapes]
+            yield [(v, axis) if length is None else length for v, length in known if length != 1]
 
 
 def _pairs(*places: tuple[int, int]) -> Callable[[Apply[Any, Tensor]], list[list[Term]]]:

@@ -47,6 +47,7 @@ from ._length_links import (
     Term,
     beginning_of,
     compared_lengths,
+    equal_elementwise,
     held_by,
     is_plain,
     length_of,
@@ -76,7 +77,7 @@ class LengthRecord(Feature):
     instead : dict
         Variable -> what replaced it last.
     users : dict
-        Variable -> a place where it was replaced: a node, or "output", and a number.
+        Variable -> a place where it was replaced, if `inside` has nodes: a node, or "output", and a number.
     written : frozenset of Apply
         The nodes that were there at first.
     inside : set of Apply
@@ -122,7 +123,8 @@ class LengthRecord(Feature):
     ) -> None:
         """Note a replacement."""
         self.instead[old] = new
-        self.users[old] = node, i
+        if self.inside:
+            self.users[old] = node, i
 
 
 class LengthClasses:
@@ -136,7 +138,7 @@ class LengthClasses:
     """
 
     def __init__(self, fgraph: FunctionGraph, instead: Mapping[Variable, Variable]) -> None:
-        self._there = fgraph.variables
+        self._there = frozenset(fgraph.variables)
         self._instead = instead
         self._sets = DisjointSets()
         self._found: dict[Dimension, Term] = {}
@@ -144,6 +146,8 @@ class LengthClasses:
 
     def term(self, term: Term) -> Term:
         """Return a number, or a dimension of a variable of the graph, for a length; what has gone is looked through."""
+        if isinstance(term, int) or (term[1] != VALUE and term[0] in self._there):
+            return term
         asked: dict[Term, None] = {term: None}
         while True:
             last = next(reversed(asked))
@@ -222,13 +226,17 @@ class LengthClasses:
 
     def join(self, terms: Iterable[Term]) -> None:
         """Note that lengths are equal."""
-        first, *others = terms
+        first, *others = map(self.term, terms)
         for other in others:
-            self._sets.join(self.term(first), self.term(other))
+            self._sets.join(first, other)
 
     def learn(self, nodes: Iterable[Apply]) -> None:
         """Note what follows from nodes that run."""
         for node in nodes:
+            if isinstance(node.op, Elemwise):
+                for group in equal_elementwise(node):
+                    self.join(group)
+                continue
             for group in compared_lengths(node):
                 self.join(group)
             for output in filter(is_plain, node.outputs):
@@ -280,8 +288,12 @@ class _Checks:
 
     def missing(self) -> list[tuple[Apply, Term, Term]]:
         """Return the pairs of lengths that nodes compared, and nothing does now."""
-        gone = [node for node in self.record.gone if node not in self.fgraph.apply_nodes]
-        compared = [(node, group) for node in gone for group in self._compared_by(node) if len(group) > 1]
+        there = self.fgraph.apply_nodes
+        gone = [node for node in self.record.gone if node not in there]
+        compared = [(node, group) for node in gone for group in compared_lengths(node)]
+        if not config.experimental.local_alloc_elemwise_assert:
+            compared = [(node, _without_filled(group)) for node, group in compared]
+        compared = [(node, group) for node, group in compared if len(group) > 1]
         if not compared:
             return []
         always = [node for node in self.order if node not in self.calls and any(map(is_plain, node.outputs))]
@@ -296,13 +308,6 @@ class _Checks:
         self.lengths.learn(turns[-len(_LATER)])
         pairs = [(node, group[0], other) for node, group in compared for other in group[1:]]
         return [(node, a, b) for node, a, b in pairs if self._differ((a, b))]
-
-    def _compared_by(self, node: Apply) -> Iterable[list[Term]]:
-        """Return what a node that has gone compared; by the user's leave filled tensors fit without a look."""
-        groups = compared_lengths(node)
-        if config.experimental.local_alloc_elemwise_assert:
-            return groups
-        return [[term for term in group if isinstance(term, int) or not _is_filled(term[0])] for group in groups]
 
     def _differ(self, group: Sequence[Term]) -> bool:
         first = self.lengths.root(group[0])
@@ -504,6 +509,11 @@ def _is_about_lengths(node: Apply) -> bool:
     )
 
 
+def _without_filled(group: Iterable[Term]) -> list[Term]:
+    """Return lengths but for those of filled tensors, which by the user's leave fit without a look."""
+    return [term for term in group if isinstance(term, int) or not _is_filled(term[0])]
+
+
 def _is_filled(variable: Variable) -> bool:
     return variable.owner is not None and isinstance(variable.owner.op, Alloc)
 
@@ -550,8 +560,10 @@ class LengthChecks(GraphRewriter):
         profile = RewriteProfile(self.name)
         for record in [f for f in fgraph.features if isinstance(f, LengthRecord)]:
             fgraph.remove_feature(record)
+            if not record.gone or not fgraph.outputs:
+                continue
             checks = _Checks(fgraph, record)
-            missing = checks.missing() if record.gone and fgraph.outputs else []
+            missing = checks.missing()
             if missing:
                 checks.find_places()
                 for node, a, b in missing:
