@@ -283,6 +283,12 @@ class TestNothingMore(unittest.TestCase):
         cost = -log_p[tt.arange(x.shape[0]), t].mean()
         self.assert_no_checks([x, t], [], updates=[(w, w - tt.grad(cost, w))])
 
+    def test_what_rules_compare(self) -> None:
+        x, t, w, b = tt.dmatrix("x"), tt.ivector("t"), shared(np.ones((4, 3))), shared(np.ones(3))
+        p = tt.nnet.softmax(x.dot(w) + b)
+        cost = -tt.log(p)[tt.arange(t.shape[0]), t].mean()
+        self.assert_no_checks([x, t], [], updates=[(v, v - tt.grad(cost, v)) for v in (w, b)])
+
     def test_known_lengths(self) -> None:
         x, y = (tt.TensorType("float64", (3,)).make_variable() for _ in range(2))
         self.assert_no_checks([x, y], (x + y) - y)
