@@ -46,7 +46,7 @@ class TestGeneratedNames(unittest.TestCase):
         self.basic.write_text(MODULE)
         self.data = folder / "names.toml"
         self.data.write_text(DATA)
-        for name, value in (("UMBRELLA", folder), ("DATA", self.data)):
+        for name, value in (("UMBRELLA", folder), ("DATA", self.data), ("packages", list)):
             patch = mock.patch.object(generate_names, name, value)
             patch.start()
             self.addCleanup(patch.stop)

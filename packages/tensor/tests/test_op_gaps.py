@@ -28,7 +28,18 @@ from theano_tensor.gradient import (
     undefined_grad,
     zero_grad,
 )
-from theano_tensor.linalg import CholeskyGrad, EighGrad, Hint, cholesky, eigh, eigvalsh, expm, trace
+from theano_tensor.linalg import (
+    CholeskyGrad,
+    Cofactors,
+    CofactorsChange,
+    EighGrad,
+    Hint,
+    cholesky,
+    eigh,
+    eigvalsh,
+    expm,
+    trace,
+)
 from theano_tensor.linear import BatchedDot, dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace, ger
 from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
@@ -100,6 +111,16 @@ def _gamma_derivative(k: Any, x: Any) -> Any:
         return (scipy.special.gammainc(k + step, x) - scipy.special.gammainc(k - step, x)) / (2 * step)
 
     return (4 * central(1e-3) - central(2e-3)) / 3
+
+
+def _cofactors(x: Any) -> Any:
+    """Return the cofactors of matrices, times 2."""
+    return 2 * np.linalg.det(x)[..., None, None] * np.swapaxes(np.linalg.inv(x), -1, -2)
+
+
+def _cofactors_change(x: Any, d: Any) -> Any:
+    near = [_cofactors(x + step * d) for step in (-2e-3, -1e-3, 1e-3, 2e-3)]
+    return (8 * (near[2] - near[1]) - (near[3] - near[0])) / 12e-3
 
 
 _RECORDS = [
@@ -230,6 +251,14 @@ _RECORDS = [
         _cholesky_gradient,
         lambda x: _lower(np.linalg.inv(x)),
         [[POSITIVE]],
+    ),
+    OpRecord("cofactors", lambda x: Cofactors()(x, 2.0), _cofactors, [[SQUARE]], [[SQUARE]]),
+    OpRecord(
+        "second_derivative_of_det",
+        lambda x, d: CofactorsChange()(x, 2.0, d),
+        _cofactors_change,
+        [[SQUARE, POSITIVE]],
+        [[SQUARE, POSITIVE]],
     ),
     OpRecord("op_for_the_derivative_of_eigh", _eigh_gradient, lambda x: _lower(2 * x), [[POSITIVE]]),
     OpRecord(

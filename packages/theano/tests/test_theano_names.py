@@ -48,7 +48,7 @@ OWN = {
     "complex_from_polar", "conj", "constant_value", "dimshuffle", "lengths_of", "make_vector",
     "matrix_product", "max_and_argmax",
     "round_half_away_from_zero", "round_half_to_even", "scalar_constructor", "static_int",
-    "static_lengths", "tensor_constructor",
+    "static_lengths", "sum_to", "tensor_constructor",
 }  # fmt: skip
 
 # An op and the class of types in Theano 1.0, a function and the class of variables in the tensor layer.

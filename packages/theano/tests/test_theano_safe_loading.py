@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-import time
 import unittest
 import zipfile
 from collections.abc import Callable, Mapping
@@ -220,10 +219,8 @@ class TestWork(unittest.TestCase):
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as members:
             members.writestr("pkl", pickle)
-        begin = time.process_time()
         with self.assertRaisesRegex(UnsafeArchiveError, "steps"):
             load(io.BytesIO(file.getvalue()), safe=True)
-        self.assertLess(time.process_time() - begin, 10)
 
     def test_tuples_hashed_again_and_again(self) -> None:
         nested = b"\x80\x04N" + b"2\x86" * 18 + b"\x940"

@@ -221,6 +221,26 @@ class TestValues(unittest.TestCase):
                 self.both([x, y], product, np.matmul(a, b), transposed, b)
                 self.both([x, y], product, np.matmul(a[:0], b[:0]), a[:0], b[:0])
 
+    def test_stacks_that_threads_share(self) -> None:
+        dtype = "float64"
+        x, y = array(dtype, None, None, None), array(dtype, None, None, None)
+        product = Shaping(MatrixProductKernel("batched", dtype), np.matmul, ArrayType(dtype, [None] * 3))(x, y)
+        # Many pairs, few large ones that are cut into rows, and pairs of which each is too small for threads.
+        for count, n, k, m in (
+            (40, 40, 30, 50),
+            (1, 150, 90, 80),
+            (2, 133, 90, 90),
+            (700, 9, 11, 17),
+            (3, 2, 300, 900),
+        ):
+            a = np.arange(count * n * k).reshape(count, n, k) % 13 - 6.0
+            b = np.arange(count * k * m).reshape(count, k, m) % 11 - 5.0
+            for left, right in (
+                (a, b),
+                (a.swapaxes(1, 2).copy().swapaxes(1, 2), b.swapaxes(1, 2).copy().swapaxes(1, 2)),
+            ):
+                self.both([x, y], product, np.matmul(a, b), left, right)
+
 
 def array_of(number: int) -> Any:
     """Return a constant."""

@@ -52,6 +52,7 @@ from ._core._conversion import (
     wcast as wcast,
     zcast as zcast,
 )
+from ._core._duplicates import SumDuplicates as SumDuplicates
 from ._core._op import SparseOp as SparseOp
 from ._core._structure import (
     CSC as CSC,
@@ -261,6 +262,7 @@ __all__ = [
     "SquareDiagonal",
     "Stack",
     "StructuredDot",
+    "SumDuplicates",
     "Transpose",
     "TrueDot",
     "Usmm",

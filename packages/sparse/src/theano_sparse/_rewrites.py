@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Op, Variable
+import numpy as np
+
+from theano_graph import Apply, Constant, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
 from theano_tensor import Elemwise, ShapeI, constant, mul, stack
 
 from ._core._build import is_sparse
-from ._core._conversion import DenseFromSparse, SparseFromDense
-from ._core._structure import CSM, CSMProperties, csm_properties
+from ._core._conversion import Cast, DenseFromSparse, SparseFromDense
+from ._core._duplicates import SumDuplicates, stores_once
+from ._core._structure import CSM, CSMProperties, covers, csm_properties, major_of
+from ._operations._arithmetic import Neg
 from ._operations._products import Dot, StructuredDot, usmm
 from ._operations._shape import Transpose
 
@@ -69,6 +73,29 @@ def local_shape_of_sparse(fgraph: FunctionGraph, node: Apply[CSMProperties]) -> 
         return None
     (x,) = node.inputs
     return [*node.outputs[:3], stack([ShapeI(0)(x), ShapeI(1)(x)])]
+
+
+@rule(SumDuplicates, databases=(_CANONICALIZE, _SPECIALIZE), phase=Phase.CANONICALIZE, tags=_ALWAYS)
+def local_sum_duplicates(fgraph: FunctionGraph, node: Apply[SumDuplicates]) -> Found:
+    """Nothing adds up in a matrix that is made of a dense one, or whose positions are known and different."""
+    (x,) = node.inputs
+    inner = x.owner
+    if stores_once(x) or (inner is not None and isinstance(inner.op, SparseFromDense)):
+        return [x]
+    if inner is not None and isinstance(inner.op, (Neg, Cast)) and node.outputs[0].type.dtype[0] in "fc":
+        return [inner.op(SumDuplicates()(inner.inputs[0]))]  # the loops of functions on both sides meet
+    if inner is None or not isinstance(inner.op, CSM) or inner.op.kmap is not None:
+        return None
+    indices, indptr = inner.inputs[1:3]
+    if (
+        not isinstance(indices, Constant)
+        or not isinstance(indptr, Constant)
+        or not covers(indptr.data, len(indices.data))
+    ):
+        return None
+    major = major_of(indptr.data, len(indices.data)).astype("int64")
+    positions = major * (int(indices.data.max(initial=0)) + 1) + indices.data
+    return [x] if len(np.unique(positions)) == len(positions) else None
 
 
 @rule(DenseFromSparse, SparseFromDense, databases=(_CANONICALIZE,), phase=Phase.CANONICALIZE, tags=_ALWAYS)

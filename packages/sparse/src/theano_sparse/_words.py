@@ -19,6 +19,7 @@ _CLASSES = MappingProxyType(
         "theano_sparse._operations._arithmetic": "AddSD AddSS CheckLength Comparison MulSD MulSS Neg",
         "theano_sparse._core._build": "SparseSharedVariable",
         "theano_sparse._core._conversion": "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense ToFormat",
+        "theano_sparse._core._duplicates": "SumDuplicates",
         "theano_sparse._operations._lists": "GetItem2Lists GetItem2ListsGrad GetItemList GetItemListGrad",
         "theano_sparse._native._products": "CompressedDot UsmmCscDense CompressedUsmm UsmmRows",
         "theano_sparse._native._forms": "CompressedToDense CompressedSum ChangeCompression GatherByIndex",

@@ -238,7 +238,7 @@ from .indexing import (
     Subtensor as Subtensor, choose as choose, compress as compress, flatnonzero as flatnonzero,
     inc_subtensor as inc_subtensor, nonzero as nonzero, nonzero_values as nonzero_values,
     register_sparse_gradient as register_sparse_gradient, set_subtensor as set_subtensor, slice_length as slice_length,
-    sparse_grad as sparse_grad, take as take,
+    sparse_grad as sparse_grad, sum_to as sum_to, take as take,
 )
 from .joining import (
     Join as Join, Split as Split, concatenate as concatenate, horizontal_stack as horizontal_stack, join as join,
@@ -421,11 +421,11 @@ __all__ += [
     "repeat", "reshape", "roll", "round", "round_half_away_from_zero", "round_half_to_even", "searchsorted", "second",
     "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "sigmoid", "sin",
     "sinc", "sinh", "size", "slice_length", "softplus", "sort", "sparse_grad", "specify_shape", "split", "sqr", "sqrt",
-    "square", "squeeze", "stack", "stacklists", "static_int", "static_lengths", "sub", "swapaxes", "switch", "take",
-    "tan", "tanh", "tensor_copy", "tile", "to_one_hot", "topk", "topk_and_argtopk", "trace", "transpose", "tri",
-    "tri_gamma", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from", "true_div",
-    "truediv", "trunc", "unbroadcast", "unique", "unravel_index", "vertical_stack", "where", "xor", "zeros",
-    "zeros_like",
+    "square", "squeeze", "stack", "stacklists", "static_int", "static_lengths", "sub", "sum_to", "swapaxes", "switch",
+    "take", "tan", "tanh", "tensor_copy", "tile", "to_one_hot", "topk", "topk_and_argtopk", "trace", "transpose",
+    "tri", "tri_gamma", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from",
+    "true_div", "truediv", "trunc", "unbroadcast", "unique", "unravel_index", "vertical_stack", "where", "xor",
+    "zeros", "zeros_like",
 ]
 # isort: on
 # fmt: on

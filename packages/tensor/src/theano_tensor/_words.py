@@ -80,6 +80,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.linalg._factors._eigen": "Eig Eigh EighGrad Eigvalsh EigvalshGrad",
         "theano_tensor.linalg._exponential": "Expm ExpmGrad",
         "theano_tensor.linalg._matrices._hints": "Hint",
+        "theano_tensor.linalg._equations._cofactors": "Cofactors CofactorsChange",
         "theano_tensor.linalg._equations._inverse": "Det MatrixInverse MatrixPinv SLogDet",
         "theano_tensor.linalg._factors._orthogonal": "QRFull QRIncomplete SVD",
         "theano_tensor.linalg._equations._solve": "Solve",

@@ -166,5 +166,57 @@ class TestEqualValues(unittest.TestCase):
         np.testing.assert_allclose(second, 0, atol=1e-9)
 
 
+class TestDeterminants(unittest.TestCase):
+    """The gradient is the matrix of cofactors, a polynomial of the entries: singular matrices have it, too."""
+
+    def setUp(self) -> None:
+        rng = np.random.default_rng(3)
+        turn, other = np.linalg.qr(rng.normal(size=(2, 4, 4)))[0]
+        # Ranks 4, 3, 2, 1 and 0, with equal singular values, and one that is hardly invertible.
+        values = ([1, 1, 2, 3], [1, 1, 2, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 2, 1e-12])
+        self.matrices = np.stack([turn @ np.diag(np.array(v, float)) @ other for v in values])
+        self.direction = rng.normal(size=(4, 4))
+
+    @staticmethod
+    def cofactors(a: Any) -> Any:
+        places = range(len(a))
+        minors = [[np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for j in places] for i in places]
+        return np.array(minors) * (-1.0) ** np.add.outer(places, places)
+
+    def change(self, a: Any) -> Any:
+        """Return the linear coefficient of a polynomial through some values."""
+        steps = np.arange(-4, 5) / 4
+        values = [self.cofactors(a + step * self.direction).ravel() for step in steps]
+        return np.linalg.lstsq(np.vander(steps, 5), np.array(values), rcond=None)[0][-2].reshape(a.shape)
+
+    def test_first_and_second_derivatives(self) -> None:
+        a, d = T.dmatrix("a"), T.dmatrix("d")
+        stack = T.dtensor3("stack")
+        first = grad(linalg.det(a), a)
+        wanted = [first, grad((first * d).sum(), a), Rop(linalg.det(a), a, d)]
+        f = function([a, d], wanted)
+        for matrix in self.matrices:
+            found = f(matrix, self.direction)
+            cofactors = self.cofactors(matrix)
+            np.testing.assert_allclose(found[0], cofactors, atol=1e-12)
+            np.testing.assert_allclose(found[1], self.change(matrix), atol=1e-10)
+            np.testing.assert_allclose(found[2], (cofactors * self.direction).sum(), atol=1e-12)
+        found = function([stack], grad(linalg.det(stack).sum(), stack))(self.matrices)
+        np.testing.assert_allclose(found, [self.cofactors(m) for m in self.matrices], atol=1e-12)
+
+    def test_complex_matrices(self) -> None:
+        a = T.zmatrix("a")
+        matrix = self.matrices[1] * (1 + 0.5j)
+        found = function([a], grad(T.real(linalg.det(a)), a))(matrix)
+        np.testing.assert_allclose(found, self.cofactors(self.matrices[1]) * np.conj((1 + 0.5j) ** 3), atol=1e-10)
+
+    def test_determinants_beyond_the_range(self) -> None:
+        """What divides by the determinant cancels with it."""
+        a = T.dmatrix("a")
+        matrix = np.diag(np.full(200, 1e3))
+        for cost in (T.log(linalg.det(a)), T.log(T.sqr(linalg.det(a))) / 2):
+            np.testing.assert_allclose(function([a], grad(cost, a))(matrix), np.linalg.inv(matrix))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+import warnings
 from typing import Any
 from unittest import mock
 
@@ -12,7 +13,7 @@ import theano_tensor as T
 from theano_graph import Variable, pullback
 from theano_linker_c import function
 from theano_tensor import DTypeError, IndexingError, ShapeError
-from theano_tensor.gradient import Rop
+from theano_tensor.gradient import Rop, grad
 from theano_testing.tensor import verify_grad
 
 from .index_cases import MODES
@@ -61,6 +62,35 @@ class TestTypes(unittest.TestCase):
             expected[index] += np.arange(2.0).reshape(2, 1) if value[index].ndim == 2 else 1
             part = np.arange(2.0).reshape(2, 1) if value[index].ndim == 2 else 1.0
             np.testing.assert_array_equal(run([x], T.inc_subtensor(x[index], part), value), expected)
+
+    def test_unnamed_dimensions_beside_new_axes(self) -> None:
+        column, three = T.tensor("float64", shape=(None, 1), name="c"), T.tensor("float64", shape=(None, 1, None))
+        table: list[tuple[Any, Any, Any]] = [
+            (column, (slice(None), None), (None, 1)),
+            (column, (0, None), (1,)),
+            (column, (slice(1, None), None), (None, 1)),
+            (column, (Ellipsis, None), (None, 1, 1)),
+            (column, (slice(None), None, slice(None)), (None, 1, 1)),
+            (column, None, (1, None, 1)),
+            (column, (None, [0, 1]), (1, 2, 1)),
+            (three, (slice(None), None), (None, 1, 1, None)),
+        ]
+        for x, index, shape in table:
+            with self.subTest(x=x.type, index=index), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self.assertEqual(x[index].type.shape, shape)
+                dropped = x is column and isinstance(index, tuple) and len(index) == 2 and index[1] is None
+                self.assertEqual([w.filename for w in caught], [__file__] * (dropped and index[0] is not Ellipsis))
+
+    def test_parts_without_unnamed_dimensions(self) -> None:
+        c, value = T.col("c"), np.arange(3.0)[:, None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            part, replaced = c[1:, None], T.set_subtensor(c[1:, None], np.full((2, 1), 7.0))
+        slope = grad((part**2).sum(), c)
+        got = run([c], [part, replaced, slope], value)
+        for found, expected in zip(got, ([[1], [2]], [[0], [7], [7]], [[0], [2], [4]]), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
     def test_ops(self) -> None:
         x, i = T.dmatrix("x"), T.lvector("i")

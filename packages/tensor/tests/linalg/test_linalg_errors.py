@@ -131,7 +131,7 @@ class TestBadInput(unittest.TestCase):
 
 
 class TestForms(unittest.TestCase):
-    def test_single_matrices_of_real_numbers_are_native(self) -> None:
+    def test_matrices_of_real_numbers_and_stacks_of_them_are_native(self) -> None:
         x, b, single = T.dmatrix("x"), T.dvector("b"), T.fmatrix("s")
         tasks = {
             "cholesky": L.cholesky(x),
@@ -146,15 +146,16 @@ class TestForms(unittest.TestCase):
             "qr": L.qr(x)[0],
             "factor_back": L.CholeskyGrad()(x, x, x),
         }
-        for task, output in tasks.items():
-            with self.subTest(task):
+        stacks = {"cholesky": L.cholesky(T.ftensor4()), "solve": L.solve(T.dtensor3(), T.dtensor3())}
+        for task, output in (*tasks.items(), *stacks.items()):
+            with self.subTest(task, ndim=output.type.ndim):
                 kernel = native_kernel.lookup(output.owner.op)(output.owner)
                 assert isinstance(kernel, LapackKernel)
                 self.assertEqual((kernel.task, kernel.dtype), (task, output.owner.inputs[0].type.dtype))
                 self.assertTrue(all(lapack_addresses(kernel.task, kernel.dtype)))
         for output in (
-            L.cholesky(T.dtensor3()),
             L.matrix_inverse(T.zmatrix()),
+            L.matrix_inverse(T.ztensor3()),
             L.CholeskyGrad(False)(x, x, x),
             L.qr(x, "raw")[0],
         ):

@@ -1,4 +1,4 @@
-"""Small matrices are factored in one thread; the library has its threads back afterwards, whatever happened."""
+"""Threads of LAPACK and of stacks: the library has its threads back afterwards, whatever happened."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scipy.linalg import cython_lapack
 
 import theano_tensor as T
 from theano_linker_c import function
+from theano_tensor import linalg
 from theano_tensor.linalg import cholesky, solve_lower_triangular
 
 
@@ -83,3 +84,55 @@ class TestThreads(unittest.TestCase):
             finally:
                 os._exit(status)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+class TestStacks(unittest.TestCase):
+    """Stacks that are large enough for threads to share them, in any layout."""
+
+    def check(self, name: str, expected: Any, *values: Any) -> None:
+        variables = [T.TensorType(v.dtype, (None,) * v.ndim)() for v in values]
+        outputs = getattr(linalg, name)(*variables)
+        several = isinstance(outputs, (list, tuple))
+        f: Any = function(variables, outputs if several else [outputs])
+        tolerance = 1e-9 if values[0].dtype == "float64" else 1e-2
+        turned = [v.swapaxes(-1, -2).copy().swapaxes(-1, -2) for v in values]
+        for arrays, step in ((values, 1), (turned, 1), ([v[::-1] for v in values], -1)):
+            for result, value in zip(f(*arrays), expected if several else [expected], strict=True):
+                # Another version of LAPACK may turn vectors around.
+                sizes = np.abs if name in ("eigh", "svd", "qr") else np.asarray
+                np.testing.assert_allclose(sizes(result), sizes(value[::step]), rtol=tolerance, atol=tolerance)
+
+    def test_values(self) -> None:
+        rng = np.random.default_rng(0)
+        for dtype in ("float64", "float32"):
+            for shape in ((700, 8, 8), (3, 40, 12, 12), (2, 150, 150)):
+                x = rng.normal(size=shape).astype(dtype) + np.eye(shape[-1], dtype=dtype) * shape[-1]
+                definite = x @ x.swapaxes(-1, -2) / shape[-1]
+                y = rng.normal(size=(*shape[:-1], 3)).astype(dtype)
+                with self.subTest(dtype=dtype, shape=shape):
+                    self.check("cholesky", np.linalg.cholesky(definite), definite)
+                    self.check("matrix_inverse", np.linalg.inv(x), x)
+                    self.check("solve", np.linalg.solve(x, y), x, y)
+                    self.check("slogdet", np.linalg.slogdet(x), x)
+                    self.check("qr", np.linalg.qr(y), y)
+                if shape[-1] < 20:
+                    self.check("det", np.linalg.det(x / shape[-1]), x / shape[-1])
+                    self.check("svd", np.linalg.svd(y), y)
+                    self.check("eigh", np.linalg.eigh(definite), definite)
+
+    def test_one_that_fails(self) -> None:
+        x, stack = T.dtensor3(), np.stack([np.eye(8)] * 2000)
+        f: Any = function([x], cholesky(x))
+        np.testing.assert_array_equal(f(stack), stack)
+        stack[1234] *= -1
+        with self.assertRaises(np.linalg.LinAlgError):
+            f(stack)
+
+    def test_lengths(self) -> None:
+        x, y = T.dtensor3(), T.dtensor3()
+        f: Any = function([x, y], linalg.solve(x, y))
+        eyes, ones = np.stack([np.eye(3)] * 4), np.ones((4, 3, 2))
+        np.testing.assert_array_equal(f(eyes[:0], ones[:0]), ones[:0])
+        for a, b in ((eyes, ones[:3]), (eyes[:, :2], ones), (eyes, ones[:, :2])):
+            with self.assertRaises(ValueError):
+                f(a, b)

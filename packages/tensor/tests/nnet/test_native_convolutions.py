@@ -85,7 +85,8 @@ def geometries(draw: Any) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, A
     }
     longest = {1: 40, 2: 19, 3: 6}[ndim]
     images = (draw(st.integers(1, 3)), groups * channels, *each(1, longest))
-    return images, (groups * filters, channels, *each(1, 4)), keywords
+    widest = draw(st.sampled_from([4, 4, longest]))
+    return images, (groups * filters, channels, *each(1, widest)), keywords
 
 
 class TestAgainstPython(unittest.TestCase):
@@ -119,6 +120,24 @@ class TestAgainstPython(unittest.TestCase):
         ):
             for dtype in ("float32", "float64"):
                 with self.subTest(images=images, dtype=dtype):
+                    self.check(images, filters, keywords, dtype)
+
+    def test_filters_about_as_large_as_images(self) -> None:
+        """Gradients by images add windows here, unless the filters have few taps or many steps."""
+        for images, filters, keywords in (
+            ((9, 1, 5, 40), (3, 1, 2, 40), {}),  # as wide
+            ((9, 2, 40, 5), (4, 2, 40, 2), {"filter_flip": False}),  # as tall
+            ((11, 4, 12, 12), (6, 2, 12, 12), {"num_groups": 2}),  # one position, in several images
+            ((2, 6, 12, 13), (9, 2, 10, 11), {"num_groups": 3, "subsample": (2, 1)}),
+            ((3, 2, 12, 25), (4, 2, 5, 12), {"filter_dilation": (2, 2)}),
+            ((2, 3, 9, 20), (5, 3, 9, 20), {"border_mode": ((2, 1), (7, 0))}),
+            ((2, 1, 6, 17), (17, 1, 4, 9), {"border_mode": "half", "filter_dilation": (1, 3), "subsample": (1, 2)}),
+            ((3, 2, 8, 9), (5, 2, 9, 12), {"border_mode": "full"}),
+            ((5, 2, 50), (3, 2, 47), {}),
+            ((2, 2, 5, 6, 14), (3, 2, 4, 5, 14), {"filter_flip": False, "border_mode": (1, 0, 0)}),
+        ):
+            for dtype in ("float32", "float64"):
+                with self.subTest(images=images, filters=filters, dtype=dtype):
                     self.check(images, filters, keywords, dtype)
 
     def test_small_images_after_each_other(self) -> None:

@@ -26,6 +26,17 @@ class TestIndexConstants(unittest.TestCase):
         self.assertEqual((first, part.start, part.stop), (0, 1, node.inputs[1]))
 
 
+class TestUnnamedDimensions(unittest.TestCase):
+    difference = "unnamed-dimensions"
+
+    def test_dimensions_that_do_not_broadcast_stay(self) -> None:
+        self.assertEqual(T.dmatrix()[:, None].type.broadcastable, (False, True, False))
+        self.assertEqual(T.tensor3().dimshuffle(0, 1, 2, "x")[None].type.ndim, 5)
+        with self.assertWarnsRegex(UserWarning, "drops the broadcastable dimensions"):
+            part = T.col()[:, None]
+        self.assertEqual(part.type, T.col().type)
+
+
 class TestPartLengths(unittest.TestCase):
     difference = "part-lengths"
 

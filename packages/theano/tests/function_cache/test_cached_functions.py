@@ -1,6 +1,7 @@
 """Functions that are cached on disk, tested in a process of its own.
 
-What other tests have registered in this one (rewrites that are closures, say) would count as missing keys.
+What other tests have registered in this one (rewrites that are closures, say) would count as missing keys. The process
+has a compile directory of its own too, since these tests look at which functions lie there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -30,7 +32,10 @@ def device() -> str:
 class CachedFunctions(unittest.TestCase):
     def check(self, name: str, count: int, flags: str = "") -> None:
         command = [sys.executable, "-m", "nose2", "-s", TESTS.name, f"function_cache.{name}"]
-        environ = {**os.environ, "THEANO_FLAGS": ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), flags]))}
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        all_flags = ",".join(filter(None, [os.environ.get("THEANO_FLAGS"), f"base_compiledir={folder.name}", flags]))
+        environ = {**os.environ, "THEANO_FLAGS": all_flags}
         done = subprocess.run(command, cwd=TESTS.parent, env=environ, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         ran = re.search(r"Ran (\d+) tests", done.stderr)

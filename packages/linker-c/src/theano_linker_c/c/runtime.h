@@ -375,6 +375,9 @@ int threads_init(void);
 void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t grain);
 
 /* blas_threads.c */
+/* Multiplications from which OpenBLAS would use its own threads, and from which ours are worth waking up. */
+#define WORK_TO_CONTROL 2e5
+#define WORK_TO_SHARE 1e6
 void blas_find_threads(uintptr_t address);
 void lapack_find_threads(uintptr_t address);
 int lapack_alone(void);

@@ -9,9 +9,9 @@ from . import (
     _copies as _copies,
     _elementwise as _elementwise,
     _indexing as _indexing,
-    _linear_algebra as _linear_algebra,
     _products as _products,
     _shapes as _shapes,
+    _stacks as _stacks,
     _windows as _windows,
 )
 from ._arrays import CArray as CArray, Root as Root, contiguous_strides as contiguous_strides
@@ -35,7 +35,6 @@ from ._rules import (
     straight_op as straight_op,
     straight_value as straight_value,
 )
-from ._stacks import emit_stack as emit_stack
 
 __all__ = [
     "ONE",
@@ -54,7 +53,6 @@ __all__ = [
     "contiguous_strides",
     "emit_loop",
     "emit_program",
-    "emit_stack",
     "function_program",
     "inline_program",
     "product_of",

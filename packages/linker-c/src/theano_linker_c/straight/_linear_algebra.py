@@ -14,18 +14,12 @@ from ..scalar import CValue
 from ._arrays import CArray
 from ._block import Block
 from ._lengths import ONE, Length, as_length
-from ._rules import straight_kernel
 
 __all__ = ["TASKS", "Sides", "square_side"]
 
 _SQUARE = "a matrix is not square"
 _SINGULAR = "the matrix is singular"
 _FIT = "a matrix and a right-hand side differ in their numbers of rows"
-
-
-@straight_kernel.register(LapackKernel)
-def _lapack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
-    return TASKS[kernel.task](kernel, block, inputs)
 
 
 def _name(kernel: LapackKernel, what: str) -> str:

@@ -1,4 +1,4 @@
-"""Linear algebra on stacks of matrices: loops over what is written for one of them."""
+"""Linear algebra on single matrices, and on stacks of them as loops over the form for one."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from ._block import Block, Step
 from ._emit import Wanted
 from ._lengths import Length
 from ._linear_algebra import TASKS, Sides, square_side
+from ._rules import straight_kernel
 
-__all__ = ["emit_stack"]
+__all__: list[str] = []
 
 _Shape = tuple[Length, ...]
 
 
-def emit_stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
-    """Write the present instruction, whose operands are stacks, as loops over its form for single matrices.
+@straight_kernel.register(LapackKernel)
+def _lapack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    lead = inputs[0].ndim - 2
+    if not lead:
+        return TASKS[kernel.task](kernel, block, inputs)
+    if any(x.ndim != lead + 2 for x in inputs):
+        raise block.refuse("stacks of matrices and of vectors have no form in C together", "use matrices of one column")
+    return _stack(kernel, block, inputs)
 
-    Parameters
-    ----------
-    kernel : LapackKernel
-        For single matrices.
-    block : Block
-    inputs : sequence of CArray
-        All with the same number of dimensions before those of a matrix, and the same lengths there.
 
-    Returns
-    -------
-    list of CArray
-    """
+def _stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    """Write the present instruction as loops over its form for single matrices."""
     outer = block.step
     assert outer is not None, "stacks belong to an instruction"
     lead = inputs[0].ndim - 2

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 from theano_tensor import as_tensor_variable
 
 from ._build import as_sparse_variable, is_sparse
+from ._duplicates import slopes_where_stored, without_duplicates
 from ._op import SparseOp, dense, refuse_rank
 from ._structure import csm_shape, elements_where_stored, with_data
 from ._type import CLASSES, SparseType, _Operators
@@ -83,7 +86,7 @@ csc_from_dense = SparseFromDense("csc")
 def _pullback_dense(node: Apply[DenseFromSparse], cotangents: list[Variable]) -> list[Variable | None]:
     (x,), (g,) = node.inputs, cotangents
     if node.op.sparse_grad:
-        return [with_data(x, elements_where_stored(g, x))]
+        return [slopes_where_stored(g, x)]
     return [SparseFromDense(as_sparse_variable(x).type.format)(g)]
 
 
@@ -168,7 +171,10 @@ def cast(variable: Operand, dtype: str) -> Any:
         If `dtype` is none that sparse matrices have.
     """
     matrix = as_sparse_variable(variable)
-    return matrix if matrix.type.dtype == dtype else Cast(dtype)(matrix)
+    if matrix.type.dtype == dtype:
+        return matrix
+    # Roundings to integers do not add up.
+    return Cast(dtype)(without_duplicates(matrix) if np.dtype(dtype).kind in "iub" else matrix)
 
 
 def bcast(x: Operand) -> Any:

@@ -14,8 +14,9 @@ from theano_tensor import as_tensor_variable
 
 from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
+from .._core._duplicates import slopes_where_stored, without_duplicates
 from .._core._op import SparseOp, common_dtype, dense
-from .._core._structure import csm_data, elements_where_stored, stored_positions, with_data
+from .._core._structure import csm_data, stored_positions, with_data
 from .._core._type import SparseType, _Operators
 from .._core._typing import Operand
 from ._structured import conjugate
@@ -162,7 +163,7 @@ def _pullback_add(node: Apply[AddSS], cotangents: list[Variable]) -> list[Variab
 @pullback.register(AddSD)
 def _pullback_add_dense(node: Apply[AddSD], cotangents: list[Variable]) -> list[Variable | None]:
     (x, _), (g,) = node.inputs, cotangents
-    return [with_data(x, elements_where_stored(g, x)), g]
+    return [slopes_where_stored(g, x), g]
 
 
 @pushforward.register(AddSS)
@@ -277,7 +278,8 @@ def mul(x: Operand, y: Operand) -> Any:
     if is_sparse(second):
         return mul_s_s(first, second)
     if second.type.ndim == 0:
-        return with_data(first, csm_data(first) * second)
+        matrix = without_duplicates(first)
+        return with_data(matrix, csm_data(matrix) * second)
     if second.type.ndim == 1:
         return col_scale(first, second)
     return mul_s_d(first, second)
@@ -318,7 +320,7 @@ def row_scale(x: Operand, s: Operand) -> Any:
 
 
 def _scaled(x: Any, s: Any, axis: int, name: str, line: str) -> Any:
-    matrix, factors = as_sparse_variable(x), as_tensor_variable(s)
+    matrix, factors = without_duplicates(x), as_tensor_variable(s)
     if factors.type.ndim != 1:
         raise TypeError(compose(f"{name}: one factor for each {line}", where=[describe(factors)], mend="pass a vector"))
     length = matrix.shape[axis]

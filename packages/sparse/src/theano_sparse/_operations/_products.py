@@ -16,6 +16,7 @@ from theano_tensor import as_tensor_variable
 from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from .._core._compressed import NATIVE_DTYPES
 from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
+from .._core._duplicates import without_duplicates
 from .._core._op import SparseOp, common_dtype, dense, refuse_rank
 from .._core._structure import csm_data, csm_shape, stored_positions, with_data
 from .._core._type import SparseType, _Operators
@@ -135,9 +136,9 @@ class StructuredDot(_Product):
 @pullback.register(StructuredDot)
 def _pullback_structured(node: Apply[StructuredDot], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y), g = node.inputs, as_sparse_or_tensor_variable(cotangents[0])
-    matrix, other = as_sparse_variable(x), _adjoint(y)
+    matrix, other = without_duplicates(x), _adjoint(y)
     for_x = with_data(matrix, sampled(g, other, *stored_positions(matrix)))
-    transposed = _adjoint(matrix)
+    transposed = _adjoint(as_sparse_variable(x))
     if not is_sparse(y):
         return [for_x, structured_dot(transposed, g if not is_sparse(g) else g.toarray())]
     for_y = structured_dot(transposed, g if is_sparse(g) else SparseFromDense(transposed.format)(g))
@@ -414,7 +415,7 @@ def sampling_dot(x: Operand, y: Operand, p: Operand) -> Any:
     SparseVariable
         In the format of `p`.
     """
-    pattern = as_sparse_variable(p)
+    pattern = without_duplicates(p)
     first, second = as_tensor_variable(x), as_tensor_variable(y)
     for variable in (first, second):
         refuse_rank(SampledProduct(), variable, 2, "both operands are dense matrices")

@@ -9,7 +9,7 @@ import theano_tensor as T
 from theano_graph import compose, describe
 from theano_tensor import as_tensor_variable
 
-from .._core._build import as_sparse_variable
+from .._core._duplicates import without_duplicates
 from .._core._structure import csm_data, with_data
 from .._core._type import _Operators
 
@@ -18,6 +18,8 @@ def structured_monoid(
     function: Callable[..., Any], name: str | None = None, doc: str | None = None
 ) -> Callable[..., Any]:
     """Return the function of sparse matrices that applies `function` to what is stored.
+
+    What is stored several times at one position is added up before.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ def structured_monoid(
     """
 
     def apply(x: Any, *numbers: Any) -> Any:
-        matrix = as_sparse_variable(x)
+        matrix = without_duplicates(x)
         given = [as_tensor_variable(number) for number in numbers]
         for number in given:
             if number.type.ndim:

@@ -11,6 +11,7 @@ from theano_tensor import alloc, as_tensor_variable
 
 from .._core._build import as_sparse_variable
 from .._core._conversion import SparseFromDense
+from .._core._duplicates import without_duplicates
 from .._core._op import SparseOp, dense
 from .._core._structure import csm_data, csm_shape, stored_positions, with_data
 from .._core._type import _Operators
@@ -74,6 +75,7 @@ def _pullback_sum(node: Apply[SpSum], cotangents: list[Variable]) -> list[Variab
     (x,), g = node.inputs, as_tensor_variable(cotangents[0])
     op, matrix = node.op, as_sparse_variable(x)
     if op.sparse_grad:
+        matrix = without_duplicates(matrix)
         rows, columns = stored_positions(matrix)
         spread = csm_data(matrix).zeros_like() + g if op.axis is None else g[columns if op.axis == 0 else rows]
         return [with_data(matrix, spread)]

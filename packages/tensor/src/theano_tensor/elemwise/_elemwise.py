@@ -23,6 +23,7 @@ from .._protocols._operators import call
 from ._broadcast import broadcast_static, check_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
+from ._logistic_slopes import SLOPES, stable_slope
 from ._signature import SignatureOf, wrong_keywords
 
 
@@ -325,6 +326,10 @@ def _pullback(node: Apply[Elemwise, Tensor], cotangents: list[Variable]) -> list
         known = _constant_power(node, cotangents[0])
         if known is not None:
             return known
+    if type(node.op.scalar_op) in SLOPES and isinstance(cotangents[0], Tensor):
+        stable = stable_slope(node, cotangents[0])
+        if stable is not None:
+            return [_unbroadcast(stable, node.inputs[0])]
     # An output that the cost does not depend on has no cotangent.
     given = [g if isinstance(g, Tensor) else _zero(node.outputs[0].type.ndim) for g in cotangents]
     values: list[Tensor] = [*node.inputs, *node.outputs, *given]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,8 @@ class ParsedIndex:
     advanced : bool
         Whether there are arrays or truth values in it. Only then the entries contain NEWAXIS.
     new_axes : tuple of (int or "x"), or None
-        Of a basic index: the pattern for dimshuffle afterwards, where newaxis was used.
+        Of a basic index: the pattern for dimshuffle afterwards, where newaxis was used. It drops broadcastable
+        dimensions that the index does not name.
     apart : bool
         Whether an Ellipsis that stands for no dimension stands between arrays: they count as not being neighbours.
     """
@@ -74,9 +76,12 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
     if any(is_array_index(item) for item in items):
         return ParsedIndex(_trimmed(entries), tuple(inputs), True, None, apart)
     basic = [entry for entry in entries if entry is not NEWAXIS]
-    order = _order(entries, x.type.ndim) if len(basic) < len(entries) else None
+    order = _order(x, entries) if len(basic) < len(entries) else None
     return ParsedIndex(_trimmed(basic), tuple(inputs), False, order)
 
+
+#: From `_order` to the line with ``x[index]``: `parse_index`, `getitem`, `call`, ``__getitem__``.
+_CALLS_BEFORE_PROGRAM = 6
 
 #: What variables of other types mean in an index, by the class of the type: functions from the variable to None or a
 #: slice, or to a function that gives the slice for the length of the dimension.
@@ -116,7 +121,11 @@ def _trimmed(entries: list[Entry]) -> Entries:
     return tuple(entries)
 
 
-def _order(entries: list[Entry], ndim: int) -> tuple[int | str, ...]:
+def _order(x: Tensor, entries: list[Entry]) -> tuple[int | str, ...]:
+    """Return the pattern for dimshuffle after a basic index with new axes in it.
+
+    Dimensions that the index does not name are dropped where all of them are broadcastable, as Theano 1.0 does.
+    """
     order: list[int | str] = []
     kept = 0
     for entry in entries:
@@ -125,8 +134,15 @@ def _order(entries: list[Entry], ndim: int) -> tuple[int | str, ...]:
         elif isinstance(entry, Slice):
             order.append(kept)
             kept += 1
-    left = ndim - sum(entry is not NEWAXIS for entry in entries)
-    return (*order, *range(kept, kept + left))
+    unnamed = x.type.shape[sum(entry is not NEWAXIS for entry in entries) :]
+    if not unnamed or set(unnamed) != {1}:
+        return (*order, *range(kept, kept + len(unnamed)))
+    text = compose(  # without the variable, so that each line warns once
+        "an index with None drops the broadcastable dimensions that it does not name, unlike in NumPy",
+        mend="name all dimensions, as in x[:, None, :] or x[:, None, ...], to keep them",
+    )
+    warnings.warn(text, UserWarning, stacklevel=_CALLS_BEFORE_PROGRAM)
+    return tuple(order)
 
 
 def _expand(items: list[Any], missing: int) -> list[Any]:

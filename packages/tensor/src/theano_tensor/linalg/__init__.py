@@ -6,6 +6,7 @@ Matrices are the last two dimensions of a tensor; the dimensions before are thos
 from theano_linker_c import announce_straight_rules
 
 from . import _native as _native, _numpy_names as _numpy_names, rewrites as rewrites
+from ._equations._cofactors import Cofactors as Cofactors, CofactorsChange as CofactorsChange
 from ._equations._inverse import (
     Det as Det,
     MatrixInverse as MatrixInverse,
@@ -76,6 +77,8 @@ __all__ = [
     "SVD",
     "Cholesky",
     "CholeskyGrad",
+    "Cofactors",
+    "CofactorsChange",
     "Det",
     "Eig",
     "Eigh",

@@ -1,4 +1,4 @@
-"""Which operations on matrices the runtime computes itself: those on single matrices of real numbers."""
+"""Native forms of operations on matrices of real numbers, and on stacks of them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _NATIVE_DTYPES = frozenset({"float32", "float64"})
 
 
 def _dtype_of(node: Apply[Any, Tensor]) -> str | None:
-    """Return the dtype of the matrices, or None where the runtime does not take them."""
+    """Return the dtype of the matrices, or None where the runtime does not take them: stacks beside vectors."""
     x = node.inputs[0]
-    return x.type.dtype if x.type.ndim == 2 and x.type.dtype in _NATIVE_DTYPES else None
+    is_taken = x.type.ndim == 2 or all(v.type.ndim == x.type.ndim for v in node.inputs)
+    return x.type.dtype if is_taken and x.type.dtype in _NATIVE_DTYPES else None
 
 
 @native_kernel.register(Cholesky)

@@ -1,15 +1,13 @@
-"""Stacks of matrices in C that stands alone: loops over the forms of single matrices; loaded for exports only."""
+"""Matrices that have no form in C that stands alone; loaded for exports only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Apply, origin_from
-from theano_linker_c.kernels import LapackKernel, native_kernel
-from theano_linker_c.straight import Block, CArray, emit_stack, straight_op
+from theano_graph import Apply
+from theano_linker_c.straight import Block, CArray, straight_op
 
-from .._core._type import tensor_type
 from .._core._variable import Tensor
 from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve
@@ -21,13 +19,6 @@ __all__: list[str] = []
 
 
 @straight_op.register(Cholesky, CholeskyGrad, Det, Eigh, MatrixInverse, QRFull, QRIncomplete, SLogDet, Solve, SVD)
-def _stack(node: Apply[Any, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
-    lead = node.inputs[0].type.ndim - 2
-    if lead > 0 and all(v.type.ndim == lead + 2 for v in node.inputs):
-        parts = [tensor_type(v.type.dtype, v.type.shape[lead:]).make_variable() for v in node.inputs]
-        with origin_from(node):
-            single = node.op.make_node(*parts)
-        kernel = native_kernel.lookup(node.op)(single)
-        if isinstance(kernel, LapackKernel):
-            return emit_stack(kernel, block, inputs)
+def _refuse(node: Apply[Any, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    """Refuse what has no native kernel, whose form would have been asked first."""
     raise block.refuse("these matrices have no form in C", "use real matrices of float32 or float64")

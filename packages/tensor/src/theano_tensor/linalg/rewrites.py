@@ -15,10 +15,11 @@ from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot
 from ..reduce import Sum, prod, sum as sum_over
 from ..rewrites._equations import Anything, Equations, equations
-from ..rewrites._language import operands, sole_client
+from ..rewrites._language import kind_of, number, operands, remade, sole_client
 from ..rewrites._registry import RULES, register_rules, rule, stabilizing
 from ..rewrites._terms import applied, built
 from ..shape import shape_i
+from ._equations._cofactors import Cofactors, CofactorsChange
 from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve
 from ._factors._cholesky import Cholesky, cholesky, cholesky_solve
@@ -240,6 +241,54 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> 
         size = _logarithm_of_size(fgraph, x)
         return _as_replacement(node, SLogDet()(x)[1] if size is None else size)
     return None
+
+
+#: What is applied to a matrix only where it has an inverse.
+_OF_INVERTIBLE = (MatrixInverse, SLogDet, Solve, Cholesky)
+#: So many users of determinants are looked at.
+_STEPS = 24
+_LOG, _DIVISION, _RECIPROCAL, _POWER = map(type, (scalar.log, scalar.true_div, scalar.reciprocal, scalar.pow))
+_FACTORS = frozenset(
+    map(type, (scalar.abs, scalar.neg, scalar.mul, scalar.sqr, scalar.sqrt, scalar.second, scalar.pow))
+)
+
+
+@rule(Cofactors, CofactorsChange, reach=4)
+def cofactors_of_invertible(fgraph: FunctionGraph, node: Apply[Cofactors | CofactorsChange, Tensor]) -> Found:
+    """Cofactors as ``det(x) * inv(x).T`` in graphs that divide by ``det(x)`` or invert x: there, it cancels."""
+    if not _is_inverted(fgraph, node.inputs[0]):
+        return None
+    # The determinant that is there, so that it meets what it cancels with.
+    expression: Any = node.op.expression
+    return _as_replacement(node, expression(*node.inputs, remade(fgraph, Det(), node.inputs[0])))
+
+
+def _is_inverted(fgraph: FunctionGraph, matrix: Tensor) -> bool:
+    """Tell whether a matrix is inverted, or its determinant is a divisor or has its logarithm taken."""
+    clients = [client for client, _ in fgraph.clients(matrix)[:_STEPS] if isinstance(client, Apply)]
+    if any(isinstance(client.op, _OF_INVERTIBLE) for client in clients):
+        return True
+    pending = [client.outputs[0] for client in clients if isinstance(client.op, Det)]
+    for _ in range(_STEPS):
+        if not pending:
+            return False
+        below = pending.pop()
+        for client, place in fgraph.clients(below)[:_STEPS]:
+            if not isinstance(client, Apply):
+                continue
+            kind = kind_of(client.outputs[0])
+            if kind in (_LOG, _RECIPROCAL) or (kind is _DIVISION and place == 1):
+                return True
+            if kind is _POWER and place == 0 and not _is_positive(client.inputs[1]):
+                return True
+            if kind in _FACTORS or kind is _DIVISION or (kind is None and isinstance(client.op, DimShuffle)):
+                pending.append(client.outputs[0])
+    return False
+
+
+def _is_positive(exponent: Tensor) -> bool:
+    value = number(exponent)
+    return value is not None and not isinstance(value, complex) and value > 0
 
 
 @rule(Sum, phases=(Phase.CANONICALIZE,), tags=_RUN)

@@ -10,7 +10,7 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
-from ..elemwise import abs_, cast, dimshuffle, eq, log, log1p, softplus, switch
+from ..elemwise import dimshuffle, eq, log, log1p, softplus, switch
 from ..reduce import argmax, max as largest, sum as sum_over
 from ..shape import shape_i
 from ._softmax import LogSoftmax, Softmax, with_bias
@@ -53,7 +53,7 @@ def sigmoid_binary_crossentropy(output: TensorLike, target: TensorLike) -> Tenso
     1000.0
     """
     x, t = as_tensor_variable(output), as_tensor_variable(target)
-    return softplus(-abs_(x)) + x * (cast(x > 0, x.type.dtype) - t)
+    return t * softplus(-x) + (1 - t) * softplus(x)
 
 
 def categorical_crossentropy(coding_dist: TensorLike, true_dist: TensorLike) -> Tensor:

@@ -31,8 +31,8 @@ MESSAGE = re.compile(r"^kernel\.cu:(\d+)(?::\d+)?: (?:fatal )?(error|warning): (
 
 
 def compiler(arguments: list[str], text: str) -> subprocess.CompletedProcess[str]:
-    """Run g++ on a text."""
-    command = ["g++", *arguments]
+    """Run the compiler of C++ on a text; `g++` would link its library too, which no kernel needs."""
+    command = ["gcc", *arguments]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 

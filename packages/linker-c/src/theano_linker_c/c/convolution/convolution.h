@@ -76,6 +76,9 @@ typedef struct {
 } Engine;
 int convolution_forward(const Engine *m, const Geometry *g, const char *images, const char *kernel, char *output);
 int convolution_input_grad(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent, char *images);
+/* The gradient by images in another way, and how many cycles that takes. */
+int convolution_by_columns(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent, char *images);
+double columns_work(const Engine *m, const Geometry *g);
 int convolution_weight_grad(const Engine *m, const Geometry *g, const char *images, const char *cotangent,
                             char *kernel);
 

@@ -414,8 +414,17 @@ static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_
     }
 }
 
+/* Whether it takes less work to add windows than to meet each tap at each element of the images. */
+static int columns_pay(const Engine *m, const Geometry *g) {
+    double taps = (double)(g->filters * volume(g->kernel)) / (double)volume(g->stride);
+    double elements = (double)(g->images * volume(g->image)) * (double)g->groups / m->kernels->lanes;
+    return columns_work(m, g) < 0.8 * elements * taps * (double)(g->channels + 6);
+}
+
 int convolution_input_grad(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent,
                            char *images) {
+    if (columns_pay(m, g))
+        return convolution_by_columns(m, g, kernel, cotangent, images);
     int64_t size = volume(g->kernel), taps = g->filters * size, phases = volume(g->stride), before[3], after[3];
     int64_t rows = g->image[0] * g->image[1] * smaller(g->stride[2], g->image[2]), r[3];
     Job job = {.engine = m,

@@ -52,9 +52,7 @@ static int64_t theano_least(int64_t a, int64_t b) {
 }
 
 /* The sum of two lengths; -1 if that is too large for a length, or one of them is none. */
-static int64_t theano_add_lengths(int64_t a, int64_t b) {
-    return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b;
-}
+static int64_t theano_add_lengths(int64_t a, int64_t b) { return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b; }
 
 /* The product of two lengths; -1 if that is too large for a length, or one of them is none. */
 static int64_t theano_multiply_lengths(int64_t a, int64_t b) {

@@ -1,4 +1,5 @@
-/* Batched matrix products: one call of BLAS for each pair of matrices in two stacks. */
+/* Batched matrix products: one call of BLAS for each pair of matrices in two stacks, or for blocks of rows where there
+ * are few large pairs. The threads of this runtime share the calls, each of which uses one thread (blas_threads.c). */
 #include "runtime.h"
 #include <limits.h>
 
@@ -6,7 +7,7 @@ typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int
                         int *);
 
 typedef struct {
-    int type_num;
+    int type_num, shared; /* shared: threads may share it */
     uintptr_t address;
 } BatchedProduct;
 
@@ -44,20 +45,60 @@ static int batch_take(PyArrayObject *a, Batch *s) {
     return 0;
 }
 
+/* The products of all pairs, each cut into `pieces` blocks of `height` rows. */
+typedef struct {
+    const BatchedProduct *product;
+    const Batch *x, *y;
+    char *z;
+    npy_intp stride; /* bytes from one result to the next */
+    int rows, cols, inner, pieces, height;
+} Pairs;
+
 /* Row-major z = x y is column-major z' = y' x'. */
-static void multiply(const BatchedProduct *p, Batch *x, Batch *y, PyArrayObject *z, int inner) {
+static void multiply_blocks(void *context, int64_t begin, int64_t end) {
+    const Pairs *s = context;
+    const Batch *x = s->x, *y = s->y;
     double one_d = 1.0, zero_d = 0.0;
     float one_s = 1.0f, zero_s = 0.0f;
-    int d = p->type_num == NPY_DOUBLE, rows = (int)PyArray_DIMS(z)[1], cols = (int)PyArray_DIMS(z)[2];
+    int d = s->product->type_num == NPY_DOUBLE, cols = s->cols, inner = s->inner, step_x = x->step, step_y = y->step;
+    npy_intp item = d ? sizeof(double) : sizeof(float);
+    char trans_x = x->trans, trans_y = y->trans;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t pair = k / s->pieces;
+        int first = (int)(k % s->pieces) * s->height;
+        int rows = s->rows - first < s->height ? s->rows - first : s->height;
+        char *from = PyArray_BYTES(x->array) + pair * x->stride + first * item * (trans_x == 'T' ? 1 : step_x);
+        if (rows > 0)
+            ((gemm_fn)s->product->address)(&trans_y, &trans_x, &cols, &rows, &inner, d ? (void *)&one_d : &one_s,
+                                           PyArray_BYTES(y->array) + pair * y->stride, &step_y, from, &step_x,
+                                           d ? (void *)&zero_d : &zero_s, s->z + pair * s->stride + first * item * cols,
+                                           &cols);
+    }
+}
+
+static void multiply(const BatchedProduct *p, const Batch *x, const Batch *y, PyArrayObject *z, int inner) {
     npy_intp count = PyArray_DIMS(z)[0];
-    char *from_x = PyArray_BYTES(x->array), *from_y = PyArray_BYTES(y->array), *to = PyArray_BYTES(z);
-    gemm_fn gemm = (gemm_fn)p->address;
-    NPY_BEGIN_THREADS_DEF;
-    NPY_BEGIN_THREADS_THRESHOLDED((double)count * rows * cols * inner > 1e5 ? 501 : 0);
-    for (npy_intp i = 0; i < count; i++)
-        gemm(&y->trans, &x->trans, &cols, &rows, &inner, d ? (void *)&one_d : &one_s, from_y + i * y->stride, &y->step,
-             from_x + i * x->stride, &x->step, d ? (void *)&zero_d : &zero_s, to + i * PyArray_STRIDES(z)[0], &cols);
-    NPY_END_THREADS;
+    int rows = (int)PyArray_DIMS(z)[1], cols = (int)PyArray_DIMS(z)[2], threads = threads_get();
+    double each = (double)rows * cols * inner, work = each * (double)count;
+    Pairs pairs = {p, x, y, PyArray_BYTES(z), PyArray_STRIDES(z)[0], rows, cols, inner, 1, rows};
+    if (count < threads && each >= WORK_TO_SHARE && rows >= 2 * threads) {
+        pairs.height = (rows + threads - 1) / threads;
+        pairs.pieces = (rows + pairs.height - 1) / pairs.height;
+    }
+    int64_t blocks = (int64_t)count * pairs.pieces, grain = (blocks + 4 * threads - 1) / (4 * threads);
+    int64_t least = (int64_t)(WORK_TO_SHARE / 4 / (work / (double)blocks + 1)) + 1;
+    if (work < WORK_TO_SHARE)
+        grain = blocks;
+    else if (grain < least)
+        grain = least;
+    PyThreadState *state = work > 1e5 ? gil_release() : NULL;
+    if (!p->shared || (each < WORK_TO_CONTROL && work < WORK_TO_SHARE) ||
+        !blas_share(multiply_blocks, &pairs, blocks, grain)) {
+        pairs.pieces = 1;
+        pairs.height = rows;
+        multiply_blocks(&pairs, 0, count);
+    }
+    gil_restore(state);
 }
 
 static int fits_int(PyArrayObject *a) { return PyArray_DIMS(a)[1] <= INT_MAX && PyArray_DIMS(a)[2] <= INT_MAX; }
@@ -96,7 +137,6 @@ static int batched_product_run(Machine *m, Frame *f, const Instruction *in) {
 /* Payload: (type, address of gemm). */
 int batched_product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long address;
-    (void)m;
     BatchedProduct *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
         return -1;
@@ -105,6 +145,8 @@ int batched_product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (!PyArg_ParseTuple(payload, "iK", &p->type_num, &address))
         return -1;
     p->address = (uintptr_t)address;
+    p->shared = m->thread_scale < 1e300;
+    blas_find_threads(p->address);
     if ((p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) || in->n_inputs != 2 || in->n_outputs != 1) {
         PyErr_SetString(PyExc_ValueError, "batched product payload: unknown type");
         return -1;

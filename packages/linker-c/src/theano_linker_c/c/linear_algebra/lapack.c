@@ -1,11 +1,12 @@
 /* Linear algebra through LAPACK's and BLAS's routines of the Fortran calling convention with 32-bit integers.
  *
  * A matrix with contiguous rows is, for Fortran, its transpose; what is asked of the routines takes this into account.
- * Whatever is out of the ordinary (a singular matrix, shapes that do not fit, stacks) is left to the op's Python code,
- * which computes it or raises. */
+ * Threads share the matrices of a stack. Whatever is out of the ordinary (a singular matrix, shapes that do not fit,
+ * stacks that broadcast) is left to the op's Python code, which computes it or raises. */
 #include "runtime.h"
 #include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 
 enum {
     CHOLESKY = 0,
@@ -40,11 +41,20 @@ typedef void (*gesdd_fn)(char *, int *, int *, void *, int *, void *, void *, in
                          int *, int *);
 
 typedef struct {
-    int kind, type_num, flag; /* flag: lower (of EIGH and factors); of SVD, QR: 0 s or r only, 1 reduced, 2 full */
+    int kind, type_num;
+    int flag;   /* lower (of EIGH and factors); of SVD, QR: 0 s or r only, 1 reduced, 2 full */
+    int shared; /* threads may share the matrices of a stack */
     size_t item;
     void *routines[MOST_ROUTINES];
     PyObject *fallback; /* borrowed from the payload: input values -> output values */
 } Lapack;
+
+/* A matrix, a vector or a number, which may be one of a stack. */
+typedef struct {
+    char *data;
+    int ndim;
+    npy_intp dims[2], strides[2];
+} View;
 
 static double one_d = 1.0, minus_d = -1.0;
 static float one_s = 1.0f, minus_s = -1.0f;
@@ -77,21 +87,19 @@ static void copy_strided(const Lapack *p, void *to, const char *from, npy_intp r
         copy_floats(to, from, rows, cols, down, right, part);
 }
 
-static void copy_matrix(const Lapack *p, void *to, PyArrayObject *a, int part) {
-    copy_strided(p, to, PyArray_BYTES(a), PyArray_DIMS(a)[0], PyArray_DIMS(a)[1], PyArray_STRIDES(a)[0],
-                 PyArray_STRIDES(a)[1], part);
+static void copy_matrix(const Lapack *p, void *to, const View *a, int part) {
+    copy_strided(p, to, a->data, a->dims[0], a->dims[1], a->strides[0], a->strides[1], part);
 }
 
 /* Copy a vector or matrix into columns that are contiguous, as Fortran has them. */
-static void copy_turned(const Lapack *p, void *to, PyArrayObject *b) {
-    int vector = PyArray_NDIM(b) == 1;
-    copy_strided(p, to, PyArray_BYTES(b), vector ? 1 : PyArray_DIMS(b)[1], PyArray_DIMS(b)[0],
-                 vector ? 0 : PyArray_STRIDES(b)[1], PyArray_STRIDES(b)[0], 0);
+static void copy_turned(const Lapack *p, void *to, const View *b) {
+    int vector = b->ndim == 1;
+    copy_strided(p, to, b->data, vector ? 1 : b->dims[1], b->dims[0], vector ? 0 : b->strides[1], b->strides[0], 0);
 }
 
 /* Whether one side of a matrix is contiguous, so that routines can read it where it lies. */
-static int readable(PyArrayObject *a, size_t item, int *transposed, int *step) {
-    npy_intp n = PyArray_DIMS(a)[0], down = PyArray_STRIDES(a)[0], right = PyArray_STRIDES(a)[1];
+static int readable(const View *a, size_t item, int *transposed, int *step) {
+    npy_intp n = a->dims[0], down = a->strides[0], right = a->strides[1];
     for (*transposed = 0; *transposed < 2; ++*transposed) {
         npy_intp inner = *transposed ? down : right, outer = *transposed ? right : down;
         if (inner == (npy_intp)item && outer % (npy_intp)item == 0 && outer / (npy_intp)item >= n &&
@@ -103,17 +111,17 @@ static int readable(PyArrayObject *a, size_t item, int *transposed, int *step) {
     return 0;
 }
 
-static int cholesky(const Lapack *p, PyArrayObject *a, PyArrayObject *out) {
-    int n = (int)PyArray_DIMS(a)[0], info = 0;
+static int cholesky(const Lapack *p, const View *a, const View *out) {
+    int n = (int)a->dims[0], info = 0;
     char triangle = p->flag ? 'U' : 'L';
-    copy_matrix(p, PyArray_DATA(out), a, p->flag ? -1 : 1);
-    ((potrf_fn)p->routines[0])(&triangle, &n, PyArray_DATA(out), &n, &info);
+    copy_matrix(p, out->data, a, p->flag ? -1 : 1);
+    ((potrf_fn)p->routines[0])(&triangle, &n, out->data, &n, &info);
     return info;
 }
 
-static int has_zero(const Lapack *p, PyArrayObject *a) {
-    npy_intp n = PyArray_DIMS(a)[0], step = PyArray_STRIDES(a)[0] + PyArray_STRIDES(a)[1];
-    const char *at = PyArray_BYTES(a);
+static int has_zero(const Lapack *p, const View *a) {
+    npy_intp n = a->dims[0], step = a->strides[0] + a->strides[1];
+    const char *at = a->data;
     for (npy_intp i = 0; i < n; i++, at += step)
         if (p->type_num == NPY_DOUBLE ? *(const double *)at == 0.0 : *(const float *)at == 0.0f)
             return 1;
@@ -121,9 +129,9 @@ static int has_zero(const Lapack *p, PyArrayObject *a) {
 }
 
 /* The solution takes the place of a copy of the right-hand side; `work` holds the matrix where it must be copied. */
-static int triangular(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayObject *out, void *work) {
-    int n = (int)PyArray_DIMS(a)[0], transposed = 0, step = n, one = 1;
-    void *matrix = PyArray_DATA(a);
+static int triangular(const Lapack *p, const View *a, const View *b, const View *out, void *work) {
+    int n = (int)a->dims[0], transposed = 0, step = n, one = 1;
+    void *matrix = a->data;
     if (has_zero(p, a))
         return 1;
     if (!readable(a, p->item, &transposed, &step)) {
@@ -133,27 +141,26 @@ static int triangular(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArr
         step = n;
     }
     char triangle = (p->flag != 0) == (transposed != 0) ? 'L' : 'U', diagonal = 'N';
-    if (PyArray_NDIM(b) == 1) {
+    if (b->ndim == 1) {
         char trans = transposed ? 'N' : 'T';
-        copy_turned(p, PyArray_DATA(out), b);
-        ((trsv_fn)p->routines[0])(&triangle, &trans, &diagonal, &n, matrix, &step, PyArray_DATA(out), &one);
+        copy_turned(p, out->data, b);
+        ((trsv_fn)p->routines[0])(&triangle, &trans, &diagonal, &n, matrix, &step, out->data, &one);
         return 0;
     }
     /* For Fortran the rows of b are columns: x' A' = b'. */
-    int columns = (int)PyArray_DIMS(b)[1];
+    int columns = (int)b->dims[1];
     char side = 'R', trans = transposed ? 'T' : 'N';
-    copy_matrix(p, PyArray_DATA(out), b, 0);
+    copy_matrix(p, out->data, b, 0);
     ((trsm_fn)p->routines[1])(&side, &triangle, &trans, &diagonal, &columns, &n,
-                              p->type_num == NPY_DOUBLE ? (void *)&one_d : &one_s, matrix, &step, PyArray_DATA(out),
-                              &columns);
+                              p->type_num == NPY_DOUBLE ? (void *)&one_d : &one_s, matrix, &step, out->data, &columns);
     return 0;
 }
 
-static int solve(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayObject *out, void *work) {
-    int n = (int)PyArray_DIMS(a)[0], columns = PyArray_NDIM(b) == 1 ? 1 : (int)PyArray_DIMS(b)[1], info = 0;
+static int solve(const Lapack *p, const View *a, const View *b, const View *out, void *work) {
+    int n = (int)a->dims[0], columns = b->ndim == 1 ? 1 : (int)b->dims[1], info = 0;
     char *matrix = work, *right = matrix + (size_t)n * n * p->item;
     int *pivots = (int *)(right + (size_t)n * columns * p->item);
-    void *target = columns == 1 ? PyArray_DATA(out) : right;
+    void *target = columns == 1 ? out->data : right;
     copy_matrix(p, matrix, a, 0);
     copy_turned(p, target, b);
     if (p->kind == SOLVE) {
@@ -171,24 +178,24 @@ static int solve(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayObj
         free(space);
     }
     if (info == 0 && columns != 1)
-        copy_strided(p, PyArray_DATA(out), right, n, columns, (npy_intp)p->item, (npy_intp)n * (npy_intp)p->item, 0);
+        copy_strided(p, out->data, right, n, columns, (npy_intp)p->item, (npy_intp)n * (npy_intp)p->item, 0);
     return info;
 }
 
-static int inverse(const Lapack *p, PyArrayObject *a, PyArrayObject *out, void *work) {
-    int n = (int)PyArray_DIMS(a)[0], info = 0, length = 64 * n;
+static int inverse(const Lapack *p, const View *a, const View *out, void *work) {
+    int n = (int)a->dims[0], info = 0, length = 64 * n;
     int *pivots = (int *)((char *)work + (size_t)length * p->item);
-    copy_matrix(p, PyArray_DATA(out), a, 0);
-    ((getrf_fn)p->routines[0])(&n, &n, PyArray_DATA(out), &n, pivots, &info);
+    copy_matrix(p, out->data, a, 0);
+    ((getrf_fn)p->routines[0])(&n, &n, out->data, &n, pivots, &info);
     if (info == 0)
-        ((getri_fn)p->routines[1])(&n, PyArray_DATA(out), &n, pivots, work, &length, &info);
+        ((getri_fn)p->routines[1])(&n, out->data, &n, pivots, work, &length, &info);
     return info;
 }
 
 /* Sign and logarithm of the size of the determinant, or the determinant itself. As in NumPy, a pivot of 0 makes both 0
  * whatever the others are, and one of NaN counts as positive for the sign. */
-static int determinant(const Lapack *p, PyArrayObject *a, void *work, double *sign, double *value) {
-    int n = (int)PyArray_DIMS(a)[0], info = 0;
+static int determinant(const Lapack *p, const View *a, void *work, double *sign, double *value) {
+    int n = (int)a->dims[0], info = 0;
     int *pivots = (int *)((char *)work + (size_t)n * n * p->item);
     copy_matrix(p, work, a, 0);
     ((getrf_fn)p->routines[0])(&n, &n, work, &n, pivots, &info);
@@ -218,21 +225,21 @@ static int determinant(const Lapack *p, PyArrayObject *a, void *work, double *si
     return 0;
 }
 
-static int eigh(const Lapack *p, PyArrayObject *a, PyArrayObject *values, PyArrayObject *vectors, void *work) {
-    int n = (int)PyArray_DIMS(a)[0], info = 0, length = 1 + 6 * n + 2 * n * n, integers = 3 + 5 * n;
-    char job = 'V', triangle = p->flag ? 'U' : 'L';
+/* The matrix is transposed for Fortran: of the transpose, vectors would have other signs than NumPy's. */
+static int eigh(const Lapack *p, const View *a, const View *values, const View *vectors, void *work) {
+    int n = (int)a->dims[0], info = 0, length = 1 + 6 * n + 2 * n * n, integers = 3 + 5 * n;
+    char job = 'V', triangle = p->flag ? 'L' : 'U';
     char *matrix = work, *space = matrix + (size_t)n * n * p->item;
-    copy_matrix(p, matrix, a, 0);
-    ((syevd_fn)p->routines[0])(&job, &triangle, &n, matrix, &n, PyArray_DATA(values), space, &length,
+    copy_turned(p, matrix, a);
+    ((syevd_fn)p->routines[0])(&job, &triangle, &n, matrix, &n, values->data, space, &length,
                                (int *)(space + (size_t)length * p->item), &integers, &info);
-    copy_strided(p, PyArray_DATA(vectors), matrix, n, n, (npy_intp)p->item, (npy_intp)n * (npy_intp)p->item, 0);
+    copy_strided(p, vectors->data, matrix, n, n, (npy_intp)p->item, (npy_intp)n * (npy_intp)p->item, 0);
     return info;
 }
 
-/* The matrix is transposed for Fortran, and its vectors are transposed back: of the transpose they would have other
- * signs than NumPy's. */
-static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObject *s, PyArrayObject *vt) {
-    int m = (int)PyArray_DIMS(a)[0], n = (int)PyArray_DIMS(a)[1], k = m < n ? m : n, info = 0, length = -1;
+/* Likewise; the vectors are transposed back. */
+static int svd(const Lapack *p, const View *a, const View *u, const View *s, const View *vt) {
+    int m = (int)a->dims[0], n = (int)a->dims[1], k = m < n ? m : n, info = 0, length = -1;
     int columns = p->flag == 2 ? m : k, rows = p->flag == 2 ? n : k, lda = m > 1 ? m : 1, ldvt = rows > 1 ? rows : 1;
     char job = p->flag == 0 ? 'N' : p->flag == 1 ? 'S' : 'A';
     union {
@@ -240,7 +247,7 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
         float s;
     } wanted;
     gesdd_fn gesdd = (gesdd_fn)p->routines[0];
-    gesdd(&job, &m, &n, NULL, &lda, PyArray_DATA(s), NULL, &lda, NULL, &ldvt, &wanted, &length, &info, &info);
+    gesdd(&job, &m, &n, NULL, &lda, s->data, NULL, &lda, NULL, &ldvt, &wanted, &length, &info, &info);
     if (info != 0)
         return info;
     double need = p->type_num == NPY_DOUBLE ? wanted.d : wanted.s;
@@ -254,11 +261,11 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
         return 1;
     char *left = work + matrix * item, *right = left + left_size * item, *space = right + right_size * item;
     copy_turned(p, work, a);
-    gesdd(&job, &m, &n, work, &lda, PyArray_DATA(s), left, &lda, right, &ldvt, space, &length,
+    gesdd(&job, &m, &n, work, &lda, s->data, left, &lda, right, &ldvt, space, &length,
           (int *)(space + (size_t)length * item), &info);
     if (info == 0 && p->flag) {
-        copy_strided(p, PyArray_DATA(u), left, m, columns, (npy_intp)item, (npy_intp)(m * item), 0);
-        copy_strided(p, PyArray_DATA(vt), right, rows, n, (npy_intp)item, (npy_intp)(rows * item), 0);
+        copy_strided(p, u->data, left, m, columns, (npy_intp)item, (npy_intp)(m * item), 0);
+        copy_strided(p, vt->data, right, rows, n, (npy_intp)item, (npy_intp)(rows * item), 0);
     }
     free(work);
     return info;
@@ -303,9 +310,9 @@ static void subtract_product(const Lapack *p, int transposed, int rows, int cols
 
 /* Murray (2016), "Differentiation of the Cholesky decomposition", section 4: blocks of columns from the last to the
  * first. The gradient by the factor becomes the one by the matrix in its place. */
-static int factor_back(const Lapack *p, PyArrayObject *factor, PyArrayObject *g, PyArrayObject *out, char *work) {
-    int n = (int)PyArray_DIMS(factor)[0], d = p->type_num == NPY_DOUBLE;
-    char *l = work, *both = work + (size_t)n * n * p->item, *f = PyArray_DATA(out);
+static int factor_back(const Lapack *p, const View *factor, const View *g, const View *out, char *work) {
+    int n = (int)factor->dims[0], d = p->type_num == NPY_DOUBLE;
+    char *l = work, *both = work + (size_t)n * n * p->item, *f = out->data;
     copy_matrix(p, l, factor, -1);
     copy_matrix(p, f, g, -1);
     for (int k = n; k > 0; k -= BLOCK) {
@@ -328,8 +335,8 @@ static int factor_back(const Lapack *p, PyArrayObject *factor, PyArrayObject *g,
     return 0;
 }
 
-static int qr(const Lapack *p, PyArrayObject *a, PyArrayObject *q, PyArrayObject *r) {
-    int m = (int)PyArray_DIMS(a)[0], n = (int)PyArray_DIMS(a)[1], k = m < n ? m : n, info = 0;
+static int qr(const Lapack *p, const View *a, const View *q, const View *r) {
+    int m = (int)a->dims[0], n = (int)a->dims[1], k = m < n ? m : n, info = 0;
     int columns = p->flag == 2 ? m : k, most = m < n ? n : m, length = 64 * most;
     npy_intp down = (npy_intp)p->item, right = (npy_intp)m * (npy_intp)p->item;
     char *work = malloc(((size_t)m * most + (size_t)k + (size_t)length) * p->item);
@@ -338,10 +345,10 @@ static int qr(const Lapack *p, PyArrayObject *a, PyArrayObject *q, PyArrayObject
     char *factors = work + (size_t)m * most * p->item, *space = factors + (size_t)k * p->item;
     copy_turned(p, work, a);
     ((geqrf_fn)p->routines[0])(&m, &n, work, &m, factors, space, &length, &info);
-    copy_strided(p, PyArray_DATA(r), work, PyArray_DIMS(r)[0], n, down, right, 1);
+    copy_strided(p, r->data, work, r->dims[0], n, down, right, 1);
     if (info == 0 && q != NULL) {
         ((orgqr_fn)p->routines[1])(&m, &columns, &k, work, &m, factors, space, &length, &info);
-        copy_strided(p, PyArray_DATA(q), work, m, columns, down, right, 0);
+        copy_strided(p, q->data, work, m, columns, down, right, 0);
     }
     free(work);
     return info;
@@ -367,111 +374,182 @@ static PyArrayObject *plain(const Lapack *p, const Frame *f, int reg, int least,
     if (a == NULL || !PyArray_Check(a) || PyArray_TYPE(a) != p->type_num || !PyArray_ISBEHAVED_RO(a) ||
         PyArray_NDIM(a) < least || PyArray_NDIM(a) > most || PyArray_SIZE(a) == 0)
         return NULL;
-    for (int d = 0; d < PyArray_NDIM(a); d++)
+    for (int d = PyArray_NDIM(a) > 2 ? PyArray_NDIM(a) - 2 : 0; d < PyArray_NDIM(a); d++)
         if (PyArray_DIMS(a)[d] > 30000)
             return NULL; /* products of lengths must stay within 32 bits */
     return a;
 }
 
+/* The matrices of an instruction: one, or those of stacks whose first `lead` dimensions are equal. */
+typedef struct {
+    const Lapack *p;
+    int lead, n_inputs, n_outputs;
+    PyArrayObject *arrays[5]; /* inputs, then outputs */
+    size_t bytes;             /* of memory to work in */
+    atomic_int failed;
+} Stack;
+
 /* Arrays for all outputs; 0, or -1 with an exception. */
-static int obtain(Machine *m, Frame *f, const Instruction *in, const Lapack *p, PyArrayObject *a, PyArrayObject *b,
-                  PyArrayObject **out) {
-    npy_intp rows = PyArray_DIMS(a)[0], cols = PyArray_DIMS(a)[1], k = rows < cols ? rows : cols;
-    npy_intp u[2] = {rows, p->flag == 2 ? rows : k}, vt[2] = {p->flag == 2 ? cols : k, cols};
-    npy_intp r[2] = {p->flag == 2 ? rows : k, cols};
+static int obtain(Machine *m, Frame *f, const Instruction *in, Stack *s) {
+    const Lapack *p = s->p;
+    PyArrayObject *a = s->arrays[0], *b = s->n_inputs > 1 ? s->arrays[1] : NULL;
+    npy_intp shape[NPY_MAXDIMS], *core = shape + s->lead;
+    npy_intp rows = PyArray_DIMS(a)[s->lead], cols = PyArray_DIMS(a)[s->lead + 1], k = rows < cols ? rows : cols;
+    memcpy(shape, PyArray_DIMS(a), (size_t)s->lead * sizeof *shape);
     for (int i = 0; i < in->n_outputs; i++) {
-        const npy_intp *shape = PyArray_DIMS(a);
         int ndim = 2;
+        core[0] = rows;
+        core[1] = cols;
         if (p->kind == DET || p->kind == SLOGDET) {
             ndim = 0;
         } else if (b != NULL) {
-            ndim = PyArray_NDIM(b);
-            shape = PyArray_DIMS(b);
+            ndim = PyArray_NDIM(b) - s->lead;
+            core[1] = ndim == 2 ? PyArray_DIMS(b)[s->lead + 1] : 0;
         } else if (p->kind == EIGH && i == 0) {
             ndim = 1;
+        } else if (p->kind == SVD && (p->flag == 0 || i == 1)) {
+            ndim = 1;
+            core[0] = k;
+        } else if (p->kind == SVD && i == 0) {
+            core[1] = p->flag == 2 ? rows : k;
         } else if (p->kind == SVD) {
-            int values = p->flag == 0 || i == 1;
-            ndim = values ? 1 : 2;
-            shape = values ? &k : i == 0 ? u : vt;
+            core[0] = p->flag == 2 ? cols : k;
+        } else if (p->kind == QR && i == 0 && p->flag != 0) {
+            core[1] = p->flag == 2 ? rows : k;
         } else if (p->kind == QR) {
-            shape = i == 0 && p->flag != 0 ? u : r;
+            core[0] = p->flag == 2 ? rows : k;
         }
-        out[i] = buffer_obtain(m, f, in->outputs[i], p->type_num, ndim, shape, 0);
-        if (out[i] == NULL)
+        PyArrayObject *out = buffer_obtain(m, f, in->outputs[i], p->type_num, s->lead + ndim, shape, 0);
+        if (out == NULL)
             return -1;
+        s->arrays[s->n_inputs + i] = out;
     }
     return 0;
 }
 
-static int compute(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayObject **out, void *work,
-                   double *number) {
+static void set_number(const Lapack *p, const View *to, double value) {
+    if (p->type_num == NPY_DOUBLE)
+        *(double *)(void *)to->data = value;
+    else
+        *(float *)(void *)to->data = (float)value;
+}
+
+static int compute(const Lapack *p, const View *x, const View *out, void *work) {
+    const View *a = x, *b = x + 1;
+    double sign, value;
+    int info;
     switch (p->kind) {
-    case CHOLESKY: return cholesky(p, a, out[0]);
-    case TRIANGULAR: return triangular(p, a, b, out[0], work);
+    case CHOLESKY: return cholesky(p, a, out);
+    case TRIANGULAR: return triangular(p, a, b, out, work);
     case SOLVE:
-    case SYMMETRIC: return solve(p, a, b, out[0], work);
-    case INVERSE: return inverse(p, a, out[0], work);
-    case EIGH: return eigh(p, a, out[0], out[1], work);
-    case FACTOR_BACK: return factor_back(p, a, b, out[0], work);
-    case QR: return p->flag == 0 ? qr(p, a, NULL, out[0]) : qr(p, a, out[0], out[1]);
-    case SVD: return p->flag == 0 ? svd(p, a, NULL, out[0], NULL) : svd(p, a, out[0], out[1], out[2]);
-    default: return determinant(p, a, work, &number[0], &number[1]);
+    case SYMMETRIC: return solve(p, a, b, out, work);
+    case INVERSE: return inverse(p, a, out, work);
+    case EIGH: return eigh(p, a, out, out + 1, work);
+    case FACTOR_BACK: return factor_back(p, a, b, out, work);
+    case QR: return p->flag == 0 ? qr(p, a, NULL, out) : qr(p, a, out, out + 1);
+    case SVD: return p->flag == 0 ? svd(p, a, NULL, out, NULL) : svd(p, a, out, out + 1, out + 2);
+    default: info = determinant(p, a, work, &sign, &value);
+    }
+    if (info == 0 && p->kind == SLOGDET)
+        set_number(p, out++, sign);
+    if (info == 0)
+        set_number(p, out, value);
+    return info;
+}
+
+static void view_of(const Stack *s, PyArrayObject *a, int64_t k, View *v) {
+    const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    v->data = PyArray_BYTES(a);
+    v->ndim = PyArray_NDIM(a) - s->lead;
+    for (int d = s->lead - 1; d >= 0; k /= dims[d--])
+        v->data += k % dims[d] * strides[d];
+    for (int d = 0; d < v->ndim; d++) {
+        v->dims[d] = dims[s->lead + d];
+        v->strides[d] = strides[s->lead + d];
     }
 }
 
-static void set_number(const Lapack *p, PyArrayObject *to, double value) {
-    if (p->type_num == NPY_DOUBLE)
-        *(double *)PyArray_DATA(to) = value;
+/* Compute the matrices begin..end, up to the first one that fails. */
+static void compute_range(void *context, int64_t begin, int64_t end) {
+    Stack *s = context;
+    View views[5];
+    void *work = s->bytes == 0 ? NULL : malloc(s->bytes);
+    int failed = s->bytes != 0 && work == NULL;
+    for (int64_t k = begin; k < end && !failed && !atomic_load(&s->failed); k++) {
+        for (int i = 0; i < s->n_inputs + s->n_outputs; i++)
+            view_of(s, s->arrays[i], k, &views[i]);
+        failed = compute(s->p, views, views + s->n_inputs, work) != 0;
+    }
+    if (failed)
+        atomic_store(&s->failed, 1);
+    free(work);
+}
+
+/* Multiplications for which a thread comes to the stack. */
+#define WORK_OF_CHUNK 2e5
+
+/* RUN_DONE also where a matrix has failed; RUN_RAISED where a signal has come. */
+static int compute_all(Stack *s, size_t n, int shared) {
+    int64_t count = 1;
+    for (int d = 0; d < s->lead; d++)
+        count *= PyArray_DIMS(s->arrays[0])[d];
+    double each = (double)n * (double)n * (double)n * 4 + 200, work = each * (double)count;
+    int is_shared = shared && count > 1 && work >= WORK_TO_SHARE, pieces = 4 * threads_get();
+    int64_t grain = is_shared ? (count + pieces - 1) / pieces : 1;
+    if (is_shared && (double)grain * each < WORK_OF_CHUNK)
+        grain = (int64_t)(WORK_OF_CHUNK / each) + 1;
+    int alone = (n <= ALONE || is_shared) && lapack_alone(), status = RUN_DONE;
+    if (work < WORK_FOR_GIL)
+        compute_range(s, 0, count);
     else
-        *(float *)PyArray_DATA(to) = (float)value;
+        status = run_long(compute_range, s, count, grain, work, alone && is_shared ? 0.0 : INFINITY);
+    if (alone)
+        lapack_many();
+    return status;
+}
+
+/* Take the operands; 0 where they are left to Python. */
+static int take(const Lapack *p, const Frame *f, const Instruction *in, Stack *s) {
+    /* Of a matrix, its factor and the gradient by it, the last two count. */
+    int first = in->n_inputs - (in->n_inputs > 1 ? 2 : 1);
+    PyArrayObject *a = plain(p, f, in->inputs[first], 2, NPY_MAXDIMS), *b = NULL;
+    if (a == NULL)
+        return 0;
+    const npy_intp *dims = PyArray_DIMS(a);
+    int lead = PyArray_NDIM(a) - 2;
+    npy_intp n = dims[lead];
+    if (p->kind != SVD && p->kind != QR && n != dims[lead + 1])
+        return 0;
+    *s = (Stack){.p = p, .lead = lead, .n_inputs = in->n_inputs > 1 ? 2 : 1, .n_outputs = in->n_outputs};
+    s->arrays[0] = a;
+    size_t columns = 1;
+    if (s->n_inputs > 1) {
+        b = s->arrays[1] = plain(p, f, in->inputs[first + 1], lead > 0 ? lead + 2 : 1, lead + 2);
+        if (b == NULL || memcmp(dims, PyArray_DIMS(b), (size_t)(lead + 1) * sizeof *dims) != 0)
+            return 0;
+        columns = PyArray_NDIM(b) == lead + 1 ? 1 : (size_t)PyArray_DIMS(b)[lead + 1];
+        if (p->kind == FACTOR_BACK && (PyArray_NDIM(b) != lead + 2 || (npy_intp)columns != n))
+            return 0;
+    }
+    s->bytes = work_bytes(p, (size_t)n, columns);
+    return 1;
 }
 
 static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
     const Lapack *p = in->plan;
-    /* Of a matrix, its factor and the gradient by it, the last two count. */
-    int first = in->n_inputs - (in->n_inputs > 1 ? 2 : 1);
-    PyArrayObject *a = plain(p, f, in->inputs[first], 2, 2), *b = NULL, *out[3];
-    if (a == NULL || (p->kind != SVD && p->kind != QR && PyArray_DIMS(a)[0] != PyArray_DIMS(a)[1]))
+    Stack s;
+    if (!take(p, f, in, &s))
         return frame_call(f, in, p->fallback);
-    if (in->n_inputs > 1) {
-        b = plain(p, f, in->inputs[first + 1], 1, 2);
-        if (b == NULL || PyArray_DIMS(a)[0] != PyArray_DIMS(b)[0] ||
-            (p->kind == FACTOR_BACK && (PyArray_NDIM(b) != 2 || PyArray_DIMS(a)[0] != PyArray_DIMS(b)[1])))
-            return frame_call(f, in, p->fallback);
-    }
-    size_t n = (size_t)PyArray_DIMS(a)[0];
-    size_t bytes = work_bytes(p, n, b == NULL || PyArray_NDIM(b) == 1 ? 1 : (size_t)PyArray_DIMS(b)[1]);
-    void *work = bytes == 0 ? NULL : PyMem_RawMalloc(bytes);
-    double number[2] = {0.0, 0.0};
-    if (bytes != 0 && work == NULL) {
-        PyErr_NoMemory();
+    if (obtain(m, f, in, &s) < 0)
         return RUN_RAISED;
-    }
-    if (obtain(m, f, in, p, a, b, out) < 0) {
-        PyMem_RawFree(work);
-        return RUN_RAISED;
-    }
-    NPY_BEGIN_THREADS_DEF;
-    NPY_BEGIN_THREADS_THRESHOLDED((double)n * (double)n * (double)n > 1e5 ? 501 : 0);
-    int alone = n <= ALONE && lapack_alone(), info = compute(p, a, b, out, work, number);
-    if (alone)
-        lapack_many();
-    NPY_END_THREADS;
-    PyMem_RawFree(work);
-    if (info != 0)
-        return frame_call(f, in, p->fallback);
-    if (p->kind == SLOGDET)
-        set_number(p, out[0], number[0]);
-    if (p->kind == DET || p->kind == SLOGDET)
-        set_number(p, out[p->kind == SLOGDET], number[1]);
-    return RUN_DONE;
+    int status = compute_all(&s, (size_t)PyArray_DIMS(s.arrays[0])[s.lead], p->shared);
+    return status == RUN_DONE && atomic_load(&s.failed) ? frame_call(f, in, p->fallback) : status;
 }
 
 /* Payload: (kind, type, flag, addresses of the routines, Python form). */
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
     static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1};
     PyObject *addresses;
-    (void)m;
     Lapack *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
         return -1;
@@ -480,6 +558,7 @@ int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (!PyArg_ParseTuple(payload, "iiiO!O", &p->kind, &p->type_num, &p->flag, &PyTuple_Type, &addresses, &p->fallback))
         return -1;
     p->item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float);
+    p->shared = m->thread_scale < 1e300;
     if (p->kind < CHOLESKY || p->kind > QR || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
         in->n_inputs != inputs[p->kind] || in->n_outputs > 3 || PyTuple_GET_SIZE(addresses) > MOST_ROUTINES) {
         PyErr_SetString(PyExc_ValueError, "lapack payload: unknown kind or type");

@@ -206,10 +206,6 @@ static void gemm_blocks(void *context, int64_t begin, int64_t end) {
                           &parts->beta, z, &step);
 }
 
-/* Multiplications from which OpenBLAS would use its own threads, and from which ours are worth waking up. */
-#define WORK_TO_CONTROL 2e5
-#define WORK_TO_SHARE 1e6
-
 static Parts gemm_parts(const Product *p, const Operands *o, Scalar alpha, Scalar beta, char *z) {
     return (Parts){.product = p, .operands = o, .alpha = alpha, .beta = beta, .z = z, .by_rows = o->rows >= o->cols};
 }

@@ -39,7 +39,7 @@ _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
 
 @record
 class LapackKernel(Kernel):
-    """Linear algebra on single matrices; stacks, and what fails, are left to the op's `perform`.
+    """Linear algebra on matrices and stacks of them; matrices that fail are left to the op's `perform`.
 
     Parameters
     ----------

@@ -24,6 +24,8 @@ from ...linalg import (
     SVD,
     Cholesky,
     CholeskyGrad,
+    Cofactors,
+    CofactorsChange,
     Det,
     Eigh,
     EighGrad,
@@ -90,4 +92,9 @@ def _singular_values(node: Apply[Any, Tensor]) -> Kernel | None:
 
 @device_expression.register(EighGrad)
 def _eigenvalues_gradient(op: EighGrad, inputs: Sequence[Any]) -> Tensor:
+    return op.expression(*inputs)
+
+
+@device_expression.register(Cofactors, CofactorsChange)
+def _cofactors(op: Cofactors | CofactorsChange, inputs: Sequence[Any]) -> Tensor:
     return op.expression(*inputs)

@@ -13,7 +13,7 @@ from ..._core._convert import as_tensor_variable
 from ..._core._type import tensor_type
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
-from ...elemwise import conj, dimshuffle
+from ...elemwise import dimshuffle
 from ...extra_ops import diagonal
 from ...linear import matmul
 from ...reduce import sum as sum_over
@@ -146,7 +146,7 @@ def _pushforward_pinv(node: Apply[MatrixPinv, Tensor], tangents: list[Variable |
 class Det(MatrixOp):
     """Determinant of a square matrix, or of each one of a stack.
 
-    The gradient is ``det(x) * inv(x).T`` (Jacobi's formula), so that it needs an invertible matrix.
+    The gradient is the matrix of cofactors (Jacobi's formula), which singular matrices have, too.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class Det(MatrixOp):
         output_storage[0][0] = np.asarray(np.linalg.det(inputs[0]), dtype=node.outputs[0].type.dtype)
 
 
-def _on_matrices(x: TensorLike) -> Tensor:
+def on_matrices(x: TensorLike) -> Tensor:
     """Return one number for each matrix, so that it broadcasts over the matrix."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, [*range(variable.type.ndim), "x", "x"])
@@ -180,18 +180,6 @@ def _on_matrices(x: TensorLike) -> Tensor:
 def _trace_of_product(x: TensorLike, y: TensorLike) -> Tensor:
     """Return ``trace(x @ y)`` of each pair without the product."""
     return sum_over(as_tensor_variable(x) * transposed(y), axis=(-2, -1))
-
-
-@pullback.register(Det)
-def _pullback_det(node: Apply[Det, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
-    (x,), (value,) = node.inputs, node.outputs
-    return [_on_matrices(cotangents[0] * conj(value)) * adjoint(matrix_inverse(x))]
-
-
-@pushforward.register(Det)
-def _pushforward_det(node: Apply[Det, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
-    (x,), (value,), d = node.inputs, node.outputs, tangents[0]
-    return [None if d is None else value * _trace_of_product(matrix_inverse(x), d)]
 
 
 class SLogDet(MatrixOp):
@@ -231,7 +219,7 @@ def _pullback_slogdet(node: Apply[SLogDet, Tensor], cotangents: list[Variable]) 
     g = present(cotangents[1])
     if g is None:
         return [as_tensor_variable(node.inputs[0]).zeros_like()]  # the sign is a step function
-    return [_on_matrices(g) * transposed(matrix_inverse(node.inputs[0]))]
+    return [on_matrices(g) * transposed(matrix_inverse(node.inputs[0]))]
 
 
 @pushforward.register(SLogDet)

@@ -85,7 +85,11 @@ def _index(d: Draw, shape: Sequence[int], *, newaxis: bool) -> tuple[Any, ...]:
 
 def _read(d: Draw) -> Drawn:
     x = d.pick(ALL, (1, 2, 3, 4))
-    return [x], {"index": _index(d, d.shape(x), newaxis=True)}
+    index = _index(d, d.shape(x), newaxis=True)
+    unnamed = d.broadcastable(x)[sum(entry is not None for entry in index) :]
+    if None in index and Ellipsis not in index and all(unnamed):
+        index = (*index, Ellipsis)  # without it they are dropped, unlike in NumPy
+    return [x], {"index": index}
 
 
 def _read_text(names: Sequence[str], options: Options) -> str:

@@ -1,0 +1,174 @@
+"""Gradients of sigmoids and exponentials below logarithms and quotients, without what cancels.
+
+The gradient of ``log(sigmoid(x))`` is ``g / s * s * (1 - s)``, where s vanishes far from 0. Here a cotangent that
+divides by s, say, is multiplied with the slope in powers of ``s = sigmoid(z)`` and ``t = sigmoid(-z) = 1 - s``, with
+``exp(z) = s / t`` and ``1 + exp(z) = 1 / t``. So the gradient is right in every mode, and so are its derivatives, for
+which rewriting comes too late.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from theano_graph import Apply, Constant, Variable, record
+from theano_linker_c import scalar
+from theano_linker_c.scalar import ScalarOp
+
+from .._core._variable import Tensor
+from .._protocols._operators import call
+from ._dimshuffle import DimShuffle
+
+#: Sums of more terms are left whole.
+MAX_TERMS = 16
+#: So many products and quotients are taken apart, one below the other.
+DEPTH = 8
+_ADD, _SUB, _NEG, _MUL, _DIVISION, _SQUARE, _RECIPROCAL, _SIGMOID, _EXP = map(
+    type,
+    (
+        *(scalar.add, scalar.sub, scalar.neg, scalar.mul, scalar.true_div, scalar.sqr, scalar.reciprocal),
+        *(scalar.sigmoid, scalar.exp),
+    ),
+)
+#: Powers of s and t that a slope consists of.
+SLOPES = MappingProxyType({_SIGMOID: (1, 1), _EXP: (1, -1)})
+
+
+@record
+class _Factors:
+    """``rest * s ** plus * t ** minus``, where no rest is 1."""
+
+    rest: Tensor | None
+    plus: int = 0
+    minus: int = 0
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there is no power of s or t."""
+        return not self.plus and not self.minus
+
+
+def stable_slope(node: Apply[Any, Tensor], g: Tensor) -> Tensor | None:
+    """Return the gradient by the argument of a sigmoid or an exponential, given that by its result.
+
+    None where nothing cancels, so that the rule of the scalar op is as good.
+    """
+    own = SLOPES[type(node.op.scalar_op)]
+    (z,), (output,) = node.inputs, node.outputs
+    if z.type.dtype != output.type.dtype:
+        return None
+    found: list[tuple[Tensor, int]] = []
+    whole: list[tuple[Tensor, int]] = []
+    for term, sign in _summands(g):
+        factors = _factors(term, output, DEPTH)
+        plus, minus = factors.plus + own[0], factors.minus + own[1]
+        if factors.is_bare or plus < 0 or minus < 0:
+            whole.append((term, sign))
+        else:
+            found.append((_product(factors.rest, z, output, plus, minus), sign))
+    if not found:
+        return None
+    if whole:
+        slope = output * (1 - output) if own == SLOPES[_SIGMOID] else output
+        found.append((_signed_sum(whole) * slope, 1))
+    return _signed_sum(found)
+
+
+def _product(rest: Tensor | None, z: Tensor, output: Tensor, plus: int, minus: int) -> Tensor:
+    s = output if _kind(output) is _SIGMOID else call("sigmoid", z)
+    t = call("sigmoid", -z) if minus else s
+    result = rest
+    for factor in (*[s] * plus, *[t] * minus):
+        result = factor if result is None else result * factor
+    if result is None:
+        return output.ones_like()
+    return result if plus or minus else call("second", output, result)
+
+
+def _signed_sum(terms: list[tuple[Tensor, int]]) -> Tensor:
+    first, sign = terms[0]
+    result = first if sign > 0 else -first
+    for term, sign in terms[1:]:
+        result = result + term if sign > 0 else result - term
+    return result
+
+
+def _kind(variable: Variable) -> type[ScalarOp] | None:
+    node = variable.owner
+    return type(getattr(node.op, "scalar_op", None)) if node is not None else None
+
+
+def _summands(g: Tensor) -> list[tuple[Tensor, int]]:
+    """Return the terms of a sum with their signs, the sum itself if there are too many."""
+    terms: list[tuple[Tensor, int]] = []
+    stack = [(g, 1)]
+    while stack:
+        term, sign = stack.pop()
+        kind = _kind(term)
+        inputs: list[Tensor] = [] if term.owner is None else term.owner.inputs
+        if kind in (_ADD, _SUB, _NEG) and all(v.type == g.type for v in inputs):
+            signs = [-sign] if kind is _NEG else [sign, -sign] if kind is _SUB else [sign] * len(inputs)
+            stack.extend(reversed([*zip(inputs, signs, strict=True)]))
+        else:
+            terms.append((term, sign))
+        if len(terms) + len(stack) > MAX_TERMS:
+            return [(g, 1)]
+    return terms
+
+
+def _powers(variable: Tensor, output: Tensor) -> tuple[int, int] | None:
+    """Return what a variable is in powers of s and t: the result itself, 1 minus a sigmoid, or 1 plus an exponential."""
+    is_sigmoid = _kind(output) is _SIGMOID
+    if variable is output:
+        return (1, 0) if is_sigmoid else (1, -1)
+    kind = _kind(variable)
+    if kind not in (_ADD, _SUB) or variable.owner is None or len(variable.owner.inputs) != 2:
+        return None
+    one, other = variable.owner.inputs
+    if kind is _ADD and _is_one(other):
+        one, other = other, one
+    if not _is_one(one):
+        return None
+    negative = kind is _SUB
+    if other is not output and kind is _ADD and _kind(other) is _NEG and other.owner is not None:
+        other, negative = other.owner.inputs[0], True
+    if other is not output or negative != is_sigmoid:
+        return None
+    return (0, 1) if is_sigmoid else (0, -1)
+
+
+def _is_one(variable: Variable) -> bool:
+    while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
+        variable = variable.owner.inputs[0]
+    return isinstance(variable, Constant) and variable.data.size == 1 and bool(variable.data.item() == 1)
+
+
+def _factors(term: Tensor, output: Tensor, depth: int) -> _Factors:
+    """Take powers of s and t out of a product; `depth` bounds how far it is looked into."""
+    powers = _powers(term, output)
+    if powers is not None:
+        return _Factors(None, *powers)
+    node, kind = term.owner, _kind(term)
+    if node is None or not depth or term.type.dtype != output.type.dtype:
+        return _Factors(term)
+    if kind not in (_NEG, _MUL, _DIVISION, _SQUARE, _RECIPROCAL):
+        return _Factors(term)
+    parts = [_factors(v, output, depth - 1) for v in node.inputs]
+    if all(part.is_bare for part in parts):
+        return _Factors(term)
+    plus, minus = (sum(powers) for powers in ([p.plus for p in parts], [p.minus for p in parts]))
+    rests = [part.rest for part in parts if part.rest is not None]
+    rest = None if not rests else rests[0]
+    if kind is _NEG:
+        return _Factors(-output.ones_like() if rest is None else -rest, plus, minus)
+    if kind is _SQUARE:
+        return _Factors(None if rest is None else call("sqr", rest), 2 * plus, 2 * minus)
+    if kind is _MUL:
+        for other in rests[1:]:
+            rest = other if rest is None else rest * other
+        return _Factors(rest, plus, minus)
+    above, below = (_Factors(None), parts[0]) if kind is _RECIPROCAL else parts
+    plus, minus = above.plus - below.plus, above.minus - below.minus
+    if below.rest is None:
+        return _Factors(above.rest, plus, minus)
+    return _Factors(call("inv", below.rest) if above.rest is None else above.rest / below.rest, plus, minus)

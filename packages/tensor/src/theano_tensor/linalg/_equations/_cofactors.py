@@ -1,0 +1,180 @@
+"""Cofactors: the derivatives of determinants, which singular matrices have, too.
+
+With singular values ``x == u @ diag(s) @ vt``, the cofactors are ``det(u) * det(vt) * conj(u) @ diag(p) @ conj(vt)``,
+where each p is the product of the other singular values; no division is in that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
+
+from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
+from ...elemwise import cast, conj
+from ...linear import matmul
+from ...reduce import sum as sum_over
+from .._matrices._operands import (
+    MatrixOp,
+    as_matrices,
+    check_square,
+    linear_error,
+    pulled_through,
+    total_of,
+    transposed,
+)
+from ._inverse import Det, det, matrix_inverse, on_matrices
+
+_FINITE = "look for NaN and infinities in the matrix"
+
+
+class Cofactors(MatrixOp):
+    """The cofactors of a square matrix times a number, or of each one of a stack: ``g * det(x) * inv(x).T``.
+
+    The number is an input, so that it meets the determinant where an invertible matrix has this form.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: TensorLike, g: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack, and as many numbers; ShapeError if it is none, or known not to be square."""
+        matrix = as_matrices("cofactors", x, square=True)
+        factor = cast(as_tensor_variable(g), matrix.type.dtype)
+        return Apply(self, [matrix, factor], [matrix.type.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Use the inverse where it has half of the digits at least, singular values elsewhere."""
+        x, g = inputs
+        check_square("cofactors", node, x)
+        inverse = _precise_inverse(x)
+        if inverse is not None:
+            found = (g * np.linalg.det(x))[..., None, None] * np.swapaxes(inverse, -1, -2)
+        else:
+            sign, u, s, vt = _singular_values(node, x)
+            found = g[..., None, None] * sign * ((u * _products_of_others(s)[..., None, :]) @ vt).conj()
+        output_storage[0][0] = found.astype(node.outputs[0].type.dtype, copy=False)
+
+    def expression(self, x: TensorLike, g: TensorLike, value: Tensor | None = None) -> Tensor:
+        """Return the same for an invertible matrix, of which the determinant may be known."""
+        scale = as_tensor_variable(g) * (det(x) if value is None else value)
+        return on_matrices(scale) * transposed(matrix_inverse(x))
+
+
+class CofactorsChange(MatrixOp):
+    """What the cofactors of a square matrix, times a number, change by along a direction.
+
+    This is the second derivative of the determinant.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: TensorLike, g: TensorLike, direction: TensorLike) -> Apply[Self, Tensor]:
+        """Apply to a matrix or a stack, as many numbers and directions; ShapeError if they are none, or not square."""
+        matrix, along = (as_matrices("cofactors", v, square=True) for v in (x, direction))
+        parts = [matrix, *(cast(as_tensor_variable(v), matrix.type.dtype) for v in (g, along))]
+        return Apply(self, parts, [matrix.type.make_variable()])
+
+    def perform(
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+    ) -> None:
+        """Use singular values: what entries off the diagonal change by is the product of all but two of them."""
+        x, g, direction = inputs
+        check_square("cofactors", node, x)
+        sign, u, s, vt = _singular_values(node, x)
+        same = np.eye(s.shape[-1], dtype=bool)
+        turned = np.swapaxes(u, -1, -2).conj() @ direction @ np.swapaxes(vt, -1, -2).conj()
+        pairs = np.where(same, 0, _products_of_others(np.where(same, 1, s[..., None, :])))
+        on_diagonal = pairs @ np.diagonal(turned, axis1=-2, axis2=-1)[..., None]
+        inner = np.where(same, on_diagonal, -pairs * np.swapaxes(turned, -1, -2))
+        found = g[..., None, None] * sign * (u.conj() @ inner @ vt.conj())
+        output_storage[0][0] = found.astype(node.outputs[0].type.dtype, copy=False)
+
+    def expression(self, x: TensorLike, g: TensorLike, direction: TensorLike, value: Tensor | None = None) -> Tensor:
+        """Return the same for an invertible matrix, of which the determinant may be known."""
+        back, scale = transposed(matrix_inverse(x)), as_tensor_variable(g) * (det(x) if value is None else value)
+        across = matmul(matmul(back, transposed(direction)), back)
+        along = sum_over(as_tensor_variable(direction) * back, axis=(-2, -1))
+        return on_matrices(scale * along) * back - on_matrices(scale) * across
+
+
+def _precise_inverse(x: Any) -> Any:
+    """Return the inverses of matrices, or None where one has less than half of the digits."""
+    try:
+        inverse = np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return None
+    sizes = [np.abs(v).sum(-2).max(-1, initial=0) for v in (x, inverse)]
+    return inverse if (sizes[0] * sizes[1] < np.finfo(x.dtype).eps ** -0.5).all() else None
+
+
+def _singular_values(node: Apply, x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return ``det(u) * det(vt)``, which broadcasts over matrices, and u, s, vt."""
+    try:
+        u, s, vt = np.linalg.svd(x)
+    except np.linalg.LinAlgError as error:
+        raise linear_error(f"cofactors: {error}", node, _FINITE) from None
+    return (np.linalg.det(u) * np.linalg.det(vt))[..., None, None], u, s, vt
+
+
+def _products_of_others(x: Any) -> Any:
+    """Return for each number of the last axis the product of the others."""
+    one = np.ones_like(x[..., :1])
+    before = np.cumprod(np.concatenate([one, x[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([one, x[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    return before[..., : x.shape[-1]] * after[..., : x.shape[-1]]
+
+
+cofactors, cofactors_change = Cofactors(), CofactorsChange()
+
+
+def _of_one(x: Tensor) -> Tensor:
+    """Return the cofactors alone."""
+    found: Tensor = cofactors(x, np.ones((1,) * (x.type.ndim - 2), x.type.dtype))
+    return found
+
+
+@pullback.register(Det)
+def _pullback_det(node: Apply[Det, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    return [conj(cofactors(node.inputs[0], conj(as_tensor_variable(cotangents[0]))))]
+
+
+@pushforward.register(Det)
+def _pushforward_det(node: Apply[Det, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    d = tangents[0]
+    return [None if d is None else sum_over(_of_one(node.inputs[0]) * d, axis=(-2, -1))]
+
+
+@pullback.register(Cofactors)
+def _pullback_cofactors(node: Apply[Cofactors, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    (x, factor), g = node.inputs, as_tensor_variable(cotangents[0])
+    by_x = conj(cofactors_change(x, factor, conj(g)))
+    return [by_x, sum_over(conj(_of_one(x)) * g, axis=(-2, -1))]
+
+
+@pushforward.register(Cofactors)
+def _pushforward_cofactors(node: Apply[Cofactors, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    (x, g), (by_x, by_g) = node.inputs, tangents
+    return [
+        total_of([None if by_x is None else cofactors_change(x, g, by_x), None if by_g is None else cofactors(x, by_g)])
+    ]
+
+
+@pullback.register(CofactorsChange)
+def _pullback_change(node: Apply[CofactorsChange, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    (x, factor, direction), g = node.inputs, as_tensor_variable(cotangents[0])
+    by_x = pulled_through(node.op.expression(*node.inputs), node.inputs, g)[0]
+    back = conj(cofactors_change(x, factor, conj(g)))
+    one = cofactors_change(x, np.ones((1,) * factor.type.ndim, x.type.dtype), direction)
+    return [by_x, sum_over(conj(one) * g, axis=(-2, -1)), back]
+
+
+@shape_rule.register(Cofactors, CofactorsChange)
+def _shape_cofactors(node: Apply[Cofactors | CofactorsChange, Tensor], input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
