@@ -42,17 +42,18 @@ from ..shape import MakeVector, SameLengths, ShapeI, ShapeOf
 from ._groups import DisjointSets
 from ._language import call, maker
 from ._length_links import (
-    VALUE,
+    COMPARED as COMPARED,
+    VALUE as VALUE,
     Dimension,
-    Term,
+    Term as Term,
     beginning_of,
     compared_lengths,
     equal_elementwise,
     held_by,
-    is_plain,
+    is_plain as is_plain,
     length_of,
     sources,
-    term_of,
+    term_of as term_of,
 )
 from .shape_feature import ShapeFeature
 
