@@ -264,8 +264,7 @@ def _another_comes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
 
 def _is_in_range(item: Any, length: int | None) -> bool:
     """Tell whether a number is known to be the place of an element of a dimension."""
-    number = known_number(item)
-    return length is not None and isinstance(number, int) and -length <= number < length
+    return length is not None and isinstance(n := known_number(item), int) and -length <= n < length
 
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_of_alloc")
@@ -278,8 +277,7 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Foun
     value, *lengths = inner.inputs
     whole = node.inputs[0].type.shape
     extra = len(lengths) - value.type.ndim
-    kept: list[Any] = []
-    taken: list[Any] = []
+    kept, taken = list[Any](), list[Any]()
     index = [*index_of(node), *[FULL] * (len(lengths) - len(node.op.entries))]
     for axis, item in enumerate(index):
         broadcasted = axis < extra or value.type.broadcastable[axis - extra]
