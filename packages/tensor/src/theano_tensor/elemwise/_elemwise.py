@@ -115,8 +115,8 @@ class Elemwise(Op):
     def make_node(self, *inputs: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
-        Static lengths that differ, where neither is 1, are a ShapeError when the node runs: it may be in a branch that is never
-        taken.
+        Static lengths that differ, where neither is 1, are an error when the node runs: a branch that is never taken
+        may contain such a node.
 
         Raises
         ------
