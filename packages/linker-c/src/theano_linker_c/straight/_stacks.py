@@ -43,8 +43,7 @@ def _stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list
     made = [block.result(k, kernel.dtype, (*lengths, *core)) for k, core in enumerate(cores)]
     arrays, start = [*inputs, *made], len(block.lines)
     strides = [
-        [ZERO if n == ONE else step for n, step in zip(x.shape[:lead], x.strides[:lead], strict=True)]
-        for x in arrays
+        [ZERO if n == ONE else step for n, step in zip(x.shape[:lead], x.strides[:lead], strict=True)] for x in arrays
     ]
     nest = block.nest(lengths, (), strides)
     with block.loops(nest, independent=False) as offsets:
