@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import unittest
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
 from typing import Any, Literal
 
 from hypothesis import given, settings, strategies as st
@@ -16,11 +20,18 @@ from theano_graph import (
     FunctionGraph,
     GraphError,
     History,
+    InconsistencyError,
     NodeFinder,
+    ReplaceValidate,
     Undo,
     Variable,
+    collector_paused,
+    inherited_origin,
+    toposort,
 )
-from theano_testing.tiers import examples
+from theano_graph._traversal._postorder import numbered_marks
+from theano_testing.interrupts import Interrupter
+from theano_testing.tiers import examples, slow
 
 CALLBACKS = ("on_import", "on_change_input", "on_prune")
 
@@ -319,3 +330,98 @@ def above(variable: Variable) -> set[Apply]:
             found.add(node)
             todo.extend(v.owner for v in node.inputs)
     return found
+
+
+class Refuses(Feature):
+    """Finds every graph inconsistent."""
+
+    def validate(self, fgraph: FunctionGraph) -> None:
+        raise InconsistencyError("refused")
+
+
+class TestInterruptedChanges(unittest.TestCase):
+    """An interrupt at any line of a change comes out as it is, and the graph is whole."""
+
+    def graph(self, *features: Feature) -> tuple[FunctionGraph, Variable, Variable]:
+        """Return a graph, one of its variables, and what is to replace it; some nodes leave with it."""
+        x, y, z = names("xyz")
+        gone = join(join(x, y), z)
+        old = join(gone, x)
+        fgraph = FunctionGraph([x, y, z], [join(old, old), other(old, x)], [NodeFinder(), *features], clone=False)
+        return fgraph, old, join(join(x, z), NUMBER.make_constant(7))
+
+    def interrupted(self, features: Callable[[], list[Feature]], change: Callable[..., None]) -> Iterator[Any]:
+        """Make a change again and again, interrupted at each of its lines in turn; give what is there then."""
+        for line in count():
+            fgraph, old, new = self.graph(*features())
+            before = snapshot(fgraph)
+            interrupter = Interrupter(["theano_graph"], lines=line)
+            try:
+                with interrupter:
+                    change(fgraph, old, new)
+            except KeyboardInterrupt:
+                self.assertTrue(interrupter.place)
+            except (Failure, InconsistencyError):
+                self.assertFalse(interrupter.place, "the interrupt was hidden")
+            if not interrupter.place:
+                break
+            with self.subTest(place="".join(interrupter.place)):
+                fgraph.check_integrity()
+                yield fgraph, old, new, before
+        self.assertGreater(line, 50)
+
+    def check_replacements(self, failing: str) -> None:
+        """Interrupt replacements, told to a feature one of whose callbacks fails."""
+        made = 0
+        for fgraph, old, new, before in self.interrupted(
+            lambda: [Fails(failing)], lambda fgraph, old, new: fgraph.replace(old, new)
+        ):
+            if old not in fgraph.variables:
+                made += 1
+                continue
+            after = snapshot(fgraph)
+            self.assertEqual(after[:3], before[:3])
+            self.assertEqual({v: set(c) for v, c in after[3].items()}, {v: set(c) for v, c in before[3].items()})
+            if not failing:
+                fgraph.replace(old, new)
+                fgraph.check_integrity()
+                self.assertNotIn(old, fgraph.variables)
+        self.assertEqual(bool(made), not failing)
+
+    def test_a_replacement_is_made_or_not(self) -> None:
+        self.check_replacements("")
+
+    @slow
+    def test_a_replacement_that_fails(self) -> None:
+        for failing in CALLBACKS:
+            self.check_replacements(failing)
+
+    @slow
+    def test_replacements_that_are_refused(self) -> None:
+        for fgraph, _, _, _ in self.interrupted(
+            lambda: [ReplaceValidate(), Refuses()],
+            lambda fgraph, old, new: fgraph.replace_all_validate(
+                [(old, new), (new.owner.inputs[0], old.owner.inputs[1])]
+            ),
+        ):
+            self.assertTrue(fgraph.toposort())
+
+
+class TestInterruptedWork(unittest.TestCase):
+    def test_nothing_of_it_stays(self) -> None:
+        """The collector runs, what is made has an origin of its own, and walks may leave marks."""
+        for line in count():
+            with (
+                Interrupter(["theano_graph"], lines=line) as interrupter,
+                suppress(KeyboardInterrupt),
+                collector_paused(),
+            ):
+                toposort([], [join(*names("xy"))])
+            self.assertTrue(gc.isenabled(), interrupter.place)
+            self.assertIsNone(inherited_origin(), interrupter.place)
+            with numbered_marks() as marks:
+                self.assertIsNotNone(marks, interrupter.place)
+            if not interrupter.place:
+                break
+        with collector_paused():
+            self.assertFalse(gc.isenabled())

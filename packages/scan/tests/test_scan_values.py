@@ -56,6 +56,17 @@ class TestForms(unittest.TestCase):
         pairs, _ = scan(lambda a, b: a * 10 + b, {"input": s, "taps": [0, 1]}, go_backwards=True)
         np.testing.assert_array_equal(function([s], pairs)([1, 2, 3]), [23, 12])
 
+    def test_rows_that_do_not_exist(self) -> None:
+        w = T.dvector("w")
+        none, two = (scan(lambda w: T.tanh(w), None, None, w, n)[0] for n in (0, 2))
+        state, _ = scan(lambda h, w: T.tanh(w), None, w, w, 0)
+        nothing, _ = map(lambda i: w * 2, T.arange(0))
+        for row in (none[-1], two[5], two[-3], state[-1], nothing[0]):
+            for mode in ("FAST_RUN", "FAST_COMPILE"):
+                with self.subTest(row=row, mode=mode), self.assertRaises(IndexError):
+                    function([w], row, mode=mode)(np.ones(3))
+        np.testing.assert_array_equal(function([w], two[-2])(np.ones(3)), np.tanh(np.ones(3)))
+
     def test_until(self) -> None:
         limit = T.dscalar("limit")
         values, _ = scan(lambda p, m: (p * 2, until(p * 2 > m)), None, T.ones(()), limit, 1024)

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
 from theano_graph import config
-from theano_linker_c import function
+from theano_linker_c import Mode, function
 from theano_tensor import ShapeError
 from theano_testing.tensor import OpRecord, op_tests
 from theano_testing.tiers import examples
@@ -181,6 +181,18 @@ class TestGrids(unittest.TestCase):
 
 
 class TestRanges(unittest.TestCase):
+    def test_of_more_numbers_than_fit(self) -> None:
+        start, stop, k = T.lscalars("start", "stop", "k")
+        for mode in (None, "FAST_COMPILE", Mode(linker="py")):
+            f = function([start, stop], T.arange(start, stop), mode=mode)
+            for bounds in ((0, 2**63 - 1), (-(2**62), 2**62), (-(2**63), 2**63 - 1), (1, 2**61 + 1)):
+                with self.assertRaisesRegex(ValueError, "Maximum allowed size|too big"):
+                    f(*bounds)
+            self.assertEqual(f(2**63 - 3, 2**63 - 1).tolist(), [2**63 - 3, 2**63 - 2])
+            # The diagonal of a triangle may be anywhere.
+            g = function([k], T.tri(2, 3, k), mode=mode)
+            self.assertEqual([g(n).sum() for n in (2**63 - 1, 1, 0, -(2**63))], [6, 5, 3, 0])
+
     @settings(deadline=None, max_examples=examples(60))
     @given(
         st.sampled_from(("int8", "uint8", "int64", "float64")),

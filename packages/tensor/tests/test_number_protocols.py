@@ -14,6 +14,7 @@ import numpy as np
 import theano_tensor as tt
 from theano_graph import TheanoError
 from theano_linker_c import function, shared
+from theano_tensor.builders import note_updates, traced, tracing
 
 
 class TestAskedForANumber(unittest.TestCase):
@@ -74,6 +75,39 @@ class TestAskedForANumber(unittest.TestCase):
         made = [np.float64(2) * s, np.float32(2) + s, np.int64(2) * i, np.int8(3) // i, np.float64(2) ** s, [1, 2] * i]
         for x in made:
             self.assertIsInstance(x, tt.Tensor)
+
+
+class TestTracing(unittest.TestCase):
+    """What is asked of a variable while a function is called to be compiled."""
+
+    def test_a_variable_has_no_truth_value(self) -> None:
+        x = tt.dscalar("x")
+        asked: list[Callable[[], Any]] = [lambda: bool(x), lambda: bool(x > 0), lambda: not x]
+        with tracing("f"):
+            for ask in asked:
+                with self.assertRaisesRegex(TypeError, r"(?s)asked at test_number_protocols.py:\d+, in `f`.*T\.switch"):
+                    ask()
+        self.assertTrue(x)
+
+    def test_numbers_say_where_they_are_asked_for(self) -> None:
+        x = tt.dvector("x")
+        asked: list[Callable[[], Any]] = [lambda: int(x[0]), lambda: float(x[0]), lambda: range(x[0])]
+        with tracing("f"):
+            for ask in asked:
+                with self.assertRaisesRegex(TypeError, r"(?s)asked at .*in `f`.*static_argnames"):
+                    ask()
+            with self.assertRaisesRegex(TypeError, r"(?s)asked at .*theano\.scan"):
+                list(x)
+            self.assertEqual(tt.dot(x, x).ndim, 0)
+
+    def test_updates_go_to_the_call_around(self) -> None:
+        state, new = tt.dscalar("state"), tt.dscalar("new")
+        note_updates({state: new})
+        with tracing("f") as outer:
+            with tracing("g"):
+                note_updates({state: new})
+            self.assertEqual(outer.updates, {state: new})
+        self.assertIsNone(traced())
 
 
 class TestRound(unittest.TestCase):

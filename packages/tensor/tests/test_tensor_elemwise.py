@@ -43,7 +43,7 @@ class TestStaticShape(unittest.TestCase):
     def test_conflict_names_both_variables_types_and_mend(self) -> None:
         x, y = T.tensor(shape=(None, 3), name="x"), T.tensor(shape=(4,), name="y")
         with self.assertRaises(T.ShapeError) as caught:
-            _ = x + y
+            run([x, y], x + y, np.ones((2, 3)), np.ones(4))
         text = str(caught.exception)
         for part in (
             "add: the lengths of dimension 1 differ: 3 (`x`) and 4 (`y`)",

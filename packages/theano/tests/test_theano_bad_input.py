@@ -19,10 +19,12 @@ i = T.iscalar("i")
 w = T.fvector("w")
 v = T.dvector("v")
 x = T.dmatrix("x")
+a, b = T.TensorType("float64", (3,))("a"), T.TensorType("float64", (4,))("b")
 s = shared(numpy.zeros(3), name="s")
 
 increment = function([i], i + 1)
 double = function([w], w * 2)
+unequal = function([a, b], a + b)
 product = function([x, v], T.dot(x, v), name="product")
 
 Case = tuple[str, Callable[[], object], type[Exception], str, str, str]
@@ -37,6 +39,8 @@ AT_A_CALL: tuple[Case, ...] = (
     ("too few arguments", lambda: product(numpy.ones((3, 3))), TypeError, "Missing required input: v", "`v`: float64",
      "pass a value"),
     ("too many arguments", lambda: increment(1, 2), TypeError, "takes 1 argument, got 2", "", "leave out"),
+    ("static shapes that differ", lambda: unequal(numpy.ones(3), numpy.ones(4)), ValueError, "3.*4", "`a`: float64.3",
+     "same length"),
     ("an unknown argument", lambda: increment(1, k=2), TypeError, "k", "", "one of the names|position"),
 )  # fmt: skip
 
@@ -62,8 +66,6 @@ AT_CONSTRUCTION: tuple[Case, ...] = (
     ("a disconnected gradient", lambda: T.grad((v**2).sum(), x), theano.gradient.DisconnectedInputError, "`x`",
      "`x`: float64", "disconnected_inputs='ignore'"),
     ("the gradient of a vector", lambda: T.grad(v**2, v), TypeError, "scalar", "float64", "sum"),
-    ("static shapes that differ", lambda: T.TensorType("float64", (3,))("a") + T.TensorType("float64", (4,))("b"),
-     ValueError, "3.*4", "`a`: float64.3", "same length"),
     ("a truth value", lambda: bool(v > 0), TypeError, "truth value", "", "switch"),
     ("no numbers", lambda: T.dot(x, "abc"), TypeError, "'abc'", "", "pass a tensor"),
 )  # fmt: skip

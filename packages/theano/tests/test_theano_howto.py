@@ -107,6 +107,9 @@ class TestHowTo(unittest.TestCase):
     def test_scan(self) -> None:
         self.run_page("scan.md")
 
+    def test_functional(self) -> None:
+        self.run_page("functional.md")
+
     def test_nan(self) -> None:
         self.run_page("nan.md")
 

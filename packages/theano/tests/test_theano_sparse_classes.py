@@ -37,6 +37,27 @@ class TestOps(unittest.TestCase):
                 np.testing.assert_allclose(found.toarray(), wanted)
                 np.testing.assert_allclose(slope, by_y)
 
+    def test_arrays_that_make_no_matrix_are_refused(self) -> None:
+        v, i, p, m = T.dvector(), T.ivector(), T.ivector(), T.dmatrix()
+        results = [
+            opt.sd_csc(v, i, p, T.constant(2), m),
+            opt.sd_csr(v, i, p, m),
+            opt.mul_s_d_csc(v, i, p, m),
+            opt.mul_s_d_csr(v, i, p, m),
+        ]
+        for result in results:
+            f = theano.function([v, i, p, m], result)
+            f([1.0, 1.0], [0, 1], [0, 1, 2], np.ones((2, 2)))
+            for positions, bounds in (
+                ([0, 2**31 - 1], [0, 1, 2]),
+                ([0, -1], [0, 1, 2]),
+                ([0, 1], [0, 1, 2**30]),
+                ([0, 1], [0, 3, 2]),
+                ([0], [0, 1, 2]),
+            ):
+                with self.assertRaisesRegex(ValueError, "do not make a matrix"):
+                    f([1.0, 1.0], positions, bounds, np.ones((2, 2)))
+
     def test_scaled_lines(self) -> None:
         x, s = S.csc_matrix("x"), T.dvector("s")
         by_columns = theano.function([x, s], S.ColScaleCSC()(x, s))(given("csc"), np.arange(4.0))

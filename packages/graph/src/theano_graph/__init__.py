@@ -62,6 +62,7 @@ from ._expression._origin import (
     begin_origin_from as begin_origin_from,
     current_origin as current_origin,
     end_origin as end_origin,
+    inherited_origin as inherited_origin,
     origin_from as origin_from,
 )
 from ._expression._rules import (
@@ -291,6 +292,7 @@ __all__ = [
     "general_toposort",
     "generic",
     "get_test_value",
+    "inherited_origin",
     "graph_inputs",
     "has_own_thunk",
     "inner_graph",

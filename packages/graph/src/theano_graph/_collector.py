@@ -10,32 +10,35 @@ from contextlib import contextmanager
 
 
 class _Pauses:
-    """How many pauses are going on, in all threads, and whether the last one to end starts the collector again."""
+    """The pauses that are going on, in all threads, and whether the last one to end starts the collector again.
+
+    A pause may end that has not quite begun: an interrupt may come at any time.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._depth = 0
+        self._going_on: set[object] = set()
         self._resume = False
 
-    def begin(self) -> None:
+    def begin(self, pause: object) -> None:
         with self._lock:
-            if not self._depth:
+            if not self._going_on:
                 self._resume = gc.isenabled()
-                gc.disable()
-            self._depth += 1
+            self._going_on.add(pause)
+            gc.disable()
 
-    def end(self) -> None:
+    def end(self, pause: object) -> None:
         with self._lock:
-            self._depth = max(self._depth - 1, 0)
-            if not self._depth and self._resume:
+            if self._going_on <= {pause} and self._resume:
                 gc.enable()
+            self._going_on.discard(pause)
 
     def leave_to_parent(self) -> None:
         """End all pauses, in a child after a fork: the threads that paused are not there."""
         self._lock = threading.Lock()
-        if self._depth and self._resume:
+        if self._going_on and self._resume:
             gc.enable()
-        self._depth = 0
+        self._going_on = set()
 
 
 #: How many objects may be frozen though no program asked for it: Python 3.12 freezes some hundreds.
@@ -68,11 +71,16 @@ def collector_paused(lasting: bool = False) -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    _pauses.begin()
+    pause = object()
     try:
+        _pauses.begin(pause)
         yield
         if lasting and gc.get_freeze_count() <= _FROZEN_AT_START:  # what a program has frozen stays so
             gc.freeze()
             gc.unfreeze()
     finally:
-        _pauses.end()
+        try:
+            _pauses.end(pause)
+        except BaseException:  # an interrupt in the middle of it
+            _pauses.end(pause)
+            raise

@@ -294,7 +294,7 @@ def as_linker(linker: str | Linker | None) -> Linker:
     return found
 
 
-FAST_COMPILE = Mode("py", "fast_compile")
+FAST_COMPILE = Mode("vm", "fast_compile")
 FAST_RUN = Mode("cvm", "fast_run")
 
 predefined_modes: dict[str, Mode] = {"FAST_COMPILE": FAST_COMPILE, "FAST_RUN": FAST_RUN}

@@ -200,7 +200,7 @@ class TestBadArguments(unittest.TestCase):
             fn,
             (np.ones(3),),
             {},
-            "Bad input argument to function `twice` at index 0 (0-based), `x`",
+            "Bad input argument to theano function `twice` at index 0 (0-based), `x`",
             "float64 cannot be cast to float32",
             "expected `x`: float32[None] made at function_support.py:",
             "got ndarray of float64 with shape (3,)",

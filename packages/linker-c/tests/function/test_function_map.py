@@ -242,7 +242,7 @@ class TestWhoMakesCalls(unittest.TestCase):
         then.seconds = 1.0
         workers._judge(then)
         self.assertFalse(workers._helps)
-        workers._leave(None)
+        workers.leave(None)
 
     def test_long_calls_are_left_to_the_threads(self) -> None:
         told, first = Told(), Told()

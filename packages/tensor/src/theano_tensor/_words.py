@@ -111,6 +111,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.shape._rearrange": "Roll",
         "theano_tensor.shape._rebroadcast": "Rebroadcast",
         "theano_tensor.shape._reshape": "Reshape",
+        "theano_tensor.shape._same_lengths": "SameLengths",
         "theano_tensor.shape._shape": "MakeVector ShapeI ShapeOf SpecifyShape",
         "theano_tensor.signal._ops": "AveragePoolGrad MaxPoolGrad MaxPoolGradGrad Pool",
         "theano_tensor.sorting._sort": "ArgSort Sort",

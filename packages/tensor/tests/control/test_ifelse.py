@@ -10,14 +10,22 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
-from theano_graph import Apply, Op
-from theano_linker_c import Mode, function, shared
+from theano_graph import Apply, Op, ancestors
+from theano_linker_c import Mode, function, get_mode, shared
 from theano_linker_c.ops import DeepCopyOp
+from theano_tensor.builders import OpFromGraph
 from theano_tensor.control import IfElse, ifelse
+from theano_tensor.linalg import matrix_inverse
 from theano_tensor.rewrites._fused_reduce import FusedReduce
 from theano_testing.tensor import verify_grad
 
-LAZY = (Mode("cvm", "fast_run"), Mode("vm", "fast_run"), Mode("cvm", None), Mode("cvm", "fast_compile"))
+LAZY = (
+    Mode("cvm", "fast_run"),
+    Mode("vm", "fast_run"),
+    Mode("cvm", None),
+    Mode("cvm", "fast_compile"),
+    get_mode("FAST_COMPILE"),
+)
 EAGER = (Mode("py", None), Mode("c|py", "fast_run"))
 
 
@@ -240,6 +248,18 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
         for got, wanted in zip(f(1, 0, self.two, self.two), (self.two * 2, np.exp(self.two), 25.0), strict=True):
             np.testing.assert_allclose(got, wanted)
 
+    def test_lengths_that_are_known_to_differ(self) -> None:
+        x = self.x
+        wrong = x * (T.constant(self.two) - T.constant(self.three))
+        for mode in (*LAZY, get_mode("DebugMode")):
+            chosen = ifelse(self.c, wrong.sum(), x.sum())
+            f = function([self.c, x], [chosen, T.grad(chosen, x), T.Rop(chosen, x, x)], mode=mode)
+            with self.subTest(mode=mode):
+                for got, wanted in zip(f(0, self.two), (7.0, [1.0, 1.0], 7.0), strict=True):
+                    np.testing.assert_array_equal(got, wanted)
+                with self.assertRaisesRegex(T.ShapeError, "sub: the lengths of dimension 0 differ: 2 .* and 3 "):
+                    f(1, self.two)
+
     def test_choices_inside_choices(self) -> None:
         x, c, d = self.x, self.c, self.d
         f = self.compiled(ifelse(c, ifelse(d, x.max(), x.min()), ifelse(d, x.sum(), x.prod())))
@@ -266,6 +286,80 @@ class TestBranchesThatAreLeftOut(unittest.TestCase):
             found = ifelse(T.lt(self.c, k), found + x, found * k)
         f = self.compiled(found)
         np.testing.assert_allclose(f(297, 0, self.two, self.two)[0], np.exp(self.two) * 0 + 2 * self.two)
+
+
+class TestGradientsOfBranches(unittest.TestCase):
+    """The gradient by what a branch reads is computed where the branch is taken, and zeros elsewhere."""
+
+    def setUp(self) -> None:
+        self.c, self.d = T.iscalars("c", "d")
+        self.m, self.v, self.s = T.dmatrix("m"), T.dvector("v"), T.dscalar("s")
+        self.inverse = matrix_inverse(self.m)
+        self.singular, self.ones, self.one = np.zeros((2, 2)), np.ones((2, 2)), np.eye(2)
+
+    def check(self, inputs: list[Any], found: Any, *cases: tuple[list[Any], Any]) -> None:
+        for mode in LAZY:
+            f = function(inputs, found, mode=mode, on_unused_input="ignore")
+            for values, wanted in cases:
+                with self.subTest(mode=str(mode), values=values):
+                    np.testing.assert_allclose(f(*values), wanted)
+
+    def test_what_the_other_branch_cannot_compute(self) -> None:
+        first = ifelse(T.eq(self.v.shape[0], 0), self.s * 2.0, self.v[0] * self.s)
+        self.check([self.v, self.s], T.grad(first, self.v), ([[], 2.0], []), ([[1.0, 5.0], 2.0], [2.0, 0.0]))
+        self.check([self.v, self.s], T.grad(first, self.s), ([[], 2.0], 2.0), ([[3.0, 5.0], 2.0], 3.0))
+        found = T.grad(ifelse(self.c, self.m.sum(), self.inverse.sum()), self.m)
+        self.check([self.m, self.c], found, ([self.singular, 1], self.ones), ([self.one, 0], -self.ones))
+
+    def test_what_overflows_in_the_other_branch(self) -> None:
+        cost = ifelse(self.s > 0, self.s + 1, T.exp(self.s))
+        self.check([self.s], T.grad(cost, self.s), ([1000.0], 1.0), ([0.0], 1.0))
+        second = T.grad(T.grad(cost, self.s), self.s, disconnected_inputs="ignore")
+        self.check([self.s], second, ([1000.0], 0.0), ([0.0], 1.0))
+
+    def test_a_variable_of_the_other_branch_gets_zeros_without_being_computed(self) -> None:
+        found = T.grad(ifelse(self.c, self.m.sum(), self.inverse.sum()), [self.inverse, self.inverse])[1]
+        self.check([self.m, self.c], found, ([self.singular, 1], self.singular), ([self.one, 0], self.ones))
+
+    def test_choices_inside_choices(self) -> None:
+        inner = ifelse(self.d, self.m.sum(), self.inverse.sum())
+        found = T.grad(ifelse(self.c, inner, (self.m**2).sum()), self.m)
+        cases = [((1, 1), self.ones), ((0, 0), self.singular), ((0, 1), self.singular)]
+        self.check([self.m, self.c, self.d], found, *(([self.singular, *given], wanted) for given, wanted in cases))
+        self.check([self.m, self.c, self.d], found, ([self.one, 1, 0], -self.ones))
+
+    def test_a_branch_of_two_choices(self) -> None:
+        total, inverse = self.m.sum(), self.inverse.sum()
+        found = T.grad(ifelse(self.c, inverse, total) + ifelse(self.d, 2 * inverse, total), self.m)
+        cases = [((1, 0), 0.0), ((0, 1), -1.0), ((1, 1), -3.0)]
+        self.check([self.m, self.c, self.d], found, ([self.singular, 0, 0], 2 * self.ones))
+        self.check([self.m, self.c, self.d], found, *(([self.one, *given], k * self.ones) for given, k in cases))
+
+    def test_groups_and_variables_of_both_branches(self) -> None:
+        first, second = ifelse(self.c, [self.v * 2, T.exp(self.v)], [T.exp(self.v), self.v * 3])
+        value = np.array([0.0, 1.0])
+        found = T.grad((first + second).sum(), self.v)
+        self.check([self.v, self.c], found, ([value, 1], 2 + np.exp(value)), ([value, 0], 3 + np.exp(value)))
+        same = self.v * 3
+        self.check([self.v, self.c], T.grad(ifelse(self.c, same, same).sum(), self.v), ([value, 0], [3.0, 3.0]))
+
+    def test_other_ways_to_derivatives(self) -> None:
+        u, value = T.dvector("u"), np.array([1000.0, 800.0])
+        chosen = ifelse(self.v.sum() > 0, self.v + 1, T.exp(self.v))
+        self.check([self.v], T.jacobian(chosen, self.v), ([value], self.one))
+        self.check([self.v, u], T.Lop(chosen, self.v, u), ([value, [1.0, 2.0]], [1.0, 2.0]))
+        self.check([self.v, u], T.Rop(chosen, self.v, u), ([value, [1.0, 2.0]], [1.0, 2.0]))
+        self.check([self.v], T.grad(OpFromGraph([self.v], [chosen])(self.v).sum(), self.v), ([value], [1.0, 1.0]))
+        self.check([self.v, u], T.grad(None, self.v, known_grads={chosen: u}), ([value, [1.0, 2.0]], [1.0, 2.0]))
+
+    def test_gradients_of_many_choices_are_of_linear_size(self) -> None:
+        sizes = []
+        for n in (20, 40):
+            found = T.exp(self.v)
+            for k in range(n):
+                found = ifelse(T.lt(self.c, k), T.tanh(found) + self.v, self.v * k)
+            sizes.append(len(list(ancestors([T.grad(found.sum(), self.v)]))))
+        self.assertLess(sizes[1], 2.1 * sizes[0])
 
 
 class TestWorkInsideBranches(unittest.TestCase):

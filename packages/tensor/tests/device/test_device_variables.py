@@ -226,7 +226,7 @@ class TestOperators(DeviceTestCase):
         f = function([gx], gx * 2)
         self.assertValues(f(np.arange(3.0)), np.arange(3.0) * 2)
         self.assertValues(f(asarray(np.arange(3.0), context=context())), np.arange(3.0) * 2)
-        with self.assertRaisesRegex(TypeError, "wrong number of dimensions|has 1 dimension|ndim"):
+        with self.assertRaisesRegex(TypeError, "(?i)wrong number of dimensions|has 1 dimension|ndim"):
             f(np.zeros((2, 2)))
 
 

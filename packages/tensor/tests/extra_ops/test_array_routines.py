@@ -86,6 +86,13 @@ class TestCumulative(unittest.TestCase):
 
 
 class TestDiagonals(unittest.TestCase):
+    def test_diagonals_far_outside(self) -> None:
+        x = T.dmatrix()
+        for mode in (None, "FAST_COMPILE", Mode(linker="py")):
+            for offset in (2**31 - 1, 2**31, 2**63 - 1, -(2**31), -(2**63)):
+                f = function([x], T.diagonal(x, offset), mode=mode)
+                self.assertEqual(f(np.ones((2, 3))).shape, (0,), (mode, offset))
+
     def test_each_diagonal_and_layout(self) -> None:
         for dtype in ("bool", "int16", "float32", "float64", "complex128"):
             base = (RNG.rand(5, 8) * 4).astype(dtype)

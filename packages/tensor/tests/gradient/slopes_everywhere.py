@@ -1,12 +1,13 @@
 """First and second derivatives of elementwise functions over the whole range of numbers, against many digits.
 
-`nox -s attack` runs this: it takes a quarter of an hour.
+`nox -s attack` runs this: it takes a quarter of an hour. Each function is a test, so that
+`python -m nose2 -s tests gradient.slopes_everywhere.TestSlopesEverywhere.test_of_two_numbers_hypot` is a part.
 """
 
 from __future__ import annotations
 
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import theano_tensor as T
@@ -36,24 +37,30 @@ class TestSlopesEverywhere(unittest.TestCase):
     def check(self, name: str, slope: Any, columns: Any, dtype: str) -> None:
         arguments = [T.TensorType(dtype, (None,))(letter) for letter in "xy"[: len(columns)]]
         wanted = list(derivatives(slope, arguments))
-        for mode in MODES:
-            results = function(arguments, [v for _, v in wanted], mode=mode)(*columns)
-            for (orders, _), found in zip(wanted, results, strict=True):
-                for k, at in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
-                    exact = table.exact(slope.like, at, orders)
-                    if exact is not None and table.wrong(slope, found[k], exact, dtype, at):
+        places = list(zip(*(c.tolist() for c in columns), strict=True))
+        results = [function(arguments, [v for _, v in wanted], mode=mode)(*columns) for mode in MODES]
+        for n, (orders, _) in enumerate(wanted):
+            for k, at in enumerate(places):
+                exact = table.exact(slope.like, at, orders)
+                for mode, values in zip(MODES, results, strict=True):
+                    if exact is not None and table.wrong(slope, values[n][k], exact, dtype, at):
                         with self.subTest(name=name, dtype=dtype, mode=mode, orders=orders, at=at):
-                            self.fail(f"{found[k]!r} for {exact}")
+                            self.fail(f"{values[n][k]!r} for {exact}")
 
-    def test_functions_of_one_number(self) -> None:
-        for name, slope in table.UNARY.items():
-            for dtype in table.NEAR:
-                self.check(name, slope, [table.numbers(slope, dtype)], dtype)
 
-    def test_functions_of_two_numbers(self) -> None:
-        for name, slope in table.BINARY.items():
-            for dtype in table.NEAR:
-                self.check(name, slope, list(table.pairs(slope, dtype)), dtype)
+def _add(title: str, name: str, slope: table.Slope, points: Callable[[table.Slope, str], list[Any]]) -> None:
+    def test(self: TestSlopesEverywhere) -> None:
+        for dtype in table.NEAR:
+            self.check(name, slope, points(slope, dtype), dtype)
+
+    test.__name__ = f"test_of_{title}_{''.join(c if c.isalnum() else '_' for c in name)}"
+    setattr(TestSlopesEverywhere, test.__name__, test)
+
+
+for _name, _slope in table.UNARY.items():
+    _add("one_number", _name, _slope, lambda slope, dtype: [table.numbers(slope, dtype)])
+for _name, _slope in table.BINARY.items():
+    _add("two_numbers", _name, _slope, lambda slope, dtype: list(table.pairs(slope, dtype)))
 
 
 if __name__ == "__main__":

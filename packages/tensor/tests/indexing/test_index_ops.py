@@ -120,7 +120,7 @@ class TestErrors(unittest.TestCase):
             (([0, 1], [0, 1, 2]), IndexError, "could not be broadcast together with shapes"),
             (np.zeros(4, dtype="bool"), IndexError, "size of axis is 3 but size of corresponding boolean axis is 4"),
             ([0.5], IndexingError, "integers or truth values, not float(.|\n)*T.cast"),
-            ((i, i, i), IndexingError, "too many indices: 3 for 2"),
+            ((i, i, i), IndexingError, "too many indices for array: 3 for 2"),
             (slice(i, None), IndexingError, "a bound of a slice must be an integer(.|\n)*`i`"),
             (slice(0.5, None), IndexingError, "0.5 .float. is no index"),
             ("name", IndexingError, "'name' .str. is no index"),

@@ -161,8 +161,17 @@ class TestGradientsByShape(unittest.TestCase):
         assert_allclose(C.conv3d2d(movies, w, border_mode=("full",) * 3).eval(), whole)
         found = C.conv3d2d(movies, w, border_mode=("full", "valid", "valid")).eval()
         assert_allclose(found, whole[:, :, :, 2:-2, 2:-2])
-        with self.assertRaisesRegex(ValueError, "filters_shape"):
-            C.conv3d2d(movies, tt.TensorType("float64", (False,) * 5)(), border_mode=("full", "valid", "valid"))
+        # Filters of unknown lengths: as many zeros as they say when the function is called.
+        x, kernel = (tt.TensorType("float64", (False,) * 5)() for _ in range(2))
+        half = C.conv3d2d(movies, w, border_mode="half").eval()
+        for modes, numbers in (
+            (("full", "valid", "valid"), whole[:, :, :, 2:-2, 2:-2]),
+            (("valid", "full", "full"), whole[:, 1:-1]),
+            (("full", "half", "half"), whole[:, :, :, 1:-1, 1:-1]),
+            (("half", "valid", "valid"), half[:, :, :, 1:-1, 1:-1]),
+        ):
+            f = function([x, kernel], C.conv3d2d(x, kernel, movies.shape, border_mode=modes))
+            assert_allclose(f(movies, w), numbers)
 
     def test_a_shape_that_is_said_needs_no_images(self) -> None:
         x, w, top = tt.dtensor4("x"), tt.dtensor4("w"), tt.dtensor4("top")

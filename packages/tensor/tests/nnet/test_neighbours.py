@@ -108,6 +108,14 @@ class TestNeighbours(unittest.TestCase):
             with self.assertRaisesRegex(AssertionError, "odd length along axis 2"):
                 f(IMAGES)
 
+    def test_lengths_below_one(self) -> None:
+        images, pair = tt.dtensor4("images"), tt.lvector("pair")
+        for result in (images2neibs(images, pair), images2neibs(images, (2, 2), pair, mode="ignore_borders")):
+            f = function([images, pair], result)
+            for length in (0, -1, -(2**63)):
+                with self.assertRaisesRegex(ValueError, "has a length below 1"):
+                    f(np.ones((1, 1, 4, 4)), [2, length])
+
     def test_refused(self) -> None:
         x, m = tt.dtensor4("x"), tt.dmatrix("m")
         cases: tuple[tuple[type[Exception], str, Callable[[], Any]], ...] = (

@@ -10,6 +10,7 @@ import theano_tensor as T
 from theano_tensor import linalg
 from theano_tensor.builders import OpFromGraph
 from theano_tensor.control import ifelse
+from theano_tensor.gradient import grad
 
 from .rule_inputs import LANGUAGE, ROUNDED, Case, Given, case
 
@@ -140,6 +141,7 @@ PARTS: dict[str, Case] = {
     "log_of_determinant": case(
         lambda v: T.log(linalg.det(_positive(v))), lambda v: T.log(abs(linalg.det(v.A))), reason=ROUNDED
     ),
+    "cofactors_of_invertible": case(lambda v: grad(T.log(abs(linalg.det(_positive(v)))), v.A), reason=ROUNDED),
     "trace_of_product": case(lambda v: linalg.trace(T.dot(v.A, v.B))),
     # products through BLAS, and fusion: walks with one rule
     "local_dot_to_dot22": case(lambda v: T.dot(v.A, v.B)),

@@ -67,6 +67,8 @@ GRAPH_REWRITERS = {
     "order_messages": "messages/test_io_messages",
     "ShapeOpt": "test_shape_feature",
     "UnShapeOpt": "test_shape_feature",
+    "RecordLengths": "test_lengths_kept",
+    "LengthChecks": "test_lengths_kept",
     "HintsOptimizer": "linalg/test_linalg_rewrites",
     "gemm_optimizer": "test_blas_forms",
     "fuse_elementwise": "test_fusion",

@@ -68,7 +68,13 @@ with collector_paused(lasting=True):
         vectorize_graph as vectorize_graph,
     )
     from theano_tensor.builders import OpFromGraph as OpFromGraph
-    from theano_tensor.gradient import Lop as Lop, Rop as Rop, grad as grad, subgraph_grad as subgraph_grad
+    from theano_tensor.gradient import (
+        Lop as Lop,
+        Rop as Rop,
+        differentiate_functions_by,
+        grad as grad,
+        subgraph_grad as subgraph_grad,
+    )
 
     from . import (
         compat as compat,
@@ -93,7 +99,7 @@ with collector_paused(lasting=True):
     from ._graph_copies import clone as clone
     from ._homes import settle
     from ._keywords import also_called
-    from ._lazy import lazy_names
+    from ._lazy import functions_of_gradients, lazy_names
     from ._logging import (
         disable_log_handler as disable_log_handler,
         has_handlers as has_handlers,
@@ -126,6 +132,7 @@ configdefaults.start()
 announce()
 settle()
 _note_library()
+differentiate_functions_by(functions_of_gradients)
 
 PY3 = True
 #: Where the package is, and the folder that it is in.
@@ -137,20 +144,23 @@ if TYPE_CHECKING:
         assert_op as assert_op,
         distributed as distributed,
         export as export,
+        functional as functional,
         gpuarray as gpuarray,
         graph as graph,
         pathparse as pathparse,
         tests as tests,
     )
     from .export import export_c as export_c
+    from .functional import jit as jit
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
         {
-            ".": "assert_op distributed export gpuarray graph pathparse tests",
+            ".": "assert_op distributed export functional gpuarray graph pathparse tests",
             ".export": "export_c",
+            ".functional": "jit",
             ".gof": "opt toolbox utils OpenMPOp object2",
         },
     )

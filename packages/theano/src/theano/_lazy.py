@@ -56,6 +56,11 @@ def devices() -> Any:
     return importlib.import_module("theano_gpuarray.contexts")
 
 
+def functions_of_gradients(function: Callable[..., Any], argnums: Any) -> Any:
+    """Return what `theano.functional.grad` returns."""
+    return importlib.import_module("theano.functional").grad(function, argnums)
+
+
 def _places(sources: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return for each name the module that has it, and its name there."""
     places = {}
@@ -79,7 +84,7 @@ _UNLOADED = {f"theano.tensor.{name}": f"theano.tensor.signal.pool.{name}" for na
 _TOOLS = frozenset(
     {
         *("TYPE_CHECKING", "also_called", "announce", "announce_words", "collector_paused", "lazy_names"),
-        *("register_library", "settle"),
+        *("differentiate_functions_by", "functions_of_gradients", "register_library", "settle"),
     }
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano.ifelse import ifelse
 from theano.tensor.elemwise import Elemwise
 
 
@@ -125,6 +126,22 @@ class TestLengthsChecked(unittest.TestCase):
         x = theano.shared(np.ones((3, 7)))
         with self.assertRaises(ValueError):
             theano.function([], T.alloc(x, 6, 7))()
+
+    def test_sum_of_which_only_the_shape_is_used(self) -> None:
+        x, b = T.dmatrix(), T.dvector()
+        for out in (T.grad((x + b).sum(), b), (x + b).shape):
+            f = theano.function([x, b], out)
+            f(np.ones((3, 2)), np.ones(2))
+            with self.assertRaises(ValueError):
+                f(np.ones((3, 2)), np.ones(1))
+
+    def test_no_work_is_done_for_a_comparison(self) -> None:
+        x, y = T.dvectors("x", "y")
+        only_a_value_tells = T.zeros_like(T.extra_ops.Unique()(x) + y).sum()
+        chosen = ifelse(T.gt(x[0], 0), (x + y) - y, x)
+        for out, expected in ((only_a_value_tells, 0.0), (chosen, [1.0, 2.0])):
+            f = theano.function([x, y], out, mode="FAST_RUN", on_unused_input="ignore")
+            np.testing.assert_array_equal(f([1.0, 2.0], np.ones(3)), expected)
 
     def test_one_part_of_another_length(self) -> None:
         x, lengths = T.dmatrix(), T.ivector()

@@ -10,6 +10,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano.tensor import nlinalg, slinalg
+from theano_tensor.linalg import Cofactors
 from theano_testing.tiers import slow
 
 from .harness import Exported, check
@@ -52,6 +53,20 @@ class TestEquations(unittest.TestCase):
         loss = T.log(T.diag(factor)).sum() + (slinalg.solve_lower_triangular(factor, v) ** 2).sum()
         f = theano.function([a, v], [loss, *T.grad(loss, [a, v])])
         check(f, (_definite(6), RNG.normal(size=6)))
+
+    def test_derivatives_of_determinants(self) -> None:
+        """Cofactors, of singular matrices and stacks too."""
+        for dtype, bound in (("float64", 1e-9), ("float32", 1e-3)):
+            a, stack, factor = T.matrix("a", dtype), T.tensor3("stack", dtype), T.vector("factor", dtype)
+            out = [T.grad(nlinalg.det(a), a), T.grad((nlinalg.det(stack) * factor).sum(), stack)]
+            out.append(Cofactors()(stack, np.ones(1, dtype)))
+            squares = RNG.normal(size=(4, 5, 5)).astype(dtype)
+            squares[0, 1] = squares[0, 2]
+            squares[1, :, 3] = 0
+            squares[2] = 0
+            f = theano.function([a, stack, factor], out)
+            for a_value in (*squares, squares[0, :1, :1], squares[0, :2, :2]):
+                check(f, (a_value, squares, RNG.normal(size=4).astype(dtype)), tolerance=bound)
 
     def test_failures(self) -> None:
         """Singular and indefinite matrices are errors of the call, or give NaN where the user says so."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from .._errors import GraphError, MissingRuleError, compose
 from ._nodes import Apply, Variable, describe
-from ._origin import begin_origin, end_origin, mark_boundary
+from ._origin import begin_origin, end_origin, inherited_origin, mark_boundary
 from ._tags import NoParams
 from ._type import Type
 
@@ -72,12 +72,12 @@ class PureOp:
         """
         return_list = kwargs.pop("return_list", False)
         name = kwargs.pop("name", None)
-        token = begin_origin()
+        before = inherited_origin()
         try:
+            begin_origin()
             node = self.make_node(*inputs, **kwargs)
         finally:
-            if token is not None:
-                end_origin(token)
+            end_origin(before)
         if _construction.hook is not None:
             _construction.hook(node)
         outputs = node.outputs

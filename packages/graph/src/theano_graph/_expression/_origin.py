@@ -11,7 +11,7 @@ import contextlib
 import linecache
 import sys
 from collections.abc import Callable
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar
 
@@ -214,56 +214,60 @@ def _shared(raw: tuple[tuple[CodeType, int], ...]) -> Origin:
     return origin
 
 
-def begin_origin() -> Token[Origin | None] | None:
+#: Returns the origin that nodes made now inherit, None where it is worked out: the argument for :func:`end_origin`.
+inherited_origin: Callable[[], Origin | None] = _inherited.get
+#: Takes back what :func:`begin_origin` or :func:`begin_origin_from` did; its argument is what :func:`inherited_origin`
+#: returned before. Unlike a token that is known before anything changes: an interrupt may come between any two calls.
+end_origin: Callable[[Origin | None], object] = _inherited.set
+
+
+def begin_origin() -> None:
     """Work out the present origin once, for all nodes that are made until :func:`end_origin`.
 
-    Returns None, and changes nothing, where an origin is given already, or there is none.
+    Changes nothing where an origin is given already, or there is none.
     """
-    if _inherited.get() is not None or _frame_limit.internal:
-        return None
-    origin = current_origin()
-    return None if origin is None else _inherited.set(origin)
+    if _inherited.get() is None and not _frame_limit.internal:
+        origin = current_origin()
+        if origin is not None:
+            _inherited.set(origin)
 
 
-def begin_origin_from(source: HasOrigin) -> Token[Origin | None] | None:
-    """Give what is made until :func:`end_origin` the origin of `source`; None, and no change, where it has none.
+def begin_origin_from(source: HasOrigin) -> None:
+    """Give what is made until :func:`end_origin` the origin of `source`; no change where it has none.
 
     What :func:`origin_from` does, without a context manager: for engines, which do it at each node of a graph.
     """
     origin = source.origin
-    return None if origin is None else _inherited.set(origin)
-
-
-def end_origin(token: Token[Origin | None]) -> None:
-    """Take back what :func:`begin_origin` did."""
-    _inherited.reset(token)
+    if origin is not None:
+        _inherited.set(origin)
 
 
 def with_origin(make: Callable[[], MadeT], origin: Origin | None) -> MadeT:
     """Return what `make` makes, with the given origin instead of the present one; quicker than a context manager."""
-    token = _inherited.set(origin)
+    before = _inherited.get()
     try:
+        _inherited.set(origin)
         return make()
     finally:
-        _inherited.reset(token)
+        _inherited.set(before)
 
 
 class _OriginScope:
     """What :func:`origin_from` gives: a class, since rewriting enters one for each node that it looks at."""
 
-    __slots__ = ("_origin", "_token")
+    __slots__ = ("_before", "_origin")
 
     def __init__(self, origin: Origin | None) -> None:
         self._origin = origin
-        self._token: Token[Origin | None] | None = None
+        self._before: Origin | None = None
 
     def __enter__(self) -> None:
+        self._before = _inherited.get()
         if self._origin is not None:
-            self._token = _inherited.set(self._origin)
+            _inherited.set(self._origin)
 
     def __exit__(self, *exception: object) -> None:
-        if self._token is not None:
-            _inherited.reset(self._token)
+        _inherited.set(self._before)
 
 
 def origin_from(source: HasOrigin | Origin | None) -> contextlib.AbstractContextManager[None]:

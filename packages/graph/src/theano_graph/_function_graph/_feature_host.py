@@ -27,8 +27,6 @@ class FeatureHost:
         self._lent: dict[str, Callable[..., Any]] = {}
         # Callbacks by name with their features, in order of attachment: the lists are short and walked at each change.
         self._callbacks: dict[str, list[tuple[FeatureProtocol, Any]]] = {}
-        # The features alone, for the journal of a change.
-        self._told: dict[str, list[FeatureProtocol]] = {}
         self._seconds: dict[str, float] | None = None
 
     @property
@@ -126,7 +124,7 @@ class FeatureHost:
         return self._seconds
 
     def _index_callbacks(self) -> None:
-        self._callbacks, self._told = {}, {}
+        self._callbacks = {}
         self._lent = {}
         for feature in self._features:
             for name, method in getattr(feature, "provides", {}).items():
@@ -137,7 +135,6 @@ class FeatureHost:
                 found = [(f, timed(self._seconds, type(f).__name__, callback)) for f, callback in found]
             if found:
                 self._callbacks[name] = found
-                self._told[name] = [f for f, _ in found]
 
     def _check_lent(self, feature: FeatureProtocol) -> None:
         for name, method in getattr(feature, "provides", {}).items():

@@ -119,10 +119,12 @@ class History(Feature):
         reason: object = None,
     ) -> None:
         """Remember the old input."""
-        if isinstance(reason, Undo):
-            self._changes.pop()
-        elif not self._reverting:
+        if self._reverting:
+            return
+        if not isinstance(reason, Undo):
             self._changes.append((node, i, old))
+        elif self._changes:
+            self._changes.pop()
 
     def clone(self) -> Feature:
         """Return a history without a past."""
@@ -150,10 +152,11 @@ class History(Feature):
         self._reverting = True
         try:
             while len(self._changes) > checkpoint:
-                node, i, old = self._changes.pop()
+                node, i, old = self._changes[-1]
                 current = fgraph.outputs[i] if isinstance(node, str) else node.inputs[i]
                 if current is not old and (isinstance(node, str) or node in fgraph.apply_nodes):
                     fgraph.change_input(node, i, old, reason="revert")
+                self._changes.pop()
         finally:
             self._reverting = False
 
@@ -276,8 +279,14 @@ class ReplaceValidate(History, Validator):
         try:
             fgraph.replace_all(pairs, reason)
             self.validate_all(fgraph)
-        except BaseException:
+        except Exception:
             self.revert(fgraph, mark)
+            raise
+        except BaseException as interrupt:
+            try:
+                self.revert(fgraph, mark)
+            except Exception as error:  # noqa: BLE001  # nothing hides the interrupt
+                interrupt.add_note(f"the replacements could not be undone: {error}")
             raise
 
 

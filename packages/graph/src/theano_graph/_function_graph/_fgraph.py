@@ -369,11 +369,23 @@ class FunctionGraph(GraphStore, ShownAsHtml):
                 self._enter(new, newcomers, reason, steps)
             self._hand_over(clients, old, new, reason, steps)
             self._prune(old, reason, steps)
-        except BaseException as error:
-            self._undo(steps, reason, error)
+        except Exception as error:
+            try:
+                self._undo(steps, reason, error)
+            except BaseException as second:
+                if not isinstance(second, Exception):
+                    self._recover(steps, reason, second)
+                raise
+            raise
+        except BaseException as error:  # an interrupt, between any two lines
+            self._recover(steps, reason, error)
             raise
         finally:
             self._depth -= 1
+
+    def _recover(self, steps: list[Step], reason: object, error: BaseException) -> None:
+        super()._recover(steps, reason, error)
+        self._is_numbered = self._has_arrived_in_order = False
 
     def _has_left(self, variable: object) -> bool:
         if not isinstance(variable, Variable):
@@ -488,7 +500,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
         state = {"nodes": NodeStore(self._all_in_order).stages(), **self.__dict__, "memo": {}, "derived": {}}
-        for name in (*OF_THE_STORE, "_callbacks", "_told", "_lent", "_seconds"):
+        for name in (*OF_THE_STORE, "_callbacks", "_lent", "_seconds"):
             del state[name]
         state["content"] = (list(self._leaves), self._arrived(), self._ordered_uses())
         return state

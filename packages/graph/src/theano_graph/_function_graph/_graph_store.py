@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
@@ -10,7 +10,7 @@ from .._expression._nodes import Apply, Variable
 from ._feature_host import FeatureHost
 from ._journal import Imported, LeafImported, LeafPruned, Moved, Pruned, Step, Undo
 from ._membership import Membership
-from ._uses import Client, Uses, by_arrival, number_of, with_client, without_client
+from ._uses import OUTPUT, Client, Uses, by_arrival, number_of, with_client, without_client
 
 if TYPE_CHECKING:
     from ._feature_protocol import FeatureProtocol
@@ -210,41 +210,41 @@ class GraphStore(FeatureHost):
         if variable.owner is None and variable not in self._leaves:
             self._add_leaf(variable)
             steps.append(LeafImported(variable))
-        on_import, told = self._callbacks.get("on_import", ()), self._told.get("on_import", ())
+        on_import = self._callbacks.get("on_import", ())
         for node in nodes:
-            membership = node._membership
-            self._place_node(node)
-            step = Imported(node, self._connect(node), membership, told)
+            # A step is noted before it is taken: an interrupt may come in the middle of it.
+            step = Imported(node, [], node._membership, [])
             steps.append(step)
-            done = 0
-            try:
-                for _, callback in on_import:
+            self._place_node(node)
+            step.leaves = self._connect(node)
+            for feature, callback in on_import:
+                step.told.append(feature)
+                try:
                     callback(self, node, reason)
-                    done += 1
-            except BaseException:
-                step.told = told[:done]
-                raise
+                except Exception:
+                    step.told.pop()
+                    raise
 
     def _hand_over(
         self, clients: Iterable[Client], old: Variable, new: Variable, reason: object, steps: list[Step]
     ) -> None:
         """Let clients of `old` be clients of `new`."""
-        on_change, told = self._callbacks.get("on_change_input", ()), self._told.get("on_change_input", ())
+        on_change = self._callbacks.get("on_change_input", ())
         for user, i in clients:
-            step = Moved(user, i, old, new, self._move(user, i, old, new, None), told)
+            step = Moved(user, i, old, new, 0, [])
             steps.append(step)
-            done = 0
-            try:
-                for _, callback in on_change:
+            step.since = self._move(user, i, old, new, None)
+            for feature, callback in on_change:
+                step.told.append(feature)
+                try:
                     callback(self, user, i, old, new, reason)
-                    done += 1
-            except BaseException:
-                step.told = told[:done]
-                raise
+                except Exception:
+                    step.told.pop()
+                    raise
 
     def _prune(self, variable: Variable, reason: object, steps: list[Step]) -> None:
         """Remove what nothing uses any more, starting from `variable`."""
-        on_prune, told = self._callbacks.get("on_prune", ()), self._told.get("on_prune", ())
+        on_prune = self._callbacks.get("on_prune", ())
         stack = [variable]
         while stack:
             v = stack.pop()
@@ -254,7 +254,7 @@ class GraphStore(FeatureHost):
                 continue
             if node._membership is not self._here or self._is_used(node) or (self._is_cut and v in self._input_set):
                 continue
-            step = Pruned(node, [], told)
+            step = Pruned(node, [], [])
             steps.append(step)
             self._take_out(node, self._left)
             for i, parent in enumerate(node.inputs):
@@ -264,14 +264,13 @@ class GraphStore(FeatureHost):
                 step.client_since.append(since)
                 if not uses:
                     stack.append(parent)
-            done = 0
-            try:
-                for _, callback in on_prune:
+            for feature, callback in on_prune:
+                step.told.append(feature)
+                try:
                     callback(self, node, reason)
-                    done += 1
-            except BaseException:
-                step.told = told[:done]
-                raise
+                except Exception:
+                    step.told.pop()
+                    raise
 
     def _prune_leaf(self, variable: Variable, steps: list[Step]) -> None:
         """Remove a variable without an owner, unless something uses it."""
@@ -310,27 +309,68 @@ class GraphStore(FeatureHost):
     def _undo(self, steps: list[Step], reason: object, error: BaseException) -> None:
         """Take back the steps of a change that failed with `error`, the last one first."""
         touched: dict[Variable, None] = {}
-        for step in reversed(steps):
+        while steps:
+            step = steps[-1]
             match step:
-                case Moved(user, i, old, new, since, told):
+                case Moved(user, i, old, new, since, _):
                     self._move(user, i, new, old, since)
                     touched[old] = None
-                    self._tell("on_change_input", told, error, user, i, new, old, Undo(reason))
                 case Imported():
                     self._expel(step)
-                    self._tell("on_prune", step.told, error, step.node, Undo(reason))
                 case Pruned():
                     self._readmit(step)
                     touched.update(dict.fromkeys(step.node.inputs))
-                    self._tell("on_import", step.told, error, step.node, Undo(reason))
                 case LeafImported(leaf):
                     self._forget([leaf])
                 case LeafPruned(leaf, uses):
                     self._leaves[leaf] = uses
+            self._tell_back(step, reason, error)
+            steps.pop()
         for v in touched:
             if self._has(v):
                 records, place = self._record(v)
                 records[place] = by_arrival(records[place])
+
+    def _recover(self, steps: list[Step], reason: object, error: BaseException) -> None:
+        """Take back the steps of a change that was interrupted, wherever that was, even while they were taken back.
+
+        Unlike :meth:`_undo` this relies on nothing but the steps and the nodes: what is known of uses is worked out
+        anew. Variables with several clients get them in the order in which nodes arrived. A feature that was being told
+        of a step, and may know of it or not, is told that it was taken back; what it raises then is noted on `error`.
+        """
+        self._take_back(steps)
+        self._connect_anew({step.node for step in steps if isinstance(step, Imported)})
+        self.derived.clear()
+        for step in reversed(steps):
+            self._tell_back(step, reason, error)
+
+    def _take_back(self, steps: Sequence[Step]) -> None:
+        """Take steps back as far as nodes know of them."""
+        for step in reversed(steps):
+            match step:
+                case Moved(user, i, old, _, _, _):
+                    (self.outputs if isinstance(user, str) else user.inputs)[i] = old
+                case Imported():
+                    step.node._membership = step.membership
+                case Pruned():
+                    step.node._membership = self._here
+                    self._nodes[step.node._place] = step.node
+
+    def _connect_anew(self, expelled: Container[Apply]) -> None:
+        """Work out anew what uses what, without some nodes."""
+        nodes = [node for node in self._nodes if node is not None and node not in expelled]
+        inputs = [v for v in self._leaves if v in self._input_set]
+        self._nodes, self._uses, self._leaves, self._number_left = [], [], {}, 0
+        for v in dict.fromkeys([*inputs, *self.inputs]):
+            self._add_leaf(v)
+        for node in nodes:
+            self._place_node(node)
+        for node in nodes:
+            self._connect(node)
+        for i, output in enumerate(self.outputs):
+            if output.owner is None and output not in self._leaves:
+                self._add_leaf(output)
+            self._add_client(output, (OUTPUT, i))
 
     def _expel(self, step: Imported) -> None:
         node = step.node
@@ -356,10 +396,21 @@ class GraphStore(FeatureHost):
             if not number_of(self._leaves.get(leaf)):
                 self._leaves.pop(leaf, None)
 
-    def _tell(self, name: str, told: Sequence[FeatureProtocol], error: BaseException, *args: Any) -> None:
+    def _tell_back(self, step: Step, reason: object, error: BaseException) -> None:
+        """Tell the features that know of a step that it was taken back."""
+        match step:
+            case Moved(user, i, old, new, _, told):
+                self._tell("on_change_input", told, error, user, i, new, old, Undo(reason))
+            case Imported():
+                self._tell("on_prune", step.told, error, step.node, Undo(reason))
+            case Pruned():
+                self._tell("on_import", step.told, error, step.node, Undo(reason))
+
+    def _tell(self, name: str, told: list[FeatureProtocol], error: BaseException, *args: Any) -> None:
         """Call the opposite callback of the features that had been told; what they raise is noted on `error`."""
         for feature, callback in reversed(self._callbacks.get(name, ())):
             if any(feature is known for known in told):
+                told[:] = [known for known in told if known is not feature]
                 try:
                     callback(self, *args)
                 except Exception as second:  # noqa: BLE001  # the first error goes on; this one is told with it

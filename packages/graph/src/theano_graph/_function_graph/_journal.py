@@ -1,8 +1,10 @@
-"""What a change of a function graph has done so far, so that it can be undone when it fails."""
+"""What a change of a function graph has done so far, so that it can be undone when it fails or is interrupted.
+
+A step is noted before it is taken, and a feature before it is told of the step: an interrupt may come at any time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._expression._nodes import Apply, Variable
@@ -45,7 +47,7 @@ class Imported:
     node: Apply
     leaves: list[Variable]
     membership: Any
-    told: Sequence[FeatureProtocol]
+    told: list[FeatureProtocol]
 
 
 @record(frozen=False)
@@ -57,7 +59,7 @@ class Moved:
     old: Variable
     new: Variable
     since: int
-    told: Sequence[FeatureProtocol]
+    told: list[FeatureProtocol]
 
 
 @record(frozen=False)
@@ -74,7 +76,7 @@ class Pruned:
 
     node: Apply
     client_since: list[int]
-    told: Sequence[FeatureProtocol]
+    told: list[FeatureProtocol]
 
 
 Step = LeafImported | Imported | Moved | LeafPruned | Pruned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,20 +39,38 @@ def nodes_in_order(
     )
 
 
+class _Walk:
+    """A walk that may leave marks on nodes, as long as this lives: also after an interrupt, it ends with the walk."""
+
+    __slots__ = ("__weakref__",)
+
+
 class _Marking:
     """Who may leave marks on nodes, and the next number that no walk has written on one.
 
-    The lock is held by the walk that leaves marks. One that finds it taken, in another thread or further up on the
-    stack of this one, goes without marks.
+    A walk that finds another one leaving marks, in another thread or further up on the stack of this one, goes without.
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self._lock = threading.RLock()  # the collector may run something that walks while this thread has it
+        self._walk: weakref.ref[_Walk] | None = None
         self.next_number = 0
+
+    def begin(self, walk: _Walk) -> bool:
+        """Let a walk leave marks; False where another one does."""
+        with self._lock:
+            if self._walk is not None and self._walk() is not None:
+                return False
+            self._walk = weakref.ref(walk)
+            return True
+
+    def end(self) -> None:
+        """Let the next walk leave marks."""
+        self._walk = None
 
     def free(self) -> None:
         """Forget, in a child after a fork, the walks of threads that are not there."""
-        self.lock = threading.Lock()
+        self._lock, self._walk = threading.RLock(), None
 
 
 _marking = _Marking()
@@ -70,8 +89,8 @@ class NumberedMarks:
 @contextlib.contextmanager
 def numbered_marks() -> Iterator[NumberedMarks | None]:
     """Let a walk number nodes, as the attribute `_mark`; None where another one has marks on its way."""
-    lock = _marking.lock
-    if not lock.acquire(blocking=False):
+    walk = _Walk()
+    if not _marking.begin(walk):
         yield None
         return
     marks = NumberedMarks(_marking.next_number)
@@ -79,7 +98,7 @@ def numbered_marks() -> Iterator[NumberedMarks | None]:
         yield marks
     finally:
         _marking.next_number += len(marks.things)
-        lock.release()
+        _marking.end()
 
 
 #: The place of a node that has none.
@@ -116,13 +135,13 @@ def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable], last_in
     What the walk knows of a node is written on the node: a dictionary of a million nodes is memory in which no two
     look-ups lie close together, and takes longer than all the rest.
     """
-    lock = _marking.lock
-    if not lock.acquire(blocking=False):
+    walk = _Walk()
+    if not _marking.begin(walk):
         return None
     try:
         return _walk_with_marks(roots, stop, last_input_first)
     finally:
-        lock.release()
+        _marking.end()
 
 
 def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable], last_input_first: bool) -> list[Apply] | None:

@@ -7,25 +7,61 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from theano_graph import Apply, Variable
 
-from ._schedule import lazy_form
+from ._schedule import branch_of, lazy_form
 
 #: The number of nodes that every call needs.
 ALWAYS = 0
 
 
-class _Calls:
-    """Numbers for sets of calls: those in which a branch is taken, and unions of these."""
+class Calls:
+    """In which calls each node of a graph is needed: sets of calls by number.
+
+    A set is all calls (:data:`ALWAYS`), those of another set in which a condition is true, or is false, or a union.
+
+    Attributes
+    ----------
+    numbers : dict of Apply to int
+        The nodes that not every call needs.
+    branches : dict of int to (int, Variable, bool)
+        Number -> the set of which it is a part, the condition, and whether that is true there.
+    unions : dict of int to frozenset of int
+        Number -> the sets that it is the union of. All have smaller numbers.
+    """
 
     def __init__(self) -> None:
+        self.numbers: dict[Apply, int] = {}
+        self.branches: dict[int, tuple[int, Variable, bool]] = {}
+        self.unions: dict[int, frozenset[int]] = {}
         self._numbers: dict[Hashable, int] = {}
-        self._branches: dict[int, tuple[int, Variable, bool]] = {}
+
+    def of(self, variable: Variable) -> int:
+        """Return the number of the calls in which a variable is computed."""
+        return ALWAYS if variable.owner is None else self.numbers.get(variable.owner, ALWAYS)
+
+    def of_inputs(self, node: Apply) -> list[int]:
+        """Return for each input of a node the number of the calls in which the node reads it."""
+        number = self.numbers.get(node, ALWAYS)
+        found = [number] * len(node.inputs)
+        branch = branch_of(node)
+        if branch is not None:
+            condition = node.inputs[branch.condition]
+            chosen, otherwise = {*branch.chosen} - {branch.condition}, {*branch.otherwise} - {branch.condition}
+            for taken, positions in ((True, chosen - otherwise), (False, otherwise - chosen)):
+                part = self.of_branch(number, condition, taken)
+                for i in positions:
+                    found[i] = part
+        return found
 
     def of_branch(self, calls: int, condition: Variable, taken: bool) -> int:
         """Return the number of those of some calls in which a condition is true, or false."""
         branch = (calls, condition, taken)
         number = self._number(branch)
-        self._branches[number] = branch
+        self.branches[number] = branch
         return number
+
+    def number_of_branch(self, calls: int, condition: Variable, taken: bool) -> int | None:
+        """Return the number that :meth:`of_branch` has given; None where nobody has asked."""
+        return self._numbers.get((calls, condition, taken))
 
     def of_all(self, parts: set[int]) -> int:
         """Return the number of the calls that are in one of several sets."""
@@ -38,12 +74,12 @@ class _Calls:
             number = -heapq.heappop(waiting)
             if number not in left:
                 continue
-            branch = self._branches.get(number)
+            branch = self.branches.get(number)
             if branch is not None:
                 calls, condition, taken = branch
                 if calls in left:
                     continue
-                other = self._numbers.get((calls, condition, not taken))
+                other = self.number_of_branch(calls, condition, not taken)
                 if other in left:
                     left -= {number, other}
                     left.add(calls)
@@ -52,7 +88,12 @@ class _Calls:
             kept.append(number)
         if ALWAYS in left:
             return ALWAYS
-        return kept[0] if len(kept) == 1 else self._number(frozenset(kept))
+        if len(kept) == 1:
+            return kept[0]
+        whole = frozenset(kept)
+        number = self._number(whole)
+        self.unions[number] = whole
+        return number
 
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers) + 1)
@@ -71,29 +112,23 @@ def when_needed(order: Sequence[Apply], outputs: Sequence[Variable]) -> Mapping[
     outputs : sequence of Variable
         What every call computes.
     """
+    return calls_of(order, outputs).numbers
+
+
+def calls_of(order: Sequence[Apply], outputs: Sequence[Variable]) -> Calls:
+    """Return in which calls each node is needed; see :func:`when_needed`."""
+    calls = Calls()
     if all(lazy_form.get(op) is None for op in {type(node.op): node.op for node in order}.values()):
-        return {}
-    calls = _Calls()
+        return calls
     parts: dict[Apply, set[int]] = {node: set() for node in order}
     for variable in outputs:
         if variable.owner in parts:
             parts[variable.owner].add(ALWAYS)
-    found: dict[Apply, int] = {}
     for node in reversed(order):
         number = calls.of_all(parts.pop(node))
         if number != ALWAYS:
-            found[node] = number
-        rule = lazy_form.get(node.op)
-        branch = None if rule is None else rule(node)
-        needed = [(i, number) for i in range(len(node.inputs))]
-        if branch is not None:
-            condition = node.inputs[branch.condition]
-            needed = [(branch.condition, number)]
-            for taken, positions in ((True, branch.chosen), (False, branch.otherwise)):
-                part = calls.of_branch(number, condition, taken)
-                needed += [(i, part) for i in positions]
-        for i, part in needed:
-            owner = node.inputs[i].owner
-            if owner in parts:
-                parts[owner].add(part)
-    return found
+            calls.numbers[node] = number
+        for v, part in zip(node.inputs, calls.of_inputs(node), strict=True):
+            if v.owner in parts:
+                parts[v.owner].add(part)
+    return calls

@@ -46,6 +46,12 @@ lazy_form: RuleTable[Callable[[Apply], Branch | None]] = RuleTable("lazy_form")
 """Op class -> its form as a :class:`Branch`, or None for a node that is to run with all of its inputs."""
 
 
+def branch_of(node: Apply) -> Branch | None:
+    """Return a node as a choice between its inputs; None where it is none."""
+    rule = lazy_form.get(node.op)
+    return None if rule is None else rule(node)
+
+
 @record
 class Schedule:
     """In which order a lazy program may run, and when its registers die.

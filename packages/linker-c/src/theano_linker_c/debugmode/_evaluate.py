@@ -111,6 +111,8 @@ class NodeCheck:
     choices : Choices
     used : collection of Variable, optional
         What nodes read, by default everything: results that none reads may share memory with one another.
+    may_overflow : bool
+        Whether NaN and infinities are no errors here: a more stable form has taken the place of what the node is for.
     """
 
     def __init__(
@@ -119,7 +121,9 @@ class NodeCheck:
         ways: Sequence[Implementation],
         choices: Choices,
         used: Collection[Variable] | None = None,
+        may_overflow: bool = False,
     ) -> None:
+        self._may_overflow, self._finite = may_overflow, not may_overflow
         self.node = instruction.node
         self._used = [used is None or v in used for v in self.node.outputs]
         self._ways = ways
@@ -127,8 +131,14 @@ class NodeCheck:
         self._warned = False
         self._initial: list[Any] | None = None
 
-    def compute(self, inputs: Sequence[Any]) -> list[Any]:
+    def compute(self, inputs: Sequence[Any], passes_on: bool = False) -> list[Any]:
         """Return the results for `inputs`, which are left as they are.
+
+        Parameters
+        ----------
+        inputs : sequence
+        passes_on : bool
+            Whether NaN and infinities in the results are no errors where there are some among the inputs.
 
         Raises
         ------
@@ -136,6 +146,7 @@ class NodeCheck:
             Of the kind that says what is wrong.
         """
         reference: list[Any] | None = None
+        self._finite = not self._may_overflow and not (passes_on and not all(map(is_finite, inputs)))
         for way in self._ways:
             results = self._run(way, way.name, inputs, None)
             if reference is None:
@@ -165,7 +176,8 @@ class NodeCheck:
         if not variable.type.is_valid_value(value):
             reason = str(variable.type.value_validity_msg(value)).splitlines() or [""]
             raise InvalidValueError(variable, value, hint=name, specific_hint=reason[0])
-        if self._choices.check_isfinite and not may_be_anything(variable) and not is_finite(value):
+        checked = self._choices.check_isfinite and self._finite and not may_be_anything(variable)
+        if checked and not is_finite(value):
             raise InvalidValueError(variable, value, hint=name, specific_hint="it has NaN or infinities in it")
 
     def _check_destroyed(self, before: Sequence[Any], after: Sequence[Any], name: str) -> None:
@@ -279,6 +291,13 @@ def approximately(variable: Variable, a: Any, b: Any) -> bool:
     """Tell whether two values are equal up to rounding, as ``variable.tag.values_eq_approx`` says, or else the type."""
     own = getattr(variable.tag, "values_eq_approx", None)
     return bool(variable.type.values_eq_approx(a, b) if own is None else own(a, b))
+
+
+def with_finite_of(a: Any, b: Any) -> Any:
+    """Return `b`, with the elements of `a` where these are NaN or infinite."""
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.shape != b.shape or a.dtype.kind not in "fc":
+        return b
+    return np.asarray(np.where(np.isfinite(a), b, a), dtype=b.dtype)
 
 
 def may_be_anything(variable: Variable) -> bool:

@@ -22,7 +22,11 @@ class DebugMode(Mode):
 
     A function compiled in this mode computes each node in Python and in native code and compares; it computes what
     rewrites replaced and compares; it looks whether ops change inputs or share memory in ways that they do not declare;
-    and it rewrites the graph several times and looks whether the same happens. Nothing is evaluated lazily.
+    and it rewrites the graph several times and looks whether the same happens.
+
+    A rewrite that is there for accuracy may change digits, and put numbers in the place of infinities and NaN, as long
+    as the outputs of the function are those of the graph before rewriting, up to the errors that this graph has. What
+    fails outside of the program that is left, or in a branch of a choice that is not taken, has no value to compare.
 
     Parameters
     ----------
@@ -161,8 +165,13 @@ class DebugMode(Mode):
         """
         rewrite = super().rewrite
         check_stability(fgraph, rewrite, self.stability_patience)
-        fgraph.attach_feature(ReplacementTracker())
-        return rewrite(fgraph)
+        unrewritten = FunctionGraph(fgraph.inputs, fgraph.outputs)
+        tracker = ReplacementTracker()
+        fgraph.attach_feature(tracker)
+        profile = rewrite(fgraph)
+        if any(r.stabilizes for r in tracker.replacements):
+            tracker.unrewritten = unrewritten
+        return profile
 
     def _like(self, linker: str | Linker, optimizer: Any) -> DebugMode:
         return type(self)(optimizer, **self._given)

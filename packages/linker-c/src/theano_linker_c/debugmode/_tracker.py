@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from theano_graph import Apply, Constant, Feature, FunctionGraph, Variable, record
+from theano_optimize import Exactness, RewriteInfo
 
 from ._errors import name_of, snapshot
 
@@ -16,17 +17,20 @@ class Replacement:
     Attributes
     ----------
     old, new : Variable
-    reason : object
-        The rewrite.
+    reason : str
+        Name of the rewrite.
     before, after : str
         Their expressions at that time.
+    stabilizes : bool
+        Whether the rewrite says that it makes values more accurate.
     """
 
     old: Variable
     new: Variable
-    reason: object
+    reason: str
     before: str
     after: str
+    stabilizes: bool
 
 
 class ReplacementTracker(Feature):
@@ -38,9 +42,12 @@ class ReplacementTracker(Feature):
         In the order in which they happened.
     variables : dict of Variable to None
         All variables ever, as keys.
+    unrewritten : FunctionGraph or None
+        The graph before rewriting, as a copy; None where no rewrite has made it more stable.
     """
 
     def __init__(self) -> None:
+        self.unrewritten: FunctionGraph | None = None
         self.replacements: list[Replacement] = []
         self.variables: dict[Variable, None] = {}
         self._seen: set[tuple[Variable, Variable]] = set()
@@ -79,7 +86,10 @@ class ReplacementTracker(Feature):
         if (old, new) not in self._seen:
             self._seen.add((old, new))
             before = self._texts.get(old) or snapshot(old)
-            self.replacements.append(Replacement(old, new, reason, before, snapshot(new)))
+            info = getattr(reason, "info", None)
+            stabilizes = isinstance(info, RewriteInfo) and info.exactness is Exactness.STABILIZING
+            # Rewrites themselves are no part of pickles.
+            self.replacements.append(Replacement(old, new, name_of(reason), before, snapshot(new), stabilizes))
 
 
 class EventLog(Feature):

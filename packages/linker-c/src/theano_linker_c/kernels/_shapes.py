@@ -121,9 +121,12 @@ class SpecifyShapeKernel(Kernel):
     ----------
     checked : tuple of bool
         Which dimensions are checked.
+    compared : bool
+        Whether the lengths are those of something that this is used with, not what the program promised.
     """
 
     checked: tuple[bool, ...]
+    compared: bool = False
 
     def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
         """Return the payload."""

@@ -17,8 +17,13 @@ from .._instructions._forms import (
     KernelForm as KernelForm,
     PerformForm as PerformForm,
 )
-from .._instructions._needed import ALWAYS as ALWAYS, when_needed as when_needed
-from .._instructions._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
+from .._instructions._needed import ALWAYS as ALWAYS, Calls as Calls, calls_of as calls_of, when_needed as when_needed
+from .._instructions._schedule import (
+    Branch as Branch,
+    Schedule as Schedule,
+    branch_of as branch_of,
+    lazy_form as lazy_form,
+)
 from .._machines._machine import Machine as Machine
 from .._machines._native import HAS_RUNTIME as HAS_RUNTIME, native_machine as native_machine
 from .._machines._python import PythonMachine as PythonMachine
@@ -53,6 +58,7 @@ __all__ = [
     "Accepts",
     "ArraySpec",
     "Branch",
+    "Calls",
     "Cluster",
     "ClusterRule",
     "Form",
@@ -75,7 +81,9 @@ __all__ = [
     "annotate_node",
     "argument_spec_of",
     "array_spec_of",
+    "branch_of",
     "call_form",
+    "calls_of",
     "cluster_rule",
     "lazy_form",
     "loop_of_step",

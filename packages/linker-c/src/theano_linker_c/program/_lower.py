@@ -10,7 +10,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
 
 from .._instructions._data import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from .._instructions._forms import Form, KernelForm
-from .._instructions._schedule import Branch, lazy_form, make_schedule
+from .._instructions._schedule import Branch, branch_of, lazy_form, make_schedule
 from .._overwriting._decide import decide
 from .._overwriting._kinds import ALL_KINDS, Overwriting
 from .._overwriting._release import deaths_by_counting, deaths_in_order
@@ -210,7 +210,7 @@ def form_again(node: Apply, target: Target) -> OwnThunk | CThunk | Branch:
 
     The op's C code is asked for again, and taken from disk where it is the same.
     """
-    form = _thunk_of(node, target) or _branch_of(node) or c_thunk(node)
+    form = _thunk_of(node, target) or branch_of(node) or c_thunk(node)
     assert form is not None, "the environment of the function is the same, and so is the op"
     return form
 
@@ -231,7 +231,7 @@ def _thunks_and_branches(order: Sequence[Apply], target: Target) -> tuple[list[O
     if not own and not choosing:
         return [None] * len(order), [None] * len(order)
     thunks = [OwnThunk(node, target.impl) if id(node.op) in own else None for node in order]
-    return thunks, [_branch_of(node) if id(node.op) in choosing else None for node in order]
+    return thunks, [branch_of(node) if id(node.op) in choosing else None for node in order]
 
 
 def _asking(thunks: Sequence[OwnThunk | None], branches: Sequence[Branch | None]) -> dict[int, Branch | None]:
@@ -256,12 +256,6 @@ def _forms(
         return target.forms(free, options)
     found = iter(target.forms(free, options))
     return [thunks[i] or branches[i] or next(found) for i in range(len(order))]
-
-
-def _branch_of(node: Apply) -> Branch | None:
-    """Return a node as a choice between its inputs; None where it is none."""
-    rule = lazy_form.get(node.op)
-    return None if rule is None else rule(node)
 
 
 def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int]:

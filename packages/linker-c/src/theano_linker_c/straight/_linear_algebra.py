@@ -126,6 +126,16 @@ def _determinant(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -
     return [sign, block.local(kernel.dtype, logarithm)]
 
 
+def _cofactors(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    a, g = inputs
+    n = _rows(block, a)
+    work, made = _copied(block, a), block.result(0, kernel.dtype, (n, n))
+    rows, columns = (_space(block, "int64", n) for _ in range(2))
+    given = (n, g.element("0"), work.pointer, made.pointer, rows.pointer, columns.pointer)
+    block.line(block.call(_name(kernel, "cofactors"), *given) + ";")
+    return [made]
+
+
 def _eigh(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     n = _rows(block, inputs[0])
     work, space = _copied(block, inputs[0]), _space(block, kernel.dtype, n, n)
@@ -211,6 +221,7 @@ TASKS: dict[str, Callable[[LapackKernel, Block, Sequence[CArray]], list[CArray]]
     "inverse": _inverse,
     "det": _determinant,
     "slogdet": _determinant,
+    "cofactors": _cofactors,
     "eigh": _eigh,
     "svd": _svd,
     "factor_back": _factor_back,

@@ -8,7 +8,7 @@ from ..kernels import LapackKernel
 from ._arrays import CArray
 from ._block import Block, Step
 from ._emit import Wanted
-from ._lengths import Length
+from ._lengths import ONE, ZERO, Length
 from ._linear_algebra import TASKS, Sides, square_side
 from ._rules import straight_kernel
 
@@ -22,7 +22,7 @@ def _lapack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> lis
     lead = inputs[0].ndim - 2
     if not lead:
         return TASKS[kernel.task](kernel, block, inputs)
-    if any(x.ndim != lead + 2 for x in inputs):
+    if kernel.task != "cofactors" and any(x.ndim != lead + 2 for x in inputs):
         raise block.refuse("stacks of matrices and of vectors have no form in C together", "use matrices of one column")
     return _stack(kernel, block, inputs)
 
@@ -34,14 +34,18 @@ def _stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list
     lead = inputs[0].ndim - 2
     lengths = list(inputs[0].shape[:lead])
     for x in inputs[1:]:
+        # Numbers beside matrices broadcast.
         lengths = [
-            block.same(a, b, "stacks of matrices differ in length")
+            a if b == ONE and x.ndim == lead else block.same(a, b, "stacks of matrices differ in length")
             for a, b in zip(lengths, x.shape[:lead], strict=True)
         ]
     cores = _CORES[kernel.task](kernel, block, [x.shape[lead:] for x in inputs])
     made = [block.result(k, kernel.dtype, (*lengths, *core)) for k, core in enumerate(cores)]
     arrays, start = [*inputs, *made], len(block.lines)
-    nest = block.nest(lengths, (), [x.strides[:lead] for x in arrays])
+    strides = [
+        [ZERO if n == ONE else step for n, step in zip(x.shape[:lead], x.strides[:lead], strict=True)] for x in arrays
+    ]
+    nest = block.nest(lengths, (), strides)
     with block.loops(nest, independent=False) as offsets:
         first = len(block.lines)
         parts = [
@@ -103,7 +107,7 @@ def _qr(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_S
 
 #: The shapes of the results for one matrix, by task.
 _CORES: dict[str, Callable[[LapackKernel, Block, Sequence[_Shape]], list[_Shape]]] = {
-    **dict.fromkeys(("cholesky", "inverse", "factor_back"), _square),
+    **dict.fromkeys(("cholesky", "inverse", "factor_back", "cofactors"), _square),
     **dict.fromkeys(("solve", "symmetric", "triangular"), _right_side),
     **dict.fromkeys(("det", "slogdet"), _numbers),
     "eigh": _eigh,

@@ -132,7 +132,7 @@ class RuleApplication:
         created = 0 if self.details is None else count_new(self.fgraph, (new for _, new in pairs))
         start = perf_counter()
         try:
-            self._replace_all(pairs, rule.name)
+            self._replace_all(pairs, rule)
         except InconsistencyError as error:
             refused = _raised(rule, node, error, "its replacement was refused:")
             if not self.validates:
@@ -151,7 +151,7 @@ class RuleApplication:
             trace.fired(rule.info, where, before, after, seconds, rule.statement())
         return True
 
-    def _replace_all(self, pairs: Pairs, reason: str) -> None:
+    def _replace_all(self, pairs: Pairs, reason: NodeRewriter) -> None:
         """Make all replacements or, where one of them fails or the result is inconsistent, none."""
         fgraph: Any = self.fgraph  # features lend it the methods used here
         if self.validates:
@@ -160,16 +160,23 @@ class RuleApplication:
             fgraph.replace_all(pairs, reason)
         else:
             own = None if hasattr(fgraph, "revert") else History()
-            if own is not None:
-                fgraph.attach_feature(own)
-            mark = fgraph.checkpoint()
             try:
-                fgraph.replace_all(pairs, reason)
-            except BaseException:
-                fgraph.revert(mark)
-                raise
-            finally:
                 if own is not None:
+                    fgraph.attach_feature(own)
+                mark = fgraph.checkpoint()
+                try:
+                    fgraph.replace_all(pairs, reason)
+                except Exception:
+                    fgraph.revert(mark)
+                    raise
+                except BaseException as interrupt:
+                    try:
+                        fgraph.revert(mark)
+                    except Exception as error:  # noqa: BLE001  # nothing hides the interrupt
+                        interrupt.add_note(f"the replacements could not be undone: {error}")
+                    raise
+            finally:
+                if own in fgraph.features:
                     fgraph.remove_feature(own)
 
     def _fail(self, error: RewriteError) -> None:

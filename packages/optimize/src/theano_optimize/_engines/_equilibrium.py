@@ -6,7 +6,16 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from theano_graph import Apply, Feature, FunctionGraph, Variable, begin_origin_from, compose, end_origin
+from theano_graph import (
+    Apply,
+    Feature,
+    FunctionGraph,
+    Variable,
+    begin_origin_from,
+    compose,
+    end_origin,
+    inherited_origin,
+)
 
 from .._errors import RewriteCycleError
 from .._info import RewriteInfo
@@ -252,8 +261,9 @@ class EquilibriumRewriter(GraphRewriter):
         rules = self._index.for_op(node.op, distance)
         if not rules:
             return False
-        token = begin_origin_from(node)
+        before = inherited_origin()
         try:
+            begin_origin_from(node)
             for rule, pairs in application.answers(rules, node):
                 may_refuse = application.may_refuse
                 work.guard.before(rule.name, node)
@@ -267,8 +277,7 @@ class EquilibriumRewriter(GraphRewriter):
                     profile.count(rule.name)
                     return True
         finally:
-            if token is not None:
-                end_origin(token)
+            end_origin(before)
         return False
 
     @staticmethod

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, begin_origin_from, compose, end_origin
+from theano_graph import Apply, Feature, FunctionGraph, begin_origin_from, compose, end_origin, inherited_origin
 
 from .._info import RewriteInfo
 from .._records._trace import RewriteProfile
@@ -130,8 +130,9 @@ class WalkRewriter(GraphRewriter):
         rules = self._index.for_op(node.op)
         if not rules:
             return False
-        token = begin_origin_from(node)
+        before = inherited_origin()
         try:
+            begin_origin_from(node)
             for rule, pairs in application.answers(rules, node):
                 if self.visit_new:
                     guard.before(rule.name, node)
@@ -141,8 +142,7 @@ class WalkRewriter(GraphRewriter):
                     profile.count(rule.name)
                     return True
         finally:
-            if token is not None:
-                end_origin(token)
+            end_origin(before)
         return False
 
     def summary_lines(self) -> list[str]:

@@ -28,6 +28,7 @@ from theano_graph import (
 from theano_linker_c import OrderedUpdates, SharedVariable, note_advance
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType
+from theano_tensor.builders import note_updates
 
 from .. import _flags as _flags
 from .._loop._buffers import expanded
@@ -159,6 +160,7 @@ def scan(
         strict=strict,
     )
     outputs, updates = _Builder(step, along, states, fixed, request).build()
+    note_updates(updates)
     if config.scan.debug and outputs and outputs[0].owner is not None:
         debugprint(outputs, file=sys.stderr)
     return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
@@ -186,6 +188,7 @@ def _single_step(
     updates = OrderedUpdates()
     for shared, value in step.updates.items():
         updates[shared] = value
+    note_updates(updates)
     return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
 
 

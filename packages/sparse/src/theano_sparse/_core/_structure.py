@@ -126,7 +126,7 @@ class CSM(SparseOp):
         if self.kmap is not None:
             data = data[self.kmap]
         n_major, length = (int(n) for n in (shape if self.format == "csr" else shape[::-1]))
-        _check_arrays(data, indices, indptr, n_major, length)
+        check_arrays(data, indices, indptr, n_major, length)
         # Only the elements are a view: the positions must not change with other matrices made of them.
         return CLASSES[self.format]((data, indices.copy(), indptr.copy()), shape=tuple(int(n) for n in shape))
 
@@ -165,7 +165,8 @@ class TrustedCSM(CSM):
         return CLASSES[self.format]((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
 
 
-def _check_arrays(data: Any, indices: Any, indptr: Any, n_major: int, length: int) -> None:
+def check_arrays(data: Any, indices: Any, indptr: Any, n_major: int, length: int) -> None:
+    """Raise ValueError where arrays do not make a matrix of `n_major` slices, each of a length."""
     stored = len(indices)
     wrong = None
     if len(data) != stored:

@@ -11,6 +11,7 @@ from theano_graph import Apply, Variable, compose, describe, shape_rule
 from theano_linker_c.kernels import CompressedTask
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType, as_tensor_variable
+from theano_tensor.rewrites.length_checks import COMPARED, VALUE, Term, term_of
 
 from .._core._compressed import CompressedOp, assembled, not_differentiated
 from .._core._op import dense, refuse_rank
@@ -201,3 +202,20 @@ class UsmmRows(CompressedOp):
 
 
 not_differentiated(CompressedDot, CompressedUsmm, UsmmRows)
+
+
+def _compared(node: Apply[Any], rows: Term, columns: Term) -> list[list[Term]]:
+    """Return the lengths of what is added to that the product is compared with."""
+    other, y = node.inputs[4:6]
+    in_columns = [term_of(y, 1), columns]
+    return [in_columns, [(other, VALUE), rows]] if node.op.format == "csc" else [in_columns]
+
+
+@COMPARED.register(CompressedUsmm)
+def _compared_by_usmm(node: Apply[CompressedUsmm]) -> list[list[Term]]:
+    return _compared(node, term_of(node.inputs[6], 0), term_of(node.inputs[6], 1))
+
+
+@COMPARED.register(UsmmRows)
+def _compared_by_rows(node: Apply[UsmmRows]) -> list[list[Term]]:
+    return _compared(node, (node.inputs[6], VALUE), (node.inputs[7], VALUE))

@@ -12,6 +12,7 @@ import theano_tensor as T
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import CompressedKernel, Kernel, native_kernel
 from theano_tensor import as_tensor_variable
+from theano_tensor.rewrites.length_checks import COMPARED, Term, is_plain, term_of
 
 from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from .._core._compressed import NATIVE_DTYPES
@@ -314,6 +315,12 @@ def _shape_structured(node: Apply[StructuredDot], input_shapes: list[Any]) -> li
 @shape_rule.register(Usmm)
 def _shape_usmm(node: Apply[Usmm], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[3]]
+
+
+@COMPARED.register(Usmm)
+def _compared_by_usmm(node: Apply[Usmm]) -> list[list[Term]]:
+    _, x, y, z = node.inputs
+    return [[term_of(v, axis), term_of(z, axis)] for axis, v in enumerate((x, y)) if is_plain(v)]
 
 
 usmm = Usmm()

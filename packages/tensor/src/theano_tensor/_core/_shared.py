@@ -71,7 +71,7 @@ def value_refused(variable: Any, error: TypeError | ValueError) -> TypeError | V
     what, *rest = str(error).split("\n  ")
     where = [line for line in rest if not line.startswith("To mend: ")]
     name, kind = variable.name or "variable", variable.type
-    if "wrong number of dimensions" in what:
+    if "Wrong number of dimensions" in what:
         count = "1 dimension" if kind.ndim == 1 else f"{kind.ndim} dimensions"
         mend = f"give it a value with {count}, or share this one on its own: theano.shared(value)"
     elif "imaginary" in what:

@@ -282,7 +282,7 @@ class TensorType(ArrayInterface, Type):
         if len(shape) != len(self.shape):
             raise TypeError(
                 self._refusal(
-                    array, f"wrong number of dimensions: expected {self.ndim}, got {len(shape)} with shape {shape}"
+                    array, f"Wrong number of dimensions: expected {self.ndim}, got {len(shape)} with shape {shape}"
                 )
             )
         for axis, (wanted, got) in enumerate(zip(self.shape, shape, strict=True)):

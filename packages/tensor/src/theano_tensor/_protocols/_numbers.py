@@ -12,9 +12,13 @@ from theano_graph import Variable, compose, describe, graph_inputs
 from .._errors import NotNumericError
 from ._numpy_advice import asking_function, refusal
 from ._operations import call
+from ._tracing import asked_where, decided_by_python
 
 
 def _way_to_value(variable: Any) -> str:
+    traced = decided_by_python()
+    if traced is not None:
+        return traced
     if hasattr(variable, "get_value"):
         return "`x.get_value()` is the value that a shared variable has now"
     if hasattr(variable, "data"):
@@ -47,7 +51,7 @@ def _refused(variable: Any, what: str, symbolic: str, who: str = "Python") -> No
     return NotNumericError(
         compose(
             f"`{variable}` is symbolic, so that {who} cannot take it as {what}",
-            where=[describe(x) for x in _named(variable)],
+            where=[*(describe(x) for x in _named(variable)), *asked_where()],
             mend=f"{symbolic}; {_way_to_value(variable)}",
         )
     )

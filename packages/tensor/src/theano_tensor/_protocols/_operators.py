@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import Constant, compose, describe
+from theano_graph import Constant, compose, describe, is_library_module
 from theano_linker_c import scalar
 
 from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
@@ -16,10 +17,27 @@ from ._numbers import Numbers
 from ._numpy_advice import asking_function, refusal
 from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
+from ._tracing import asked_where, decided_by_python, traced
 
 if TYPE_CHECKING:
     from .._core._typing import AxisLike, IndexLike, TensorLike
     from .._core._variable import Tensor
+
+
+def _in_place_of_if() -> str:
+    """Return what a program writes where Python would ask for a truth value."""
+    static = decided_by_python()
+    if static is None:
+        return "use T.switch(condition, a, b) in place of `if`, and `&`, `|`, `~` in place of `and`, `or`, `not`"
+    return (
+        "use T.switch(condition, a, b) in place of `if`, theano.ifelse.ifelse(condition, a, b) to compute one of "
+        f"them only, theano.scan in place of a loop, and `&`, `|`, `~` in place of `and`, `or`, `not`; {static}"
+    )
+
+
+def _asked_in_trace(frame: FrameType) -> bool:
+    """Tell whether a function that is being traced, and not the library, asks in a frame."""
+    return traced() is not None and not is_library_module(frame.f_globals.get("__name__"))
 
 
 def _unary(name: str) -> Callable[[Any], Tensor]:
@@ -169,8 +187,9 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
             raise TypeError(
                 compose(
                     f"cannot iterate over `{self}`: its length is not known while the expression is built",
-                    where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
-                    mend="take items by index (x[0], x[1]), or work on the whole of it with array operations",
+                    where=[describe(self), *asked_where()],  # type: ignore[arg-type]  # this is a variable
+                    mend="take items by index (x[0], x[1]), or work on the whole of it with array operations"
+                    + ("; theano.scan is a loop over x" if traced() is not None else ""),
                 )
             )
         yield from (self[i] for i in range(length))
@@ -185,9 +204,12 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         )
 
     def __bool__(self) -> bool:
-        """Say that there is a variable, as old programs ask (`if mask:`); refuse for comparisons of size."""
+        """Say that there is a variable, as old programs ask (`if mask:`).
+
+        Refuse for comparisons of size, and where `theano.jit` calls a function: there values are asked for.
+        """
         op = self.owner.op if self.owner is not None else None  # type: ignore[attr-defined]  # this is a variable
-        if not isinstance(getattr(op, "scalar_op", None), _COMPARISONS):
+        if not isinstance(getattr(op, "scalar_op", None), _COMPARISONS) and not _asked_in_trace(sys._getframe(1)):
             function = asking_function(sys._getframe(1))
             if function is not None:
                 raise TypeError(refusal(function))  # it would decide by a truth value that says nothing
@@ -195,8 +217,8 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         raise TypeError(
             compose(
                 f"`{self}` has no truth value: it has not been computed yet",
-                where=[describe(self)],  # type: ignore[arg-type]  # as above
-                mend="use T.switch(condition, a, b) in place of `if`, and `&`, `|`, `~` in place of `and`, `or`, `not`",
+                where=[describe(self), *asked_where()],  # type: ignore[arg-type]  # as above
+                mend=_in_place_of_if(),
             )
         )
 

@@ -13,15 +13,20 @@ from .._core._dtypes import canonical_dtype
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from ..elemwise import add, cast, dimshuffle, ge, switch
-from ..shape import as_length, shape_i
+from ..elemwise import add, cast, dimshuffle, ge, maximum, minimum, switch
+from ..shape import as_length, shape_i, static_int
 from ._ranges import arange
 
 
 def _triangle(n: TensorLike, m: TensorLike, k: TensorLike) -> Tensor:
     """Whether ``column <= row + k``, for n rows and m columns."""
-    rows, columns = arange(as_length(n)), arange(as_length(m))
-    diagonal = add(dimshuffle(rows, (0, "x")), as_length(k, "a diagonal"))
+    height, width, offset = as_length(n), as_length(m), as_length(k, "a diagonal")
+    known = static_int(offset)
+    if known is None or abs(known) >= 2**62:
+        # The sum with the number of a row must not wrap around.
+        offset = minimum(maximum(offset, -height), width)
+    rows, columns = arange(height), arange(width)
+    diagonal = add(dimshuffle(rows, (0, "x")), offset)
     result: Tensor = ge(diagonal, dimshuffle(columns, ("x", 0)))
     return result
 

@@ -83,7 +83,17 @@ def _numbers(bounds: Sequence[Any], dtype: str) -> Any:
         raise ValueError(
             compose(f"arange: from {start} to {stop} in steps of zero there is no end", mend="use another step")
         )
+    if all(isinstance(n, int) for n in (start, stop, step)) and _count(start, stop, step) > np.iinfo("int64").max >> 3:
+        # NumPy counts in floating-point numbers and takes counts near 2**63 for negative ones.
+        raise ValueError(
+            compose(f"arange: Maximum allowed size exceeded from {start} to {stop}", mend="use bounds that are closer")
+        )
     return np.arange(start, stop, step, dtype=dtype)
+
+
+def _count(start: int, stop: int, step: int) -> int:
+    """Return how many integers a range has: `len` takes none beyond the lengths of lists."""
+    return max(0, -((start - stop) // step))
 
 
 class Eye(TensorOp):

@@ -21,6 +21,7 @@ from .._core._variable import Tensor, TensorConstant
 from .._errors import ShapeError
 from .._protocols._operators import call
 from ._broadcast import broadcast_static, check_broadcast
+from ._differing import lengths_differ
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
 from ._logistic_slopes import SLOPES, stable_slope
@@ -114,10 +115,11 @@ class Elemwise(Op):
     def make_node(self, *inputs: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
+        Static lengths that differ, where neither is 1, are an error when the node runs: a branch that is never taken
+        may contain such a node.
+
         Raises
         ------
-        ShapeError
-            If static lengths differ and neither is 1.
         TypeError
             If the number of inputs or a dtype does not fit the scalar op.
         """
@@ -129,7 +131,10 @@ class Elemwise(Op):
         types = self._output_types.get(key)
         if types is None:
             dtypes = self._result_dtypes(given)
-            shape = broadcast_static(self.scalar_op, padded, given)
+            try:
+                shape = broadcast_static(self.scalar_op, padded, given)
+            except ShapeError as error:
+                return lengths_differ(error, padded, dtypes)
             types = self._output_types[key] = [tensor_type(dtype, shape) for dtype in dtypes]
         outputs = [t.make_variable() for t in types]
         for output, overwritten in self.inplace_pattern.items():

@@ -117,7 +117,7 @@ def _summands(g: Tensor) -> list[tuple[Tensor, int]]:
 
 
 def _powers(variable: Tensor, output: Tensor) -> tuple[int, int] | None:
-    """Return what a variable is in powers of s and t: the result itself, 1 minus a sigmoid, or 1 plus an exponential."""
+    """Return a variable as powers of s and t: the result itself, 1 minus a sigmoid, or 1 plus an exponential."""
     is_sigmoid = _kind(output) is _SIGMOID
     if variable is output:
         return (1, 0) if is_sigmoid else (1, -1)

@@ -67,7 +67,10 @@ class ExtractDiag(TensorOp):
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the diagonal."""
-        output_storage[0][0] = np.diagonal(inputs[0], self.offset, self.axis1, self.axis2).copy()
+        (x,) = inputs
+        # NumPy takes no offsets of more than 32 bits; beyond the matrix there are no elements at all.
+        offset = max(-x.shape[self.axis1], min(self.offset, x.shape[self.axis2]))
+        output_storage[0][0] = np.diagonal(x, offset, self.axis1, self.axis2).copy()
 
 
 def _on_diagonal(n: Any, offset: int) -> tuple[Any, ...]:
@@ -416,6 +419,8 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> 
 def _native(node: Apply[ExtractDiag, Tensor]) -> Kernel | None:
     x, op = as_tensor_variable(node.inputs[0]), node.op
     if x.type.ndim != 2:
+        return None
+    if abs(op.offset) > np.iinfo("int32").max:
         return None
     return ArrayRoutineKernel("diagonal", x.type.dtype, op.offset if op.axis1 < op.axis2 else -op.offset)
 

@@ -1,7 +1,11 @@
 """Symbolic differentiation: gradients, products with Jacobians, and the types of gradients that have no value."""
 
 from ._accumulation._forward import derived_pushforward as derived_pushforward
-from ._accumulation._grad import format_as as format_as, grad as grad
+from ._accumulation._grad import (
+    differentiate_functions_by as differentiate_functions_by,
+    format_as as format_as,
+    grad as grad,
+)
 from ._accumulation._sources import grad_sources_inputs as grad_sources_inputs
 from ._blocks import (
     DisconnectedGrad as DisconnectedGrad,
@@ -56,6 +60,7 @@ __all__ = [
     "ZeroGrad",
     "consider_constant",
     "derived_pushforward",
+    "differentiate_functions_by",
     "disconnected_grad",
     "format_as",
     "grad",

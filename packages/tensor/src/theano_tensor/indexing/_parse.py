@@ -59,7 +59,7 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
     if wanted > x.type.ndim:
         raise IndexingError(
             compose(
-                f"too many indices: {wanted} for {x.type.ndim} dimensions",
+                f"too many indices for array: {wanted} for {x.type.ndim} dimensions",
                 where=[describe(x)],
                 mend="use at most x.ndim indices; a mask counts once for each of its dimensions",
             )

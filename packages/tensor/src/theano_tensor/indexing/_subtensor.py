@@ -144,7 +144,7 @@ def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> Static
     if len(entries) > x.type.ndim:
         raise IndexingError(
             compose(
-                f"too many indices: {len(entries)} for {x.type.ndim} dimensions",
+                f"too many indices for array: {len(entries)} for {x.type.ndim} dimensions",
                 where=[describe(x)],
                 mend="use at most x.ndim indices",
             )

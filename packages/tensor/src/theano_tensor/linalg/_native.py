@@ -8,6 +8,7 @@ from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, LapackKernel, native_kernel
 
 from .._core._variable import Tensor
+from ._equations._cofactors import Cofactors
 from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve
 from ._factors._cholesky import Cholesky, CholeskyGrad
@@ -61,6 +62,12 @@ def _inverse(node: Apply[MatrixInverse, Tensor]) -> Kernel | None:
 def _det(node: Apply[Det, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("det", dtype)
+
+
+@native_kernel.register(Cofactors)
+def _cofactors(node: Apply[Cofactors, Tensor]) -> Kernel | None:
+    dtype = node.inputs[0].type.dtype
+    return LapackKernel("cofactors", dtype) if dtype in _NATIVE_DTYPES else None
 
 
 @native_kernel.register(SLogDet)

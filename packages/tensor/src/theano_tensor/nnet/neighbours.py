@@ -93,9 +93,11 @@ def _pair(name: str, value: TensorLike) -> list[Tensor]:
     if len(lengths) != 2:
         raise ShapeError(compose(f"images2neibs: {name} is a pair: of rows and columns", mend=f"pass {name}=(2, 2)"))
     found = [cast(as_tensor_variable(n), "int64") for n in lengths]
-    for length in found:
+    for k, length in enumerate(found):
         known = static_int(length)
-        if known is not None and known < 1:
+        if known is None:
+            found[k] = _checked(length, length >= 1, f"images2neibs: {name} has a length below 1")
+        elif known < 1:
             raise ShapeError(compose(f"images2neibs: {name} has a length of {known}", mend="use at least 1"))
     return found
 

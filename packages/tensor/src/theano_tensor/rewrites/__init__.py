@@ -17,6 +17,7 @@ from . import (
     homogeneous as homogeneous,
     indexing as indexing,
     joins as joins,
+    length_checks as length_checks,
     log_products as log_products,
     log_sums as log_sums,
     matrix_products as matrix_products,
@@ -79,6 +80,7 @@ __all__ = [
     "homogeneous",
     "indexing",
     "joins",
+    "length_checks",
     "known_shape_i",
     "log_products",
     "log_sums",
@@ -130,6 +132,9 @@ optdb.register(
     position=Phase.FUSE,
 )
 optdb.register("ShapeOpt", ShapeOptimizer(), *_ALL_TAGS, position=0.1)
+optdb.register("length_record", length_checks.RecordLengths(), *_ALL_TAGS, position=-0.001)
+# After the rules that leave operands out, and before loops are joined.
+optdb.register("length_checks", length_checks.LengthChecks(), *_ALL_TAGS, position=48.95)
 optdb.register("UnShapeOpt", UnShapeOptimizer(), *_ALL_TAGS, position=10)
 optdb.register(
     "inplace_elemwise_optimizer",

@@ -262,6 +262,11 @@ def _another_comes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     return False
 
 
+def _is_in_range(item: Any, length: int | None) -> bool:
+    """Tell whether a number is known to be the place of an element of a dimension."""
+    return length is not None and isinstance(n := known_number(item), int) and -length <= n < length
+
+
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_of_alloc")
 @unless_out_of_range
 def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
@@ -272,8 +277,7 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Foun
     value, *lengths = inner.inputs
     whole = node.inputs[0].type.shape
     extra = len(lengths) - value.type.ndim
-    kept: list[Any] = []
-    taken: list[Any] = []
+    kept, taken = list[Any](), list[Any]()
     index = [*index_of(node), *[FULL] * (len(lengths) - len(node.op.entries))]
     for axis, item in enumerate(index):
         broadcasted = axis < extra or value.type.broadcastable[axis - extra]
@@ -281,8 +285,8 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Foun
             return None  # it could turn out to have length 1
         if isinstance(item, slice):
             kept.append(slice_length(lengths[axis], item))
-        elif broadcasted and (whole[axis] is None or not is_static(item)):
-            return None  # it could be out of range, which only the whole can tell
+        elif broadcasted and not _is_in_range(item, whole[axis]):
+            return None  # only the whole can tell
         if axis >= extra:
             taken.append(item if not broadcasted else FULL if isinstance(item, slice) else 0)
     return _if_it_fits(node, Alloc()(part_of(value, taken), *kept))

@@ -152,7 +152,9 @@ class ShapeFeature(Feature):
                 shapes = None
         for output, shape in zip(node.outputs, shapes or self.default_infer_shape(node, []), strict=True):
             if not self._knows(output):
-                self.set_shape(output, shape)
+                # A rule has None for a length that only the value tells.
+                lengths = shape and [self.shape_ir(i, output) if n is None else n for i, n in enumerate(shape)]
+                self.set_shape(output, lengths)
 
     def set_shape(self, r: Variable, s: Sequence[Any] | None, override: bool = False) -> None:
         """Note the shape of a variable.

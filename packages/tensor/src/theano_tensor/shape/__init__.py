@@ -46,12 +46,14 @@ from ._reshape import (
     swapaxes as swapaxes,
     transpose as transpose,
 )
+from ._same_lengths import SameLengths as SameLengths
 from ._shape import (
     MakeVector as MakeVector,
     ShapeI as ShapeI,
     ShapeOf as ShapeOf,
     SpecifyShape as SpecifyShape,
     as_lengths as as_lengths,
+    is_length as is_length,
     lengths_of as lengths_of,
     make_vector as make_vector,
     shape as shape,
@@ -66,6 +68,7 @@ __all__ = [
     "Rebroadcast",
     "Reshape",
     "Roll",
+    "SameLengths",
     "ShapeI",
     "ShapeOf",
     "SpecifyShape",
@@ -81,6 +84,7 @@ __all__ = [
     "flip",
     "fliplr",
     "flipud",
+    "is_length",
     "lengths_of",
     "make_vector",
     "moveaxis",

@@ -9,6 +9,7 @@ from .._core._type import TensorType
 from .._core._variable import Tensor
 from ._rebroadcast import Rebroadcast
 from ._reshape import Reshape
+from ._same_lengths import SameLengths
 from ._shape import MakeVector, ShapeI, SpecifyShape
 
 
@@ -35,7 +36,7 @@ def _specified(node: Apply[SpecifyShape]) -> Kernel | None:
         return None
     # Lengths come in the order of the axes of the op.
     return (
-        SpecifyShapeKernel(tuple(i in node.op.axes for i in range(x.ndim)))
+        SpecifyShapeKernel(tuple(i in node.op.axes for i in range(x.ndim)), isinstance(node.op, SameLengths))
         if list(node.op.axes) == sorted(node.op.axes)
         else None
     )

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 
 from theano_graph import Apply, FunctionGraph, Variable, compose
 from theano_linker_c import optdb
@@ -21,6 +20,7 @@ from theano_sparse import (
     SparseOp,
     UsmmCscDense,
     as_sparse_variable,
+    check_arrays,
     col_scale,
     csm_data,
     csm_indices,
@@ -40,6 +40,14 @@ def _vector(dtype: str) -> Variable:
     return made
 
 
+def _matrix(format: str, arrays: Sequence[Any], shape: tuple[int, int]) -> Any:
+    """Return the matrix of a shape that arrays make; ValueError where they make none, which SciPy does not see."""
+    n_major, length = shape if format == "csr" else shape[::-1]
+    data, indices, indptr = arrays
+    check_arrays(data, indices, indptr, n_major, length)
+    return CLASSES[format](tuple(arrays), shape=shape)
+
+
 class StructuredDotCSC(SparseOp):
     """The product of a csc matrix and a dense one: of ``data, indices, indptr``, the number of rows, and the other."""
 
@@ -52,7 +60,7 @@ class StructuredDotCSC(SparseOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply."""
         *arrays, rows, b = values
-        return np.asarray(scipy.sparse.csc_matrix(tuple(arrays), shape=(int(rows), len(b))) @ b)
+        return np.asarray(_matrix("csc", arrays, (int(rows), len(b))) @ b)
 
 
 class StructuredDotCSR(SparseOp):
@@ -67,7 +75,7 @@ class StructuredDotCSR(SparseOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply."""
         *arrays, b = values
-        return np.asarray(scipy.sparse.csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, len(b))) @ b)
+        return np.asarray(_matrix("csr", arrays, (len(arrays[2]) - 1, len(b))) @ b)
 
 
 class AddSD_ccode(SparseOp):
@@ -105,7 +113,7 @@ class AddSD_ccode(SparseOp):
         """Add."""
         *arrays, y = values
         result = y if self.inplace else np.array(y, dtype=node.outputs[0].type.dtype)
-        result += CLASSES[self.format](tuple(arrays), shape=y.shape).toarray()
+        result += _matrix(self.format, arrays, y.shape).toarray()
         return result
 
 
@@ -135,6 +143,7 @@ class MulSDCSC(_OnData):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply what is stored."""
         data, indices, indptr, b = values
+        check_arrays(data, indices, indptr, b.shape[1], b.shape[0])
         return data * b[indices, major_of(indptr, len(indices))]
 
 
@@ -144,6 +153,7 @@ class MulSDCSR(_OnData):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply what is stored."""
         data, indices, indptr, b = values
+        check_arrays(data, indices, indptr, *b.shape)
         return data * b[major_of(indptr, len(indices)), indices]
 
 
@@ -154,7 +164,8 @@ class MulSVCSR(_OnData):
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply what is stored."""
-        data, indices, _, b = values
+        data, indices, indptr, b = values
+        check_arrays(data, indices, indptr, len(indptr) - 1, len(b))
         return data * b[indices]
 
 
@@ -165,7 +176,8 @@ class StructuredAddSVCSR(_OnData):
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Add to what is stored."""
-        data, indices, _, b = values
+        data, indices, indptr, b = values
+        check_arrays(data, indices, indptr, len(indptr) - 1, len(b))
         return data + b[indices]
 
 
@@ -181,6 +193,7 @@ class SamplingDotCSR(SparseOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply rows of one with rows of the other."""
         x, y, data, indices, indptr, _ = values
+        check_arrays(data, indices, indptr, len(x), len(y))
         return (
             data * np.einsum("ij,ij->i", x[major_of(indptr, len(indices))], y[indices]),
             indices.copy(),

@@ -62,6 +62,14 @@ def _specify_shape(kernel: SpecifyShapeKernel, recorder: Recorder, operands: Seq
                 )
     for axis, length in zip(axes, lengths, strict=False):
         (n,) = host_numbers(length)
+        if x.shape[axis] != n and kernel.compared:
+            raise ValueError(
+                compose(
+                    f"Input dimension mis-match. (dimension {axis} has length {x.shape[axis]}, what it is used with "
+                    f"has {n})",
+                    mend="a length of 1 broadcasts only where it is declared",
+                )
+            )
         if x.shape[axis] != n:
             raise AssertionError(
                 compose(

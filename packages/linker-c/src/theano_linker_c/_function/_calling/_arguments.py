@@ -100,7 +100,7 @@ class Arguments:
         reason, mends = _first_line_and_mend(error)
         label = f"`{item.name or item.variable}`"
         return compose(
-            f"Bad input argument to {self._label} at index {index} (0-based), {label}: {reason}",
+            f"Bad input argument to theano {self._label} at index {index} (0-based), {label}: {reason}",
             where=[f"expected {describe(item.variable)}", f"got {describe_value(value)}"],
             mend=mends or _mend(item, value),
         )

@@ -36,6 +36,8 @@ HELP_SECONDS = 0.02
 #: How long an iterator that is closed waits for its threads: the collector may close it in a thread for whose lock a
 #: call of theirs waits.
 CLOSING_SECONDS = 1.0
+#: How many milliseconds a thread may take from the call that starts it.
+START_TRIES = 20
 
 
 class Bind(Protocol):
@@ -226,8 +228,11 @@ class Workers:
         """Let the threads end after what waits for them."""
         if not self._dismissed:
             self._dismissed = True
-            for _ in self._threads:
-                self._waiting.put(None)
+            self._tell_to_end()
+
+    def _tell_to_end(self) -> None:
+        for _ in self._threads:
+            self._waiting.put(None)
 
     def _work(self, run: Callable[..., Any]) -> None:
         while (batch := self._waiting.get()) is not None:
@@ -349,13 +354,13 @@ class Workers:
         """Whether all threads are at their end, and not where they were in the process that this one was made of."""
         return self._process == os.getpid() and not any(thread.is_alive() for thread in self._threads)
 
-    def _leave(self, seconds: float | None) -> None:
-        """Let the threads end, and wait for the others than this one, at most so long."""
-        self._stop = True
-        self._dismiss()
+    def leave(self, seconds: float | None) -> None:
+        """Let the threads end, and wait for the others than this one, at most so long; again after an interrupt."""
+        self._stop = self._dismissed = True
+        self._tell_to_end()  # again: an interrupt may have come before all of them were told
         end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
-            if thread is not threading.current_thread():
+            if thread is not threading.current_thread() and has_started(thread):
                 thread.join(None if end is None else max(0.0, end - time.monotonic()))
 
     def results(self) -> Generator[list[Any], None, None]:
@@ -380,12 +385,24 @@ class Workers:
                 self._feed(pending, given)
             if self._error is not None:
                 raise self._error
-        except GeneratorExit:
+        except (GeneratorExit, KeyboardInterrupt):
             seconds = CLOSING_SECONDS
             found.clear()  # whoever goes through it is at the end, too
             raise
         finally:
-            self._leave(seconds)
+            self.leave(seconds)
+
+
+def has_started(thread: threading.Thread) -> bool:
+    """Tell whether a thread has started; one that is on its way after an interrupted `start` is given a moment."""
+    for _ in range(START_TRIES):
+        try:
+            thread.join(0)
+        except RuntimeError:
+            time.sleep(0.001)
+        else:
+            return True
+    return False
 
 
 def call_each(call: Callable[..., Any], regular: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
@@ -441,6 +458,10 @@ def lists_of_results(
     workers = Workers(runners, elements, ahead, helps=all(twin is not None for twin in own))
     try:
         yield from workers.results()
+    except BaseException:
+        if not workers.ended:
+            workers.leave(CLOSING_SECONDS)  # an interrupt may have come while they were left
+        raise
     finally:
         if workers.ended:
             spare.extend(twin for twin in own if twin is not None)

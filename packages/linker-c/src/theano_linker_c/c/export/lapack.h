@@ -125,6 +125,71 @@ static REAL NAME(theano_det)(int64_t n, REAL *a, int64_t *rows) {
     return product;
 }
 
+/* Exchange two rows, or columns, of n elements that are `step` apart. */
+static void NAME(theano_exchange)(int64_t n, REAL *x, REAL *y, int64_t step) {
+    for (int64_t i = 0; i < n * step; i += step) {
+        const REAL kept = x[i];
+        x[i] = y[i];
+        y[i] = kept;
+    }
+}
+
+/* x = g times the cofactors of a, which is overwritten. With a = l d r, where pivots are the greatest elements that are
+ * left, they are those of l, d and r, and of d the products of the other pivots: of singular matrices, too. */
+static void NAME(theano_cofactors)(int64_t n, REAL g, REAL *a, REAL *x, int64_t *rows, int64_t *columns) {
+    for (int64_t k = 0; k < n; k++) {
+        int64_t row = k, column = k;
+        for (int64_t i = k; i < n; i++)
+            for (int64_t j = k; j < n; j++)
+                if (fabs(a[i * n + j]) > fabs(a[row * n + column])) {
+                    row = i;
+                    column = j;
+                }
+        rows[k] = row;
+        columns[k] = column;
+        if (row != k) {
+            NAME(theano_exchange)(n, a + k * n, a + row * n, 1);
+            g = -g;
+        }
+        if (column != k) {
+            NAME(theano_exchange)(n, a + k, a + column, n);
+            g = -g;
+        }
+        const REAL pivot = a[k * n + k];
+        for (int64_t i = k + 1; i < n && pivot != 0; i++) {
+            const REAL factor = a[i * n + k] /= pivot;
+            for (int64_t j = k + 1; j < n; j++)
+                a[i * n + j] -= factor * a[k * n + j];
+        }
+        for (int64_t j = k + 1; j < n && pivot != 0; j++)
+            a[k * n + j] /= pivot;
+    }
+    /* Transposed: r^-1 times the products times l^-1. */
+    NAME(theano_unit)(n, x);
+    NAME(theano_triangular)(n, n, 1, 1, a, x);
+    for (int64_t i = 0; i < n; i++) {
+        REAL product = g;
+        for (int64_t k = 0; k < n; k++)
+            if (k != i)
+                product *= a[k * n + k];
+        for (int64_t j = 0; j < n; j++)
+            x[i * n + j] *= product;
+    }
+    NAME(theano_triangular)(n, n, 0, 1, a, x);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) {
+            const REAL kept = x[i * n + j];
+            x[i * n + j] = x[j * n + i];
+            x[j * n + i] = kept;
+        }
+    for (int64_t k = n - 1; k >= 0; k--) {
+        if (rows[k] != k)
+            NAME(theano_exchange)(n, x + k * n, x + rows[k] * n, 1);
+        if (columns[k] != k)
+            NAME(theano_exchange)(n, x + k, x + columns[k], n);
+    }
+}
+
 /* The sign of a determinant and, in *logarithm, the logarithm of its absolute value. */
 static REAL NAME(theano_slogdet)(int64_t n, REAL *a, int64_t *rows, REAL *logarithm) {
     double sum = 0;

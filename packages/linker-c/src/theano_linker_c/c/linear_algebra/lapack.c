@@ -1,372 +1,9 @@
-/* Linear algebra through LAPACK's and BLAS's routines of the Fortran calling convention with 32-bit integers.
+/* Instructions of linear algebra: one matrix, or those of stacks, which threads share.
  *
- * A matrix with contiguous rows is, for Fortran, its transpose; what is asked of the routines takes this into account.
- * Threads share the matrices of a stack. Whatever is out of the ordinary (a singular matrix, shapes that do not fit,
- * stacks that broadcast) is left to the op's Python code, which computes it or raises. */
-#include "runtime.h"
-#include <limits.h>
-#include <math.h>
+ * Whatever is out of the ordinary (a singular matrix, shapes that do not fit, stacks that broadcast) is left to the op's
+ * Python code, which computes it or raises. */
+#include "lapack.h"
 #include <stdatomic.h>
-
-enum {
-    CHOLESKY = 0,
-    TRIANGULAR = 1,
-    SOLVE = 2,
-    SYMMETRIC = 3,
-    INVERSE = 4,
-    DET = 5,
-    SLOGDET = 6,
-    EIGH = 7,
-    SVD = 8,
-    FACTOR_BACK = 9,
-    QR = 10
-};
-/* Up to ALONE rows LAPACK runs in one thread. */
-enum { MOST_ROUTINES = 2, BLOCK = 32, ALONE = 500 };
-
-/* How the routines of each kind are called; `void *` stands for double or float. */
-typedef void (*potrf_fn)(char *, int *, void *, int *, int *);
-typedef void (*trsv_fn)(char *, char *, char *, int *, void *, int *, void *, int *);
-typedef void (*trsm_fn)(char *, char *, char *, char *, int *, int *, void *, void *, int *, void *, int *);
-typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *,
-                        int *);
-typedef void (*getrf_fn)(int *, int *, void *, int *, int *, int *);
-typedef void (*getrs_fn)(char *, int *, int *, void *, int *, int *, void *, int *, int *);
-typedef void (*sysv_fn)(char *, int *, int *, void *, int *, int *, void *, int *, void *, int *, int *);
-typedef void (*getri_fn)(int *, void *, int *, int *, void *, int *, int *);
-typedef void (*syevd_fn)(char *, char *, int *, void *, int *, void *, void *, int *, int *, int *, int *);
-typedef void (*geqrf_fn)(int *, int *, void *, int *, void *, void *, int *, int *);
-typedef void (*orgqr_fn)(int *, int *, int *, void *, int *, void *, void *, int *, int *);
-typedef void (*gesdd_fn)(char *, int *, int *, void *, int *, void *, void *, int *, void *, int *, void *, int *,
-                         int *, int *);
-
-typedef struct {
-    int kind, type_num;
-    int flag;   /* lower (of EIGH and factors); of SVD, QR: 0 s or r only, 1 reduced, 2 full */
-    int shared; /* threads may share the matrices of a stack */
-    size_t item;
-    void *routines[MOST_ROUTINES];
-    PyObject *fallback; /* borrowed from the payload: input values -> output values */
-} Lapack;
-
-/* A matrix, a vector or a number, which may be one of a stack. */
-typedef struct {
-    char *data;
-    int ndim;
-    npy_intp dims[2], strides[2];
-} View;
-
-static double one_d = 1.0, minus_d = -1.0;
-static float one_s = 1.0f, minus_s = -1.0f;
-
-/* Copy a matrix into contiguous rows; part < 0: zeros above the diagonal, > 0: below, 0: all of it. */
-#define DEFINE_COPY(NAME, TYPE)                                                                                        \
-    static void NAME(TYPE *to, const char *from, npy_intp rows, npy_intp cols, npy_intp down, npy_intp right,          \
-                     int part) {                                                                                       \
-        for (npy_intp i = 0; i < rows; i++, to += cols, from += down) {                                                \
-            npy_intp begin = part > 0 ? (i < cols ? i : cols) : 0, end = part < 0 && i + 1 < cols ? i + 1 : cols;      \
-            for (npy_intp j = 0; j < begin; j++)                                                                       \
-                to[j] = 0;                                                                                             \
-            if (right == sizeof(TYPE))                                                                                 \
-                memcpy(to + begin, from + begin * right, (size_t)(end - begin) * sizeof(TYPE));                        \
-            else                                                                                                       \
-                for (npy_intp j = begin; j < end; j++)                                                                 \
-                    to[j] = *(const TYPE *)(from + j * right);                                                         \
-            for (npy_intp j = end; j < cols; j++)                                                                      \
-                to[j] = 0;                                                                                             \
-        }                                                                                                              \
-    }
-DEFINE_COPY(copy_doubles, double)
-DEFINE_COPY(copy_floats, float)
-
-static void copy_strided(const Lapack *p, void *to, const char *from, npy_intp rows, npy_intp cols, npy_intp down,
-                         npy_intp right, int part) {
-    if (p->type_num == NPY_DOUBLE)
-        copy_doubles(to, from, rows, cols, down, right, part);
-    else
-        copy_floats(to, from, rows, cols, down, right, part);
-}
-
-static void copy_matrix(const Lapack *p, void *to, const View *a, int part) {
-    copy_strided(p, to, a->data, a->dims[0], a->dims[1], a->strides[0], a->strides[1], part);
-}
-
-/* Copy a vector or matrix into columns that are contiguous, as Fortran has them. */
-static void copy_turned(const Lapack *p, void *to, const View *b) {
-    int vector = b->ndim == 1;
-    copy_strided(p, to, b->data, vector ? 1 : b->dims[1], b->dims[0], vector ? 0 : b->strides[1], b->strides[0], 0);
-}
-
-/* Whether one side of a matrix is contiguous, so that routines can read it where it lies. */
-static int readable(const View *a, size_t item, int *transposed, int *step) {
-    npy_intp n = a->dims[0], down = a->strides[0], right = a->strides[1];
-    for (*transposed = 0; *transposed < 2; ++*transposed) {
-        npy_intp inner = *transposed ? down : right, outer = *transposed ? right : down;
-        if (inner == (npy_intp)item && outer % (npy_intp)item == 0 && outer / (npy_intp)item >= n &&
-            outer / (npy_intp)item <= INT_MAX) {
-            *step = (int)(outer / (npy_intp)item);
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static int cholesky(const Lapack *p, const View *a, const View *out) {
-    int n = (int)a->dims[0], info = 0;
-    char triangle = p->flag ? 'U' : 'L';
-    copy_matrix(p, out->data, a, p->flag ? -1 : 1);
-    ((potrf_fn)p->routines[0])(&triangle, &n, out->data, &n, &info);
-    return info;
-}
-
-static int has_zero(const Lapack *p, const View *a) {
-    npy_intp n = a->dims[0], step = a->strides[0] + a->strides[1];
-    const char *at = a->data;
-    for (npy_intp i = 0; i < n; i++, at += step)
-        if (p->type_num == NPY_DOUBLE ? *(const double *)at == 0.0 : *(const float *)at == 0.0f)
-            return 1;
-    return 0;
-}
-
-/* The solution takes the place of a copy of the right-hand side; `work` holds the matrix where it must be copied. */
-static int triangular(const Lapack *p, const View *a, const View *b, const View *out, void *work) {
-    int n = (int)a->dims[0], transposed = 0, step = n, one = 1;
-    void *matrix = a->data;
-    if (has_zero(p, a))
-        return 1;
-    if (!readable(a, p->item, &transposed, &step)) {
-        copy_matrix(p, work, a, 0);
-        matrix = work;
-        transposed = 0;
-        step = n;
-    }
-    char triangle = (p->flag != 0) == (transposed != 0) ? 'L' : 'U', diagonal = 'N';
-    if (b->ndim == 1) {
-        char trans = transposed ? 'N' : 'T';
-        copy_turned(p, out->data, b);
-        ((trsv_fn)p->routines[0])(&triangle, &trans, &diagonal, &n, matrix, &step, out->data, &one);
-        return 0;
-    }
-    /* For Fortran the rows of b are columns: x' A' = b'. */
-    int columns = (int)b->dims[1];
-    char side = 'R', trans = transposed ? 'T' : 'N';
-    copy_matrix(p, out->data, b, 0);
-    ((trsm_fn)p->routines[1])(&side, &triangle, &trans, &diagonal, &columns, &n,
-                              p->type_num == NPY_DOUBLE ? (void *)&one_d : &one_s, matrix, &step, out->data, &columns);
-    return 0;
-}
-
-static int solve(const Lapack *p, const View *a, const View *b, const View *out, void *work) {
-    int n = (int)a->dims[0], columns = b->ndim == 1 ? 1 : (int)b->dims[1], info = 0;
-    char *matrix = work, *right = matrix + (size_t)n * n * p->item;
-    int *pivots = (int *)(right + (size_t)n * columns * p->item);
-    void *target = columns == 1 ? out->data : right;
-    copy_matrix(p, matrix, a, 0);
-    copy_turned(p, target, b);
-    if (p->kind == SOLVE) {
-        char trans = 'T';
-        ((getrf_fn)p->routines[0])(&n, &n, matrix, &n, pivots, &info);
-        if (info == 0)
-            ((getrs_fn)p->routines[1])(&trans, &n, &columns, matrix, &n, pivots, target, &n, &info);
-    } else {
-        char triangle = p->flag ? 'U' : 'L';
-        int length = 64 * n;
-        void *space = malloc((size_t)length * p->item);
-        if (space == NULL)
-            return 1;
-        ((sysv_fn)p->routines[0])(&triangle, &n, &columns, matrix, &n, pivots, target, &n, space, &length, &info);
-        free(space);
-    }
-    if (info == 0 && columns != 1)
-        copy_strided(p, out->data, right, n, columns, (npy_intp)p->item, (npy_intp)n * (npy_intp)p->item, 0);
-    return info;
-}
-
-static int inverse(const Lapack *p, const View *a, const View *out, void *work) {
-    int n = (int)a->dims[0], info = 0, length = 64 * n;
-    int *pivots = (int *)((char *)work + (size_t)length * p->item);
-    copy_matrix(p, out->data, a, 0);
-    ((getrf_fn)p->routines[0])(&n, &n, out->data, &n, pivots, &info);
-    if (info == 0)
-        ((getri_fn)p->routines[1])(&n, out->data, &n, pivots, work, &length, &info);
-    return info;
-}
-
-/* Sign and logarithm of the size of the determinant, or the determinant itself. As in NumPy, a pivot of 0 makes both 0
- * whatever the others are, and one of NaN counts as positive for the sign. */
-static int determinant(const Lapack *p, const View *a, void *work, double *sign, double *value) {
-    int n = (int)a->dims[0], info = 0;
-    int *pivots = (int *)((char *)work + (size_t)n * n * p->item);
-    copy_matrix(p, work, a, 0);
-    ((getrf_fn)p->routines[0])(&n, &n, work, &n, pivots, &info);
-    if (info < 0)
-        return info;
-    *sign = 1.0;
-    *value = p->kind == DET ? 1.0 : 0.0;
-    if (info > 0) {
-        *sign = 0.0;
-        *value = p->kind == DET ? 0.0 : -INFINITY;
-        return 0;
-    }
-    for (int i = 0; i < n; i++) {
-        size_t place = (size_t)i * (n + 1);
-        double x = p->type_num == NPY_DOUBLE ? ((double *)work)[place] : ((float *)work)[place];
-        if (pivots[i] != i + 1)
-            *sign = -*sign;
-        if (p->kind == DET) {
-            *value *= x;
-        } else {
-            *sign = x < 0 ? -*sign : *sign;
-            *value += log(fabs(x));
-        }
-    }
-    if (p->kind == DET)
-        *value *= *sign;
-    return 0;
-}
-
-/* The matrix is transposed for Fortran: of the transpose, vectors would have other signs than NumPy's. */
-static int eigh(const Lapack *p, const View *a, const View *values, const View *vectors, void *work) {
-    int n = (int)a->dims[0], info = 0, length = 1 + 6 * n + 2 * n * n, integers = 3 + 5 * n;
-    char job = 'V', triangle = p->flag ? 'L' : 'U';
-    char *matrix = work, *space = matrix + (size_t)n * n * p->item;
-    copy_turned(p, matrix, a);
-    ((syevd_fn)p->routines[0])(&job, &triangle, &n, matrix, &n, values->data, space, &length,
-                               (int *)(space + (size_t)length * p->item), &integers, &info);
-    copy_strided(p, vectors->data, matrix, n, n, (npy_intp)p->item, (npy_intp)n * (npy_intp)p->item, 0);
-    return info;
-}
-
-/* Likewise; the vectors are transposed back. */
-static int svd(const Lapack *p, const View *a, const View *u, const View *s, const View *vt) {
-    int m = (int)a->dims[0], n = (int)a->dims[1], k = m < n ? m : n, info = 0, length = -1;
-    int columns = p->flag == 2 ? m : k, rows = p->flag == 2 ? n : k, lda = m > 1 ? m : 1, ldvt = rows > 1 ? rows : 1;
-    char job = p->flag == 0 ? 'N' : p->flag == 1 ? 'S' : 'A';
-    union {
-        double d;
-        float s;
-    } wanted;
-    gesdd_fn gesdd = (gesdd_fn)p->routines[0];
-    gesdd(&job, &m, &n, NULL, &lda, s->data, NULL, &lda, NULL, &ldvt, &wanted, &length, &info, &info);
-    if (info != 0)
-        return info;
-    double need = p->type_num == NPY_DOUBLE ? wanted.d : wanted.s;
-    if (!(need > 0 && need < 2e9))
-        return 1; /* more than 32 bits count */
-    length = (int)need + 1;
-    size_t matrix = (size_t)m * n, left_size = p->flag ? (size_t)m * columns : 0;
-    size_t right_size = p->flag ? (size_t)rows * n : 0, item = p->item;
-    char *work = malloc((matrix + left_size + right_size + length) * item + (size_t)k * 8 * sizeof(int));
-    if (work == NULL)
-        return 1;
-    char *left = work + matrix * item, *right = left + left_size * item, *space = right + right_size * item;
-    copy_turned(p, work, a);
-    gesdd(&job, &m, &n, work, &lda, s->data, left, &lda, right, &ldvt, space, &length,
-          (int *)(space + (size_t)length * item), &info);
-    if (info == 0 && p->flag) {
-        copy_strided(p, u->data, left, m, columns, (npy_intp)item, (npy_intp)(m * item), 0);
-        copy_strided(p, vt->data, right, rows, n, (npy_intp)item, (npy_intp)(rows * item), 0);
-    }
-    free(work);
-    return info;
-}
-
-/* The gradient by a block on the diagonal, given those by its lower factor (Smith 1995); then the sum of it and its
- * transpose, and zeros above the diagonal. */
-#define DEFINE_BLOCK_BACK(NAME, TYPE)                                                                                  \
-    static void NAME(TYPE *f, const TYPE *l, int n, int step, TYPE *both) {                                            \
-        for (int k = n - 1; k >= 0; k--) {                                                                             \
-            TYPE pivot = l[k * step + k], remainder = f[k * step + k];                                                 \
-            for (int i = k + 1; i < n; i++)                                                                            \
-                for (int j = k + 1; j <= i; j++) {                                                                     \
-                    f[i * step + k] -= f[i * step + j] * l[j * step + k];                                              \
-                    f[j * step + k] -= f[i * step + j] * l[i * step + k];                                              \
-                }                                                                                                      \
-            for (int j = k + 1; j < n; j++) {                                                                          \
-                f[j * step + k] /= pivot;                                                                              \
-                remainder -= l[j * step + k] * f[j * step + k];                                                        \
-            }                                                                                                          \
-            f[k * step + k] = remainder / (2 * pivot);                                                                 \
-        }                                                                                                              \
-        for (int i = 0; i < n; i++)                                                                                    \
-            for (int j = 0; j <= i; j++) {                                                                             \
-                both[i * n + j] = both[j * n + i] = f[i * step + j] * (i == j ? 2 : 1);                                \
-                if (j < i)                                                                                             \
-                    f[j * step + i] = 0;                                                                               \
-            }                                                                                                          \
-    }
-DEFINE_BLOCK_BACK(block_back_doubles, double)
-DEFINE_BLOCK_BACK(block_back_floats, float)
-
-/* c -= op(a) b for matrices with contiguous rows, `step` apart in b and c. */
-static void subtract_product(const Lapack *p, int transposed, int rows, int cols, int inner, void *a, int step_a,
-                             void *b, void *c, int step) {
-    char plain = 'N', trans = transposed ? 'T' : 'N';
-    int d = p->type_num == NPY_DOUBLE;
-    if (rows > 0 && cols > 0 && inner > 0)
-        ((gemm_fn)p->routines[1])(&plain, &trans, &cols, &rows, &inner, d ? (void *)&minus_d : &minus_s, b, &step, a,
-                                  &step_a, d ? (void *)&one_d : &one_s, c, &step);
-}
-
-/* Murray (2016), "Differentiation of the Cholesky decomposition", section 4: blocks of columns from the last to the
- * first. The gradient by the factor becomes the one by the matrix in its place. */
-static int factor_back(const Lapack *p, const View *factor, const View *g, const View *out, char *work) {
-    int n = (int)factor->dims[0], d = p->type_num == NPY_DOUBLE;
-    char *l = work, *both = work + (size_t)n * n * p->item, *f = out->data;
-    copy_matrix(p, l, factor, -1);
-    copy_matrix(p, f, g, -1);
-    for (int k = n; k > 0; k -= BLOCK) {
-        int j = k > BLOCK ? k - BLOCK : 0, width = k - j, below = n - k;
-        size_t left = (size_t)j * n * p->item, corner = left + j * p->item, low = (size_t)k * n * p->item;
-        char side = 'L', triangle = 'U', trans = 'N', diagonal = 'N';
-        char *column = f + low + j * p->item;
-        if (below > 0)
-            ((trsm_fn)p->routines[0])(&side, &triangle, &trans, &diagonal, &width, &below, d ? (void *)&one_d : &one_s,
-                                      l + corner, &n, column, &n);
-        subtract_product(p, 0, below, j, width, column, n, l + left, f + low, n);
-        subtract_product(p, 1, width, width, below, column, n, l + low + j * p->item, f + corner, n);
-        if (d)
-            block_back_doubles((double *)(f + corner), (double *)(l + corner), width, n, (double *)both);
-        else
-            block_back_floats((float *)(f + corner), (float *)(l + corner), width, n, (float *)both);
-        subtract_product(p, 1, width, j, below, column, n, l + low, f + left, n);
-        subtract_product(p, 0, width, j, width, both, width, l + left, f + left, n);
-    }
-    return 0;
-}
-
-static int qr(const Lapack *p, const View *a, const View *q, const View *r) {
-    int m = (int)a->dims[0], n = (int)a->dims[1], k = m < n ? m : n, info = 0;
-    int columns = p->flag == 2 ? m : k, most = m < n ? n : m, length = 64 * most;
-    npy_intp down = (npy_intp)p->item, right = (npy_intp)m * (npy_intp)p->item;
-    char *work = malloc(((size_t)m * most + (size_t)k + (size_t)length) * p->item);
-    if (work == NULL)
-        return 1;
-    char *factors = work + (size_t)m * most * p->item, *space = factors + (size_t)k * p->item;
-    copy_turned(p, work, a);
-    ((geqrf_fn)p->routines[0])(&m, &n, work, &m, factors, space, &length, &info);
-    copy_strided(p, r->data, work, r->dims[0], n, down, right, 1);
-    if (info == 0 && q != NULL) {
-        ((orgqr_fn)p->routines[1])(&m, &columns, &k, work, &m, factors, space, &length, &info);
-        copy_strided(p, q->data, work, m, columns, down, right, 0);
-    }
-    free(work);
-    return info;
-}
-
-static size_t work_bytes(const Lapack *p, size_t n, size_t columns) {
-    switch (p->kind) {
-    case TRIANGULAR: return n * n * p->item;
-    case SOLVE:
-    case SYMMETRIC: return (n * n + n * columns) * p->item + n * sizeof(int);
-    case INVERSE: return 64 * n * p->item + n * sizeof(int);
-    case DET:
-    case SLOGDET: return n * n * p->item + n * sizeof(int);
-    case EIGH: return (n * n + 1 + 6 * n + 2 * n * n) * p->item + (3 + 5 * n) * sizeof(int);
-    case FACTOR_BACK: return (n * n + BLOCK * BLOCK) * p->item;
-    default: return 0;
-    }
-}
 
 /* An array in the dtype and with the dimensions that the routines take, or NULL: it is left to Python. */
 static PyArrayObject *plain(const Lapack *p, const Frame *f, int reg, int least, int most) {
@@ -402,7 +39,7 @@ static int obtain(Machine *m, Frame *f, const Instruction *in, Stack *s) {
         core[1] = cols;
         if (p->kind == DET || p->kind == SLOGDET) {
             ndim = 0;
-        } else if (b != NULL) {
+        } else if (b != NULL && p->kind != COFACTORS) {
             ndim = PyArray_NDIM(b) - s->lead;
             core[1] = ndim == 2 ? PyArray_DIMS(b)[s->lead + 1] : 0;
         } else if (p->kind == EIGH && i == 0) {
@@ -427,42 +64,12 @@ static int obtain(Machine *m, Frame *f, const Instruction *in, Stack *s) {
     return 0;
 }
 
-static void set_number(const Lapack *p, const View *to, double value) {
-    if (p->type_num == NPY_DOUBLE)
-        *(double *)(void *)to->data = value;
-    else
-        *(float *)(void *)to->data = (float)value;
-}
-
-static int compute(const Lapack *p, const View *x, const View *out, void *work) {
-    const View *a = x, *b = x + 1;
-    double sign, value;
-    int info;
-    switch (p->kind) {
-    case CHOLESKY: return cholesky(p, a, out);
-    case TRIANGULAR: return triangular(p, a, b, out, work);
-    case SOLVE:
-    case SYMMETRIC: return solve(p, a, b, out, work);
-    case INVERSE: return inverse(p, a, out, work);
-    case EIGH: return eigh(p, a, out, out + 1, work);
-    case FACTOR_BACK: return factor_back(p, a, b, out, work);
-    case QR: return p->flag == 0 ? qr(p, a, NULL, out) : qr(p, a, out, out + 1);
-    case SVD: return p->flag == 0 ? svd(p, a, NULL, out, NULL) : svd(p, a, out, out + 1, out + 2);
-    default: info = determinant(p, a, work, &sign, &value);
-    }
-    if (info == 0 && p->kind == SLOGDET)
-        set_number(p, out++, sign);
-    if (info == 0)
-        set_number(p, out, value);
-    return info;
-}
-
 static void view_of(const Stack *s, PyArrayObject *a, int64_t k, View *v) {
-    const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a), *lengths = PyArray_DIMS(s->arrays[0]);
     v->data = PyArray_BYTES(a);
     v->ndim = PyArray_NDIM(a) - s->lead;
-    for (int d = s->lead - 1; d >= 0; k /= dims[d--])
-        v->data += k % dims[d] * strides[d];
+    for (int d = s->lead - 1; d >= 0; k /= lengths[d--])
+        v->data += dims[d] == 1 ? 0 : k % lengths[d] * strides[d];
     for (int d = 0; d < v->ndim; d++) {
         v->dims[d] = dims[s->lead + d];
         v->strides[d] = strides[s->lead + d];
@@ -478,7 +85,7 @@ static void compute_range(void *context, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end && !failed && !atomic_load(&s->failed); k++) {
         for (int i = 0; i < s->n_inputs + s->n_outputs; i++)
             view_of(s, s->arrays[i], k, &views[i]);
-        failed = compute(s->p, views, views + s->n_inputs, work) != 0;
+        failed = lapack_compute(s->p, views, views + s->n_inputs, work) != 0;
     }
     if (failed)
         atomic_store(&s->failed, 1);
@@ -524,14 +131,18 @@ static int take(const Lapack *p, const Frame *f, const Instruction *in, Stack *s
     s->arrays[0] = a;
     size_t columns = 1;
     if (s->n_inputs > 1) {
-        b = s->arrays[1] = plain(p, f, in->inputs[first + 1], lead > 0 ? lead + 2 : 1, lead + 2);
-        if (b == NULL || memcmp(dims, PyArray_DIMS(b), (size_t)(lead + 1) * sizeof *dims) != 0)
+        int numbers = p->kind == COFACTORS, least = numbers ? lead : lead > 0 ? lead + 2 : 1;
+        b = s->arrays[1] = plain(p, f, in->inputs[first + 1], least, numbers ? lead : lead + 2);
+        if (b == NULL)
             return 0;
-        columns = PyArray_NDIM(b) == lead + 1 ? 1 : (size_t)PyArray_DIMS(b)[lead + 1];
+        for (int d = 0; d < lead + !numbers; d++)
+            if (PyArray_DIMS(b)[d] != dims[d] && !(numbers && PyArray_DIMS(b)[d] == 1))
+                return 0;
+        columns = PyArray_NDIM(b) <= lead + 1 ? 1 : (size_t)PyArray_DIMS(b)[lead + 1];
         if (p->kind == FACTOR_BACK && (PyArray_NDIM(b) != lead + 2 || (npy_intp)columns != n))
             return 0;
     }
-    s->bytes = work_bytes(p, (size_t)n, columns);
+    s->bytes = lapack_work_bytes(p, (size_t)n, columns);
     return 1;
 }
 
@@ -548,7 +159,7 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
 
 /* Payload: (kind, type, flag, addresses of the routines, Python form). */
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1};
+    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1, 2};
     PyObject *addresses;
     Lapack *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
@@ -559,7 +170,7 @@ int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     p->item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float);
     p->shared = m->thread_scale < 1e300;
-    if (p->kind < CHOLESKY || p->kind > QR || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
+    if (p->kind < CHOLESKY || p->kind > COFACTORS || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
         in->n_inputs != inputs[p->kind] || in->n_outputs > 3 || PyTuple_GET_SIZE(addresses) > MOST_ROUTINES) {
         PyErr_SetString(PyExc_ValueError, "lapack payload: unknown kind or type");
         return -1;

@@ -16,7 +16,18 @@ from ._blas import routine_address
 from ._capsules import capsule_pointer
 
 MatrixTask: TypeAlias = Literal[
-    "cholesky", "triangular", "solve", "symmetric", "inverse", "det", "slogdet", "eigh", "svd", "factor_back", "qr"
+    "cholesky",
+    "triangular",
+    "solve",
+    "symmetric",
+    "inverse",
+    "det",
+    "slogdet",
+    "eigh",
+    "svd",
+    "factor_back",
+    "qr",
+    "cofactors",
 ]
 #: The routines of each task, in the order of their numbers in c/linear_algebra/lapack.c.
 ROUTINES: Mapping[MatrixTask, tuple[str, ...]] = MappingProxyType(
@@ -32,6 +43,7 @@ ROUTINES: Mapping[MatrixTask, tuple[str, ...]] = MappingProxyType(
         "svd": ("gesdd",),
         "factor_back": ("trsm", "gemm"),
         "qr": ("geqrf", "orgqr"),
+        "cofactors": ("getrf", "getri"),
     }
 )
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from theano_graph import Apply, Variable, connection_pattern, origin_from, toposort
+from theano_linker_c.program import ALWAYS, Calls, branch_of, calls_of
 
-from .._rules._arrays import total
 from .._rules._node import pull_back
-from .._rules._types import is_null
+from ._branches import Branches, Terms, through_choice
 
 Pattern = list[list[bool]]
 #: A node and the number of one of its inputs.
@@ -47,17 +47,51 @@ def backward(
     order = toposort(blocked, list(seeds))
     patterns = {node: connection_pattern(node) for node in order}
     active = _depending_on(order, patterns, wrt, blocked)
-    terms: dict[Variable, list[Variable]] = {v: [g] for v, g in seeds.items()}
+    found = _Cotangents(seeds, calls_of(order, list(seeds)))
     for node in reversed(order):
         if any(v in active for v in node.outputs):
-            cotangents = [None if v in blocked else _summed(v, terms) for v in node.outputs]
+            cotangents = [None if v in blocked else found.of(v) for v in node.outputs]
             arriving = _through(node, patterns[node], cotangents, {} if additive else seeds, active)
-            for i, term in arriving.items():
-                if term is not None:
-                    terms.setdefault(node.inputs[i], []).append(term)
-                elif cuts is not None:
-                    cuts.add((node, i))
-    return [_summed(v, terms) for v in wrt]
+            found.add(node, arriving)
+            if cuts is not None:
+                cuts.update((node, i) for i, term in arriving.items() if term is None)
+    return [found.result(v) for v in wrt]
+
+
+class _Cotangents:
+    """What has reached each variable, by the calls to which it belongs; sums take the place of their terms."""
+
+    def __init__(self, seeds: Mapping[Variable, Variable], calls: Calls) -> None:
+        self._terms: dict[Variable, Terms] = {v: {ALWAYS: [g]} for v, g in seeds.items()}
+        self._calls = calls
+        self._branches = Branches(calls)
+
+    def add(self, node: Apply, arriving: Mapping[int, Variable | None]) -> None:
+        """Take in what a node gives its inputs."""
+        calls = self._calls.of_inputs(node) if arriving and self._calls.branches else ()
+        for i, term in arriving.items():
+            if term is not None:
+                terms = self._terms.setdefault(node.inputs[i], {})
+                terms.setdefault(calls[i] if calls else ALWAYS, []).append(term)
+
+    def of(self, variable: Variable) -> Variable | None:
+        """Return the cotangent of a variable, for the calls in which it is computed."""
+        terms = self._terms.get(variable)
+        if not terms:
+            return None
+        calls = self._calls.of(variable)
+        if len(terms) > 1 or len(terms.get(calls, ())) != 1:
+            with origin_from(variable):
+                terms = self._terms[variable] = {calls: [self._branches.sum(variable, terms, calls)]}
+        return terms[calls][0]
+
+    def result(self, variable: Variable) -> Variable | None:
+        """Return the cotangent of a variable for all calls."""
+        mine, calls = self.of(variable), self._calls.of(variable)
+        if mine is None or calls == ALWAYS:
+            return mine
+        with origin_from(variable):
+            return self._branches.sum(variable, {calls: [mine]}, ALWAYS)
 
 
 def _depending_on(
@@ -93,20 +127,7 @@ def _through(
     ]
     if not wanted:
         return {}
-    found = pull_back(node, cotangents, pattern)
-    return {i: found[i] for i in wanted}
-
-
-def _summed(variable: Variable, terms: dict[Variable, list[Variable]]) -> Variable | None:
-    """Return the sum of the terms that have reached `variable`, and keep it in their place."""
-    found = terms.get(variable)
-    if not found:
-        return None
-    if len(found) > 1:
-        null = next((t for t in found if is_null(t)), None)
-        if null is not None:
-            found[:] = [null]
-        else:
-            with origin_from(variable):
-                found[:] = [total(found)]
-    return found[0]
+    branch = branch_of(node)
+    chosen = {} if branch is None else through_choice(node, branch, cotangents)
+    others = [None] * len(node.inputs) if all(i in chosen for i in wanted) else pull_back(node, cotangents, pattern)
+    return {i: chosen.get(i, others[i]) for i in wanted}

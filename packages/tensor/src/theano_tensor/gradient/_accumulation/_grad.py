@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from theano_graph import Variable, ancestors, collector_paused, compose, config, describe, warn_user
@@ -35,6 +35,21 @@ TensorT = TypeVar("TensorT", bound=Tensor)
 gradient_time = Stopwatch()
 """The time spent on gradients; profiles of functions print it."""
 outside["Time in all call to theano.grad()"] = lambda: gradient_time.seconds
+
+
+#: What makes of a function in plain Python, and positions of its arguments, the function of its gradient.
+_of_functions: list[Callable[[Callable[..., Any], Any], Any]] = []
+
+
+def differentiate_functions_by(make: Callable[[Callable[..., Any], Any], Any]) -> None:
+    """Say what :func:`grad` does for functions in plain Python, which this layer does not compile.
+
+    Parameters
+    ----------
+    make : callable
+        Takes a function and a position, or a sequence of positions, of its arguments.
+    """
+    _of_functions[:] = [make]
 
 
 @overload
@@ -81,9 +96,11 @@ def grad(
     return_disconnected: Disconnected = "zero",
     null_gradients: OnNull = "raise",
 ) -> Any: ...
+@overload
+def grad(cost: Callable[..., Any], wrt: int | Sequence[int] = 0) -> Callable[..., Any]: ...
 def grad(
-    cost: Variable | None,
-    wrt: Any,
+    cost: Any,
+    wrt: Any = None,
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
     add_names: bool = True,
@@ -95,10 +112,12 @@ def grad(
 
     Parameters
     ----------
-    cost : scalar Variable or None
-        What is differentiated. None is allowed when `known_grads` is given.
+    cost : scalar Variable, callable or None
+        What is differentiated. None is allowed when `known_grads` is given. Of a function in plain Python, the result
+        is the function of its gradient, as `theano.functional.grad` returns it.
     wrt : Variable, or list or tuple of Variable
-        What the cost is differentiated with respect to; intermediate variables are allowed.
+        What the cost is differentiated with respect to; intermediate variables are allowed. Of a function: positions of
+        its arguments, by default 0.
     consider_constant : sequence of Variable, optional
         Nothing is propagated back through these.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
@@ -141,6 +160,8 @@ def grad(
     >>> x = T.dscalar("x")
     >>> gx = T.grad(x**2, x)
     """
+    if _of_functions and callable(cost) and not isinstance(cost, Variable):
+        return _of_functions[0](cost, 0 if wrt is None else wrt)
     check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
     check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))
     check_option("null_gradients", null_gradients, ("raise", "return"))

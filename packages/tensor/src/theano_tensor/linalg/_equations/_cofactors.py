@@ -30,8 +30,6 @@ from .._matrices._operands import (
 )
 from ._inverse import Det, det, matrix_inverse, on_matrices
 
-_FINITE = "look for NaN and infinities in the matrix"
-
 
 class Cofactors(MatrixOp):
     """The cofactors of a square matrix times a number, or of each one of a stack: ``g * det(x) * inv(x).T``.
@@ -50,15 +48,16 @@ class Cofactors(MatrixOp):
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
-        """Use the inverse where it has half of the digits at least, singular values elsewhere."""
+        """Use inverses, and singular values for matrices that hardly have them."""
         x, g = inputs
         check_square("cofactors", node, x)
-        inverse = _precise_inverse(x)
-        if inverse is not None:
-            found = (g * np.linalg.det(x))[..., None, None] * np.swapaxes(inverse, -1, -2)
-        else:
-            sign, u, s, vt = _singular_values(node, x)
-            found = g[..., None, None] * sign * ((u * _products_of_others(s)[..., None, :]) @ vt).conj()
+        scale, inverse, poor = _inverses(x, 0.9)
+        with np.errstate(all="ignore"):
+            found = (g * scale)[..., None, None] * np.swapaxes(inverse, -1, -2)
+        if poor.any():
+            sign, u, s, vt = _singular_values(node, x[poor])
+            factor = np.broadcast_to(g, poor.shape)[poor][:, None, None]
+            found[poor] = factor * sign * ((u * _products_of_others(s)[..., None, :]) @ vt).conj()
         output_storage[0][0] = found.astype(node.outputs[0].type.dtype, copy=False)
 
     def expression(self, x: TensorLike, g: TensorLike, value: Tensor | None = None) -> Tensor:
@@ -84,16 +83,26 @@ class CofactorsChange(MatrixOp):
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
-        """Use singular values: what entries off the diagonal change by is the product of all but two of them."""
+        """Use inverses where they have most digits, singular values elsewhere.
+
+        With these, what entries off the diagonal change by is the product of all but two.
+        """
         x, g, direction = inputs
         check_square("cofactors", node, x)
-        sign, u, s, vt = _singular_values(node, x)
-        same = np.eye(s.shape[-1], dtype=bool)
-        turned = np.swapaxes(u, -1, -2).conj() @ direction @ np.swapaxes(vt, -1, -2).conj()
-        pairs = np.where(same, 0, _products_of_others(np.where(same, 1, s[..., None, :])))
-        on_diagonal = pairs @ np.diagonal(turned, axis1=-2, axis2=-1)[..., None]
-        inner = np.where(same, on_diagonal, -pairs * np.swapaxes(turned, -1, -2))
-        found = g[..., None, None] * sign * (u.conj() @ inner @ vt.conj())
+        scale, inverse, poor = _inverses(x, 0.25)
+        back, along = np.swapaxes(inverse, -1, -2), np.broadcast_to(direction, x.shape)
+        with np.errstate(all="ignore"):
+            inner = (along * back).sum((-2, -1))[..., None, None] * back - back @ np.swapaxes(along, -1, -2) @ back
+            found = (g * scale)[..., None, None] * inner
+        if poor.any():
+            sign, u, s, vt = _singular_values(node, x[poor])
+            same = np.eye(s.shape[-1], dtype=bool)
+            turned = np.swapaxes(u, -1, -2).conj() @ along[poor] @ np.swapaxes(vt, -1, -2).conj()
+            pairs = np.where(same, 0, _products_of_others(np.where(same, 1, s[..., None, :])))
+            on_diagonal = pairs @ np.diagonal(turned, axis1=-2, axis2=-1)[..., None]
+            inner = np.where(same, on_diagonal, -pairs * np.swapaxes(turned, -1, -2))
+            factor = np.broadcast_to(g, poor.shape)[poor][:, None, None]
+            found[poor] = factor * sign * (u.conj() @ inner @ vt.conj())
         output_storage[0][0] = found.astype(node.outputs[0].type.dtype, copy=False)
 
     def expression(self, x: TensorLike, g: TensorLike, direction: TensorLike, value: Tensor | None = None) -> Tensor:
@@ -104,14 +113,20 @@ class CofactorsChange(MatrixOp):
         return on_matrices(scale * along) * back - on_matrices(scale) * across
 
 
-def _precise_inverse(x: Any) -> Any:
-    """Return the inverses of matrices, or None where one has less than half of the digits."""
-    try:
-        inverse = np.linalg.inv(x)
-    except np.linalg.LinAlgError:
-        return None
-    sizes = [np.abs(v).sum(-2).max(-1, initial=0) for v in (x, inverse)]
-    return inverse if (sizes[0] * sizes[1] < np.finfo(x.dtype).eps ** -0.5).all() else None
+def _inverses(x: Any, share: float) -> tuple[Any, Any, Any]:
+    """Return determinants and inverses, and which matrices may have cost the latter this share of the digits.
+
+    Determinants and inverses come from the same factors, so that the errors of small pivots cancel in their product.
+    Numbers that are not finite are no reason to look further: so are the results.
+    """
+    with np.errstate(all="ignore"):
+        value = np.asarray(np.linalg.det(x))
+        is_finite = np.isfinite(x).all((-2, -1))
+        is_regular = np.isfinite(value) & (np.abs(value) >= np.finfo(x.dtype).tiny)
+        inverse = np.linalg.inv(np.where(is_regular[..., None, None], x, np.eye(x.shape[-1], dtype=x.dtype)))
+        norms = [np.abs(v).sum(-2).max(-1, initial=0) for v in (x, inverse)]
+        good = is_regular & (norms[0] * norms[1] < np.finfo(x.dtype).eps ** -share)
+    return np.where(is_finite, value, np.nan), inverse, np.asarray(is_finite & ~good)
 
 
 def _singular_values(node: Apply, x: Any) -> tuple[Any, Any, Any, Any]:
@@ -119,7 +134,7 @@ def _singular_values(node: Apply, x: Any) -> tuple[Any, Any, Any, Any]:
     try:
         u, s, vt = np.linalg.svd(x)
     except np.linalg.LinAlgError as error:
-        raise linear_error(f"cofactors: {error}", node, _FINITE) from None
+        raise linear_error(f"cofactors: {error}", node, "look for NaN and infinities in the matrix") from None
     return (np.linalg.det(u) * np.linalg.det(vt))[..., None, None], u, s, vt
 
 

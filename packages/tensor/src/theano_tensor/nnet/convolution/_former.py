@@ -14,10 +14,11 @@ from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import NotScalarConstantError, ShapeError
 from ...elemwise import dimshuffle, eq
+from ...extra_ops import pad
 from ...shape import as_lengths, shape_i
 from ._dimensions import AbstractConv2d
 from ._functions import conv3d
-from ._lengths import BorderMode, as_static, border_mode_to_pad, get_conv_output_shape
+from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
 
 Shape = Sequence[Any] | None
 _HINTS = ("unroll_batch", "unroll_kern", "unroll_patch", "openmp")
@@ -262,34 +263,41 @@ def conv3d2d(
                 mend="use 'valid', 'full' or 'half', or a tuple of three of them",
             )
         )
-    border: BorderMode = modes[0] if len(set(modes)) == 1 else _widths(modes, kernel, filters_shape)
+    images: Shape = signals_shape
+    border: Any = modes[0] if len(set(modes)) == 1 else _widths(modes, kernel, filters_shape)
+    if border is None:
+        movies, images, border = _surrounded(movies, kernel, modes), None, "valid"
     order = [0, 2, 1, 3, 4]
     result = conv3d(
         dimshuffle(movies, order),
         dimshuffle(kernel, order),
-        _reordered(signals_shape, order),
+        _reordered(images, order),
         _reordered(filters_shape, order),
         border,
     )
     return dimshuffle(result, order)
 
 
-def _widths(modes: Sequence[str], kernel: Tensor, shape: Shape) -> list[Any]:
-    """Return how many zeros are around time, rows and columns; ValueError where the filters have unknown lengths."""
+def _widths(modes: Sequence[str], kernel: Tensor, shape: Shape) -> list[Any] | None:
+    """Return how many zeros are around time, rows and columns; None where lengths of filters are unknown."""
     said = as_static(shape, [5], "filters_shape") or (None,) * 5
     lengths = [own if own is not None else n for own, n in zip(kernel.type.shape, said, strict=True)]
-    found = []
+    widths = []
     for mode, length in zip(modes, (lengths[1], *lengths[3:]), strict=True):
         if length is None and mode != "valid":
-            raise ValueError(
-                compose(
-                    f"conv3d2d: the border {mode!r} of one axis needs the length of the filters",
-                    where=[describe(kernel)],
-                    mend="give filters_shape",
-                )
-            )
-        found.append(border_mode_to_pad(mode, 1, (length or 1,))[0])
-    return found
+            return None
+        widths.append(border_mode_to_pad(mode, 1, (length or 1,))[0])
+    return widths
+
+
+def _surrounded(movies: Tensor, kernel: Tensor, modes: Sequence[str]) -> Tensor:
+    """Return movies with zeros around time, rows and columns, as many as the lengths of the filters say."""
+    widths: list[Any] = [(0, 0)] * 5
+    for axis, mode in zip((1, 3, 4), modes, strict=True):
+        n: Any = shape_i(kernel, axis)
+        width: Any = {"valid": 0, "full": n - 1, "half": n // 2}[mode]
+        widths[axis] = (width, width)
+    return pad(movies, widths)
 
 
 def _reordered(shape: Shape, order: Sequence[int]) -> Shape:

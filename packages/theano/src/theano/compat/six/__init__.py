@@ -5,19 +5,24 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
+import types
 from collections.abc import Callable, ItemsView, Iterator as _Iterator, KeysView, Mapping, ValuesView
+from functools import wraps as wraps
 from io import BytesIO as BytesIO, StringIO as StringIO
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import moves as moves
+
+if TYPE_CHECKING:
+    from unittest import TestCase
 
 K = TypeVar("K")
 V = TypeVar("V")
 ClassT = TypeVar("ClassT", bound=type)
 
 PY2 = False
-PY3 = True
+PY3 = PY34 = True
 string_types = (str,)
 integer_types = (int,)
 class_types = (type,)
@@ -38,6 +43,7 @@ get_function_closure = operator.attrgetter("__closure__")
 get_function_code = operator.attrgetter("__code__")
 get_function_defaults = operator.attrgetter("__defaults__")
 get_function_globals = operator.attrgetter("__globals__")
+create_bound_method = types.MethodType
 text_type = str
 binary_type = bytes
 
@@ -58,6 +64,26 @@ def itervalues(d: Mapping[K, V]) -> _Iterator[V]:
     """Return an iterator over the values of a mapping."""
     values: ValuesView[V] = d.values()
     return iter(values)
+
+
+def viewkeys(d: Mapping[K, V]) -> KeysView[K]:
+    """Return the keys of a mapping, which follow its changes."""
+    return d.keys()
+
+
+def viewvalues(d: Mapping[K, V]) -> ValuesView[V]:
+    """Return the values of a mapping, which follow its changes."""
+    return d.values()
+
+
+def viewitems(d: Mapping[K, V]) -> ItemsView[K, V]:
+    """Return the items of a mapping, which follow its changes."""
+    return d.items()
+
+
+def python_2_unicode_compatible(klass: ClassT) -> ClassT:
+    """Return a class as it is: its text is Unicode."""
+    return klass
 
 
 def get_unbound_function(unbound: Any) -> Any:
@@ -85,6 +111,26 @@ def reraise(tp: type[BaseException], value: BaseException | None, tb: TracebackT
     raise (tp() if value is None else value).with_traceback(tb)
 
 
+def raise_from(value: BaseException, from_value: BaseException | None) -> None:
+    """Raise an exception that another one caused."""
+    raise value from from_value
+
+
+def assertCountEqual(self: TestCase, *args: Any, **kwargs: Any) -> None:
+    """Check that two collections have the same elements, in any order."""
+    self.assertCountEqual(*args, **kwargs)
+
+
+def assertRaisesRegex(self: TestCase, *args: Any, **kwargs: Any) -> Any:
+    """Check that something raises an exception whose text matches."""
+    return self.assertRaisesRegex(*args, **kwargs)
+
+
+def assertRegex(self: TestCase, *args: Any, **kwargs: Any) -> None:
+    """Check that a text matches."""
+    self.assertRegex(*args, **kwargs)
+
+
 def add_metaclass(metaclass: type) -> Callable[[ClassT], ClassT]:
     """Return a decorator that makes a class again, as one of `metaclass`."""
 
@@ -108,14 +154,19 @@ __all__ = [
     "MAXSIZE",
     "PY2",
     "PY3",
+    "PY34",
     "StringIO",
     "add_metaclass",
     "advance_iterator",
+    "assertCountEqual",
+    "assertRaisesRegex",
+    "assertRegex",
     "b",
     "binary_type",
     "byte2int",
     "callable",
     "class_types",
+    "create_bound_method",
     "exec_",
     "get_function_closure",
     "get_function_code",
@@ -135,10 +186,16 @@ __all__ = [
     "moves",
     "next",
     "print_",
+    "python_2_unicode_compatible",
+    "raise_from",
     "reraise",
     "string_types",
     "text_type",
     "u",
     "unichr",
+    "viewitems",
+    "viewkeys",
+    "viewvalues",
     "with_metaclass",
+    "wraps",
 ]

@@ -1,0 +1,232 @@
+"""Which lengths operations take over from their operands, and which they compare.
+
+A *term* is a length: a number that is known, or a dimension of a tensor. Dimension `VALUE` of a scalar is the length
+that the scalar holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from theano_graph import Apply, Constant, RuleTable, Variable, call_with_graph, shape_rule
+from theano_linker_c import scalar
+
+from .._assert import CheckAndRaise
+from .._core._convert import constant
+from .._core._type import TensorType
+from .._core._variable import Tensor
+from ..creation import Alloc, ARange
+from ..elemwise import DimShuffle, Elemwise
+from ..indexing import IncSubtensor, Subtensor
+from ..indexing.entries import as_python, known_number
+from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
+from ..reduce import Reduce
+from ..shape import ShapeI, ShapeOf, SpecifyShape, is_length
+from ._language import kind_of, operands
+
+Dimension: TypeAlias = tuple[Variable, int]
+Term: TypeAlias = Dimension | int
+#: Terms for the dimensions of one tensor; None for a length that only the value tells.
+Terms: TypeAlias = Sequence[Term | None]
+VALUE = -1
+
+
+def is_plain(variable: Variable) -> bool:
+    """Tell whether a variable is a tensor, the lengths of which are looked at here."""
+    return isinstance(variable.type, TensorType)
+
+
+def term_of(variable: Any, axis: int) -> Term:
+    """Return the length of a dimension, as a number if its type tells it."""
+    known: int | None = variable.type.shape[axis]
+    return (variable, axis) if known is None else known
+
+
+def compared_elementwise(node: Apply[Any, Tensor]) -> Iterator[list[Term]]:
+    """Yield, for each dimension in which nothing broadcasts, the lengths of the operands."""
+    return _of_one_length(node, node.inputs)
+
+
+def equal_elementwise(node: Apply[Any, Tensor]) -> Iterator[list[Term]]:
+    """Yield, for each dimension in which nothing broadcasts, the lengths of the operands and of the results."""
+    return _of_one_length(node, [*node.inputs, *node.outputs])
+
+
+def _of_one_length(node: Apply[Any, Tensor], variables: Sequence[Tensor]) -> Iterator[list[Term]]:
+    shapes = [(v, v.type.shape) for v in variables]
+    for axis, n in enumerate(node.outputs[0].type.shape):
+        if n != 1:
+            known = [(v, shape[axis]) for v, shape in shapes]
+            yield [(v, axis) if length is None else length for v, length in known if length != 1]
+
+
+def _pairs(*places: tuple[int, int]) -> Callable[[Apply[Any, Tensor]], list[list[Term]]]:
+    """Return what gives two lengths of operands, each by its operand and its dimension from the end."""
+
+    def compared(node: Apply[Any, Tensor]) -> list[list[Term]]:
+        ends = [(node.inputs[k], axis) for k, axis in places]
+        found = [(v, v.type.ndim + axis if axis < 0 else axis) for v, axis in ends]
+        return [[term_of(*a), term_of(*b)] for a, b in zip(found[::2], found[1::2], strict=True)]
+
+    return compared
+
+
+def _compared_by_dot(node: Apply[Any, Tensor]) -> list[list[Term]]:
+    x, y = node.inputs
+    if not x.type.ndim or not y.type.ndim:
+        return []
+    return [[term_of(x, x.type.ndim - 1), term_of(y, max(y.type.ndim - 2, 0))]]
+
+
+def _specified(node: Apply[Any, Tensor]) -> list[list[Term]]:
+    x, *lengths = node.inputs
+    pairs = zip(node.op.axes, lengths, strict=True)
+    return [[term_of(x, axis), (n, VALUE)] for axis, n in pairs if is_plain(x)]
+
+
+def _promised(node: Apply[Any, Tensor]) -> list[list[Term]]:
+    equal = [operands(condition, scalar.eq) for condition in node.inputs[1:]]
+    return [[(n, VALUE) for n in pair] for pair in equal if pair is not None and not pair[0].type.ndim]
+
+
+def _allocated(node: Apply[Any, Tensor]) -> list[list[Term]]:
+    value, *lengths = node.inputs
+    last = enumerate(lengths[len(lengths) - value.type.ndim :])
+    return [[term_of(value, axis), (n, VALUE)] for axis, n in last if not value.type.broadcastable[axis]]
+
+
+#: Class of ops -> what :func:`compared_lengths` returns.
+COMPARED: RuleTable[Callable[[Apply[Any, Tensor]], Iterable[list[Term]]]] = RuleTable("compared_lengths")
+COMPARED.register(Elemwise)(compared_elementwise)
+COMPARED.register(Dot)(_compared_by_dot)
+for _op in (Dot22, Dot22Scalar):
+    COMPARED.register(_op)(_pairs((0, 1), (1, 0)))
+COMPARED.register(BatchedDot)(_pairs((0, 0), (1, 0), (0, 2), (1, 1)))
+COMPARED.register(Gemm)(_pairs((0, 0), (2, 0), (0, 1), (3, 1), (2, 1), (3, 0)))
+COMPARED.register(Gemv)(_pairs((0, 0), (2, 0), (2, 1), (3, 0)))
+COMPARED.register(Ger)(_pairs((0, 0), (2, 0), (0, 1), (3, 0)))
+COMPARED.register(SpecifyShape)(_specified)
+COMPARED.register(Alloc)(_allocated)
+COMPARED.register(CheckAndRaise)(_promised)
+
+
+def compared_lengths(node: Apply[Any, Tensor]) -> Iterable[list[Term]]:
+    """Return the lengths of operands that are compared when a node runs, in groups that are equal."""
+    compare = COMPARED.get(node.op)
+    return () if compare is None else compare(node)
+
+
+def sources(node: Apply[Any, Tensor]) -> list[Terms | None]:
+    """Return where the lengths of the outputs of a node come from; None for what is no tensor."""
+    op = node.op
+    if isinstance(op, Elemwise):
+        pattern = node.outputs[0].type.broadcastable
+        own = [1 if single else _first(node.inputs, axis) for axis, single in enumerate(pattern)]
+        return [own] * len(node.outputs)
+    if isinstance(op, DimShuffle):
+        return [[1 if isinstance(entry, str) else term_of(node.inputs[0], entry) for entry in op.order]]
+    if isinstance(op, Reduce):
+        (x,) = node.inputs
+        gone = op.axes(x.type.ndim)
+        return [[term_of(x, axis) for axis in range(x.type.ndim) if axis not in gone]]
+    if isinstance(op, IncSubtensor):  # what its shape rule says, for a fraction of the time
+        return [[term_of(node.inputs[0], axis) for axis in range(node.inputs[0].type.ndim)]]
+    if isinstance(op, ARange):
+        start, stop, step = node.inputs
+        counts = known_number(start) == 0 and known_number(step) == 1 and is_length(stop)
+        return [[(stop, VALUE) if counts else None]]
+    return _by_rule(node)
+
+
+def beginning_of(variable: Variable, axis: int) -> tuple[Term, Term] | None:
+    """Return the length of a dimension and the end of a slice from its beginning, which may be all of it, or None."""
+    node = variable.owner
+    if node is None or not isinstance(node.op, Subtensor):
+        return None
+    index = as_python(node.op.entries, node.inputs[1:])
+    places = [place for place, item in enumerate(index) if isinstance(item, slice)]
+    if axis >= len(places):
+        return None
+    item = index[places[axis]]
+    if item.start not in (None, 0) or item.step not in (None, 1) or not isinstance(item.stop, Variable):
+        return None
+    return term_of(node.inputs[0], places[axis]), (item.stop, VALUE)
+
+
+def _first(inputs: Sequence[Any], axis: int) -> Term:
+    return next(term_of(v, axis) for v in inputs if not v.type.broadcastable[axis])
+
+
+def _by_rule(node: Apply[Any, Tensor]) -> list[Terms | None]:
+    """Return the sources of lengths that the shape rule of an op hands on."""
+    nothing: list[Terms | None] = [[None] * v.type.ndim if is_plain(v) else None for v in node.outputs]
+    rule: Any = shape_rule.get(node.op, "infer_shape") or getattr(node.op, "infer_shape", None)
+    if rule is None:
+        return nothing
+    stand_ins: dict[Variable, Term] = {}
+    shapes: list[Any] = []
+    for k, v in enumerate(node.inputs):
+        tokens = [_token(k, axis) for axis in range(v.type.ndim)] if is_plain(v) else None
+        shapes.append(None if tokens is None else tuple(tokens))
+        stand_ins.update((token, term_of(v, axis)) for axis, token in enumerate(tokens or ()))
+    try:
+        found = call_with_graph(rule, node.fgraph, node, shapes)
+    except Exception:  # noqa: BLE001  (rules are written by anybody, and reported where a shape is worked out)
+        return nothing
+    return [
+        unknown if unknown is None or shape is None else [_held(n, stand_ins) for n in shape]
+        for unknown, shape in zip(nothing, found, strict=True)
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _token(k: int, axis: int) -> Variable:
+    """Return what stands for the length of a dimension of an input."""
+    return TensorType("int64", ()).make_variable(f"length_{k}_{axis}")
+
+
+def _held(length: Any, stand_ins: dict[Variable, Term]) -> Term | None:
+    """Return the term for a length that a shape rule returns."""
+    if not isinstance(length, Variable):
+        return None if length is None else int(length)
+    if length in stand_ins:
+        return stand_ins[length]
+    # What is computed of lengths is told apart by its value alone.
+    return held_by(length) if length.owner is not None or isinstance(length, Constant) else (length, VALUE)
+
+
+def held_by(scalar_: Variable) -> Term | None:
+    """Return what a scalar that holds a length is read off, or None."""
+    number = known_number(scalar_)
+    if isinstance(number, int):
+        return number
+    node = scalar_.owner
+    if node is None:
+        return None
+    if isinstance(node.op, ShapeI):
+        return term_of(node.inputs[0], node.op.i) if is_plain(node.inputs[0]) else None
+    if kind_of(scalar_) is type(scalar.cast("int64")) or kind_of(scalar_) is type(scalar.identity):
+        return node.inputs[0], VALUE
+    if isinstance(node.op, DimShuffle) and not node.inputs[0].type.ndim:
+        return node.inputs[0], VALUE
+    return _entry_of_shape(node)
+
+
+def _entry_of_shape(node: Apply[Any, Tensor]) -> Term | None:
+    """Return the length that ``shape(x)[i]`` is."""
+    whole = node.inputs[0].owner if isinstance(node.op, Subtensor) and len(node.op.entries) == 1 else None
+    if whole is None or not isinstance(whole.op, ShapeOf) or not is_plain(whole.inputs[0]):
+        return None
+    entry = node.op.entries[0]
+    position = entry if isinstance(entry, int) else known_number(node.inputs[1]) if len(node.inputs) == 2 else None
+    return term_of(whole.inputs[0], position % whole.inputs[0].type.ndim) if isinstance(position, int) else None
+
+
+def length_of(term: Term) -> Any:
+    """Return a scalar of int64 that holds a length."""
+    if isinstance(term, int):
+        return constant(term, dtype="int64")
+    variable, axis = term
+    return variable if axis == VALUE else ShapeI(axis)(variable)

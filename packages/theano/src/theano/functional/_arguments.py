@@ -1,0 +1,211 @@
+"""The arguments of a call: their names, and what they have in common with those of other calls."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from theano_graph import TheanoError, Variable, compose
+
+from ._trees import flatten, parts, paths
+
+#: Python's numbers, which are symbolic scalars, each class with a dtype of its own.
+NUMBERS = (bool, int, float, complex)
+
+
+class ArgumentKindError(TheanoError, TypeError):
+    """An argument is neither an array or number nor named as static."""
+
+
+class SymbolicArgument(Exception):
+    """An argument is, or holds, a symbolic variable."""
+
+
+class Parameters:
+    """The parameters of a function, and which of them are static or donated.
+
+    Parameters
+    ----------
+    function : callable
+    static, donate : str or iterable of str
+        Names of parameters.
+
+    Raises
+    ------
+    TypeError
+        If the function has no parameter of one of the names.
+    """
+
+    __slots__ = ("donate", "names", "others", "static")
+
+    def __init__(self, function: Callable[..., Any], static: str | Iterable[str], donate: str | Iterable[str]) -> None:
+        self.static, self.donate = _as_names(static), _as_names(donate)
+        #: Names of what is passed by position, and of `*args`.
+        self.names: list[str] = []
+        self.others = "args"
+        keywords, takes_any = set(), False
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):  # functions in C may have no signature
+            parameters, takes_any = {}.values(), True
+        for item in parameters:
+            keywords.add(item.name)
+            if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD):
+                # A name with a space is no keyword of any call.
+                self.names.append(item.name + (" " if item.kind is item.POSITIONAL_ONLY else ""))
+            elif item.kind is item.VAR_POSITIONAL:
+                self.others = item.name
+            takes_any = takes_any or item.kind is item.VAR_KEYWORD
+        for what, names in (("static_argnames", self.static), ("donate", self.donate)):
+            unknown = sorted(names - keywords)
+            if unknown and not takes_any:
+                raise TypeError(
+                    compose(
+                        f"{what}: {_name_of(function)} has no parameter {unknown[0]!r}",
+                        mend=f"use names of its parameters: {', '.join(sorted(keywords))}",
+                    )
+                )
+
+    def without_first(self) -> Parameters:
+        """Return the parameters of the bound method."""
+        made = object.__new__(Parameters)
+        made.static, made.donate, made.names, made.others = self.static, self.donate, self.names[1:], self.others
+        return made
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with as many by position as can be; what a call leaves out keeps its default."""
+        if not kwargs:
+            return args, kwargs
+        rest = dict(kwargs)
+        placed = list(args)
+        for name in self.names[len(args) :]:
+            if name not in rest:
+                break
+            placed.append(rest.pop(name))
+        return tuple(placed), dict(sorted(rest.items()))
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, str, Any]]:
+        """Return for each argument its parameter, how messages call it, and its value."""
+        n = len(self.names)
+        placed = [(name.rstrip(), name.rstrip(), value) for name, value in zip(self.names, args, strict=False)]
+        more = [(self.others, f"{self.others}[{k}]", value) for k, value in enumerate(args[n:])]
+        return [*placed, *more, *((name, name, value) for name, value in kwargs.items())]
+
+    def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, list[Any]]:
+        """Return what calls have in common that one program serves, and the leaves of this call.
+
+        Of arrays given by position, it is the tuple of their classes, dtypes and :func:`dimensions`.
+
+        Raises
+        ------
+        SymbolicArgument
+            If a leaf is a variable.
+        ArgumentKindError
+            If an argument is of a kind that is passed only as a static one, or a static one has no hash.
+        """
+        leaves: list[Any] = []
+        values: list[tuple[str | None, Any]]
+        if not self.static:
+            values = [(None, value) for value in (*args, *kwargs.values())]
+        else:
+            values = [(name, value) for name, _, value in self.named(args, kwargs)]
+        keys: list[Hashable] = []
+        for k, (name, value) in enumerate(values):
+            if name is not None and name in self.static:
+                keys.append(_static_key(name, value))
+                continue
+            try:
+                keys.append(_key(value, leaves))
+            except ArgumentKindError:
+                raise _refusal(*self.named(args, kwargs)[k]) from None
+        return (tuple(keys) if not kwargs else (len(args), tuple(kwargs), *keys)), leaves
+
+
+def dimensions(shape: Any) -> Hashable:
+    """Return what programs depend on of a shape: the number of dimensions, and which of them have length 1.
+
+    These broadcast, and a gradient is a sum over them, so that there is a graph of its own for them.
+    """
+    return tuple([n == 1 for n in shape]) if 1 in shape else len(shape)
+
+
+def _as_names(names: str | Iterable[str]) -> frozenset[str]:
+    return frozenset([names] if isinstance(names, str) else names)
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def _key(value: Any, leaves: list[Any]) -> Hashable:
+    kind = type(value)
+    if kind is np.ndarray:
+        leaves.append(value)
+        return kind, value.dtype, dimensions(value.shape)
+    if kind in NUMBERS:
+        leaves.append(value)
+        return ("number", kind)
+    # The usual containers, without a search for the rule of their class: each call of a program comes here.
+    if kind is dict:
+        return kind, (*value,), *[_key(child, leaves) for child in value.values()]
+    if kind is list or kind is tuple:
+        return kind, *[_key(child, leaves) for child in value]
+    if isinstance(value, Variable):
+        raise SymbolicArgument
+    if isinstance(value, (np.ndarray, np.generic)):
+        leaves.append(value)
+        return np.ndarray, value.dtype, dimensions(value.shape)
+    container = parts(value)
+    if container is not None:
+        return container.rebuild, tuple([_key(child, leaves) for child in container.children])
+    for base in NUMBERS:
+        if isinstance(value, base):
+            leaves.append(value)
+            return ("number", base)
+    raise ArgumentKindError
+
+
+def _static_key(name: str, value: Any) -> Hashable:
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentKindError(
+            compose(
+                f"the static argument `{name}` has no hash, so that calls with equal values are not recognised: "
+                f"{type(value).__name__}",
+                mend="pass a tuple in place of a list, and give classes of your own __hash__ and __eq__",
+            )
+        ) from None
+    # 1, 1.0 and True are equal, and need not give the same program.
+    return "static", type(value), value
+
+
+def is_leaf(value: Any) -> bool:
+    """Tell whether something is a value that jitted functions take, and no container."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return bool(value.dtype.kind in "biufc")
+    return isinstance(value, (Variable, *NUMBERS))
+
+
+def _refusal(name: str, label: str, value: Any) -> ArgumentKindError:
+    leaves, _ = flatten(value)
+    pairs = zip(paths(value, label), leaves, strict=True)
+    return refused(name, *next((path, leaf) for path, leaf in pairs if not is_leaf(leaf)))
+
+
+def refused(name: str, label: str, value: Any) -> ArgumentKindError:
+    """Return the error for a value that is not symbolic, of the parameter `name`."""
+    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a value of type {type(value).__name__}"
+    if label == name:
+        mend = (
+            f"theano.jit(f, static_argnames={name!r}) takes it as it is and compiles for each value; "
+            "classes that are containers are registered with theano.functional.parts"
+        )
+    else:
+        mend = "pass it as an argument of its own, named in static_argnames, or register its class: functional.parts"
+    return ArgumentKindError(
+        compose(f"argument `{label}` is {kind}: neither an array nor a number, nor a container of these", mend=mend)
+    )

@@ -1,0 +1,356 @@
+"""Derivatives of functions in plain Python, as such functions: `grad`, `jacobian`, `hessian`, `jvp`, `vjp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import TheanoError, Variable, compose, config
+from theano_tensor import as_tensor_variable, concatenate, reshape, tensor_copy
+from theano_tensor.builders import checkpoint as checkpoint_of
+from theano_tensor.gradient import Lop, Rop, grad as grad_of, jacobian as jacobian_of
+
+from ._arguments import Parameters, is_leaf
+from ._jit import Jitted
+from ._trees import Structure, flatten, leaves_like, unflatten
+
+Argnums = int | Sequence[int]
+
+
+class DerivativeError(TheanoError, TypeError):
+    """What is to be differentiated has no derivative of this kind."""
+
+
+def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Jitted:
+    """Return a function that computes what a function does, and the gradient of it.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a real scalar; with `has_aux`, a pair of it and anything else.
+    argnums : int or sequence of int
+        Positions of the arguments that the gradient is taken with respect to: floating-point arrays and numbers, or
+        containers of them.
+    has_aux : bool
+
+    Returns
+    -------
+    Jitted
+        It takes the arguments of `function` and returns the pair of its result and the gradient, which is of the
+        structure of the argument; a tuple of these where `argnums` is a sequence. It works on symbolic variables, and
+        with arrays it is compiled as by :func:`theano.jit`.
+
+    Raises
+    ------
+    TypeError
+        When it is called, if the result is no scalar, or an argument holds integers.
+
+    Examples
+    --------
+    >>> from theano.functional import value_and_grad
+    >>> value, slope = value_and_grad(lambda p: p["a"] ** 2 + p["b"])({"a": 3.0, "b": 1.0})
+    >>> float(value), float(slope["a"]), float(slope["b"])
+    (10.0, 6.0, 1.0)
+    """
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        points, call = _at_points("grad", argnums, args)
+        result = function(*call, **kwargs)
+        cost, _ = pair = _pair(result) if has_aux else (result, None)
+        cost = _scalar(cost)
+        slopes = grad_of(cost, points.leaves, disconnected_inputs="ignore", add_names=False)
+        return ((cost, pair[1]) if has_aux else cost), points.arranged(slopes)
+
+    return _jitted(function, derivative)
+
+
+def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Jitted:
+    """Return a function that computes the gradient of a function.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a real scalar; with `has_aux`, a pair of it and anything else.
+    argnums : int or sequence of int
+        Positions of the arguments that the gradient is taken with respect to.
+    has_aux : bool
+
+    Returns
+    -------
+    Jitted
+        As that of :func:`value_and_grad`, without the result: the gradient, or with `has_aux` the pair of the gradient
+        and what `function` returned beside its result.
+
+    Examples
+    --------
+    >>> from theano.functional import grad
+    >>> float(grad(grad(lambda x: x**3))(2.0))
+    12.0
+    """
+    both = value_and_grad(function, argnums, has_aux)
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        result, slopes = both(*args, **kwargs)
+        return (slopes, result[1]) if has_aux else slopes
+
+    return _jitted(function, derivative)
+
+
+def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
+    """Return a function that computes all first derivatives of a function.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a variable, or a container of variables, of any shapes.
+    argnums : int or sequence of int
+        Positions of the arguments.
+
+    Returns
+    -------
+    Jitted
+        It returns, in the structure of the result, for each leaf the derivatives in the structure of the argument. They
+        have the shape of the result's leaf followed by that of the argument's leaf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from theano.functional import jacobian
+    >>> jacobian(lambda x: x**2)(np.array([4.0, 5.0])).tolist()
+    [[8.0, 0.0], [0.0, 10.0]]
+    """
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        points, call = _at_points("jacobian", argnums, args)
+        results, structure = flatten(function(*call, **kwargs))
+        blocks = [points.arranged(_blocks(as_tensor_variable(y), points.leaves)) for y in results]
+        return unflatten(structure, blocks)
+
+    return _jitted(function, derivative)
+
+
+def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
+    """Return a function that computes all second derivatives of a function.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a real scalar.
+    argnums : int or sequence of int
+        Positions of the arguments.
+
+    Returns
+    -------
+    Jitted
+        ``jacobian(grad(function))``: for each leaf of the argument, in its structure, the derivatives of the gradient
+        with respect to each leaf, again in its structure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from theano.functional import hessian
+    >>> hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0])).tolist()
+    [[6.0, 0.0], [0.0, 12.0]]
+    """
+    return jacobian(grad(function, argnums), argnums)
+
+
+def jvp(function: Callable[..., Any], *at: Any) -> Any:
+    """Return a function that computes a function and its derivative in one direction (forward mode).
+
+    Parameters
+    ----------
+    function : callable
+    *at : tuple, tuple
+        The arguments and directions, where the products are wanted at once: ``jvp(f, (x,), (v,))`` is
+        ``jvp(f)((x,), (v,))``, compiled again each time.
+
+    Returns
+    -------
+    Jitted
+        It takes the tuple of the arguments and the tuple of directions, of the same structure, and returns the pair of
+        the result and the derivative, of one structure.
+
+    Examples
+    --------
+    >>> from theano.functional import jvp
+    >>> value, slope = jvp(lambda x, y: x * y)((3.0, 4.0), (1.0, 0.0))
+    >>> float(value), float(slope)
+    (12.0, 4.0)
+    """
+
+    def derivative(primals: Any, tangents: Any) -> Any:
+        points, call = _at_points("jvp", range(len(primals)), primals)
+        directions = [as_tensor_variable(v) for v in leaves_like(points.structure, tuple(tangents), "jvp", "primals")]
+        results, structure = flatten(function(*call))
+        values = [as_tensor_variable(y) for y in results]
+        slopes = Rop(values, points.leaves, directions, disconnected_outputs="ignore") if values else []
+        return unflatten(structure, values), unflatten(structure, slopes)
+
+    made = Jitted(function, derivative, Parameters(derivative, (), ()), {"mode": None})
+    return made(*at) if at else made
+
+
+def vjp(function: Callable[..., Any], *at: Any) -> Any:
+    """Return a function that computes a function and prepares products with its Jacobian from the left (reverse mode).
+
+    Parameters
+    ----------
+    function : callable
+    *at : object
+        The arguments, where the products are wanted at once: ``vjp(f, x)`` is ``vjp(f)(x)``, compiled again each time.
+
+    Returns
+    -------
+    callable
+        It takes the arguments and returns the pair of the result and a function, which takes cotangents in the
+        structure of the result and returns the tuple of gradients by the arguments. With arrays, both are compiled, and
+        the second one computes again what it needs of the first.
+
+    Examples
+    --------
+    >>> from theano.functional import vjp
+    >>> value, pullback = vjp(lambda x, y: x * y)(3.0, 4.0)
+    >>> [float(slope) for slope in pullback(1.0)]
+    [4.0, 3.0]
+    """
+
+    def derivative(primals: Any, cotangents: Any) -> Any:
+        points, call = _at_points("vjp", range(len(primals)), primals)
+        results, structure = flatten(function(*call))
+        values = [as_tensor_variable(y) for y in results]
+        seeds = [as_tensor_variable(v) for v in leaves_like(structure, cotangents, "vjp", "the result")]
+        return points.arranged(Lop(values, points.leaves, seeds, disconnected_inputs="ignore"))
+
+    values = _jitted(function, function)
+    products = Jitted(function, derivative, Parameters(derivative, (), ()), {"mode": None})
+
+    def both(*primals: Any) -> tuple[Any, Callable[[Any], Any]]:
+        return values(*primals), lambda cotangents: products(primals, cotangents)
+
+    return both(*at) if at else both
+
+
+def checkpoint(function: Callable[..., Any]) -> Jitted:
+    """Return a function with the same results, of which gradients keep no intermediate result but compute it again.
+
+    Parameters
+    ----------
+    function : callable
+
+    Returns
+    -------
+    Jitted
+
+    See Also
+    --------
+    theano_tensor.builders.checkpoint : the same for expressions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.functional import checkpoint, grad
+    >>> float(grad(checkpoint(lambda x: T.exp(2 * x)))(0.0))
+    2.0
+    """
+
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        starts = [x for x in flatten((args, kwargs))[0] if isinstance(x, Variable)]
+        results, structure = flatten(function(*args, **kwargs))
+        chosen = [k for k, y in enumerate(results) if isinstance(y, Variable)]
+        for k, y in zip(chosen, checkpoint_of([results[k] for k in chosen], starts), strict=True):
+            results[k] = y
+        return unflatten(structure, results)
+
+    return _jitted(function, recomputed)
+
+
+def _jitted(function: Callable[..., Any], target: Callable[..., Any]) -> Jitted:
+    # Methods of jitted functions have the attribute, too.
+    static: Iterable[str] = getattr(function, "static_argnames", ())
+    return Jitted(function, target, Parameters(function, static, ()), {"mode": None})
+
+
+class _Points:
+    """The variables that derivatives are taken with respect to, and the structure that results come in."""
+
+    __slots__ = ("leaves", "structure")
+
+    def __init__(self, leaves: list[Any], structure: Structure) -> None:
+        self.leaves = leaves
+        self.structure = structure
+
+    def arranged(self, derivatives: Sequence[Any]) -> Any:
+        """Return derivatives, one for each leaf, in the structure."""
+        return unflatten(self.structure, derivatives)
+
+
+def _at_points(who: str, argnums: Argnums, args: tuple[Any, ...]) -> tuple[_Points, list[Any]]:
+    """Return new variables in place of the leaves of some arguments, and all arguments with these in them.
+
+    They are new so that what a function reads from elsewhere is no part of the derivative, though it be the same.
+    """
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    call = list(args)
+    for k in numbers:
+        if not -len(args) <= k < len(args):
+            raise DerivativeError(
+                compose(
+                    f"{who}: argnums has {k}, and there are {len(args)} arguments by position",
+                    mend="pass the argument by position",
+                )
+            )
+        leaves, structure = flatten(args[k])
+        call[k] = unflatten(structure, [_point(who, k, leaf) for leaf in leaves])
+    chosen = call[argnums] if isinstance(argnums, int) else tuple(call[k] for k in numbers)
+    return _Points(*flatten(chosen)), call
+
+
+def _point(who: str, k: int, leaf: Any) -> Any:
+    if isinstance(leaf, float) and not isinstance(leaf, np.generic):
+        leaf = np.asarray(leaf, str(config.floatX))
+    variable = as_tensor_variable(leaf) if is_leaf(leaf) else None
+    if variable is None or np.dtype(variable.dtype).kind not in "fc":
+        kind = type(leaf).__name__ if variable is None else variable.dtype
+        raise DerivativeError(
+            compose(
+                f"{who}: argument {k} holds a value of {kind}; derivatives are by floating-point values",
+                mend="pass 2.0 for 2, or x.astype('float64')",
+            )
+        )
+    return tensor_copy(variable)
+
+
+def _pair(result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise DerivativeError(
+            compose(
+                "grad with has_aux: the function returned no pair",
+                mend="return (cost, anything else), or leave has_aux out",
+            )
+        )
+    return result
+
+
+def _scalar(cost: Any) -> Any:
+    leaves, _ = flatten(cost)
+    if len(leaves) != 1 or leaves[0] is not cost or not is_leaf(cost):
+        raise DerivativeError(
+            compose(
+                f"grad: the function returned a {type(cost).__name__}, and a gradient is that of one scalar",
+                mend="return a scalar; has_aux=True takes a pair (cost, anything else); jacobian takes containers",
+            )
+        )
+    return as_tensor_variable(cost)
+
+
+def _blocks(y: Any, wrt: Sequence[Any]) -> list[Any]:
+    """Return the derivatives of an array of any shape with respect to arrays of any shapes."""
+    if y.ndim == 0:
+        return list(jacobian_of(y, list(wrt), disconnected_inputs="ignore"))
+    rows = jacobian_of(y.flatten(), list(wrt), disconnected_inputs="ignore")
+    if y.ndim == 1:
+        return list(rows)
+    return [reshape(r, concatenate([y.shape, x.shape]), ndim=y.ndim + x.ndim) for r, x in zip(rows, wrt, strict=True)]

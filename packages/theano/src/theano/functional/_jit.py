@@ -1,0 +1,289 @@
+"""`jit`: a function in plain Python, compiled for the kinds of arguments that it is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial, update_wrapper
+from inspect import Signature, signature
+from types import MethodType
+from typing import Any, overload
+from weakref import ref
+
+import numpy as np
+
+from theano_graph import compose
+from theano_linker_c import Mode
+from theano_tensor.builders import traced
+
+from ._arguments import Parameters, SymbolicArgument, dimensions
+from ._lowered import Lowered, inline, lower
+from ._trees import parts
+
+#: So many programs are kept; the oldest one goes when there are more.
+N_PROGRAMS = 512
+
+Program = Callable[..., Any]
+
+
+class Jitted:
+    """A function that is compiled for each kind of arguments; made by :func:`jit`.
+
+    Attributes
+    ----------
+    static_argnames, donate : frozenset of str
+    """
+
+    # A call is that of the closure in the slot `__call__`, without a method of ours in between.
+    __slots__ = ("__call__", "__dict__", "__weakref__", "_instances", "_options", "_parameters", "_programs", "_target")
+
+    __call__: Callable[..., Any]
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        target: Callable[..., Any],
+        parameters: Parameters,
+        options: dict[str, Any],
+    ) -> None:
+        self._target = target
+        self._parameters = parameters
+        self._options = options
+        self._programs: dict[Hashable, Program] = {}
+        self._instances: dict[int, tuple[Any, Jitted]] = {}
+        update_wrapper(self, function)
+        self.__call__ = _caller(self._programs, self._call)
+
+    @property
+    def static_argnames(self) -> frozenset[str]:
+        """Names of the arguments whose values the function sees as they are."""
+        return self._parameters.static
+
+    @property
+    def donate(self) -> frozenset[str]:
+        """Names of the arguments whose arrays may be overwritten."""
+        return self._parameters.donate
+
+    @property
+    def _name(self) -> str:
+        return str(self.__dict__.get("__name__") or type(self._target).__name__)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Return the graph of a call with these arguments, without compiling it.
+
+        Raises
+        ------
+        TypeError
+            If an argument is symbolic: call the function then.
+        """
+        args, kwargs = self._parameters.bind(args, kwargs)
+        try:
+            self._parameters.key(args, kwargs)
+        except SymbolicArgument:
+            raise TypeError(
+                compose(f"{self._name}.lower: an argument is symbolic", mend="call the function: it returns variables")
+            ) from None
+        return lower(self._target, self._name, self._parameters, args, kwargs, self._options)
+
+    def clear(self) -> None:
+        """Let go of all compiled programs."""
+        self._programs.clear()
+        self._instances.clear()
+        self.__call__ = _caller(self._programs, self._call)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        parameters = self._parameters
+        args, kwargs = parameters.bind(args, kwargs)
+        try:
+            key, leaves = parameters.key(args, kwargs)
+        except SymbolicArgument:
+            return inline(self._target, self._name, parameters, args, kwargs)
+        if traced() is not None:
+            return inline(self._target, self._name, parameters, args, kwargs)
+        program = self._programs.get(key)
+        if program is None:
+            lowered = lower(self._target, self._name, parameters, args, kwargs, self._options)
+            if not lowered.is_closed():
+                return inline(self._target, self._name, parameters, args, kwargs)
+            # Threads that come here at one time compile both, and keep what the first one has made.
+            program = self._programs.setdefault(key, lowered.program())
+            _drop_oldest(self._programs, N_PROGRAMS)
+        return program(*leaves)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        if parts(instance) is not None:
+            return MethodType(self, instance)
+        return _Bound(instance, self._of(instance))
+
+    def _of(self, instance: Any) -> Jitted:
+        """Return the function whose first argument is an object, known by identity as long as it lives."""
+        entry = self._instances.get(id(instance))
+        if entry is not None and entry[0]() is instance:
+            return entry[1]
+        key, instances = id(instance), self._instances
+        try:
+            held: Callable[[], Any] = ref(instance, lambda _: instances.pop(key, None))
+        except TypeError:  # its class has slots, and none for weak references
+            held = partial(_same, instance)
+        target = self._target
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return target(held(), *args, **kwargs)
+
+        made = Jitted(self.__dict__["__wrapped__"], method, self._parameters.without_first(), self._options)
+        self._instances[key] = held, made
+        return made
+
+    def __reduce__(self) -> str:
+        """Pickle and copy it as Python does functions: by its name in its module, and as itself."""
+        return str(self.__dict__["__qualname__"])
+
+    def __repr__(self) -> str:
+        return f"<theano.jit of {self.__dict__.get('__qualname__', self._name)}>"
+
+
+class _Bound:
+    """A jitted method of an object that is no container."""
+
+    __slots__ = ("__call__", "__func__", "__self__")
+
+    __call__: Callable[..., Any]
+
+    def __init__(self, instance: Any, function: Jitted) -> None:
+        self.__self__ = instance
+        self.__func__ = function
+        self.__call__ = function.__call__
+
+    @property
+    def __signature__(self) -> Signature:
+        whole = signature(self.__func__)
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+    def __getattr__(self, name: str) -> Any:
+        # `__wrapped__` is the function that takes the object, too.
+        if name == "__wrapped__":
+            raise AttributeError(name)
+        return getattr(self.__func__, name)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _drop_oldest(programs: dict[Hashable, Program], bound: int) -> None:
+    while len(programs) > bound:
+        try:
+            programs.pop(next(iter(programs)), None)
+        except (RuntimeError, StopIteration):  # another thread has changed it
+            return
+
+
+def _caller(
+    programs: dict[Hashable, Program], otherwise: Callable[[tuple[Any, ...], dict[str, Any]], Any]
+) -> Callable[..., Any]:
+    """Return what calls of a jitted function run.
+
+    Arrays by position are compared with those of the last call first: comparing classes, dtypes and lengths takes less
+    time than a look-up by their hashes.
+    """
+    last: tuple[list[Any] | None, Program | None] = (None, None)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal last
+        if not kwargs and traced() is None:
+            try:
+                kinds = [(x.__class__, x.dtype, x.shape) for x in args]
+            except AttributeError:
+                return otherwise(args, kwargs)
+            known, program = last
+            if kinds != known:
+                if not all(c is np.ndarray for c, _, _ in kinds):
+                    return otherwise(args, kwargs)
+                program = programs.get(tuple([(c, dtype, dimensions(shape)) for c, dtype, shape in kinds]))
+                if program is None:
+                    return otherwise(args, kwargs)
+                last = kinds, program
+            assert program is not None, "it is noted with its kinds"
+            return program(*args)
+        return otherwise(args, kwargs)
+
+    return call
+
+
+@overload
+def jit(
+    function: Callable[..., Any],
+    *,
+    static_argnames: str | Iterable[str] = (),
+    donate: str | Iterable[str] = (),
+    mode: str | Mode | None = None,
+) -> Jitted: ...
+@overload
+def jit(
+    function: None = None,
+    *,
+    static_argnames: str | Iterable[str] = (),
+    donate: str | Iterable[str] = (),
+    mode: str | Mode | None = None,
+) -> Callable[[Callable[..., Any]], Jitted]: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    static_argnames: str | Iterable[str] = (),
+    donate: str | Iterable[str] = (),
+    mode: str | Mode | None = None,
+) -> Any:
+    """Compile a function in plain Python, once for each kind of arguments that it is called with.
+
+    The first call with arguments of some structure, dtypes and numbers of dimensions calls the function with symbolic
+    variables in their place, and compiles what it returns by :func:`theano.function`. Later calls run that. One program
+    serves arrays of all lengths but 1: which dimensions have length 1, and broadcast, is a part of the kind.
+
+    Arguments are arrays, Python's numbers, None, and containers of these: tuples, lists, dictionaries, named tuples,
+    dataclasses, and what is registered with :func:`theano.functional.parts`. A Python float is a scalar of dtype
+    ``floatX``, an int one of int64, a bool one of bool, a complex one of complex128. What a call leaves out keeps its
+    default, which the function sees as it is.
+
+    Called with symbolic variables, or by a function that is being compiled, it does what the plain function does.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Without it, what is returned takes it: for decorators with options. A method's object is static, known by
+        identity, unless it is a container.
+    static_argnames : str or iterable of str
+        Arguments that the function sees as they are, such as texts, functions, and numbers that `if` and `range` ask
+        for. There is a program for each value; values have a hash.
+    donate : str or iterable of str
+        Arguments whose arrays may be overwritten by results.
+    mode : str or Mode, optional
+        As of :func:`theano.function`.
+
+    Returns
+    -------
+    Jitted
+        It has the methods `lower` (the graph of a call) and `clear` (forget all programs).
+
+    Raises
+    ------
+    TypeError
+        If the function has no such parameter; when it is called, if an argument is of another kind, or Python asks for
+        the value of a symbolic variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> @theano.jit
+    ... def normalized(x):
+    ...     return {"mean": x.mean(), "rest": x - x.mean()}
+    >>> normalized(np.array([1.0, 3.0]))["rest"].tolist()
+    [-1.0, 1.0]
+    """
+    if function is None:
+        return partial(jit, static_argnames=static_argnames, donate=donate, mode=mode)
+    if not callable(function):
+        raise TypeError(compose(f"jit: {function!r} is no function", mend="pass a function"))
+    return Jitted(function, function, Parameters(function, static_argnames, donate), {"mode": mode})
