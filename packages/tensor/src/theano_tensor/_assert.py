@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
 
 from ._core._convert import as_tensor_variable
 from ._core._typing import TensorLike
@@ -47,8 +47,8 @@ class CheckAndRaise(Op):
     def __init__(self, exc_type: type[Exception], msg: str = "") -> None:
         if not isinstance(exc_type, type) or not issubclass(exc_type, Exception):
             raise TypeError(
-                compose(
-                    f"CheckAndRaise: {exc_type!r} is no class of exceptions", mend="pass a class such as ValueError"
+                format_error(
+                    f"CheckAndRaise: {exc_type!r} is no class of exceptions", hint="pass a class such as ValueError"
                 )
             )
         self.exc_type = exc_type
@@ -61,10 +61,10 @@ class CheckAndRaise(Op):
         for condition in conditions:
             if condition.type.ndim:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"{type(self).__name__}: a condition has {condition.type.ndim} dimensions, expected none",
-                        where=[describe(condition)],
-                        mend="reduce it with T.all(condition)",
+                        context=[describe(condition)],
+                        hint="reduce it with T.all(condition)",
                     )
                 )
         return Apply(self, [variable, *conditions], [variable.type.make_variable()])

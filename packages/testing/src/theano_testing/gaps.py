@@ -17,7 +17,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Op, RuleTable, compose, graph_inputs, inner_graph, pullback, pushforward, shape_rule, toposort
+from theano_graph import (
+    Op,
+    RuleTable,
+    format_error,
+    graph_inputs,
+    inner_graph,
+    pullback,
+    pushforward,
+    shape_rule,
+    toposort,
+)
 from theano_linker_c.scalar import ScalarOp
 from theano_tensor.elemwise import Elemwise
 
@@ -213,7 +223,7 @@ def load_records(folders: Iterable[str]) -> None:
         loader = unittest.TestLoader()
         loader.discover(folder, top_level_dir=folder)
         if loader.errors:
-            raise ImportError(compose(f"tests below {folder} cannot be imported", where=[str(loader.errors[0])]))
+            raise ImportError(format_error(f"tests below {folder} cannot be imported", context=[str(loader.errors[0])]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, compose, describe
+from theano_graph import Apply, Op, describe, format_error
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType
 
@@ -65,4 +65,4 @@ def dense(dtype: str, ndim: int) -> Any:
 def refuse_rank(op: Op, variable: Any, ndim: int, wanted: str) -> None:
     """Raise TypeError where a tensor variable has not `ndim` dimensions."""
     if variable.type.ndim != ndim:
-        raise TypeError(compose(f"{op}: {wanted}", where=[describe(variable)], mend=f"pass {ndim} dimensions"))
+        raise TypeError(format_error(f"{op}: {wanted}", context=[describe(variable)], hint=f"pass {ndim} dimensions"))
