@@ -110,7 +110,7 @@ def errors_page() -> str:
     """Return the page of all error classes, with what they derive from."""
     rows = [
         "# Errors\n",
-        "Each message says what was wrong, in which line of your program the parts were made, and how to mend it.",
+        "Each message says what was wrong, in which line of your program the parts were made, and how to correct it.",
         "All of these are `theano_graph.TheanoError`, and the kind of error of Python that a program would expect.\n",
         "| class | derives from | when |",
         "| --- | --- | --- |",

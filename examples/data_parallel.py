@@ -21,7 +21,7 @@ try:
     from mpi4py import MPI
 except (ImportError, RuntimeError) as missing:
     sys.exit(
-        f"data_parallel.py: error: {missing}; to mend: pip install scikit-learn mpi4py, and an MPI: "
+        f"data_parallel.py: error: {missing}; hint: pip install scikit-learn mpi4py, and an MPI: "
         "from the system, or pip install mpich"
     )
 

@@ -31,7 +31,7 @@ def run(main: Callable[..., object], about: str | None) -> None:
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw what was found (needs matplotlib)")
     options = parser.parse_args()
     if options.picture is not None and not DRAWS:
-        parser.error("--picture needs matplotlib; to mend: pip install matplotlib")
+        parser.error("--picture needs matplotlib; hint: pip install matplotlib")
     main(quick=options.quick, picture=options.picture)
 
 

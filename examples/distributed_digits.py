@@ -23,7 +23,7 @@ import numpy as np
 try:
     from demo_data import Dataset, digits
 except ImportError as missing:
-    sys.exit(f"distributed_digits.py: error: {missing}; to mend: pip install scikit-learn")
+    sys.exit(f"distributed_digits.py: error: {missing}; hint: pip install scikit-learn")
 
 import theano
 import theano.tensor as T
@@ -131,9 +131,7 @@ def main() -> None:
         with engine(options) as (client, rank):
             train(options, client, rank)
     except ImportError as missing:
-        parser.exit(
-            1, f"distributed_digits.py: error: {missing}; to mend: pip install 'theano-stack[{options.engine}]'\n"
-        )
+        parser.exit(1, f"distributed_digits.py: error: {missing}; hint: pip install 'theano-stack[{options.engine}]'\n")
 
 
 if __name__ == "__main__":

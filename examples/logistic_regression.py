@@ -23,7 +23,7 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(
         f"logistic_regression.py: error: the demo needs `{missing.name}`; "
-        "to mend: pip install scikit-learn matplotlib tqdm"
+        "hint: pip install scikit-learn matplotlib tqdm"
     )
 
 import theano
@@ -234,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         history, seconds = fit(model, data, options.steps)
     except FloatingPointError as error:
-        print(f"logistic_regression.py: error: {error}; to mend: a smaller --learning-rate", file=sys.stderr)
+        print(f"logistic_regression.py: error: {error}; hint: a smaller --learning-rate", file=sys.stderr)
         return 1
     print(f"time per step:  {seconds / options.steps * 1e3:.3f} ms ({options.steps} steps in {seconds:.2f} s)")
     print(f"train accuracy: {history.train_accuracy:.4f}")

@@ -123,7 +123,7 @@ def find_uv() -> str:
     beside = os.pathsep.join([str(Path(sys.executable).parent), str(ROOT / ".venv" / "bin")])
     found = os.environ.get("UV_BIN") or shutil.which("uv", path=beside) or shutil.which("uv")
     if not found:
-        sys.exit("uv was not found. To mend: run `python3 bootstrap.py test`, which installs it, or put uv on PATH.")
+        sys.exit("uv was not found. Hint: run `python3 bootstrap.py test`, which installs it, or put uv on PATH.")
     return found
 
 

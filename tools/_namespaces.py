@@ -125,7 +125,7 @@ def between(text: str, head: str, foot: str, lines: list[str], path: Path) -> st
     """Return `text` with other lines between two markers; comments that follow the first one are kept."""
     begin, end = text.find(head), text.find(foot)
     if begin < 0 or end < begin:
-        sys.exit(f"{path} has no lines {head!r} and {foot!r}\n  To mend: put both where the names belong.")
+        sys.exit(f"{path} has no lines {head!r} and {foot!r}\n  Hint: put both where the names belong.")
     begin += len(head)
     while text.startswith(NEXT, begin):
         begin = text.index("\n", begin) + 1
@@ -198,9 +198,7 @@ def functions_written(path: Path, package: Path | None = None) -> str:
     ops = scalar_ops(package or layer("linker-c").source / "scalar" / "__init__.py")
     unknown = sorted((left_out | set(name_of)).difference(ops))
     if unknown:
-        sys.exit(
-            f"{path} names ops that do not exist: {', '.join(unknown)}\n  To mend: name those of the scalar modules."
-        )
+        sys.exit(f"{path} names ops that do not exist: {', '.join(unknown)}\n  Hint: name those of the scalar modules.")
     taken = ((name_of.get(op, op), op) for op in ops if op not in left_out)
     lines = [f'{name} = _function("{name}", scalar.{op})' for name, op in taken]
     return between(text, FUNCTIONS_HEAD, FUNCTIONS_FOOT, lines, path)

@@ -98,7 +98,7 @@ def check_width(files: Sequence[str]) -> bool:
         if len(line) > WIDTH
     ]
     for place in found:
-        print(f"check_c: {place}: longer than {WIDTH} columns. To mend: wrap the comment", flush=True)
+        print(f"check_c: {place}: longer than {WIDTH} columns. Hint: wrap the comment", flush=True)
     return not found
 
 
@@ -114,7 +114,7 @@ def check_warnings(code: Path, files: Sequence[str]) -> bool:
 def check_cppcheck(code: Path, files: Sequence[str]) -> bool:
     """Let cppcheck look at all files."""
     if shutil.which("cppcheck") is None:
-        print("check_c: cppcheck is not installed, so it was not run. To mend: apt-get install cppcheck", flush=True)
+        print("check_c: cppcheck is not installed, so it was not run. Hint: apt-get install cppcheck", flush=True)
         return True
     return run(["cppcheck", *CPPCHECK, f"-I{code}", *files])
 

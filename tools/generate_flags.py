@@ -105,7 +105,7 @@ def main() -> int:
         return 0
     if FILE.exists() and FILE.read_text(encoding="utf-8") == text():
         return 0
-    print(f"{FILE.name} is not what the declarations of flags say; to mend: python tools/generate_flags.py")
+    print(f"{FILE.name} is not what the declarations of flags say; hint: python tools/generate_flags.py")
     return 1
 
 

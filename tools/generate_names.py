@@ -186,7 +186,7 @@ def written(module: str, data: Mapping[str, Table]) -> str:
     text = path.read_text(encoding="utf-8")
     begin, end = text.find(BEGIN), text.find(END)
     if begin < 0 or end < 0:
-        sys.exit(f"{path} has no lines {BEGIN!r} and {END!r}\n  To mend: put both where the names belong.")
+        sys.exit(f"{path} has no lines {BEGIN!r} and {END!r}\n  Hint: put both where the names belong.")
     return text[:begin] + block(module, data) + text[end + len(END) + 1 :]
 
 

@@ -21,7 +21,7 @@ MESSAGE = """
 ==================================================================================
 theano-gpuarray: the C runtime was not built, so no device can be used.
   Reason: {reason}
-  All else works, on the CPU. To mend: install a C compiler (gcc or clang) and
+  All else works, on the CPU. Hint: install a C compiler (gcc or clang) and
   Python's headers (python3-dev), then install theano-gpuarray again.
 ==================================================================================
 """

@@ -23,7 +23,7 @@ MESSAGE = """
 ==================================================================================
 theano-linker-c: the C runtime was not built, the pure-Python machine will be used.
   Reason: {reason}
-  Everything works, only slower. To mend: install a C compiler (gcc or clang) and
+  Everything works, only slower. Hint: install a C compiler (gcc or clang) and
   Python's headers (python3-dev), then install theano-linker-c again.
 ==================================================================================
 """

@@ -74,7 +74,7 @@ class TestMap(DaskCase):
         self.assertEqual(caught.exception.__notes__, ["  in element 3 of what was passed to map, counted from 0: 3"])
 
     def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
-        with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To mend"):
+        with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To hint"):
             distributed.map(models.draw(), [1.0, (1.0, threading.Lock())], self.client)
 
     def test_tasks_are_cancelled_in_the_thread_of_the_caller(self) -> None:
@@ -92,7 +92,7 @@ class TestMap(DaskCase):
         client.close()
         batch = models.batches()[0]
         for call in (lambda: distributed.map(abs, [1.0], client), lambda: step(*batch), lambda: step.parts([batch])):
-            with self.assertRaisesRegex(RuntimeError, "this Dask client is closed\n  To mend: make another one"):
+            with self.assertRaisesRegex(RuntimeError, "this Dask client is closed\n  Hint: make another one"):
                 call()
 
     def test_an_executor_of_dask(self) -> None:
@@ -107,7 +107,7 @@ class TestMap(DaskCase):
     def test_without_a_client(self) -> None:
         program = "from theano import distributed; distributed.map(abs, [1], 'dask')"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-        self.assertIn("RuntimeError: there is no Dask client in this process\n  To mend: make one first", done.stderr)
+        self.assertIn("RuntimeError: there is no Dask client in this process\n  Hint: make one first", done.stderr)
 
 
 class TestTraining(DaskCase):
@@ -176,7 +176,7 @@ class TestTraining(DaskCase):
         x, y = models.batches()[0]
         calls: list[Callable[[], float]] = [lambda: step(x[:0], y[:0]), lambda: step.parts([(x[:0], y[:0])] * 2)]
         for call in calls:
-            with self.assertRaisesRegex(ValueError, "a batch has no rows\n  To mend: leave") as caught:
+            with self.assertRaisesRegex(ValueError, "a batch has no rows\n  Hint: leave") as caught:
                 call()
             self.assertEqual(caught.exception.__notes__[-1], "The parameters are those before the step.")
 

@@ -35,7 +35,7 @@ def start(count: int, *command: str) -> str:
     }
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     mpiexec = shutil.which("mpiexec", path=beside)
-    assert mpiexec is not None, "mpiexec was not found; to mend: pip install mpich"
+    assert mpiexec is not None, "mpiexec was not found; hint: pip install mpich"
     line = [mpiexec, "-n", str(count), sys.executable, *command]
     done = subprocess.run(line, capture_output=True, text=True, timeout=400, env=environment, check=False)
     if done.returncode:

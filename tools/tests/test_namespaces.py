@@ -54,7 +54,7 @@ class TestNamespaces(unittest.TestCase):
 
     def test_a_marker_is_missing(self) -> None:
         self.path.write_text(INIT.replace(_namespaces.FOOT, ""))
-        with self.assertRaisesRegex(SystemExit, "To mend: put both"):
+        with self.assertRaisesRegex(SystemExit, "Hint: put both"):
             _namespaces.written(self.path)
 
 
@@ -86,7 +86,7 @@ class TestFunctionsOfScalarOps(unittest.TestCase):
         self.assertTrue(text.endswith("\n\nby_hand = any\n"))
 
     def test_a_name_that_no_module_has(self) -> None:
-        with self.assertRaisesRegex(SystemExit, "ops that do not exist: first, other\n  To mend"):
+        with self.assertRaisesRegex(SystemExit, "ops that do not exist: first, other\n  To hint"):
             self.write("-other top=first")
 
 

@@ -79,7 +79,7 @@ class TestConstruction(unittest.TestCase):
         x, y = NUMBER.make_variable("x"), NUMBER.make_variable("y")
         z = join(x, y)
         with self.assertRaisesRegex(
-            MissingInputError, r"(?s)needs `y`.*test_fgraph.py:\d+.*used by join at .*To mend: add"
+            MissingInputError, r"(?s)needs `y`.*test_fgraph.py:\d+.*used by join at .*Hint: add"
         ):
             FunctionGraph([x], [z])
 

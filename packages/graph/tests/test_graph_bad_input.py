@@ -1,4 +1,4 @@
-"""Each walker and constructor says what is wrong with what it is given, where that was made, and how to mend it."""
+"""Each walker and constructor says what is wrong with what it is given, where that was made, and how to correct it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ BETWEEN: list[Callable[..., Any]] = [
     variables_between,
     FunctionGraph,
 ]
-THREE_PARTS = r"(?:.|\n)*\n  .*made at test_graph_bad_input.py:\d+(?:.|\n)*\n  To mend: "
+THREE_PARTS = r"(?:.|\n)*\n  .*made at test_graph_bad_input.py:\d+(?:.|\n)*\n  Hint: "
 
 
 class TestWalkers(unittest.TestCase):
@@ -70,16 +70,16 @@ class TestWalkers(unittest.TestCase):
     def test_outputs_that_are_no_variables(self) -> None:
         for walk in BETWEEN:
             with self.subTest(walk.__name__):
-                with self.assertRaisesRegex(TypeError, "(?s)output.* is no variable: 3.*To mend: pass variables"):
+                with self.assertRaisesRegex(TypeError, "(?s)output.* is no variable: 3.*Hint: pass variables"):
                     walk([self.x], [3])
-                with self.assertRaisesRegex(TypeError, "(?s)output.*To mend: "):
+                with self.assertRaisesRegex(TypeError, "(?s)output.*Hint: "):
                     walk([self.x], [self.out.owner])
 
     def test_inputs_that_are_no_variables(self) -> None:
         for walk in BETWEEN:
             with (
                 self.subTest(walk.__name__),
-                self.assertRaisesRegex(TypeError, "(?s)input.* is no variable: 'x'.*To mend"),
+                self.assertRaisesRegex(TypeError, "(?s)input.* is no variable: 'x'.*To hint"),
             ):
                 walk(["x"], [self.out])
 
@@ -93,15 +93,15 @@ class TestWalkers(unittest.TestCase):
                         walk(self.x, [self.out])
 
     def test_no_list_at_all(self) -> None:
-        with self.assertRaisesRegex(TypeError, "outputs are a list of variables, not 3\n  To mend"):
+        with self.assertRaisesRegex(TypeError, "outputs are a list of variables, not 3\n  To hint"):
             toposort([self.x], 3)  # type: ignore[arg-type]  # the wrong type is what is tested
 
     def test_walks_from_outputs(self) -> None:
         bad: Any = [3]
         for walk in (ancestors, graph_inputs):
-            with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To mend"):
+            with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To hint"):
                 walk(bad)
-            with self.assertRaisesRegex(TypeError, "0 of the blockers is no variable: 3\n  To mend"):
+            with self.assertRaisesRegex(TypeError, "0 of the blockers is no variable: 3\n  To hint"):
                 walk([self.out], bad)
         self.assertEqual(graph_inputs([self.out], None), [self.x])
 
@@ -111,15 +111,15 @@ class TestWalkers(unittest.TestCase):
             is_in_ancestors(self.out, bad)
         with self.assertRaisesRegex(TypeError, rf"is a node, not a variable{THREE_PARTS}pass its outputs"):
             is_in_ancestors(self.out.owner, self.out.owner)
-        with self.assertRaisesRegex(TypeError, "no variable: None\n  To mend"):
+        with self.assertRaisesRegex(TypeError, "no variable: None\n  To hint"):
             view_roots(None)  # type: ignore[arg-type]  # the wrong type is what is tested
-        with self.assertRaisesRegex(TypeError, "the second is no variable: 3\n  To mend"):
+        with self.assertRaisesRegex(TypeError, "the second is no variable: 3\n  To hint"):
             is_same_graph(self.x, 3)  # type: ignore[arg-type]  # the wrong type is what is tested
 
     def test_comparisons(self) -> None:
-        with self.assertRaisesRegex(GraphError, "do not correspond: 1 and 0\n  To mend"):
+        with self.assertRaisesRegex(GraphError, "do not correspond: 1 and 0\n  To hint"):
             equal_computations([self.out], [self.out], [self.x])
-        with self.assertRaisesRegex(TypeError, "0 of the xs is no variable: 3\n  To mend"):
+        with self.assertRaisesRegex(TypeError, "0 of the xs is no variable: 3\n  To hint"):
             equal_computations([3], [3])  # type: ignore[list-item]  # the wrong type is what is tested
         self.assertTrue(is_same_graph(join(self.x, 1), join(self.x, 1), debug=True))
         self.assertFalse(is_same_graph(join(self.x, 1), join(self.x, 2), debug=True))
@@ -136,17 +136,17 @@ class TestWalkers(unittest.TestCase):
             is_same_graph(Unstable("u")(self.x), Unstable("u")(self.x), debug=True)
 
     def test_replacements(self) -> None:
-        with self.assertRaisesRegex(GraphError, "only variables can be replaced, not 'x'\n  To mend"):
+        with self.assertRaisesRegex(GraphError, "only variables can be replaced, not 'x'\n  To hint"):
             clone_replace(self.out, {"x": self.x})
-        with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To mend"):
+        with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To hint"):
             clone_replace([3], {})  # type: ignore[list-item]  # the wrong type is what is tested
 
     def test_searches(self) -> None:
-        with self.assertRaisesRegex(TypeError, "(?s)starts from a deque or list, not 'a'.*To mend"):
+        with self.assertRaisesRegex(TypeError, "(?s)starts from a deque or list, not 'a'.*To hint"):
             stack_search("a", lambda n: None)  # type: ignore[call-overload]  # the wrong type is what is tested
-        with self.assertRaisesRegex(GraphError, "(?s)no search mode 'best'.*To mend"):
+        with self.assertRaisesRegex(GraphError, "(?s)no search mode 'best'.*To hint"):
             stack_search(deque("a"), lambda n: None, "best")
-        with self.assertRaisesRegex(TypeError, "(?s)a comparator is a function of two nodes, not 3.*To mend"):
+        with self.assertRaisesRegex(TypeError, "(?s)a comparator is a function of two nodes, not 3.*To hint"):
             sort_apply_nodes([self.x], [self.out], [3])  # type: ignore[list-item]  # the wrong type is tested
         with self.assertRaisesRegex((TypeError, AttributeError), "."):
             op_as_string([self.x], 3)  # type: ignore[arg-type]  # the wrong type is what is tested
@@ -176,11 +176,11 @@ class TestOrders(unittest.TestCase):
             ({self.a.owner: [self.b]}, "what must come before join.* is no apply node"),
             ([self.a.owner], "orderings are a mapping, not"),
         ):
-            with self.assertRaisesRegex(TypeError, f"(?s){text}.*To mend"):
+            with self.assertRaisesRegex(TypeError, f"(?s){text}.*To hint"):
                 toposort([self.x], [self.a], bad)
 
     def test_cycle_is_named(self) -> None:
-        with self.assertRaisesRegex(CycleError, r"(?s)cycle through join .*\n  join .*\n  other .*\n  To mend"):
+        with self.assertRaisesRegex(CycleError, r"(?s)cycle through join .*\n  join .*\n  other .*\n  To hint"):
             toposort([self.x], [self.a], {self.a.owner: [self.b.owner], self.b.owner: [self.a.owner]})
         with self.assertRaisesRegex(CycleError, "(?s)0\n  1\n  2\n  3\n  ... 92 more ...\n.*99\n"):
             general_toposort([0], lambda n: [(n + 1) % 100])
@@ -206,7 +206,7 @@ class TestOrders(unittest.TestCase):
             (None, {"compute_deps_cache": lambda n: []}),
             (None, {"compute_deps_cache": bad, "deps_cache": {}}),
         ):
-            with self.assertRaisesRegex(TypeError, "To mend: pass `deps`, a function, or both"):
+            with self.assertRaisesRegex(TypeError, "Hint: pass `deps`, a function, or both"):
                 general_toposort([1], deps, **arguments)
 
 
@@ -223,29 +223,29 @@ class TestGraphs(unittest.TestCase):
         self.assertEqual(graph.clone().update_mapping, {0: 1})
         bad: Any
         for bad in ({2: 0}, {0: 2}, {0: -1}, {"a": 0}, {0: 1, 1: 1}):
-            with self.assertRaisesRegex(GraphError, "(?s)update_mapping .*To mend: map the index"):
+            with self.assertRaisesRegex(GraphError, "(?s)update_mapping .*Hint: map the index"):
                 FunctionGraph([x, y], [join(x), y], update_mapping=bad)
         bad = [0]
-        with self.assertRaisesRegex(TypeError, "(?s)update_mapping is a mapping of indices.*To mend"):
+        with self.assertRaisesRegex(TypeError, "(?s)update_mapping is a mapping of indices.*To hint"):
             FunctionGraph([x], [x], update_mapping=bad)
 
     def test_pairs(self) -> None:
         bad: Any = [(self.out,)]
-        with self.assertRaisesRegex(TypeError, "(?s)a replacement is a pair of variables.*To mend"):
+        with self.assertRaisesRegex(TypeError, "(?s)a replacement is a pair of variables.*To hint"):
             self.fgraph.replace_all(bad)
 
     def test_places(self) -> None:
         bad: Any = "0"
-        with self.assertRaisesRegex(GraphError, "(?s)has no place '0'.*To mend"):
+        with self.assertRaisesRegex(GraphError, "(?s)has no place '0'.*To hint"):
             self.fgraph.change_input(self.out.owner, bad, self.x)
-        with self.assertRaisesRegex(GraphError, "(?s)is not a node of this graph.*To mend"):
+        with self.assertRaisesRegex(GraphError, "(?s)is not a node of this graph.*To hint"):
             self.fgraph.change_input(other(self.x).owner, 0, self.x)
 
     def test_inputs(self) -> None:
         with self.assertRaisesRegex(GraphError, rf"an input has no owner{THREE_PARTS}"):
             self.fgraph.add_input(other(self.x))
         bad: Any = 3
-        with self.assertRaisesRegex(TypeError, "(?s)an input is a variable, not 3.*To mend"):
+        with self.assertRaisesRegex(TypeError, "(?s)an input is a variable, not 3.*To hint"):
             self.fgraph.add_input(bad)
         y = names("y")[0]
         self.fgraph.add_input(y)
@@ -258,14 +258,14 @@ class TestGraphs(unittest.TestCase):
         foreign: Any
         for foreign in (names("y")[0], 3, []):
             for ask in (self.fgraph.clients, self.fgraph.n_clients):
-                with self.assertRaisesRegex(GraphError, "(?s)have clients.*To mend: pass one of `fgraph.variables`"):
+                with self.assertRaisesRegex(GraphError, "(?s)have clients.*Hint: pass one of `fgraph.variables`"):
                     ask(foreign)
 
     def test_features(self) -> None:
         class Lends(Feature):
             provides = {"missing": "nowhere"}
 
-        with self.assertRaisesRegex(GraphError, "(?s)lends the graph `missing` but has no method `nowhere`.*To mend"):
+        with self.assertRaisesRegex(GraphError, "(?s)lends the graph `missing` but has no method `nowhere`.*To hint"):
             self.fgraph.attach_feature(Lends())
         self.fgraph.attach_feature(NodeFinder())
         self.fgraph.attach_feature(NodeFinder())
@@ -282,7 +282,7 @@ class TestGraphs(unittest.TestCase):
             def on_detach(self, fgraph: FunctionGraph) -> None:
                 told.append("detached")
 
-        with self.assertRaisesRegex(GraphError, "(?s)`replace`, which FunctionGraph offers.*To mend"):
+        with self.assertRaisesRegex(GraphError, "(?s)`replace`, which FunctionGraph offers.*To hint"):
             self.fgraph.attach_feature(Lends())
         self.assertEqual((told, self.fgraph.features), (["detached"], ()))
 
@@ -290,7 +290,7 @@ class TestGraphs(unittest.TestCase):
         bad: Any = self.x
         with self.assertRaisesRegex(TypeError, "are lists or tuples of variables"):
             Apply(join, bad, [NUMBER()])
-        with self.assertRaisesRegex(TypeError, "(?s)output 0 of join is no variable: 3.*To mend"):
+        with self.assertRaisesRegex(TypeError, "(?s)output 0 of join is no variable: 3.*To hint"):
             bad = [3]
             Apply(join, [self.x], bad)
         with self.assertRaisesRegex(GraphError, "both an owner and an index, or neither"):
@@ -301,9 +301,9 @@ class TestRemainingArguments(unittest.TestCase):
     """Arguments that have nothing to do with what they stand for."""
 
     def check(self, *cases: tuple[str, Callable[[], Any]]) -> None:
-        """Each call fails with a text, and with words on how to mend it."""
+        """Each call fails with a text, and with words on how to correct it."""
         for text, call in cases:
-            with self.subTest(text), self.assertRaisesRegex((TypeError, GraphError), f"{text}(.|\n)*\n  To mend: "):
+            with self.subTest(text), self.assertRaisesRegex((TypeError, GraphError), f"{text}(.|\n)*\n  Hint: "):
                 call()
 
     def test_nodes_and_variables(self) -> None:
@@ -345,5 +345,5 @@ class TestRemainingArguments(unittest.TestCase):
 
     def test_flags_that_are_there(self) -> None:
         for name in ("traceback.limit", "traceback"):
-            with self.assertRaisesRegex(ConfigError, "traceback(.|\n)*\n  To mend: "):
+            with self.assertRaisesRegex(ConfigError, "traceback(.|\n)*\n  Hint: "):
                 add_flag(name, "Twice.", IntFlag(3))

@@ -107,7 +107,7 @@ class TestComputing(unittest.TestCase):
         self.assertIn("Divide failed on test values", text)
         self.assertIn("`y`: number", text)
         self.assertRegex(text, rf"applied at {os.path.basename(__file__)}:\d+")
-        self.assertIn("To mend:", text)
+        self.assertIn("Hint:", text)
 
     def test_results_are_checked(self) -> None:
         x, y = valued(x=7, y=2)

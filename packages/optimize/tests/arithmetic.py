@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Op, SingletonType, Type, Variable, compose
+from theano_graph import Apply, Constant, FunctionGraph, Op, SingletonType, Type, Variable, format_error
 from theano_optimize import NodeRewriter, PatternRewriter, RewriteProfile, TransformResult, node_rewriter
 
 
@@ -15,7 +15,7 @@ class Real(SingletonType):
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         if not isinstance(value, (int, float)) or (strict and not isinstance(value, float)):
-            raise TypeError(compose(f"{value!r} is no real number"))
+            raise TypeError(format_error(f"{value!r} is no real number"))
         return float(value)
 
     def is_super(self, other: Type) -> bool:

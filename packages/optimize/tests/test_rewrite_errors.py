@@ -100,9 +100,7 @@ class TestWrongAnswers(unittest.TestCase):
 
     def test_an_unknown_policy(self) -> None:
         x = real("x")
-        with self.assertRaisesRegex(
-            ValueError, "(?s)on_error is 'shrug'.*To mend: pass one of raise, warn, ignore, pdb"
-        ):
+        with self.assertRaisesRegex(ValueError, "(?s)on_error is 'shrug'.*Hint: pass one of raise, warn, ignore, pdb"):
             WalkRewriter(rule_returning(raises)).rewrite(graph([x], exp(x)), on_error="shrug")  # type: ignore[arg-type]
 
     def test_the_text_has_three_parts(self) -> None:
@@ -113,7 +111,7 @@ class TestWrongAnswers(unittest.TestCase):
         self.assertEqual(lines[0], "rewrite `bad_rule`: raised KeyError: 'missing'")
         self.assertRegex(lines[1], r"`Exp\.0`: Real made at test_rewrite_errors\.py:\d+")
         self.assertRegex("\n".join(lines), r"(?s)Exp \[id A\] <Real>.*Neg \[id B\] <Real>.*x \[id C\] <Real>")
-        self.assertRegex(lines[-1], "To mend: repair `bad_rule`, or exclude it; the graph is as it was")
+        self.assertRegex(lines[-1], "Hint: repair `bad_rule`, or exclude it; the graph is as it was")
         self.assertIsInstance(caught.exception.__cause__, KeyError)
         self.assertIsInstance(caught.exception, TheanoError)
 

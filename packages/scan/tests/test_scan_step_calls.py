@@ -44,7 +44,7 @@ class TestWrongArguments(unittest.TestCase):
                 "argument 5: non-sequence 1, as it is",
             ],
         )
-        self.assertIn("To mend: let it take what is passed, in this order: (x_tm1, x_t, h_tm1, w, w1)", lines[7])
+        self.assertIn("Hint: let it take what is passed, in this order: (x_tm1, x_t, h_tm1, w, w1)", lines[7])
 
     def test_single_steps_methods_and_partial_functions(self) -> None:
         class Model:
@@ -81,7 +81,7 @@ class TestNoReturnValue(unittest.TestCase):
         )
         for make in makes:
             with self.assertRaisesRegex(
-                ValueError, r"(?s)returns no value.*test_scan_step_calls\.py:\d+.*To mend: return"
+                ValueError, r"(?s)returns no value.*test_scan_step_calls\.py:\d+.*Hint: return"
             ):
                 make()
 

@@ -33,7 +33,7 @@ class TestSignatures(unittest.TestCase):
         for first, signature, ask in cases:
             with self.subTest(first), self.assertRaises(TypeError) as caught:
                 ask()
-            self.assertRegex(str(caught.exception), f"^{first}\n  signature: {signature}.*\n  To mend: ")
+            self.assertRegex(str(caught.exception), f"^{first}\n  signature: {signature}.*\n  Hint: ")
 
     def test_names_and_lists_are_keywords(self) -> None:
         self.assertEqual(T.exp(T.dvector(), name="e").name, "e")

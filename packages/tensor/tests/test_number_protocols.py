@@ -41,7 +41,7 @@ class TestAskedForANumber(unittest.TestCase):
                 ask()
             self.assertIsInstance(caught.exception, TypeError)
             self.assertIsInstance(caught.exception, ValueError)
-            for word in (*words, "To mend", "test_number_protocols.py:"):
+            for word in (*words, "To hint", "test_number_protocols.py:"):
                 self.assertIn(word, str(caught.exception), name)
 
     def test_variables_are_still_no_numbers(self) -> None:
@@ -118,5 +118,5 @@ class TestRound(unittest.TestCase):
         np.testing.assert_array_equal(function([k], round(k))(np.array([3, -4], "int32")), [3, -4])
 
     def test_digits_are_refused_with_a_hint(self) -> None:
-        with self.assertRaisesRegex(TypeError, r"(?s)2 digits.*`x`.*To mend: scale it"):
+        with self.assertRaisesRegex(TypeError, r"(?s)2 digits.*`x`.*Hint: scale it"):
             round(tt.dvector("x"), 2)

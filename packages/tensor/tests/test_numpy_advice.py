@@ -105,4 +105,4 @@ class TestRefusals(unittest.TestCase):
         for name, here, ask in cases:
             with self.subTest(name), self.assertRaises(TypeError) as caught:
                 ask()
-            self.assertRegex(str(caught.exception), f"^{name}.* has no symbolic form\n  To mend: .*{here}")
+            self.assertRegex(str(caught.exception), f"^{name}.* has no symbolic form\n  Hint: .*{here}")

@@ -159,9 +159,9 @@ class TestFunctions(unittest.TestCase):
         x, s = T.dvector("x"), T.dscalar("s")
         pair, zero = np.array([s, 2.0], dtype=object), numpy.zeros_like(x)
         cases: tuple[tuple[Any, str], ...] = (
-            (lambda: T.dot(pair, x), r"(?s)one of them is a variable\n  `s`: .*To mend: .*T.stack"),
+            (lambda: T.dot(pair, x), r"(?s)one of them is a variable\n  `s`: .*Hint: .*T.stack"),
             (lambda: x * pair, "one of them is a variable"),
-            (lambda: T.as_tensor_variable(zero), "(?s)it is an array of an object\n  To mend: .*T.zeros_like"),
+            (lambda: T.as_tensor_variable(zero), "(?s)it is an array of an object\n  Hint: .*T.zeros_like"),
             (lambda: T.as_tensor_variable(np.array(["a"], dtype=object)), "it holds no numbers"),
         )
         for i, (ask, text) in enumerate(cases):

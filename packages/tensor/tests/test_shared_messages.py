@@ -24,17 +24,17 @@ class TestRefusedValues(unittest.TestCase):
             ("text", "holds no numbers", "a number or an array"),
             (None, "None is no value", "a number or an array"),
         )
-        for value, reason, mend in cases:
+        for value, reason, hint in cases:
             with self.subTest(reason), self.assertRaises(TypeError) as caught:
                 w.set_value(value)
             text = str(caught.exception)
-            self.assertRegex(text, f"(?s)^set_value of `w`: .*{reason}.*To mend: .*{mend}")
+            self.assertRegex(text, f"(?s)^set_value of `w`: .*{reason}.*Hint: .*{hint}")
             self.assertRegex(text, r"`w`: float32\[None\] made at test_shared_messages\.py:\d+")
             self.assertNotIn("allow_input_downcast", text)
         self.assertEqual(w.get_value().tolist(), [0.0, 0.0, 0.0])
 
     def test_complex_values_of_inputs(self) -> None:
-        with self.assertRaisesRegex(TypeError, r"imaginary part\n  To mend: pass numpy\.real"):
+        with self.assertRaisesRegex(TypeError, r"imaginary part\n  Hint: pass numpy\.real"):
             T.dvector.filter(np.zeros(3, "complex64"))
 
 
@@ -46,7 +46,7 @@ class TestLists(unittest.TestCase):
                 variable = shared([1, 2, 3], "w")
         self.assertEqual((variable.type, variable.get_value()), (generic, [1, 2, 3]))
         self.assertEqual([(w.category, w.filename) for w in caught], [(UserWarning, __file__)])
-        self.assertRegex(str(caught[0].message), r"(?s)list of numbers.*'w'.*To mend: .*numpy\.asarray")
+        self.assertRegex(str(caught[0].message), r"(?s)list of numbers.*'w'.*Hint: .*numpy\.asarray")
 
     def test_other_objects_are_held_in_silence(self) -> None:
         with warnings.catch_warnings():

@@ -40,7 +40,7 @@ class TestStaticShape(unittest.TestCase):
                 self.assertEqual((x + y).static_shape, expected)
                 self.assertEqual((y * x).static_shape, expected)
 
-    def test_conflict_names_both_variables_types_and_mend(self) -> None:
+    def test_conflict_names_both_variables_types_and_hint(self) -> None:
         x, y = T.tensor(shape=(None, 3), name="x"), T.tensor(shape=(4,), name="y")
         with self.assertRaises(T.ShapeError) as caught:
             run([x, y], x + y, np.ones((2, 3)), np.ones(4))
@@ -50,7 +50,7 @@ class TestStaticShape(unittest.TestCase):
             "`x`: float64[None, 3] made at",
             "`y`: float64[4] made at",
             "test_tensor_elemwise.py:",
-            "To mend",
+            "To hint",
         ):
             self.assertIn(part, text)
 

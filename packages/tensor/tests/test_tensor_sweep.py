@@ -26,7 +26,7 @@ SHAPES: tuple[tuple[int, int], ...] = ((0, 3), (3, 0), (2, 3), (5, 1))
 SHAPES += ((2, 70_001), (70_001, 2)) if LONG else ((2, 20_001),)
 #: The dtypes of the short form: one of each kind, and what is narrow.
 SWEPT = DTYPES if LONG else ("bool", "int8", "uint64", "float16", "float64", "complex64")
-#: Functions that give no number of their own: they compose others, or give pairs or checks.
+#: Functions that give no number of their own: they join others, or give pairs or checks.
 NOT_NUMBERS = frozenset(("cast", "dimshuffle", "broadcast_static", "check_broadcast", "inplace", "shuffled"))
 
 

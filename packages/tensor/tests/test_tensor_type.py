@@ -40,7 +40,7 @@ class TestConstruction(unittest.TestCase):
             TensorType("str", ())
 
     def test_missing_shape(self) -> None:
-        with self.assertRaisesRegex(TypeError, "To mend"):
+        with self.assertRaisesRegex(TypeError, "To hint"):
             TensorType("float64")
 
     def test_negative_length(self) -> None:
@@ -154,7 +154,7 @@ class TestFilter(unittest.TestCase):
 
     def test_error_names_what_and_how(self) -> None:
         with self.assertRaisesRegex(
-            TypeError, r"array of dtype float64 and shape \(3,\).*float32\[None\](.|\n)*To mend"
+            TypeError, r"array of dtype float64 and shape \(3,\).*float32\[None\](.|\n)*To hint"
         ):
             T.fvector.filter(np.zeros(3))
 

@@ -49,7 +49,7 @@ class TestAttacks(unittest.TestCase):
     def test_a_file_that_is_opened_is_noticed(self) -> None:
         def opening(file: Any, safe: bool) -> None:
             with open(os.devnull, "rb"):
-                raise UnsafeArchiveError("refused\n  To mend: nothing")
+                raise UnsafeArchiveError("refused\n  Hint: nothing")
 
         self.finds(opening, "events: open")
 

@@ -1,4 +1,4 @@
-"""Wrong input: each gets an error of the documented kind that says what, where in this file, and how to mend it."""
+"""Wrong input: each gets an error of the documented kind that says what, where in this file, and how to correct it."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ AT_CONSTRUCTION: tuple[Case, ...] = (
 
 class TestBadInput(TestCase):
     def check(self, case: Case) -> None:
-        _, call, kind, what, where, mend = case
+        _, call, kind, what, where, hint = case
         with self.assertRaises(kind) as caught:
             call()
         text = str(caught.exception)
         self.assertRegex(text.splitlines()[0], what)
         if where:
             self.assertRegex(text, rf"{where}.*{HERE}")
-        self.assertRegex(text.splitlines()[-1], rf"^  To mend: .*({mend})")
+        self.assertRegex(text.splitlines()[-1], rf"^  Hint: .*({hint})")
 
     def test_at_a_call(self) -> None:
         for case in AT_A_CALL:
@@ -100,7 +100,7 @@ class TestBadInput(TestCase):
     @in_each_mode
     def test_lengths_that_do_not_fit_a_product(self, mode: str | Mode) -> None:
         f = function([x, v], T.dot(x, v), mode=mode)
-        with self.assertRaisesRegex(ValueError, r"(?s)[Ss]hape.*4.*3.*`v`: float64.*" + HERE + ".*To mend: ."):
+        with self.assertRaisesRegex(ValueError, r"(?s)[Ss]hape.*4.*3.*`v`: float64.*" + HERE + ".*Hint: ."):
             f(numpy.ones((3, 4)), numpy.ones(3))
 
     @in_each_mode
@@ -109,7 +109,7 @@ class TestBadInput(TestCase):
         with self.assertRaisesRegex(ValueError, r"(?s)Input dimension mis-match.*4.*3") as caught:
             f(numpy.ones((3, 4)), numpy.ones(3))
         self.assertRegex(str(caught.exception), "`x`: float64.*" + HERE)
-        self.assertRegex(str(caught.exception), "To mend: .")
+        self.assertRegex(str(caught.exception), "Hint: .")
 
     @in_each_mode
     def test_a_length_of_one_stretches_only_where_it_is_declared(self, mode: str | Mode) -> None:
@@ -144,9 +144,9 @@ class TestAfterAFailure(TestCase):
 
     def test_a_wrong_value_is_not_stored(self) -> None:
         state = shared(numpy.zeros(3), name="state")
-        with self.assertRaisesRegex(TypeError, "(?s)expected 1, got 2.*To mend: "):
+        with self.assertRaisesRegex(TypeError, "(?s)expected 1, got 2.*Hint: "):
             state.set_value(numpy.zeros((2, 2)))
-        with self.assertRaisesRegex(TypeError, "(?s)None is no value.*To mend: ") as caught:
+        with self.assertRaisesRegex(TypeError, "(?s)None is no value.*Hint: ") as caught:
             state.set_value(None)
         self.assertRegex("".join(traceback.format_exception_only(caught.exception)), "`state`: float64.*" + HERE)
         numpy.testing.assert_array_equal(state.get_value(), [0, 0, 0])

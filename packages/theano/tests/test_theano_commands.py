@@ -189,7 +189,7 @@ class TestNose(unittest.TestCase):
             done = self.nose(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(message, done.stderr)
-            self.assertIn("To mend:", done.stderr)
+            self.assertIn("Hint:", done.stderr)
         os.mkdir(os.path.join(self.folder, "empty"))
         self.folder = os.path.join(self.folder, "empty")
         done = self.nose()

@@ -82,7 +82,7 @@ class TestAnatomy(unittest.TestCase):
                 "Toposort index: ",
                 "HINT: with the flag optimizer=fast_compile, or optimizer=None",
                 "HINT: the flag exception_verbosity=high",
-                "To mend: ",
+                "Hint: ",
             ):
                 with self.subTest(linker=linker, item=item):
                     self.assertIn(item, text)

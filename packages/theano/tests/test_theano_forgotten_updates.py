@@ -30,7 +30,7 @@ class TestForgottenUpdates(unittest.TestCase):
             for outputs in (walk, [walk[-1] * 2], T.exp(walk).sum()):
                 _, found = self.made([], outputs)
                 self.assertEqual([item.filename for item in found], [__file__])
-                self.assertRegex(str(found[0].message), "(?s)that `scan` returned.*To mend: pass updates=updates")
+                self.assertRegex(str(found[0].message), "(?s)that `scan` returned.*Hint: pass updates=updates")
 
     def test_the_numbers_are_those_that_the_warning_tells_of(self) -> None:
         steps, _ = theano.scan(lambda: RandomStreams(3).normal(()), n_steps=4)

@@ -63,7 +63,7 @@ class TestProcesses(TestCase):
         done = subprocess.run(line, capture_output=True, text=True, timeout=600, env=environment, check=False)
         if not command and mpiexec() is None:
             self.assertEqual(done.returncode, 1)
-            self.assertIn("to mend: pip install", done.stderr)
+            self.assertIn("hint: pip install", done.stderr)
             return "train loss: nothing"
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout

@@ -77,7 +77,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
     "a product that does not fit": (
         lambda: theano.function([x], T.dot(x, weights))(np.zeros((2, 3))),
         ValueError,
-        ("`x`: float64", "`weights`: float64", "shape (2, 3)", "shape (4, 5)", "To mend:"),
+        ("`x`: float64", "`weights`: float64", "shape (2, 3)", "shape (4, 5)", "Hint:"),
     ),
 }
 

@@ -58,7 +58,7 @@ class TestOldFlags(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "gpu0"))
         self.assertEqual(done.stderr.count("obsolete"), 1)
         listed = "the flags `device=gpu0`, `gpuarray.sync`, `lib.cnmem`, `cublas.lib` are obsolete"
-        self.assertRegex(done.stderr, f"{listed}: .*\n  To mend: leave them out")
+        self.assertRegex(done.stderr, f"{listed}: .*\n  Hint: leave them out")
         self.assertEqual(done.stderr.count("`no_such`"), 1)
 
     @slow

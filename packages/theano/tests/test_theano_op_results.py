@@ -137,7 +137,7 @@ class TestResults(unittest.TestCase):
             call()
         message = str(caught.exception)
         self.assertRegex(message, text)
-        for part in (op, "test_theano_op_results.py", "To mend: "):
+        for part in (op, "test_theano_op_results.py", "Hint: "):
             self.assertIn(part, message)
 
     def test_perform_in_every_mode(self) -> None:

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from theano_graph import compose, config, record
+from theano_graph import config, format_error, record
 
 from ._errors import LibraryNotFound
 
@@ -45,7 +45,7 @@ class Library:
         Names of its files on this system, the newest first, and the CUDA version that each belongs to; 0 for any.
     wheel : str
         The folder in the wheels of ``nvidia-*`` that it comes in; empty for what drivers bring.
-    mend : str
+    hint : str
         How to get it.
     """
 
@@ -53,7 +53,7 @@ class Library:
     title: str
     names: Mapping[str, int]
     wheel: str
-    mend: str
+    hint: str
 
 
 @record
@@ -95,8 +95,8 @@ def _toolkit(key: str, title: str, linux: Mapping[str, int], windows: Mapping[st
     """Describe a library of CUDA's toolkit."""
     package = f"nvidia-{wheel.replace('_', '-')}"
     newest = f"{package}-cu13" if wheel == "cudnn" else package
-    mend = f"pip install {newest} ({package}-cu12 for CUDA 12), or set CUDA_HOME to the folder where CUDA is installed"
-    return Library(key, title, windows if _WINDOWS else linux, wheel, mend)
+    hint = f"pip install {newest} ({package}-cu12 for CUDA 12), or set CUDA_HOME to the folder where CUDA is installed"
+    return Library(key, title, windows if _WINDOWS else linux, wheel, hint)
 
 
 _DRIVER_MEND = "install NVIDIA's driver for the card (nvidia-smi tells whether it works), or set device=cpu"
@@ -180,7 +180,7 @@ def find_library(key: str, *, at_most: int = 0) -> FoundLibrary:
     Raises
     ------
     LibraryNotFound
-        If none can be loaded; the text lists what was looked for, what was found, and how to mend it.
+        If none can be loaded; the text lists what was looked for, what was found, and how to correct it.
 
     Examples
     --------
@@ -202,10 +202,10 @@ def find_library(key: str, *, at_most: int = 0) -> FoundLibrary:
         looked.append(f"{candidate.path} ({candidate.how}): {problem}")
     needed = ", ".join(name for name, cuda in library.names.items() if not at_most or cuda <= at_most)
     raise LibraryNotFound(
-        compose(
+        format_error(
             f"{library.title} is not found or cannot be loaded; it is one of {needed or 'no library for this system'}",
-            where=looked,
-            mend=library.mend,
+            context=looked,
+            hint=library.hint,
         )
     )
 

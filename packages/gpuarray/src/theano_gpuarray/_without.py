@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._device_error import DeviceError
 
@@ -25,9 +25,9 @@ __all__ = [
 
 def _missing() -> DeviceError:
     return DeviceError(
-        compose(
+        format_error(
             "the runtime of devices, theano_gpuarray._device, was not built when theano-gpuarray was installed",
-            mend="install a C compiler (gcc or clang) and Python's headers (python3-dev), then install theano-gpuarray "
+            hint="install a C compiler (gcc or clang) and Python's headers (python3-dev), then install theano-gpuarray "
             "again; or set device=cpu",
         )
     )

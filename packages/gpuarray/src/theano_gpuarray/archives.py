@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import UnsafeArchiveError, compose, config
+from theano_graph import UnsafeArchiveError, config, format_error
 from theano_graph.safe_loading import Word
 
 __all__ = ["require_context"]
@@ -25,10 +25,10 @@ def require_context(name: str | None) -> None:
         return
     wanted = "device=cuda0" if name is None else f"contexts={name}->cuda0"
     raise UnsafeArchiveError(
-        compose(
+        format_error(
             f"the archive has arrays in the context {name!r}, which is not here",
-            where=[f"names of contexts that there are: {', '.join(map(str, contexts)) or 'none'}"],
-            mend=f"set THEANO_FLAGS='{wanted}' (or another device), or experimental.unpickle_gpu_on_cpu=True, which "
+            context=[f"names of contexts that there are: {', '.join(map(str, contexts)) or 'none'}"],
+            hint=f"set THEANO_FLAGS='{wanted}' (or another device), or experimental.unpickle_gpu_on_cpu=True, which "
             "loads arrays and shared variables on the host",
         )
     )

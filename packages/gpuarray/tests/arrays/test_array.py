@@ -84,11 +84,11 @@ class TestViews(unittest.TestCase):
     def test_wrong_indices(self) -> None:
         x = asarray(values(), context=null())
         for key, error, text in (
-            (2, IndexError, "index 2 is out of bounds for dimension 0 of length 2\n  To mend: take one from -2 to 1"),
+            (2, IndexError, "index 2 is out of bounds for dimension 0 of length 2\n  Hint: take one from -2 to 1"),
             ((0, -4), IndexError, "index -4 is out of bounds for dimension 1"),
             ((0, 0, 0, 0), IndexError, "too many indices: 4 for an array of 3 dimensions"),
             ((..., 0, ...), IndexError, "`...` twice"),
-            ([0, 1], TypeError, r"not by \[0, 1\]\n  To mend: index its host copy"),
+            ([0, 1], TypeError, r"not by \[0, 1\]\n  Hint: index its host copy"),
             (True, TypeError, "not by True"),
             (1.0, TypeError, "not by 1.0"),
             ("a", TypeError, "not by 'a'"),

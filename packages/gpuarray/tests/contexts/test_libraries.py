@@ -100,13 +100,13 @@ class TestPlaces(unittest.TestCase):
             lines[1], r"libnvrtc.so.13 \(the flag gpuarray.library_path\): (file too short|invalid ELF header)"
         )
         self.assertIn("asked the loader of the system", lines[2])
-        self.assertIn("To mend: pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for CUDA 12)", lines[-1])
+        self.assertIn("Hint: pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for CUDA 12)", lines[-1])
 
     def test_each_library_has_names_and_a_remedy(self) -> None:
         self.assertEqual({*LIBRARIES}, {"opencl", "cuda", "nvrtc", "cublas", "cublaslt", "cudnn", "cufft", "cusolver"})
         for key, library in LIBRARIES.items():
             with self.subTest(key):
-                self.assertTrue(library.names and library.mend and library.title)
+                self.assertTrue(library.names and library.hint and library.title)
                 asked = [found.path for found in candidates(library) if found.how == "asked the loader of the system"]
                 self.assertEqual(asked, [*library.names])
         with self.assertRaises(KeyError):

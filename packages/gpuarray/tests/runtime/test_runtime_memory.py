@@ -147,7 +147,7 @@ class TestOutOfMemory(unittest.TestCase):
         text = str(caught.exception)
         self.assertIn("there is no memory left on the device for 30.0 MiB", text)
         self.assertIn("in use: 40.0 MiB; in the pool: 0 bytes; the device has 64.0 MiB", text)
-        self.assertIn("To mend: ", text)
+        self.assertIn("Hint: ", text)
         self.assertEqual(held.nbytes, context.statistics()["in_use"])
         self.assertEqual(20 * MIB, context.allocate(20 * MIB).nbytes)
 

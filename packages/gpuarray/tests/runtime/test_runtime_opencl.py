@@ -59,7 +59,7 @@ class TestOpenCl(unittest.TestCase):
     def test_no_platforms(self) -> None:
         self.build()
         found = self.opened("fake.fake_platforms(0)")
-        self.assertEqual("0\nthere is no device 0: opencl has 0\n  To mend: choose one below that number\n", found)
+        self.assertEqual("0\nthere is no device 0: opencl has 0\n  Hint: choose one below that number\n", found)
 
     def test_calls_at_the_start_fail(self) -> None:
         self.build()

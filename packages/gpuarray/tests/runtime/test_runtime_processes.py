@@ -104,7 +104,7 @@ class TestForks(unittest.TestCase):
         if opencl() is not None:
 
             def use() -> None:
-                with self.assertRaisesRegex(DeviceError, "(?s)before this process was forked.*To mend: .*spawn"):
+                with self.assertRaisesRegex(DeviceError, "(?s)before this process was forked.*Hint: .*spawn"):
                     open_driver("opencl", {})
 
             self.assertEqual(0, in_child(use))

@@ -32,7 +32,7 @@ from ._errors import (
     TheanoError as TheanoError,
     UnknownFlagError as UnknownFlagError,
     WrongTestValueError as WrongTestValueError,
-    compose as compose,
+    format_error as format_error,
 )
 from ._expression._eval_hook import set_eval_hook as set_eval_hook
 from ._expression._graph_argument import call_with_graph as call_with_graph, takes_graph as takes_graph
@@ -278,7 +278,7 @@ __all__ = [
     "clone_graph",
     "clone_replace",
     "collector_paused",
-    "compose",
+    "format_error",
     "compute_test_values",
     "config",
     "connection_pattern",

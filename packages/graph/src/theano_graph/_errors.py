@@ -1,6 +1,6 @@
 """Errors of the graph layer, and the three-part text that every error of the project has.
 
-The text says *what* rule was broken, *where* in the user's program the things involved were made, and *how to mend* it.
+The text says *what* rule was broken, *where* in the user's program the things involved were made, and *how to hint* it.
 """
 
 from __future__ import annotations
@@ -68,16 +68,16 @@ class UnknownFlagError(ConfigError, AttributeError):
     """A configuration flag that no layer has declared."""
 
 
-def compose(what: str, *, where: Iterable[str] = (), mend: str | None = None) -> str:
+def format_error(problem: str, *, context: Iterable[str] = (), hint: str | None = None) -> str:
     """Build the text of an error.
 
     Parameters
     ----------
-    what : str
+    problem : str
         The rule that was broken, with the values that broke it. One sentence.
-    where : iterable of str
+    context : iterable of str
         One line for each thing involved, as given by :func:`theano_graph.describe`.
-    mend : str, optional
+    hint : str, optional
         A step that the user can take.
 
     Returns
@@ -87,20 +87,24 @@ def compose(what: str, *, where: Iterable[str] = (), mend: str | None = None) ->
 
     Examples
     --------
-    >>> print(compose("dot: inner lengths differ: 3 and 4", where=["x: matrix"], mend="pass `x.T`"))
+    >>> print(format_error("dot: inner lengths differ: 3 and 4", context=["x: matrix"], hint="pass `x.T`"))
     dot: inner lengths differ: 3 and 4
       x: matrix
-      To mend: pass `x.T`
+      Hint: pass `x.T`
     """
-    lines = [what]
-    lines.extend(f"  {line}" for line in where)
-    if mend is not None:
-        lines.append(f"  To mend: {mend}")
+    lines = [problem]
+    lines.extend(f"  {line}" for line in context)
+    if hint is not None:
+        lines.append(f"  Hint: {hint}")
     return "\n".join(lines)
 
 
 def no_op_error(given: object) -> TypeError:
     """Return the error for what is applied and is no op."""
     if isinstance(given, type):
-        return TypeError(compose(f"{given.__name__} is a class of ops, not an op", mend=f"pass {given.__name__}(...)"))
-    return TypeError(compose(f"what is applied is an op, not {given!r}", mend="pass an instance of a subclass of Op"))
+        return TypeError(
+            format_error(f"{given.__name__} is a class of ops, not an op", hint=f"pass {given.__name__}(...)")
+        )
+    return TypeError(
+        format_error(f"what is applied is an op, not {given!r}", hint="pass an instance of a subclass of Op")
+    )

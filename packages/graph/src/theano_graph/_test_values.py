@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ._configuration._config import config
-from ._errors import MissingTestValueError, TheanoError, WrongTestValueError, compose
+from ._errors import MissingTestValueError, TheanoError, WrongTestValueError, format_error
 from ._expression._nodes import Apply, Constant, Variable, describe
 from ._expression._op import call_make_thunk, has_own_thunk
 from ._expression._tags import NoParams
@@ -44,20 +44,20 @@ def get_test_value(variable: Variable) -> Any:
             return variable.type.filter(variable.tag.test_value)
         except (TypeError, ValueError) as error:
             raise WrongTestValueError(
-                compose(
+                format_error(
                     f"the test value of `{variable}` does not fit its type: {error}",
-                    where=[describe(variable)],
-                    mend=f"give {variable}.tag.test_value a value of type {variable.type.describe()}",
+                    context=[describe(variable)],
+                    hint=f"give {variable}.tag.test_value a value of type {variable.type.describe()}",
                 )
             ) from error
     held: Any = getattr(variable, "get_value", None)
     if held is not None:
         return variable.type.filter(held())
     raise MissingTestValueError(
-        compose(
+        format_error(
             f"`{variable}` has no test value",
-            where=[describe(variable)],
-            mend=f"set {variable}.tag.test_value, or compute_test_value=off",
+            context=[describe(variable)],
+            hint=f"set {variable}.tag.test_value, or compute_test_value=off",
         )
     )
 
@@ -130,10 +130,10 @@ def _results(node: Apply, values: list[Any]) -> list[Any]:
 def _explained(error: Exception, node: Apply) -> Exception:
     """Return an exception of the same kind that names the op, its operands and where it was applied."""
     where = [] if node.origin is None else [f"applied at {node.origin}"]
-    text = compose(
+    text = format_error(
         f"{node.op} failed on test values: {error}",
-        where=where + [f"input {i}, {describe(v)}" for i, v in enumerate(node.inputs)],
-        mend=None if "To mend:" in str(error) else "correct the expression, or the test values of its inputs",
+        context=where + [f"input {i}, {describe(v)}" for i, v in enumerate(node.inputs)],
+        hint=None if "Hint:" in str(error) else "correct the expression, or the test values of its inputs",
     )
     try:
         return type(error)(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from ._errors import GraphError, compose
+from ._errors import GraphError, format_error
 from ._expression._node_state import slot_names
 from ._expression._nodes import Apply, Variable
 from ._expression._op import Op
@@ -237,4 +237,4 @@ def _plain_tag(marks: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refusal(why: str) -> GraphError:
-    return GraphError(compose(f"the graph cannot be written as columns: {why}", mend="pickle it"))
+    return GraphError(format_error(f"the graph cannot be written as columns: {why}", hint="pickle it"))

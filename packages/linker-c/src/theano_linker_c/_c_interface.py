@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from theano_graph import MissingRuleError, compose
+from theano_graph import MissingRuleError, format_error
 
 Sub = Mapping[str, str]
 
@@ -113,9 +113,9 @@ if (py_{name} == Py_None) {{
 
     def _undefined(self, method: str) -> NoReturn:
         raise MissingRuleError(
-            compose(
+            format_error(
                 f"type {self} has no C form: {type(self).__qualname__} does not define {method}",
-                mend=f"define {type(self).__qualname__}.{method}, or give the op a `perform`",
+                hint=f"define {type(self).__qualname__}.{method}, or give the op a `perform`",
             )
         )
 

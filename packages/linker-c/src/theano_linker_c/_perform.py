@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, NoParams, RuleTable, Variable, call_make_thunk, compose
+from theano_graph import Apply, NoParams, RuleTable, Variable, call_make_thunk, format_error
 
 from ._result_error import results_in
 
@@ -57,9 +57,9 @@ class OwnThunk:
         with self._lock:
             if self._running:
                 raise RuntimeError(
-                    compose(
+                    format_error(
                         f"{self._node.op}: its thunk was called again while it was running",
-                        mend="let the operation not call the function that it is part of.",
+                        hint="let the operation not call the function that it is part of.",
                     )
                 )
             self._running = True
@@ -85,9 +85,9 @@ class OwnThunk:
         count = len(self._node.inputs)
         if not all(0 <= i < count for i in numbers):
             raise ValueError(
-                compose(
+                format_error(
                     f"{self._node.op}: its thunk asks for inputs {numbers}, and it does not have all of them",
-                    mend=f"return a list of numbers from 0 to {count - 1}.",
+                    hint=f"return a list of numbers from 0 to {count - 1}.",
                 )
             )
         return list(dict.fromkeys(numbers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Apply, compose, describe
+from theano_graph import Apply, describe, format_error
 
 
 class ResultError(TypeError, ValueError):
@@ -15,10 +15,10 @@ class ResultError(TypeError, ValueError):
 def replaced_cell(node: Apply, k: int) -> ResultError:
     """Return the error for a `perform` that has put something else into the place of a storage cell."""
     return ResultError(
-        compose(
+        format_error(
             f"{node.op}: its `perform` replaced the storage cell of output {k} instead of filling it",
-            where=[f"output {k}: {describe(node.outputs[k])}"],
-            mend=f"assign to `output_storage[{k}][0]`, not to `output_storage[{k}]`, and leave the lists as they are.",
+            context=[f"output {k}: {describe(node.outputs[k])}"],
+            hint=f"assign to `output_storage[{k}][0]`, not to `output_storage[{k}]`, and leave the lists as they are.",
         )
     )
 

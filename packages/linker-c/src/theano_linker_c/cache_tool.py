@@ -15,7 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 
 from ._cache import KernelCache as KernelCache
 from ._flags._compiler import absolute_directory
@@ -119,8 +119,8 @@ def _work(given: argparse.Namespace, options: CompilerOptions) -> int:
 
 
 def _failed(path: str, error: OSError) -> int:
-    mend = "give yourself the right to change it."
-    print(compose(f"{path} cannot be cleaned: {error.strerror}", mend=mend), file=sys.stderr)
+    hint = "give yourself the right to change it."
+    print(format_error(f"{path} cannot be cleaned: {error.strerror}", hint=hint), file=sys.stderr)
     return 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from theano_graph import FunctionGraph, TheanoError, compose, config
+from theano_graph import FunctionGraph, TheanoError, config, format_error
 from theano_optimize import (
     AddDestroyHandler,
     AddOriginGuard,
@@ -69,7 +69,7 @@ def register_linker(name: str, linker: Linker) -> None:
 
 def _add(table: dict[Any, Any], name: str, item: Any, kind: str) -> None:
     if name in table:
-        raise ModeError(compose(f"there is already a {kind} called {name!r}", mend="choose another name."))
+        raise ModeError(format_error(f"there is already a {kind} called {name!r}", hint="choose another name."))
     table[name] = item
 
 
@@ -253,9 +253,9 @@ class Mode:
         if isinstance(self._optimizer, RewriteQuery):
             return self._optimizer
         raise ModeError(
-            compose(
+            format_error(
                 f"Mode.{method}: this mode has a rewriter of its own, which has no tags",
-                mend="make the mode with the name of an optimizer or a RewriteQuery.",
+                hint="make the mode with the name of an optimizer or a RewriteQuery.",
             )
         )
 
@@ -276,7 +276,7 @@ def _find(table: dict[Any, Any], name: Any, kind: str) -> Any:
         return table[name]
     except (KeyError, TypeError):
         known = ", ".join(sorted(repr(key) for key in table))
-        raise ModeError(compose(f"there is no {kind} called {name!r}", mend=f"use one of {known}.")) from None
+        raise ModeError(format_error(f"there is no {kind} called {name!r}", hint=f"use one of {known}.")) from None
 
 
 def as_linker(linker: str | Linker | None) -> Linker:
@@ -310,7 +310,9 @@ def register_mode(name: str, mode: Mode) -> None:
         If the name is taken.
     """
     if name in ("Mode", "default"):
-        raise ModeError(compose(f"the name {name!r} stands for the mode that flags describe", mend="choose another."))
+        raise ModeError(
+            format_error(f"the name {name!r} stands for the mode that flags describe", hint="choose another.")
+        )
     _add(predefined_modes, name, mode, "mode")
 
 
@@ -337,7 +339,9 @@ def get_mode(mode: str | Mode | None) -> Mode:
         return mode
     if mode is not None and not isinstance(mode, str):
         raise TypeError(
-            compose(f"a mode is a string or a Mode, not {type(mode).__name__}", mend="write `mode='FAST_RUN'`, say.")
+            format_error(
+                f"a mode is a string or a Mode, not {type(mode).__name__}", hint="write `mode='FAST_RUN'`, say."
+            )
         )
     name: str = config.mode if mode is None else mode
     found = Mode() if name == "Mode" else _find({**predefined_modes, "Mode": None}, name, "mode")

@@ -146,7 +146,7 @@ class TestRoom(CacheTestCase):
 
         with (
             mock.patch.object(CompileDirectory, "publish", publish),
-            self.assertWarnsRegex(CompilerWarning, r"No space left on device(.|\n)*To mend: make room"),
+            self.assertWarnsRegex(CompilerWarning, r"No space left on device(.|\n)*Hint: make room"),
         ):
             loaded = library.build([kernel(sc.neg)], self.options)
         self.assertIsNotNone(loaded[0])

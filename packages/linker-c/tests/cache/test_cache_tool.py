@@ -134,7 +134,7 @@ class TestCommand(CacheTestCase):
                 contextlib.redirect_stdout(said := io.StringIO()),
             ):
                 self.assertEqual(main([command]), 1)
-                self.assertIn("cannot be cleaned: Permission denied\n  To mend: give yourself", errors.getvalue())
+                self.assertIn("cannot be cleaned: Permission denied\n  Hint: give yourself", errors.getvalue())
                 self.assertNotIn("1 compiled object", said.getvalue())
         self.assertEqual(len(self.names("objects")), 1)
 

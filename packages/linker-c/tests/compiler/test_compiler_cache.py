@@ -147,7 +147,7 @@ class TestSurroundings(DirectoryTestCase):
             os.chmod(self.path, mode)
             library = KernelLibrary()
             with self.subTest(mode=mode):
-                with self.assertWarnsRegex(CompilerWarning, r"others can write to it(.|\n)*To mend: .*chmod 700"):
+                with self.assertWarnsRegex(CompilerWarning, r"others can write to it(.|\n)*Hint: .*chmod 700"):
                     library.build([kernel(sc.exp)], self.options)
                 self.assertTrue(library.toolchain(self.options)[0].temporary)
                 self.assertEqual(os.listdir(self.path), [])
@@ -169,7 +169,7 @@ class TestSurroundings(DirectoryTestCase):
             os.chown(self.path, 4711, -1)
         with (
             mock.patch("os.geteuid", return_value=user + bool(user)),
-            self.assertWarnsRegex(CompilerWarning, r"belongs to another user(.|\n)*To mend: "),
+            self.assertWarnsRegex(CompilerWarning, r"belongs to another user(.|\n)*Hint: "),
         ):
             folder = CompileDirectory(self.path)
         self.assertTrue(folder.temporary)
@@ -177,7 +177,7 @@ class TestSurroundings(DirectoryTestCase):
     def test_unusable_directory(self) -> None:
         Path(self.path).write_text("a file where the directory should be")
         library = KernelLibrary()
-        with self.assertWarnsRegex(CompilerWarning, r"cannot be kept in(.|\n)*To mend"):
+        with self.assertWarnsRegex(CompilerWarning, r"cannot be kept in(.|\n)*To hint"):
             loaded = library.build([kernel(sc.exp)], self.options)
         self.assertEqual(value_of(loaded[0], 0.0), 1.0)
         folder = library.toolchain(self.options)[0]
@@ -210,7 +210,7 @@ class TestSurroundings(DirectoryTestCase):
             library = KernelLibrary()
             options = CompilerOptions(command=command, directory=self.path)
             with self.subTest(command=command):
-                with self.assertWarnsRegex(CompilerWarning, r"functions run in Python(.|\n)*To mend"):
+                with self.assertWarnsRegex(CompilerWarning, r"functions run in Python(.|\n)*To hint"):
                     self.assertEqual(library.build([kernel(sc.exp)], options), [None])
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
@@ -226,7 +226,7 @@ class TestSurroundings(DirectoryTestCase):
 
     def test_wrong_arguments_of_the_user(self) -> None:
         options = CompilerOptions(command="gcc", directory=self.path, extra=("--no-such-argument",))
-        with self.assertRaisesRegex(CompileError, r"no-such-argument(.|\n)*source: (.|\n)*To mend") as caught:
+        with self.assertRaisesRegex(CompileError, r"no-such-argument(.|\n)*source: (.|\n)*To hint") as caught:
             KernelLibrary().build([kernel(sc.exp)], options)
         (kept,) = Path(self.path, "failed").iterdir()
         self.assertIn(str(kept), str(caught.exception))

@@ -34,9 +34,7 @@ class TestEnumType(unittest.TestCase):
         self.assertEqual([enum.fromalias(a) for a in ("alpha", "beta", "delta", "C")], [1, 2, 4, 3])
         self.assertEqual(enum.get_aliases(), ("alpha", "beta", "delta"))
         self.assertEqual((enum.has_alias("alpha"), enum.has_alias("A")), (True, False))
-        with self.assertRaisesRegex(
-            ValueError, r"neither an alias nor a constant 'gamma'\n  To mend: use one of alpha"
-        ):
+        with self.assertRaisesRegex(ValueError, r"neither an alias nor a constant 'gamma'\n  Hint: use one of alpha"):
             enum.fromalias("gamma")
 
     def test_an_alias_may_stand_after_the_value(self) -> None:

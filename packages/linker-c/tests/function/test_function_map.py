@@ -366,7 +366,7 @@ class TestErrors(unittest.TestCase):
                 self.native.map(nothing, 2)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, r"(?s)threads is a number.*f\.map\(zip\(xs, ys\)\)"):
             self.native.map([1.0], [2.0])  # type: ignore[arg-type]
-        with self.assertRaisesRegex(TypeError, "in_order is True or False"):
+        with self.assertRaisesRegex(TypeError, "in_order is a bool"):
             self.native.map([1.0], 2, in_order=3)  # type: ignore[arg-type]
 
     def test_a_machine_runs_one_batch_at_a_time(self) -> None:

@@ -6,7 +6,18 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, Op, Origin, UserFrame, Variable, compose, describe, warn_user
+from theano_graph import (
+    Apply,
+    Feature,
+    FunctionGraph,
+    Op,
+    Origin,
+    UserFrame,
+    Variable,
+    describe,
+    format_error,
+    warn_user,
+)
 
 from ._engines._graph_rewriter import GraphRewriter
 from ._errors import RewriteError, RewriteWarning
@@ -74,7 +85,7 @@ def chosen_nodes(fgraph: FunctionGraph, ops: OpsToCheck) -> list[Apply]:
             return list(dict.fromkeys(v.owner for v in fgraph.outputs if v.owner is not None))
         if ops == "all":
             return fgraph.toposort()
-        raise ValueError(compose(f"{ops!r} names no nodes", mend="pass 'all', 'last', ops or classes of ops"))
+        raise ValueError(format_error(f"{ops!r} names no nodes", hint="pass 'all', 'last', ops or classes of ops"))
     if callable(ops) and not isinstance(ops, (Op, type)):
         return [n for n in fgraph.toposort() if ops(n.op)]
     wanted = [ops] if isinstance(ops, (Op, type)) else list(ops)
@@ -99,10 +110,10 @@ class OriginGuard(Feature):
         """Check the node."""
         if all(v.origin is not None for v in node.outputs):
             return
-        text = compose(
+        text = format_error(
             f"rewrite `{reason}` made {node.op} without saying where it comes from",
-            where=[describe(v) for v in node.outputs],
-            mend="make it inside `origin_from(node)`, or use copy_origin(old, new)",
+            context=[describe(v) for v in node.outputs],
+            hint="make it inside `origin_from(node)`, or use copy_origin(old, new)",
         )
         if self.policy == "raise":
             raise RewriteError(text, rewriter=str(reason), node=node)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, Unstacked, Variable, batch_rule, compose, describe, toposort
+from theano_graph import Apply, Unstacked, Variable, batch_rule, describe, format_error, toposort
 from theano_tensor import AllocEmpty, BatchError, TensorType, as_tensor_variable
 from theano_tensor.batching import batch_entries, batch_length, batch_of_expression, stack_of
 
@@ -153,9 +153,9 @@ def _stacked_inside(plan: Plan, inner: list[Any], results: list[Any], stacked: S
 
 def _other_steps(node: Apply, what: str, variable: Variable) -> BatchError:
     return BatchError(
-        compose(
+        format_error(
             f"{node.op}: {what} may not differ between the entries of a batch",
-            where=[describe(variable)],
-            mend="do the same number of steps for all entries, and choose what counts with T.switch",
+            context=[describe(variable)],
+            hint="do the same number of steps for all entries, and choose what counts with T.switch",
         )
     )

@@ -13,8 +13,8 @@ from theano_graph import (
     Unstacked,
     Variable,
     batch_rule,
-    compose,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -59,8 +59,8 @@ class CheckAndRaise(Op):
     def __init__(self, exc_type: type[Exception], msg: str = "") -> None:
         if not isinstance(exc_type, type) or not issubclass(exc_type, Exception):
             raise TypeError(
-                compose(
-                    f"CheckAndRaise: {exc_type!r} is no class of exceptions", mend="pass a class such as ValueError"
+                format_error(
+                    f"CheckAndRaise: {exc_type!r} is no class of exceptions", hint="pass a class such as ValueError"
                 )
             )
         self.exc_type = exc_type
@@ -73,10 +73,10 @@ class CheckAndRaise(Op):
         for condition in conditions:
             if condition.type.ndim:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"{type(self).__name__}: a condition has {condition.type.ndim} dimensions, expected none",
-                        where=[describe(condition)],
-                        mend="reduce it with T.all(condition)",
+                        context=[describe(condition)],
+                        hint="reduce it with T.all(condition)",
                     )
                 )
         return Apply(self, [variable, *conditions], [variable.type.make_variable()])

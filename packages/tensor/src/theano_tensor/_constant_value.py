@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, describe
+from theano_graph import Constant, Variable, describe, format_error
 from theano_linker_c.scalar import Cast, Identity, ScalarOp, Second
 
 from ._assert import Assert
@@ -134,7 +134,9 @@ def get_scalar_constant_value(x: TensorLike) -> Any:
     variable = as_tensor_variable(x)
     value = constant_value(variable)
     if value is None and isinstance(variable, Constant) and not np.size(variable.data):
-        raise EmptyConstantError(compose(f"`{variable}` has no element", where=[describe(variable)]))
+        raise EmptyConstantError(format_error(f"`{variable}` has no element", context=[describe(variable)]))
     if value is None:
-        raise NotScalarConstantError(compose(f"`{variable}` is not known to be one number", where=[describe(variable)]))
+        raise NotScalarConstantError(
+            format_error(f"`{variable}` is not known to be one number", context=[describe(variable)])
+        )
     return value

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
 from ._core._convert import CONVERTERS, as_tensor_variable
@@ -33,10 +33,10 @@ class ScalarFromTensor(Op):
         tensor = as_tensor_variable(x)
         if tensor.type.ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"ScalarFromTensor: the tensor has {tensor.type.ndim} dimensions, expected none",
-                    where=[describe(tensor)],
-                    mend="take one element, as x[0]",
+                    context=[describe(tensor)],
+                    hint="take one element, as x[0]",
                 )
             )
         return Apply(self, [tensor], [ScalarType(tensor.type.dtype).make_variable()])
@@ -65,10 +65,10 @@ class TensorFromScalar(Op):
         """Apply to a scalar; TypeError if it is something else."""
         if not isinstance(s, Variable) or not isinstance(s.type, ScalarType):
             raise TypeError(
-                compose(
+                format_error(
                     "TensorFromScalar: the argument is no scalar",
-                    where=[describe(s) if isinstance(s, Variable) else repr(s)],
-                    mend="make tensors of numbers and arrays with as_tensor_variable",
+                    context=[describe(s) if isinstance(s, Variable) else repr(s)],
+                    hint="make tensors of numbers and arrays with as_tensor_variable",
                 )
             )
         return Apply(self, [s], [tensor_type(s.type.dtype, ()).make_variable()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 
 from ._core._convert import as_tensor_variable
 from ._protocols._operations import operation
@@ -30,7 +30,7 @@ def register_transfer(fn: Transfer) -> None:
         If `fn` cannot be called.
     """
     if not callable(fn):
-        raise TypeError(compose(f"{fn!r} cannot be called", mend="pass a function of a variable and a target"))
+        raise TypeError(format_error(f"{fn!r} cannot be called", hint="pass a function of a variable and a target"))
     _TRANSFERS.append(fn)
 
 
@@ -61,7 +61,7 @@ def transfer(var: Variable, target: object) -> Variable:
         if moved is not None:
             return moved
     raise ValueError(
-        compose(
-            f"there is no target {target!r}", where=[describe(var)], mend="use 'cpu', or register a transfer for it"
+        format_error(
+            f"there is no target {target!r}", context=[describe(var)], hint="use 'cpu', or register a transfer for it"
         )
     )

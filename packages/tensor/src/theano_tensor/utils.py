@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, call_with_graph, compose, describe, shape_rule
+from theano_graph import Apply, Constant, FunctionGraph, Variable, call_with_graph, describe, format_error, shape_rule
 
 from ._core._convert import constant
 from ._core._type import TensorType
@@ -89,10 +89,10 @@ def _given(variable: Any, input_shapes: Mapping[Variable, Sequence[int]]) -> lis
     shape = input_shapes.get(variable, () if ndim == 0 else None)
     if shape is None or len(shape) != ndim:
         raise ValueError(
-            compose(
+            format_error(
                 f"the shape of `{variable}` is missing" if shape is None else f"{tuple(shape)} is not its shape",
-                where=[describe(variable)],
-                mend=f"give a sequence of {ndim} lengths for each input",
+                context=[describe(variable)],
+                hint=f"give a sequence of {ndim} lengths for each input",
             )
         )
     return [int(n) for n in shape]
@@ -130,10 +130,10 @@ def _value(shapes: Mapping[Variable, Any], values: dict[Variable, Any], wanted: 
             values[variable] = variable.data
         elif node is None:
             raise ValueError(
-                compose(
+                format_error(
                     f"a shape depends on the value of `{variable}`, not only on shapes",
-                    where=[describe(wanted), describe(variable)],
-                    mend="compute it with a function: theano.function(inputs, y.shape)",
+                    context=[describe(wanted), describe(variable)],
+                    hint="compute it with a function: theano.function(inputs, y.shape)",
                 )
             )
         elif isinstance(node.op, (ShapeI, ShapeOf)) and node.inputs[0] in shapes:

@@ -82,7 +82,7 @@ class TestTags(ChoosingCase):
             text = str(caught.exception)
             self.assertIn("no implementation of `GpuAbstractConv2d", text)
             self.assertIn("test_choosing.py:", text)
-            self.assertIn("To mend: take one of the two out of optimizer_excluding", text)
+            self.assertIn("Hint: take one of the two out of optimizer_excluding", text)
 
     def test_the_library_is_required(self) -> None:
         with self.assertRaises(dnn.CudnnMissing) as caught:

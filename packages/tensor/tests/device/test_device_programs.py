@@ -82,7 +82,7 @@ class TestBranches(unittest.TestCase):
 
     def test_other_dtypes_are_refused(self) -> None:
         x = shared(np.zeros(3, "float32"), target=NAME)
-        with self.assertRaisesRegex(TypeError, r"different types for output 0: float32.*float64(?s:.*)To mend: "):
+        with self.assertRaisesRegex(TypeError, r"different types for output 0: float32.*float64(?s:.*)Hint: "):
             ifelse(T.bscalar(), x, T.dvector())
 
 

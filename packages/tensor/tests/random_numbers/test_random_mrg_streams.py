@@ -208,7 +208,7 @@ class TestStates(unittest.TestCase):
             with self.subTest(repr(seed)), self.assertRaises(error) as caught:
                 MRG_RandomStreams(seed)
             self.assertIn("MRG31k3p", str(caught.exception))
-            self.assertIn("To mend: ", str(caught.exception))
+            self.assertIn("Hint: ", str(caught.exception))
 
     def test_each_draw_has_streams_of_its_own(self) -> None:
         streams = MRG_RandomStreams(9)
@@ -437,7 +437,7 @@ class TestBadInput(unittest.TestCase):
                 call()
             self.assertIn(words, str(caught.exception))
             if "no integer" not in words:
-                self.assertIn("To mend: ", str(caught.exception))
+                self.assertIn("Hint: ", str(caught.exception))
 
 
 class TestInPlace(unittest.TestCase):

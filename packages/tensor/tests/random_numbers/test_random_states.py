@@ -75,7 +75,7 @@ class TestTypes(unittest.TestCase):
                 kind.filter(value)
             self.assertIn("is no numpy.random.", str(caught.exception))
             self.assertIn("value: ", str(caught.exception))
-            self.assertIn("To mend: ", str(caught.exception))
+            self.assertIn("Hint: ", str(caught.exception))
             self.assertFalse(kind.is_valid_value(value))
 
     def test_equal_values_draw_the_same(self) -> None:

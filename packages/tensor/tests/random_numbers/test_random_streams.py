@@ -86,7 +86,7 @@ class TestSeeds(unittest.TestCase):
             with self.subTest(f"{kind.__name__}({seed!r})"), self.assertRaises((TypeError, ValueError)) as caught:
                 kind(seed)
             self.assertIn("is no seed", str(caught.exception))
-            self.assertIn("To mend: ", str(caught.exception))
+            self.assertIn("Hint: ", str(caught.exception))
 
     def test_bit_generators(self) -> None:
         for name in ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"):

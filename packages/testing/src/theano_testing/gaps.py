@@ -21,7 +21,7 @@ from theano_graph import (
     Op,
     RuleTable,
     batch_rule,
-    compose,
+    format_error,
     graph_inputs,
     inner_graph,
     pullback,
@@ -249,7 +249,7 @@ def load_records(folders: Iterable[str]) -> None:
         loader = unittest.TestLoader()
         loader.discover(folder, top_level_dir=folder)
         if loader.errors:
-            raise ImportError(compose(f"tests below {folder} cannot be imported", where=[str(loader.errors[0])]))
+            raise ImportError(format_error(f"tests below {folder} cannot be imported", context=[str(loader.errors[0])]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

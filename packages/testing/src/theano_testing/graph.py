@@ -15,8 +15,8 @@ from theano_graph import (
     SingletonType,
     Variable,
     as_string,
-    compose,
     equal_computations,
+    format_error,
     toposort,
 )
 
@@ -32,7 +32,7 @@ class ToyType(SingletonType):
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> int:
         """Return an int; TypeError for all else."""
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(compose(f"{value!r} is no integer", mend="pass an int"))
+            raise TypeError(format_error(f"{value!r} is no integer", hint="pass an int"))
         return value % MODULUS
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 from theano_sparse import SparseType, SparseVariable, all_dtypes, matrix
 
 __all__ = ["sparse_random_inputs"]
@@ -69,7 +69,7 @@ def sparse_random_inputs(
     variables = [matrix(format, dtype=dtype) for _ in range(n)]
     bounds = _bounds(dtype, gap)
     if not 0 <= p <= 1:
-        raise ValueError(compose(f"p is a chance from 0 to 1, not {p}", mend="for instance p=0.5"))
+        raise ValueError(format_error(f"p is a chance from 0 to 1, not {p}", hint="for instance p=0.5"))
     needed = 2 if unsorted_indices else int(explicit_zero)
     return variables, [
         _changed(_drawn(v.type, shape, p, bounds, needed), explicit_zero, unsorted_indices) for v in variables
@@ -90,20 +90,22 @@ def _drawn(kind: SparseType, shape: tuple[int, int], p: float, bounds: tuple[flo
         if np.diff(found.indptr).max(initial=0) >= needed:
             return found
     wanted = "two elements that could be out of order" if needed == 2 else "an element that could be zero"
-    raise ValueError(compose(f"no line has {wanted}", mend="raise p or shape"))
+    raise ValueError(format_error(f"no line has {wanted}", hint="raise p or shape"))
 
 
 def _bounds(dtype: str, gap: Sequence[float] | None) -> tuple[float, float]:
     """Return the least number that is drawn, and what all are less than."""
     if dtype not in all_dtypes:
-        raise TypeError(compose(f"sparse matrices do not have the dtype {dtype}", mend="see theano_sparse.all_dtypes"))
+        raise TypeError(
+            format_error(f"sparse matrices do not have the dtype {dtype}", hint="see theano_sparse.all_dtypes")
+        )
     if gap is None:
         return 0, (1 if dtype.startswith(("float", "complex")) else 50)
     if len(gap) not in (1, 2):
-        raise ValueError(compose(f"gap has {len(gap)} numbers", mend="pass (stop,) or (start, stop)"))
+        raise ValueError(format_error(f"gap has {len(gap)} numbers", hint="pass (stop,) or (start, stop)"))
     start, stop = (0, gap[0]) if len(gap) == 1 else (gap[0], gap[1])
     if start < 0 and dtype.startswith("uint"):
-        raise ValueError(compose(f"{dtype} has no numbers below 0", mend="pass a gap from 0 on"))
+        raise ValueError(format_error(f"{dtype} has no numbers below 0", hint="pass a gap from 0 on"))
     return start, stop
 
 

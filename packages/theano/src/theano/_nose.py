@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._version import __version__
 
@@ -58,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(failed)
 
 
-def _refuse(what: str, mend: str) -> int:
-    print(f"theano-nose: error: {compose(what, mend=mend)}", file=sys.stderr)
+def _refuse(what: str, hint: str) -> int:
+    print(f"theano-nose: error: {format_error(what, hint=hint)}", file=sys.stderr)
     return 2
 
 

@@ -13,7 +13,7 @@ from theano_graph import (
     TheanoError,
     Variable,
     applys_between,
-    compose,
+    format_error,
     printable_graph,
     to_dot,
 )
@@ -139,9 +139,9 @@ def _draw(text: str, kind: str) -> bytes:
     drawers = picture_drawers()
     if not drawers:
         raise PictureError(
-            compose(
+            format_error(
                 f"pydotprint: a picture in the format {kind!r} needs the library pydot or graphviz; none is there",
-                mend="install one of them and the programs of Graphviz, or pass format='dot' for text",
+                hint="install one of them and the programs of Graphviz, or pass format='dot' for text",
             )
         )
     failures: list[str] = []
@@ -152,10 +152,10 @@ def _draw(text: str, kind: str) -> bytes:
         except Exception as error:  # noqa: BLE001
             failures.append(f"{type(error).__name__}: {error}")
     raise PictureError(
-        compose(
+        format_error(
             f"pydotprint: Graphviz did not draw the picture in the format {kind!r}",
-            where=failures,
-            mend="install the programs of Graphviz (`dot` must be on the path), or pass format='dot' for text",
+            context=failures,
+            hint="install the programs of Graphviz (`dot` must be on the path), or pass format='dot' for text",
         )
     )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import BoolFlag, EnumFlag, FlagKind, StrFlag, add_flag, compose, config, warn_user
+from theano_graph import BoolFlag, EnumFlag, FlagKind, StrFlag, add_flag, config, format_error, warn_user
 
 from ._device_flags import NO_DEVICE, declare_all
 
@@ -54,10 +54,10 @@ def obsolete_text(names: Sequence[str]) -> str:
     """
     listed = ", ".join(f"`{name}`" for name in names)
     one = len(names) == 1
-    return compose(
+    return format_error(
         f"the flag{'' if one else 's'} {listed} {'is' if one else 'are'} obsolete: {'it was' if one else 'they were'} "
         f"for a former GPU back-end, and nothing heeds {'it' if one else 'them'}",
-        mend=f"leave {'it' if one else 'them'} out of {FLAGS_VARIABLE} and configuration files",
+        hint=f"leave {'it' if one else 'them'} out of {FLAGS_VARIABLE} and configuration files",
     )
 
 
@@ -97,7 +97,7 @@ class _Notice:
             _gathered.names.append(self.name)
             return
         what = f"the flag `{self.name}` has no effect in this version: {self.why}"
-        warn_user(compose(what, mend=f"leave `{self.name}` out"))
+        warn_user(format_error(what, hint=f"leave `{self.name}` out"))
 
 
 def _declare(name: str, doc: str, kind: FlagKind[Any], why: str) -> None:

@@ -16,8 +16,8 @@ from theano_graph import (
     FloatFlag,
     IntFlag,
     StrFlag,
-    compose,
     config as config,
+    format_error,
     parse_settings,
 )
 
@@ -143,7 +143,7 @@ def EnumStr(default: str, *options: str, allow_override: bool = True) -> TypedPa
         If a word is no text.
     """
     if not all(isinstance(word, str) for word in (default, *options)):
-        raise ConfigError(compose(f"the words {(default, *options)!r} of a flag have to be text"))
+        raise ConfigError(format_error(f"the words {(default, *options)!r} of a flag have to be text"))
     return _of_kind(EnumFlag(default, *options), default, None, allow_override)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Apply, Op, batch_rule, compose, describe
+from theano_graph import Apply, Op, batch_rule, describe, format_error
 from theano_tensor import as_tensor_variable
 from theano_tensor.batching import run_in_a_loop
 
@@ -40,7 +40,7 @@ class Raise(Op):
     def __init__(self, msg: str = "", exc: type[Exception] = NotImplementedError) -> None:
         if not (isinstance(exc, type) and issubclass(exc, Exception)):
             raise TypeError(
-                compose(f"Raise: {exc!r} is no class of exceptions", mend="pass one, as Raise(msg, ValueError)")
+                format_error(f"Raise: {exc!r} is no class of exceptions", hint="pass one, as Raise(msg, ValueError)")
             )
         self.msg = msg
         self.exc = exc

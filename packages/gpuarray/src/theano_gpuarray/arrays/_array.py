@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 
 from ..codegen import contiguous_strides
 from ..contexts import ContextError, GpuContext, get_context, list_contexts
@@ -150,9 +150,9 @@ class GpuArray:
         order = [int(axis) + (self.ndim if axis < 0 else 0) for axis in axes] or [*reversed(range(self.ndim))]
         if sorted(order) != [*range(self.ndim)]:
             raise ValueError(
-                compose(
+                format_error(
                     f"transpose: {tuple(axes)} does not name each of {self.ndim} dimensions once",
-                    mend=f"give an order of 0, ..., {self.ndim - 1}",
+                    hint=f"give an order of 0, ..., {self.ndim - 1}",
                 )
             )
         shape, strides = (tuple(values[d] for d in order) for values in (self.shape, self.strides))
@@ -203,10 +203,10 @@ class GpuArray:
         last = self.shape[-1] * old if self.shape else 0
         if not self.shape or (self.shape[-1] != 1 and self.strides[-1] != old) or last % new.itemsize:
             raise ValueError(
-                compose(
+                format_error(
                     f"elements of {self.dtype} are no view of {new}: the last dimension of {self.shape}, with strides "
                     f"{self.strides}, does not divide into elements of {new.itemsize} bytes",
-                    mend="take a view of x.copy(), or x.astype(dtype) for the same values",
+                    hint="take a view of x.copy(), or x.astype(dtype) for the same values",
                 )
             )
         shape, strides = (*self.shape[:-1], last // new.itemsize), (*self.strides[:-1], new.itemsize)
@@ -262,7 +262,9 @@ class GpuArray:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError(
-                compose("an array of a device has no elements on the host", mend="call numpy.asarray(x), which copies")
+                format_error(
+                    "an array of a device has no elements on the host", hint="call numpy.asarray(x), which copies"
+                )
             )
         found = read_elements(self)
         return found if dtype is None else found.astype(dtype, copy=False)
@@ -293,16 +295,16 @@ class GpuArray:
         if not isinstance(host, np.ndarray) or host.shape != self.shape or host.dtype != self.dtype:
             given = f"{host.dtype} of shape {host.shape}" if isinstance(host, np.ndarray) else repr(host)
             raise ValueError(
-                compose(
+                format_error(
                     f"an array of {self.dtype} of shape {self.shape} is {what} an array like it, not {given}",
-                    mend="use x[...] = values, or numpy.asarray(x), which convert",
+                    hint="use x[...] = values, or numpy.asarray(x), which convert",
                 )
             )
 
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError(
-                compose("an array without dimensions has no length", mend="its value is float(x) or x.item()")
+                format_error("an array without dimensions has no length", hint="its value is float(x) or x.item()")
             )
         return self.shape[0]
 
@@ -339,9 +341,9 @@ class GpuArray:
             return self._view(View(self.shape[-more:], self.strides[-more:], self.offset))._broadcast(shape)
         if not fits:
             raise ValueError(
-                compose(
+                format_error(
                     f"values of shape {self.shape} do not broadcast to the elements of shape {shape} that are set",
-                    mend="give values of that shape, or with lengths of 1",
+                    hint="give values of that shape, or with lengths of 1",
                 )
             )
         steps = [0 if n == 1 else step for n, step in zip(self.shape, self.strides, strict=True)]
@@ -357,7 +359,7 @@ class GpuArray:
         """
         if self.size != 1:
             raise ValueError(
-                compose(f"an array of {self.size} elements is no single number", mend="choose one: x[0], x[1, 2]")
+                format_error(f"an array of {self.size} elements is no single number", hint="choose one: x[0], x[1, 2]")
             )
         return read_elements(self).item()
 
@@ -380,7 +382,7 @@ class GpuArray:
     def __index__(self) -> int:
         if self.dtype.kind not in "biu":
             raise TypeError(
-                compose(f"an element of {self.dtype} is no index", mend="use an array of integers, or int(x)")
+                format_error(f"an element of {self.dtype} is no index", hint="use an array of integers, or int(x)")
             )
         return int(self.item())
 
@@ -439,7 +441,7 @@ class GpuArray:
 
 def _checked_order(order: str) -> str:
     if order not in ("C", "F", "A", "K"):
-        raise ValueError(compose(f"the order of elements is no {order!r}", mend="it is 'C', 'F', 'A' or 'K'"))
+        raise ValueError(format_error(f"the order of elements is no {order!r}", hint="it is 'C', 'F', 'A' or 'K'"))
     return order
 
 
@@ -499,9 +501,9 @@ def same_context(first: GpuArray, second: GpuArray) -> GpuContext:
     """
     if first.context is not second.context:
         raise ContextError(
-            compose(
+            format_error(
                 f"one array is in context {first.context.name!r}, the other in {second.context.name!r}",
-                mend="move one: x.transfer(y.context)",
+                hint="move one: x.transfer(y.context)",
             )
         )
     return first.context

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ..contexts import GpuContext, get_context, list_contexts
 from ._array import GpuArray, new_array, upload
@@ -30,7 +30,7 @@ def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:
     except TypeError:
         found = (-1,)
     if min(found, default=0) < 0:
-        raise ValueError(compose(f"{shape!r} is no shape", mend="give lengths, which are whole numbers from 0 on"))
+        raise ValueError(format_error(f"{shape!r} is no shape", hint="give lengths, which are whole numbers from 0 on"))
     return found
 
 
@@ -63,7 +63,7 @@ def empty(
     32
     """
     if order not in ("C", "F"):
-        raise ValueError(compose(f"the order of elements is no {order!r}", mend="it is 'C' or 'F'"))
+        raise ValueError(format_error(f"the order of elements is no {order!r}", hint="it is 'C' or 'F'"))
     return new_array(GpuArray, _lengths(shape), device_dtype(dtype), _context(context), order)
 
 
@@ -190,17 +190,19 @@ def from_dlpack(x: Any, context: GpuContext | None = None) -> GpuArray:
     if isinstance(x, GpuArray):
         return x if context is None else x.transfer(context)
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        raise BufferError(compose(f"{type(x).__name__} exports nothing by DLPack", mend="use asarray, which copies"))
+        raise BufferError(
+            format_error(f"{type(x).__name__} exports nothing by DLPack", hint="use asarray, which copies")
+        )
     kind, number = (int(part) for part in x.__dlpack_device__())
     if kind in (CPU, CUDA_HOST):
         return asarray(np.from_dlpack(x), context=context)
     where = _of_device(kind, number) if context is None else context
     if where is None or where.kind != "cuda" or kind != CUDA:
         raise BufferError(
-            compose(
+            format_error(
                 f"there is no context for arrays of device {kind}:{number} "
                 f"({'OpenCL' if kind == OPENCL else 'CUDA' if kind == CUDA else 'another kind'})",
-                mend="copy through the host: asarray(numpy.asarray(x))",
+                hint="copy through the host: asarray(numpy.asarray(x))",
             )
         )
     # Our queue is given, so that the producer lets it wait for what is under way.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
-from theano_graph import compose
+from theano_graph import format_error
 
 __all__ = ["SIZE", "SSIZE", "device_dtype", "dtype_of_typecode", "dtype_to_ctype", "dtype_to_typecode"]
 
@@ -42,7 +42,9 @@ def device_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
     """
     found = np.dtype(dtype)
     if found.name not in _TYPES or not found.isnative:
-        raise TypeError(compose(f"there are no arrays of {found!r} on devices", mend=f"use one of {', '.join(_TYPES)}"))
+        raise TypeError(
+            format_error(f"there are no arrays of {found!r} on devices", hint=f"use one of {', '.join(_TYPES)}")
+        )
     return np.dtype(found.name)
 
 
@@ -88,5 +90,7 @@ def dtype_of_typecode(number: int) -> np.dtype[np.generic]:
     dtype('float32')
     """
     if number not in _OF_NUMBER:
-        raise TypeError(compose(f"there is no dtype with the number {number}", mend=f"use one of {sorted(_OF_NUMBER)}"))
+        raise TypeError(
+            format_error(f"there is no dtype with the number {number}", hint=f"use one of {sorted(_OF_NUMBER)}")
+        )
     return _OF_NUMBER[number]

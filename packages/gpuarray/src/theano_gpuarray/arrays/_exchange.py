@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from .._runtime import export_array
 
@@ -113,9 +113,9 @@ def make_capsule(
     """
     if any(step % dtype.itemsize for step in strides):
         raise BufferError(
-            compose(
+            format_error(
                 f"strides of {tuple(strides)} bytes are no multiples of the {dtype.itemsize} bytes of an element",
-                mend="export x.copy()",
+                hint="export x.copy()",
             )
         )
     steps = tuple(step // dtype.itemsize for step in strides)
@@ -179,9 +179,9 @@ def open_capsule(capsule: Any) -> Imported:
             _rename(capsule, used)
             return found
     raise BufferError(
-        compose(
+        format_error(
             f"{capsule!r} is no DLPack capsule, or its array has been taken before",
-            mend="call the producer's __dlpack__() for each array that is made of it, or pass the producer itself",
+            hint="call the producer's __dlpack__() for each array that is made of it, or pass the producer itself",
         )
     )
 
@@ -189,18 +189,18 @@ def open_capsule(capsule: Any) -> Imported:
 def _read(managed: Any, place: int, versioned: bool) -> Imported:
     if versioned and managed.version.major > _VERSION[0]:
         raise BufferError(
-            compose(
+            format_error(
                 f"the capsule is of DLPack {managed.version.major}, which this version does not know",
-                mend="ask the producer for an older one: __dlpack__(max_version=(1, 0))",
+                hint="ask the producer for an older one: __dlpack__(max_version=(1, 0))",
             )
         )
     tensor = managed.tensor
     letter = _LETTERS.get(tensor.dtype.code)
     if letter is None or tensor.dtype.lanes != 1 or tensor.dtype.bits % 8:
         raise BufferError(
-            compose(
+            format_error(
                 f"elements of kind {tensor.dtype.code} with {tensor.dtype.bits} bits have no dtype in NumPy",
-                mend="convert the array before it is exported",
+                hint="convert the array before it is exported",
             )
         )
     dtype = np.dtype("bool" if letter == "b" else f"{letter}{tensor.dtype.bits // 8}")

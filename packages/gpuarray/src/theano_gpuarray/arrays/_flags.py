@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from theano_graph import compose
+from theano_graph import format_error
 
 __all__ = ["ArrayFlags"]
 
@@ -60,7 +60,7 @@ class ArrayFlags(Mapping[str, bool]):
     def __getitem__(self, name: str) -> bool:
         long = _SHORT.get(name, name).removeprefix("IS_")
         if long not in self._values:
-            raise KeyError(compose(f"arrays have no flag {name!r}", mend=f"one of {', '.join(self._values)}"))
+            raise KeyError(format_error(f"arrays have no flag {name!r}", hint=f"one of {', '.join(self._values)}"))
         return self._values[long]
 
     def __iter__(self) -> Iterator[str]:

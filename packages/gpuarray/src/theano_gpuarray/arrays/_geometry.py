@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from ..codegen import contiguous_strides
 
@@ -79,12 +79,12 @@ def index_view(shape: Sequence[int], strides: Sequence[int], offset: int, key: A
     taken = sum(entry is not None and entry is not Ellipsis for entry in entries)
     gaps = sum(entry is Ellipsis for entry in entries)
     if gaps > 1:
-        raise IndexError(compose("an index has `...` twice", mend="leave one out"))
+        raise IndexError(format_error("an index has `...` twice", hint="leave one out"))
     if taken > len(shape):
         raise IndexError(
-            compose(
+            format_error(
                 f"too many indices: {taken} for an array of {len(shape)} dimensions",
-                mend=f"give at most {len(shape)} numbers and slices",
+                hint=f"give at most {len(shape)} numbers and slices",
             )
         )
     whole = [slice(None)] * (len(shape) - taken)
@@ -117,16 +117,16 @@ def _position(entry: Any, length: int, dimension: int) -> int:
         number = operator.index(entry)
     except TypeError:
         raise TypeError(
-            compose(
+            format_error(
                 f"an array of a device is indexed by numbers, slices, `...` and newaxis, not by {entry!r}",
-                mend="index its host copy, numpy.asarray(x)[...], or the variable of a compiled function",
+                hint="index its host copy, numpy.asarray(x)[...], or the variable of a compiled function",
             )
         ) from None
     if not -length <= number < length:
         raise IndexError(
-            compose(
+            format_error(
                 f"index {number} is out of bounds for dimension {dimension} of length {length}",
-                mend=f"take one from {-length} to {length - 1}" if length else "the dimension has no elements",
+                hint=f"take one from {-length} to {length - 1}" if length else "the dimension has no elements",
             )
         )
     return number % length
@@ -149,9 +149,9 @@ def complete_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
         return tuple(lengths)
     if lengths.count(-1) or min(lengths, default=0) < 0 or known != size:
         raise ValueError(
-            compose(
+            format_error(
                 f"an array of {size} elements has no shape {tuple(lengths)}",
-                mend=f"choose lengths whose product is {size}",
+                hint=f"choose lengths whose product is {size}",
             )
         )
     return tuple(lengths)

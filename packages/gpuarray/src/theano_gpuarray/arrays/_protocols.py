@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._exchange import CUDA, OPENCL, make_capsule
 
@@ -31,9 +31,9 @@ def cuda_interface(x: GpuArray) -> dict[str, Any]:
     """
     if x.context.kind != "cuda":
         raise AttributeError(
-            compose(
+            format_error(
                 f"an array on {x.context.devname} has no __cuda_array_interface__",
-                mend="use numpy.asarray(x), or DLPack, which knows OpenCL",
+                hint="use numpy.asarray(x), or DLPack, which knows OpenCL",
             )
         )
     if x.size:
@@ -60,7 +60,7 @@ def dlpack_device(x: GpuArray) -> tuple[int, int]:
     kinds = {"cuda": CUDA, "opencl": OPENCL}
     if x.context.kind not in kinds:
         raise BufferError(
-            compose(f"an array on {x.context.devname} is no array of a device", mend="use numpy.asarray(x)")
+            format_error(f"an array on {x.context.devname} is no array of a device", hint="use numpy.asarray(x)")
         )
     return kinds[x.context.kind], x.context.native.index
 
@@ -70,7 +70,9 @@ def check_device(x: GpuArray, wanted: tuple[int, int] | None) -> None:
     device = dlpack_device(x)
     if wanted is not None and tuple(wanted) != device:
         raise BufferError(
-            compose(f"the array is on device {device}, not {tuple(wanted)}", mend="use numpy.asarray(x), or x.transfer")
+            format_error(
+                f"the array is on device {device}, not {tuple(wanted)}", hint="use numpy.asarray(x), or x.transfer"
+            )
         )
 
 
@@ -91,8 +93,8 @@ def _hand_over(x: GpuArray, stream: Any) -> None:
         return
     if stream == 0:
         raise BufferError(
-            compose(
-                "the stream 0 may mean several ones", mend="pass 1 for the default stream, or 2 for that of a thread"
+            format_error(
+                "the stream 0 may mean several ones", hint="pass 1 for the default stream, or 2 for that of a thread"
             )
         )
     # The default stream waits for our queue by itself, and our queue for it.

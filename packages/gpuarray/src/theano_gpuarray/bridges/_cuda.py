@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._errors import ContextError
 from .._libraries import find_library, opened
@@ -50,12 +50,12 @@ def from_cuda_array(x: Any, context: GpuContext | None = None) -> GpuArray:
     where = get_context(None) if context is None else context
     if where.kind != "cuda":
         raise ContextError(
-            compose(f"arrays of CUDA are in no context on {where.devname}", mend="copy: asarray(numpy.asarray(x))")
+            format_error(f"arrays of CUDA are in no context on {where.devname}", hint="copy: asarray(numpy.asarray(x))")
         )
     told: Any = getattr(x, "__cuda_array_interface__", None)
     if told is None or told.get("mask") is not None:
         what = "has a mask" if told else "does not tell its memory by __cuda_array_interface__"
-        raise TypeError(compose(f"{type(x).__name__} {what}", mend="use asarray, which copies"))
+        raise TypeError(format_error(f"{type(x).__name__} {what}", hint="use asarray, which copies"))
     dtype = device_dtype(told["typestr"])
     shape = tuple(int(n) for n in told["shape"])
     strides = contiguous_strides(shape, dtype.itemsize) if told.get("strides") is None else tuple(told["strides"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 __all__ = ["library"]
 
@@ -23,5 +23,5 @@ def library(name: str) -> Any:
     except ImportError as error:
         package = name.partition(".")[0]
         raise ImportError(
-            compose(f"{name} cannot be imported: {error}", mend=f"pip install 'theano-gpuarray[{package}]'")
+            format_error(f"{name} cannot be imported: {error}", hint=f"pip install 'theano-gpuarray[{package}]'")
         ) from error

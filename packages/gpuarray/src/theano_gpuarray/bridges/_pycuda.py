@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._errors import ContextError
 from ..arrays import GpuArray
@@ -86,6 +86,6 @@ def to_pycuda(x: GpuArray) -> Any:
 def _cuda(context: GpuContext) -> GpuContext:
     if context.kind != "cuda":
         raise ContextError(
-            compose(f"PyCUDA does not work on {context.devname}", mend="use a context of CUDA: device=cuda0")
+            format_error(f"PyCUDA does not work on {context.devname}", hint="use a context of CUDA: device=cuda0")
         )
     return context

@@ -38,8 +38,7 @@ int parse_buffer(Resolver *r, PyObject *given, Py_ssize_t least, Address *place)
     }
     BufferObject *b = (BufferObject *)given;
     if (b->context != r->context) {
-        PyErr_SetString(PyExc_ValueError,
-                        "the buffer belongs to another context\n  To mend: copy it to this one first");
+        PyErr_SetString(PyExc_ValueError, "the buffer belongs to another context\n  Hint: copy it to this one first");
         return -1;
     }
     *place = b->address;

@@ -144,7 +144,7 @@ int copy_overlaps(const Copy *copy) {
 }
 
 int refuse_overlap(void) {
-    PyErr_SetString(PyExc_ValueError, "copy: source and target overlap\n  To mend: copy to another buffer first");
+    PyErr_SetString(PyExc_ValueError, "copy: source and target overlap\n  Hint: copy to another buffer first");
     return -1;
 }
 

@@ -86,7 +86,7 @@ static int check_index(const DriverObject *d, int index) {
         return -1;
     if (index >= 0 && index < d->count)
         return 0;
-    PyErr_Format(DeviceError, "there is no device %d: %s has %d\n  To mend: choose one below that number", index,
+    PyErr_Format(DeviceError, "there is no device %d: %s has %d\n  Hint: choose one below that number", index,
                  d->table->name, d->count);
     return -1;
 }

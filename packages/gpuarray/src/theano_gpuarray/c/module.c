@@ -20,7 +20,7 @@ int check_process(unsigned era) {
     if (era == fork_era)
         return 0;
     PyErr_SetString(DeviceError, "the device was opened before this process was forked, and cannot be used in it\n"
-                                 "  To mend: open the device in the child process alone, or start processes with "
+                                 "  Hint: open the device in the child process alone, or start processes with "
                                  "multiprocessing.get_context(\"spawn\")");
     return -1;
 }

@@ -118,7 +118,7 @@ static int out_of_memory(const Pool *pool, size_t bytes, Failure *failure) {
     failure_set(failure,
                 "there is no memory left on the device for %s%s%s\n"
                 "  in use: %s; in the pool: %s; the device has %s, one buffer at most %s\n"
-                "  To mend: use smaller arrays, or delete those that are no longer needed",
+                "  Hint: use smaller arrays, or delete those that are no longer needed",
                 size_text(asked, sizeof asked, (int64_t)bytes), reason == NULL ? "" : ": ",
                 reason == NULL ? "" : reason, size_text(used, sizeof used, pool->in_use),
                 size_text(pooled, sizeof pooled, pool->pooled), size_text(whole, sizeof whole, (int64_t)pool->memory),

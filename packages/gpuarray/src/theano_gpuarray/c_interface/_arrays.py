@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ..arrays import GpuArray, asarray, dtype_of_typecode, dtype_to_typecode, empty
 from ..contexts import GpuContext
@@ -46,9 +46,9 @@ def describe_array(array: GpuArray) -> Described:
     """
     if not isinstance(array, GpuArray):
         raise TypeError(
-            compose(
+            format_error(
                 f"C code for an array on a device got {type(array).__name__}",
-                mend="pass a GpuArray: theano_gpuarray.arrays.asarray(x, context=...)",
+                hint="pass a GpuArray: theano_gpuarray.arrays.asarray(x, context=...)",
             )
         )
     return array.buffer, dtype_to_typecode(array.dtype), array.shape, array.strides, array.offset, array.context
@@ -105,7 +105,9 @@ def move_array(target: GpuArray, source: GpuArray) -> None:
     """Copy the elements of an array of the same shape, which may be in another context."""
     if target.shape != source.shape:
         raise ValueError(
-            compose(f"an array of shape {source.shape} is moved to one of {target.shape}", mend="use one of that shape")
+            format_error(
+                f"an array of shape {source.shape} is moved to one of {target.shape}", hint="use one of that shape"
+            )
         )
     target[...] = source
 
@@ -128,9 +130,9 @@ def reshape(array: GpuArray, shape: tuple[int, ...], order: str, nocopy: int) ->
     found = array.reshape(shape, order="C" if order == "A" else order)
     if nocopy and found.buffer is not array.buffer:
         raise BufferError(
-            compose(
+            format_error(
                 f"an array of shape {array.shape} with strides {array.strides} has no view of shape {shape}",
-                mend="allow a copy",
+                hint="allow a copy",
             )
         )
     return found
@@ -148,7 +150,9 @@ def write_array(array: GpuArray, source: Any) -> None:
     _check_contiguous(array, "written")
     if len(source) != array.nbytes:
         raise ValueError(
-            compose(f"{len(source)} bytes are written to an array of {array.nbytes}", mend="pass as many as it has")
+            format_error(
+                f"{len(source)} bytes are written to an array of {array.nbytes}", hint="pass as many as it has"
+            )
         )
     if array.nbytes:
         array.buffer.write(array.offset, source)
@@ -159,7 +163,9 @@ def read_array(array: GpuArray, target: Any) -> None:
     _check_contiguous(array, "read")
     if len(target) < array.nbytes:
         raise ValueError(
-            compose(f"{array.nbytes} bytes of an array are read into {len(target)}", mend="pass room for all of them")
+            format_error(
+                f"{array.nbytes} bytes of an array are read into {len(target)}", hint="pass room for all of them"
+            )
         )
     if array.nbytes:
         array.buffer.read(array.offset, target[: array.nbytes])
@@ -167,7 +173,9 @@ def read_array(array: GpuArray, target: Any) -> None:
 
 def _check_contiguous(array: GpuArray, what: str) -> None:
     if not (array.flags["C_CONTIGUOUS"] or array.flags["F_CONTIGUOUS"]):
-        raise ValueError(compose(f"an array with strides {array.strides} cannot be {what} at once", mend="copy it"))
+        raise ValueError(
+            format_error(f"an array with strides {array.strides} cannot be {what} at once", hint="copy it")
+        )
 
 
 def take_rows(target: GpuArray, array: GpuArray, index: GpuArray, check: int) -> None:
@@ -181,7 +189,9 @@ def take_rows(target: GpuArray, array: GpuArray, index: GpuArray, check: int) ->
     length = array.shape[0]
     numbers = np.asarray(index)
     if check and numbers.size and not (-length <= int(numbers.min()) and int(numbers.max()) < length):
-        raise IndexError(compose(f"a number of a row is out of bounds: there are {length}", mend="correct the vector"))
+        raise IndexError(
+            format_error(f"a number of a row is out of bounds: there are {length}", hint="correct the vector")
+        )
     for place, number in enumerate(numbers):
         target[place] = array[min(max(int(number), -length), length - 1)]
 
@@ -190,7 +200,9 @@ def concatenate(parts: Sequence[GpuArray], axis: int, typecode: int) -> GpuArray
     """Return arrays one behind the other along an axis, in one dtype."""
     first = parts[0]
     if axis >= first.ndim:
-        raise ValueError(compose(f"arrays of {first.ndim} dimensions have no axis {axis}", mend="choose another axis"))
+        raise ValueError(
+            format_error(f"arrays of {first.ndim} dimensions have no axis {axis}", hint="choose another axis")
+        )
     length = sum(part.shape[axis] for part in parts)
     shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
     result = empty(shape, dtype_of_typecode(typecode), context=first.context)
@@ -200,7 +212,9 @@ def concatenate(parts: Sequence[GpuArray], axis: int, typecode: int) -> GpuArray
         wanted = (*first.shape[:axis], part.shape[axis], *first.shape[axis + 1 :])
         if part.shape != wanted:
             raise ValueError(
-                compose(f"arrays of shapes {first.shape} and {part.shape} are joined along axis {axis}", mend="reshape")
+                format_error(
+                    f"arrays of shapes {first.shape} and {part.shape} are joined along axis {axis}", hint="reshape"
+                )
             )
         result[(*[slice(None)] * axis, slice(begin, end))] = part
         begin = end

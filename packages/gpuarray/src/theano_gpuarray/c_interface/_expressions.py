@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from ..arrays import GpuArray, broadcast_array, dtype_of_typecode, dtype_to_ctype
 from ..contexts import GpuContext
@@ -104,9 +104,9 @@ class Expression:
         for x, operand in zip(arguments, self._operands, strict=True):
             if isinstance(x, GpuArray) and x.shape != shape and (not broadcast or operand.is_written):
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"`{operand.name}` has shape {x.shape}, and the elements are those of {shape}",
-                        mend="pass arrays of one shape" if broadcast else "pass the flag GE_BROADCAST",
+                        hint="pass arrays of one shape" if broadcast else "pass the flag GE_BROADCAST",
                     )
                 )
         given: list[Any] = [count := int(np.prod(shape, dtype=np.int64)), *shape]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask
 
 from ..arrays import GpuArray
@@ -43,7 +43,7 @@ def multiply(trans_a: int, trans_b: int, alpha: float, a: GpuArray, b: GpuArray,
         left, right, result = a[None, :], b[:, None], z[None, None]
     elif kinds != (2, 2, 2):
         raise ValueError(
-            compose(f"arrays of {kinds} dimensions are no operands of a product", mend="pass matrices and vectors")
+            format_error(f"arrays of {kinds} dimensions are no operands of a product", hint="pass matrices and vectors")
         )
     gemm(alpha, left, right, beta, result, bool(trans_a), bool(trans_b), overwrite_c=True)
 
@@ -79,9 +79,9 @@ def correlate(
     computed = as_device_value(found, result.context)
     if computed.shape != result.shape:
         raise ValueError(
-            compose(
+            format_error(
                 f"a correlation gives an array of shape {computed.shape}, not of {result.shape}",
-                mend="allocate one of that shape",
+                hint="allocate one of that shape",
             )
         )
     result[...] = computed

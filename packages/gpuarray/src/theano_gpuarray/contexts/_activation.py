@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 
-from theano_graph import ConfigError, compose, config, warn_user
+from theano_graph import ConfigError, config, format_error, warn_user
 
 from .._errors import DeviceUnavailable
 from .._flags import parse_contexts
@@ -134,17 +134,17 @@ def activate() -> None:
         prepared = ""
     if prepared and device != "cpu":
         raise ConfigError(
-            compose(
+            format_error(
                 f"init_gpu_device={prepared} prepares a device on which nothing runs by default, but device={device}",
-                mend="leave one of the two out",
+                hint="leave one of the two out",
             )
         )
     if device == "cpu" and config.force_device:
         if prepared:
             raise ConfigError(
-                compose(
+                format_error(
                     f"init_gpu_device={prepared}, but device=cpu with force_device=True opens no device",
-                    mend="leave one of the two out",
+                    hint="leave one of the two out",
                 )
             )
         return
@@ -166,9 +166,9 @@ def _settled(device: str) -> str:
         return device
     if config.force_device:
         raise ConfigError(
-            compose(
+            format_error(
                 f"device={device} named a back-end for GPUs that is obsolete, and force_device=True",
-                mend=f"set device=cuda{device[3:]}",
+                hint=f"set device=cuda{device[3:]}",
             )
         )
     return "cpu"
@@ -197,7 +197,7 @@ def _map_name(name: str, device: str, force: bool) -> None:
 
 
 def _fallback(setting: str, outcome: str, error: Exception) -> str:
-    """Return what is said where a device cannot be used and the program goes on: `compose` has said how to mend it."""
+    """Return what is said where a device cannot be used and the program goes on."""
     what, _, rest = str(error).partition("\n")
     return "\n".join(filter(None, [f"{setting} cannot be used, and {outcome}: {what}", rest]))
 

@@ -7,7 +7,7 @@ import shlex
 import threading
 from typing import TYPE_CHECKING
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 
 from .._errors import ContextError
 from .._runtime import DeviceError
@@ -92,9 +92,9 @@ def _cuda_options(flags: str, fast: bool, include: str) -> tuple[str, ...]:
     if include:
         if " " in include:
             raise ContextError(
-                compose(
+                format_error(
                     f"cuda.include_path={include!r} has a space, and options are separated by spaces",
-                    mend="make a symbolic link to the folder, and give that",
+                    hint="make a symbolic link to the folder, and give that",
                 )
             )
         options.append(f"--include-path={include}")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 
 from .._errors import LibraryNotFound
 from .._libraries import find_library
@@ -73,7 +73,9 @@ def cudnn_version(context: GpuContext) -> int:
     """
     problem = cudnn_problem(context)
     if problem is not None:
-        raise RuntimeError(compose(f"cuDNN cannot be used: {problem}", mend="pip install nvidia-cudnn-cu13 (or -cu12)"))
+        raise RuntimeError(
+            format_error(f"cuDNN cannot be used: {problem}", hint="pip install nvidia-cudnn-cu13 (or -cu12)")
+        )
     version, _ = context.driver.version("cudnn")
     return version
 
@@ -94,9 +96,9 @@ def require_cudnn(context: GpuContext) -> None:
     if context.driver.version("cudnn")[0] == 0:
         find_library("cudnn")  # the text tells all places
     raise LibraryNotFound(
-        compose(
+        format_error(
             f"dnn.enabled={config.dnn.enabled}, and cuDNN cannot be used: {problem}",
-            mend="theano-doctor lists what was found; dnn.enabled=auto does without",
+            hint="theano-doctor lists what was found; dnn.enabled=auto does without",
         )
     )
 
@@ -114,10 +116,10 @@ def _check_header(version: int) -> None:
     if found is None or found[0] == version:
         return
     raise RuntimeError(
-        compose(
+        format_error(
             f"the header of cuDNN is of version {_shown(found[0])}, the library of {_shown(version)}",
-            where=[found[1]],
-            mend="set dnn.include_path to the folder of the right header, or dnn.enabled=no_check",
+            context=[found[1]],
+            hint="set dnn.include_path to the folder of the right header, or dnn.enabled=no_check",
         )
     )
 

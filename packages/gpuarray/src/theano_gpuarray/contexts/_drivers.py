@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 
 from .. import _runtime
 from .._errors import DeviceUnavailable, LibraryNotFound
@@ -78,10 +78,10 @@ def open_driver(name: str) -> Driver:
         # The null driver has no threads of its own, and works in every process.
         if name != "null" and _opened.process not in (0, os.getpid()):
             raise DeviceUnavailable(
-                compose(
+                format_error(
                     f"the driver {name} cannot be used: a driver was opened before this process was forked off, "
                     "and drivers do not work in both",
-                    mend="start processes with multiprocessing.set_start_method('spawn'), or open devices in the "
+                    hint="start processes with multiprocessing.set_start_method('spawn'), or open devices in the "
                     "children only",
                 )
             )
@@ -99,9 +99,11 @@ def open_driver(name: str) -> Driver:
 
 
 def _failure(name: str, error: Exception) -> str:
-    mend = {
+    hint = {
         "cuda": "nvidia-smi tells whether the driver works and is new enough; theano-doctor lists what was found",
         "opencl": "clinfo lists the devices that work; theano-doctor lists what was found",
     }.get(name)
-    told = "To mend: " in str(error)
-    return compose(f"the driver {name} cannot be opened", where=str(error).splitlines(), mend=None if told else mend)
+    told = "Hint: " in str(error)
+    return format_error(
+        f"the driver {name} cannot be opened", context=str(error).splitlines(), hint=None if told else hint
+    )

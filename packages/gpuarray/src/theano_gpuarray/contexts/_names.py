@@ -8,7 +8,7 @@ import threading
 from collections.abc import Hashable
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._errors import ContextError, ContextNotDefined
 from ._context import GpuContext
@@ -46,18 +46,18 @@ def reg_context(name: Hashable, ctx: GpuContext) -> None:
     """
     if not isinstance(ctx, GpuContext):
         raise TypeError(
-            compose(
+            format_error(
                 f"a name is registered for a context, not for {ctx!r}",
-                mend="open one: open_context('cuda0')",
+                hint="open one: open_context('cuda0')",
             )
         )
     with _lock:
         if name in _registered:
             raise ContextError(
-                compose(
+                format_error(
                     f"there is a context of the name {name!r} already",
-                    where=[f"{name!r} is {_registered[name]!r}"],
-                    mend="choose another name; get_context(name) returns the one that there is",
+                    context=[f"{name!r} is {_registered[name]!r}"],
+                    hint="choose another name; get_context(name) returns the one that there is",
                 )
             )
         _registered[name] = ctx
@@ -90,19 +90,19 @@ def get_context(name: Hashable) -> GpuContext:
     except (KeyError, TypeError):
         pass
     what = "no device is in use by default" if name is None else f"there is no context of the name {name!r}"
-    mend = "set THEANO_FLAGS=device=cuda0" if name is None else f"set THEANO_FLAGS='contexts={name}->cuda0'"
+    hint = "set THEANO_FLAGS=device=cuda0" if name is None else f"set THEANO_FLAGS='contexts={name}->cuda0'"
     there = ", ".join(map(repr, _registered)) or "none"
     why = _failed.get(name, "") if isinstance(name, Hashable) else ""
     where = [*why.splitlines(), f"names that there are: {there}"]
-    raise ContextNotDefined(compose(what, where=where, mend=f"{mend} (or another device), or call init_dev"))
+    raise ContextNotDefined(format_error(what, context=where, hint=f"{hint} (or another device), or call init_dev"))
 
 
 def _by_name(context: GpuContext) -> tuple[Any, tuple[Any]]:
     """Tell `pickle` the name of a context, by which it is found again, maybe in another process."""
     if _registered.get(context.name) is not context:
         raise pickle.PicklingError(
-            compose(
-                f"{context!r} has no name by which another process finds it", mend="register it: reg_context(name, x)"
+            format_error(
+                f"{context!r} has no name by which another process finds it", hint="register it: reg_context(name, x)"
             )
         )
     return get_context, (context.name,)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theano_graph import compose, config, record
+from theano_graph import config, format_error, record
 
 from .._errors import DeviceUnavailable
 from .._runtime import DeviceError
@@ -59,7 +59,9 @@ def parse_device(name: str) -> DeviceName:
     match = _NAME.fullmatch(name)
     if match is None or (match["driver"] != "opencl" and match["platform"] is not None):
         raise DeviceUnavailable(
-            compose(f"{name!r} names no device", mend="call it 'cuda', 'cuda0', 'opencl0:0' (platform and device), ...")
+            format_error(
+                f"{name!r} names no device", hint="call it 'cuda', 'cuda0', 'opencl0:0' (platform and device), ..."
+            )
         )
     platform, number = match["platform"], match["number"] or match["index"]
     return DeviceName(
@@ -109,10 +111,10 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
     if not chosen:
         there = [f"{name}: {driver.properties(index)['name']}" for index, name in enumerate(names)]
         raise DeviceUnavailable(
-            compose(
+            format_error(
                 f"there is no device {devname}",
-                where=there or [f"the driver {wanted.driver} has no devices"],
-                mend="name one of these" if there else "theano-doctor tells what was found",
+                context=there or [f"the driver {wanted.driver} has no devices"],
+                hint="name one of these" if there else "theano-doctor tells what was found",
             )
         )
     amount = float(config.gpuarray.preallocate) if preallocate is None else preallocate
@@ -127,8 +129,8 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
             context.lanes = _LANES
         return context
     program = "nvidia-smi" if wanted.driver == "cuda" else "clinfo"
-    mend = f"{program} tells whether the device works"
-    raise DeviceUnavailable(compose(f"{devname} cannot be opened", where=problems, mend=mend))
+    hint = f"{program} tells whether the device works"
+    raise DeviceUnavailable(format_error(f"{devname} cannot be opened", context=problems, hint=hint))
 
 
 def _chosen(driver: Driver, wanted: DeviceName, names: Sequence[str]) -> list[int]:

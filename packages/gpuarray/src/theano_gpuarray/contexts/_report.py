@@ -65,7 +65,7 @@ def _driver(name: str, title: str) -> Iterator[DeviceFinding]:
     try:
         library = find_library(name)
     except LibraryNotFound as error:
-        yield DeviceFinding(f"{title} driver", "none", _first_line(error), LIBRARIES[name].mend)
+        yield DeviceFinding(f"{title} driver", "none", _first_line(error), LIBRARIES[name].hint)
         return
     version = "" if name != "cuda" else " for CUDA {}.{}".format(*cuda_of_driver(library.path))
     yield DeviceFinding(f"{title} driver", f"{library.path}{version}", library.how)
@@ -93,7 +93,7 @@ def _libraries() -> Iterator[DeviceFinding]:
                 found = find_library(key, at_most=version)
                 yield DeviceFinding(library.title, found.path, found.how)
             except LibraryNotFound as error:
-                yield DeviceFinding(library.title, "none", _first_line(error), library.mend)
+                yield DeviceFinding(library.title, "none", _first_line(error), library.hint)
 
 
 def _first_line(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.cop import ParamsType
 
 from ..arrays import dtype_to_ctype, dtype_to_typecode
@@ -51,7 +51,7 @@ def _parameters(kernel: Kernel) -> list[tuple[str, str]]:
         ctype = dtype_to_ctype(word)
         if ctype not in _HOST:
             raise TypeError(
-                compose(f"kernel {kernel.name!r}: a {word} cannot be passed by value", mend="pass an array of one")
+                format_error(f"kernel {kernel.name!r}: a {word} cannot be passed by value", hint="pass an array of one")
             )
         found.append((str(dtype_to_typecode(word)), _HOST[ctype]))
     return found
@@ -63,7 +63,9 @@ def _of_constant(kernel: Kernel, constant: str) -> tuple[str, str]:
     known |= {"GA_" + name.removeprefix("ga_").upper(): ctype for name, ctype in _HOST.items()}
     if constant not in known:
         raise TypeError(
-            compose(f"kernel {kernel.name!r}: {constant!r} is no type of a parameter", mend=f"use {', '.join(known)}")
+            format_error(
+                f"kernel {kernel.name!r}: {constant!r} is no type of a parameter", hint=f"use {', '.join(known)}"
+            )
         )
     return constant, known[constant]
 
@@ -161,9 +163,9 @@ def context_in_c(params_type: Any, params: str | None, owner: str) -> str:
         if name is not None:
             return f"{params}->{name}"
     raise TypeError(
-        compose(
+        format_error(
             f"{owner}: C code has no context for its kernels",
-            mend="let `params_type` be gpu_context_type, or a ParamsType with a field of it, and return the context "
+            hint="let `params_type` be gpu_context_type, or a ParamsType with a field of it, and return the context "
             "from get_params",
         )
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ..arrays import SIZE, SSIZE, GpuArray, dtype_to_ctype
 
@@ -75,9 +75,9 @@ class Kernel:
         unknown = sorted(set(flags) - {*_FLAGS, "ctypes", "cflags", "cluda"})
         if unknown:
             raise ValueError(
-                compose(
+                format_error(
                     f"kernel {name!r}: there is no flag {unknown[0]!r}",
-                    mend=f"use {', '.join(_FLAGS)}, ctypes and cflags, or Kernel.get_flags(dtype, ...)",
+                    hint=f"use {', '.join(_FLAGS)}, ctypes and cflags, or Kernel.get_flags(dtype, ...)",
                 )
             )
         self.code = code
@@ -118,9 +118,9 @@ class Kernel:
         """The parameters by name: ``*``, ``size``, ``ssize``, or a dtype."""
         if self.flags.get("ctypes"):
             raise TypeError(
-                compose(
+                format_error(
                     f"the parameters of kernel {self.name!r} are known to its C code only",
-                    mend="leave out the flag `ctypes` for kernels that are launched from Python",
+                    hint="leave out the flag `ctypes` for kernels that are launched from Python",
                 )
             )
         return tuple(map(_parameter_name, self.params))
@@ -167,5 +167,7 @@ def parameter_of(word: str) -> Any:
         return np.dtype(word).name
     except TypeError:
         raise ValueError(
-            compose(f"{word!r} is no parameter of a kernel", mend="use `*`, `size`, `ssize`, or the name of a dtype")
+            format_error(
+                f"{word!r} is no parameter of a kernel", hint="use `*`, `size`, `ssize`, or the name of a dtype"
+            )
         ) from None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ..arrays import GpuArray
 from ..codegen import KernelText
@@ -77,9 +77,9 @@ class GpuKernel:
         for number, word in enumerate(self._parameters):
             if word not in _LETTERS:
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"kernel {name!r}: parameter {number} is a {word}, which no device takes by value",
-                        mend="pass a wider number and convert it in the kernel, or an array",
+                        hint="pass a wider number and convert it in the kernel, or an array",
                     )
                 )
         letters = "".join(_LETTERS[word] for word in self._parameters)
@@ -126,9 +126,9 @@ class GpuKernel:
         """
         if len(arguments) != len(self._parameters):
             raise TypeError(
-                compose(
+                format_error(
                     f"kernel {self.name!r} has {len(self._parameters)} parameters, got {len(arguments)} arguments",
-                    mend=f"pass one for each of {', '.join(self._parameters)}",
+                    hint=f"pass one for each of {', '.join(self._parameters)}",
                 )
             )
         groups, local = self._sizes(n, gs, ls)
@@ -145,9 +145,9 @@ class GpuKernel:
             return tuple(-(-count // items) for count, items in zip(counts, local, strict=True)), local
         if gs is None or ls is None:
             raise ValueError(
-                compose(
+                format_error(
                     f"kernel {self.name!r}: it is not said how many work-items there are",
-                    mend="pass n=elements, or gs=work-groups and ls=work-items in each",
+                    hint="pass n=elements, or gs=work-groups and ls=work-items in each",
                 )
             )
         return _as_tuple(gs), _as_tuple(ls)
@@ -157,9 +157,9 @@ class GpuKernel:
             if isinstance(value, GpuArray):
                 return value.buffer
             raise TypeError(
-                compose(
+                format_error(
                     f"kernel {self.name!r}: argument {number} is {type(value).__name__}, not an array on the device",
-                    mend="pass a GpuArray",
+                    hint="pass a GpuArray",
                 )
             )
         if word == "float16":

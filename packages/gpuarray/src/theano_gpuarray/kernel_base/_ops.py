@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from theano_graph import Apply, MissingRuleError, Op, compose
+from theano_graph import Apply, MissingRuleError, Op, format_error
 from theano_linker_c.compiler import digest
 from theano_linker_c.cop import COp, version_of
 
@@ -44,9 +44,9 @@ class GpuKernelBase:
             A name that no other node has, for names of functions.
         """
         raise MissingRuleError(
-            compose(
+            format_error(
                 f"{type(self).__qualname__} defines no gpu_kernels",
-                mend="define gpu_kernels(node, name), which returns the kernels of the op",
+                hint="define gpu_kernels(node, name), which returns the kernels of the op",
             )
         )
 
@@ -56,7 +56,7 @@ class GpuKernelBase:
             if isinstance(variable.type, GpuArrayType):
                 return variable.type.context
         raise TypeError(
-            compose(f"{node}: no variable is on a device", mend="let inputs or outputs have a GpuArrayType")
+            format_error(f"{node}: no variable is on a device", hint="let inputs or outputs have a GpuArrayType")
         )
 
     def get_gpu_context(self, node: Apply) -> GpuContext:
@@ -198,9 +198,9 @@ def _parsed(text: str, owner: str) -> list[tuple[str, tuple[str, ...], str, str]
     pieces = _KERNEL_LINE.split(text)
     if pieces[0].strip():
         raise ValueError(
-            compose(
+            format_error(
                 f"{owner}: the section `kernels` does not begin with a kernel",
-                mend="begin it with a line `#kernel name : params : flags`",
+                hint="begin it with a line `#kernel name : params : flags`",
             )
         )
     found = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import MatrixProductKernel
 
 from ..arrays import GpuArray, zeros
@@ -56,7 +56,7 @@ def gemm(
     if any(not isinstance(x, GpuArray) or x.ndim != 2 or x.dtype != A.dtype for x in given):
         kinds = [f"{x.dtype} of shape {x.shape}" if isinstance(x, GpuArray) else type(x).__name__ for x in given]
         raise TypeError(
-            compose("gemm takes matrices of one dtype on a device", where=kinds, mend="convert them with astype")
+            format_error("gemm takes matrices of one dtype on a device", context=kinds, hint="convert them with astype")
         )
     left, right = (A.T if trans_a else A), (B.T if trans_b else B)
     dtype = A.dtype.name

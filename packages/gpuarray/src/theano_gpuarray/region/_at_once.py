@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import Flag, compose, config
+from theano_graph import Flag, config, format_error
 from theano_linker_c.kernels import Kernel
 
 from ..arrays import GpuArray
@@ -236,9 +236,9 @@ def form_of(kernel: Kernel) -> Any:
     form = device_form.get(kernel)
     if form is None or not form.supports(kernel):
         raise NoDeviceForm(
-            compose(
+            format_error(
                 f"{type(kernel).__name__} has no device form",
-                mend="leave the node on the CPU, or register one with `register_device_form`",
+                hint="leave the node on the CPU, or register one with `register_device_form`",
             )
         )
     return form

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from ..codegen import (
     Argument,
@@ -344,9 +344,9 @@ class Kept:
     def read(self, operand: DeviceOperand) -> NDArray[Any]:
         """Refuse: values differ from replay to replay."""
         raise NoDeviceForm(
-            compose(
+            format_error(
                 "a kernel that reads values on the way cannot be kept",
-                mend="register its form with `needs_values`, so that it runs by itself",
+                hint="register its form with `needs_values`, so that it runs by itself",
             )
         )
 

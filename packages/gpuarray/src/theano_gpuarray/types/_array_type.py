@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Type, Variable, compose, config, describe
+from theano_graph import Type, Variable, config, describe, format_error
 from theano_linker_c.scalar import upcast
 
 from ..arrays import GpuArray, asarray, dtype_to_ctype, dtype_to_typecode, may_share_memory
@@ -236,9 +236,9 @@ class GpuArrayType(ArrayCode, Type):
             what = f"an array {place} of dtype {value.dtype} and shape {tuple(value.shape)}"
         else:
             what = f"{value!r:.60} ({type(value).__name__})"
-        return compose(
+        return format_error(
             f"{what} is not a value of type {self.describe()}: {reason}",
-            mend=f"pass an array of dtype {self.dtype} with {self.ndim} dimension{'s' * (self.ndim != 1)}, or convert "
+            hint=f"pass an array of dtype {self.dtype} with {self.ndim} dimension{'s' * (self.ndim != 1)}, or convert "
             "it yourself with astype",
         )
 
@@ -349,7 +349,9 @@ def context_of(variable: Variable) -> Hashable:
     if isinstance(variable.type, GpuArrayType):
         return variable.type.context_name
     raise TypeError(
-        compose("a variable is not on a device", where=[describe(variable)], mend="transfer it with x.transfer(name)")
+        format_error(
+            "a variable is not on a device", context=[describe(variable)], hint="transfer it with x.transfer(name)"
+        )
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 
 from ..contexts import list_contexts
 from ._array_type import GpuArrayType, context_of
@@ -41,9 +41,9 @@ def infer_context_name(*vars: Any) -> Hashable:
     if None in list_contexts():
         return None
     raise ValueError(
-        compose(
+        format_error(
             "no context can be inferred from the variables",
-            where=[describe(v) for v in vars if isinstance(v, Variable)],
-            mend="set the flag `device` to a device, or transfer one of them: x.transfer(name)",
+            context=[describe(v) for v in vars if isinstance(v, Variable)],
+            hint="set the flag `device` to a device, or transfer one of them: x.transfer(name)",
         )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import SingletonType, compose
+from theano_graph import SingletonType, format_error
 
 from ..contexts import GpuContext, get_context
 from ._c_code import ContextCode
@@ -26,9 +26,9 @@ class GpuContextType(ContextCode, SingletonType):
         """Return a context; TypeError for anything else."""
         if not isinstance(value, GpuContext):
             raise TypeError(
-                compose(
+                format_error(
                     f"{value!r} ({type(value).__name__}) is no context of a device",
-                    mend="pass get_context(name), or the attribute `context` of a GpuArrayType",
+                    hint="pass get_context(name), or the attribute `context` of a GpuArrayType",
                 )
             )
         return value

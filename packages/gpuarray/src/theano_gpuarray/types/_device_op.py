@@ -9,7 +9,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Constant,
+    Op,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.kernels import Kernel, native_kernel
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
@@ -111,20 +122,20 @@ class DeviceOp(Op):
         kernel = native_kernel.describe(host, DEVICE) if kernel is None else kernel
         if kernel is None or not has_device_form(kernel):
             raise NoDeviceForm(
-                compose(
+                format_error(
                     f"{self}: devices cannot compute `{host.op}` of these operands",
-                    where=[describe(v) for v in host.inputs],
-                    mend=f"apply {host.op} on the host; the result can be transferred with transfer(name)",
+                    context=[describe(v) for v in host.inputs],
+                    hint=f"apply {host.op} on the host; the result can be transferred with transfer(name)",
                 )
             )
         kernel = self.device_kernel(kernel)
         name = self.context_for(inputs) if context_name is _INFERRED else context_name
         if not has_library(kernel, name):
             raise NoDeviceForm(
-                compose(
+                format_error(
                     f"{self}: the context {name!r} has no library that computes `{host.op}`",
-                    where=[describe(v) for v in host.inputs],
-                    mend=f"install cuSOLVER, or apply {host.op} on the host and transfer its results",
+                    context=[describe(v) for v in host.inputs],
+                    hint=f"install cuSOLVER, or apply {host.op} on the host and transfer its results",
                 )
             )
         stays = set(host_inputs_of(kernel, len(inputs)))
@@ -191,7 +202,7 @@ def device_kernel(node: Apply) -> Kernel:
         kernel = native_kernel.describe(node.op.host_node(node), DEVICE)
         if kernel is None:
             raise NoDeviceForm(
-                compose(f"{node.op} has no kernel for its operands", where=[describe(v) for v in node.inputs])
+                format_error(f"{node.op} has no kernel for its operands", context=[describe(v) for v in node.inputs])
             )
         kernel = node.op.device_kernel(kernel)
         _kernels[node] = kernel

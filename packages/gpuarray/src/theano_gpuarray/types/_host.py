@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import Type, Variable, compose
+from theano_graph import Type, Variable, format_error
 from theano_linker_c.program import ArraySpec, array_spec_of
 
 __all__ = ["host_type", "is_host_array", "register_host_type"]
@@ -46,8 +46,8 @@ def host_type(dtype: str, shape: StaticShape) -> Any:
     """
     if _registered.maker is None:
         raise RuntimeError(
-            compose(
-                "there is no type of arrays on the host yet", mend="import theano_tensor.device, or theano.gpuarray"
+            format_error(
+                "there is no type of arrays on the host yet", hint="import theano_tensor.device, or theano.gpuarray"
             )
         )
     return _registered.maker(dtype, tuple(shape))
@@ -69,10 +69,10 @@ def host_spec(variable: Variable) -> ArraySpec:
     spec = array_spec_of(variable)
     if spec is None:
         raise TypeError(
-            compose(
+            format_error(
                 f"a variable of type {variable.type.describe()} is no array on the host",
-                where=[f"`{variable}`" + (f" made at {variable.origin}" if variable.origin else "")],
-                mend="transfer arrays only, with x.transfer(target)",
+                context=[f"`{variable}`" + (f" made at {variable.origin}" if variable.origin else "")],
+                hint="transfer arrays only, with x.transfer(target)",
             )
         )
     return spec

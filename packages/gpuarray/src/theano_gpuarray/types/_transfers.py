@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c import as_host, function_cache_depends_on
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
@@ -29,7 +29,7 @@ class TransferOp(Op):
 
     def move(self, value: Any) -> Any:
         """Return a value moved."""
-        raise TypeError(compose(f"{type(self).__name__} moves nothing", mend="use one of its subclasses"))
+        raise TypeError(format_error(f"{type(self).__name__} moves nothing", hint="use one of its subclasses"))
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -135,7 +135,9 @@ def gpu_to_gpu(context_name: Hashable) -> GpuToGpu:
 def _variable(x: Any, op: Op) -> Variable:
     if isinstance(x, Variable):
         return x
-    raise TypeError(compose(f"{op}: {x!r:.60} is no variable", mend="use as_gpuarray_variable(value, context_name)"))
+    raise TypeError(
+        format_error(f"{op}: {x!r:.60} is no variable", hint="use as_gpuarray_variable(value, context_name)")
+    )
 
 
 def _device_type(x: Any, op: Op) -> GpuArrayType:
@@ -143,7 +145,9 @@ def _device_type(x: Any, op: Op) -> GpuArrayType:
     if isinstance(kind, GpuArrayType):
         return kind
     raise TypeError(
-        compose(f"{op} takes an array on a device", where=[describe(x)], mend="leave the transfer out for tensors")
+        format_error(
+            f"{op} takes an array on a device", context=[describe(x)], hint="leave the transfer out for tensors"
+        )
     )
 
 

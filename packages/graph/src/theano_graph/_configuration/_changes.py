@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
-from .._errors import compose
+from .._errors import format_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,9 +64,9 @@ class ChangedFlags:
         """
         if inspect.isasyncgenfunction(function) or not callable(function):
             raise TypeError(
-                compose(
+                format_error(
                     f"change_flags cannot decorate {function!r}",
-                    mend="decorate a function, a generator function or a coroutine function",
+                    hint="decorate a function, a generator function or a coroutine function",
                 )
             )
         if inspect.isgeneratorfunction(function):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._errors import ConfigError, UnknownFlagError, compose
+from .._errors import ConfigError, UnknownFlagError, format_error
 from ._changes import ChangedFlags, Undo
 from ._kinds import FlagKind
 from ._sources import FLAGS_VARIABLE, Sources
@@ -51,9 +51,9 @@ class Flag:
             return _Value(self.kind.checked(value), source)
         except (ValueError, TypeError):
             raise ConfigError(
-                compose(
+                format_error(
                     f"flag `{self.name}` cannot be {value!r} (from {source})",
-                    mend=f"give it {self.kind.allowed or 'an allowed value'}",
+                    hint=f"give it {self.kind.allowed or 'an allowed value'}",
                 )
             ) from None
 
@@ -178,20 +178,20 @@ class Config:
             If a flag of this name exists, or a section, or if the name is no dotted name.
         """
         if not all(part.isidentifier() and not part.startswith("_") for part in name.split(".")):
-            raise ConfigError(compose(f"{name!r} cannot be the name of a flag", mend="use words joined by dots"))
+            raise ConfigError(format_error(f"{name!r} cannot be the name of a flag", hint="use words joined by dots"))
         if name in self._flags:
             raise ConfigError(
-                compose(
+                format_error(
                     f"flag `{name}` is declared twice",
-                    mend="import it from where it is declared, or choose another name",
+                    hint="import it from where it is declared, or choose another name",
                 )
             )
         inside = [other for other in self._flags if other.startswith(name + ".") or name.startswith(other + ".")]
         if inside:
             raise ConfigError(
-                compose(
+                format_error(
                     f"flags `{name}` and `{inside[0]}` cannot be both: one would be a section",
-                    mend="choose another name",
+                    hint="choose another name",
                 )
             )
         self._flags[name] = Flag(name, doc, kind, fixed, on_change=on_change)
@@ -254,9 +254,9 @@ class Config:
         flag = self._flag(name)
         if flag.fixed:
             raise ConfigError(
-                compose(
+                format_error(
                     f"flag `{name}` cannot be changed once the program runs",
-                    mend=f"start it with {FLAGS_VARIABLE}={name}={value}",
+                    hint=f"start it with {FLAGS_VARIABLE}={name}={value}",
                 )
             )
         return flag
@@ -268,9 +268,11 @@ class Config:
     def _unknown(self, name: str) -> UnknownFlagError:
         if name in self._sections:
             return UnknownFlagError(
-                compose(f"`{name}` is a section of the configuration, no flag", mend=f"print(config.{name}) lists it")
+                format_error(
+                    f"`{name}` is a section of the configuration, no flag", hint=f"print(config.{name}) lists it"
+                )
             )
-        return UnknownFlagError(compose(f"there is no configuration flag `{name}`", mend=self._advice(name)))
+        return UnknownFlagError(format_error(f"there is no configuration flag `{name}`", hint=self._advice(name)))
 
     def _advice(self, name: str) -> str:
         names = {other.lower(): other for other in self._flags}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .._errors import ConfigError, ConfigWarning, compose
+from .._errors import ConfigError, ConfigWarning, format_error
 from .._user_code import warn_user
 
 #: The name of the environment variable, as texts cite it.
@@ -50,7 +50,7 @@ def parse_settings(text: str, source: str = FLAGS_VARIABLE) -> list[Setting]:
         name, sep, value = (part.strip() for part in entry.partition("="))
         if not sep or not name:
             raise ConfigError(
-                compose(f"{source} has an entry without a value: {entry!r}", mend="write flag=value,flag=value")
+                format_error(f"{source} has an entry without a value: {entry!r}", hint="write flag=value,flag=value")
             )
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
             value = value[1:-1]
@@ -102,16 +102,16 @@ class Sources:
         except OSError as error:
             # Services, containers and programs under sudo often may not look into the home directory that they have.
             warn_user(
-                compose(
+                format_error(
                     f"the configuration file {path} cannot be read ({error.strerror}); the program goes on without it",
-                    mend=f"give yourself the right to read it, or name other files in {FILES_VARIABLE}",
+                    hint=f"give yourself the right to read it, or name other files in {FILES_VARIABLE}",
                 ),
                 ConfigWarning,
             )
             return
         except (UnicodeDecodeError, configparser.Error) as error:
             raise ConfigError(
-                compose(f"the configuration file {path} cannot be read: {error}", mend="correct or remove it")
+                format_error(f"the configuration file {path} cannot be read: {error}", hint="correct or remove it")
             ) from error
         for section in parser.sections():
             prefix = "" if section == _PLAIN_SECTION else section + "."

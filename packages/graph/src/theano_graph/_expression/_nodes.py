@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from .._configuration._config import config
-from .._errors import GraphError, compose, no_op_error
+from .._errors import GraphError, format_error, no_op_error
 from ._eval_hook import eval_hook
 from ._html_hook import ShownAsHtml
 from ._node_state import copy_of_apply, new_arguments, new_node, slot_state, with_same_slots
@@ -102,27 +102,29 @@ class Variable(Node):
         self, type: Type, owner: Apply | None = None, index: int | None = None, name: str | None = None
     ) -> None:
         if name is not None and not isinstance(name, str):
-            raise TypeError(compose(f"the name of a variable is a string, not {name!r}", mend="pass a str or None"))
+            raise TypeError(
+                format_error(f"the name of a variable is a string, not {name!r}", hint="pass a str or None")
+            )
         if (owner is None) != (index is None):
             raise GraphError(
-                compose(
+                format_error(
                     "a variable has both an owner and an index, or neither",
-                    where=[f"name {name!r}, type {type}, index {index}"],
-                    mend="leave both to Apply: give it a variable without an owner as an output",
+                    context=[f"name {name!r}, type {type}, index {index}"],
+                    hint="leave both to Apply: give it a variable without an owner as an output",
                 )
             )
         if owner is not None and not isinstance(owner, Apply):
-            raise TypeError(compose(f"the owner of a variable is a node, not {owner!r}", mend="leave it to Apply"))
+            raise TypeError(format_error(f"the owner of a variable is a node, not {owner!r}", hint="leave it to Apply"))
         if index is not None and (not isinstance(index, int) or index < 0):
             raise GraphError(
-                compose(f"the index of a variable counts outputs from 0: {index!r}", mend="leave it to Apply")
+                format_error(f"the index of a variable counts outputs from 0: {index!r}", hint="leave it to Apply")
             )
         # Programs make types of their own without our base class, and take text for one where no type matters.
         if isinstance(type, _CLASS) or (_CLASS(type).__module__ == "builtins" and not isinstance(type, str)):
             raise TypeError(
-                compose(
+                format_error(
                     f"the type of a variable is a Type, not {type!r}",
-                    mend="pass an instance of a subclass of theano_graph.Type, or make the variable by calling one",
+                    hint="pass an instance of a subclass of theano_graph.Type, or make the variable by calling one",
                 )
             )
         self.type = type
@@ -204,9 +206,9 @@ class Variable(Node):
         """
         if eval_hook.function is None:
             raise GraphError(
-                compose(
+                format_error(
                     "`eval` needs a layer that runs graphs",
-                    mend="import theano_linker_c (or theano), or walk the graph yourself",
+                    hint="import theano_linker_c (or theano), or walk the graph yourself",
                 )
             )
         return eval_hook.function(self, {} if inputs_to_values is None else inputs_to_values)
@@ -252,10 +254,10 @@ class Constant(AtomicVariable):
     def _set_data(self, data: Any) -> None:
         if hasattr(self, "_data"):
             raise AttributeError(
-                compose(
+                format_error(
                     "the value of a constant is set once",
-                    where=[describe(self)],
-                    mend="make another constant: `constant.type.make_constant(value)`",
+                    context=[describe(self)],
+                    hint="make another constant: `constant.type.make_constant(value)`",
                 )
             )
         self._data = data
@@ -341,10 +343,10 @@ class Apply(Node, Generic[OpT, VariableT]):
     def __init__(self, op: OpT, inputs: Sequence[VariableT], outputs: Sequence[VariableT]) -> None:
         if not isinstance(inputs, (list, tuple)) or not isinstance(outputs, (list, tuple)):
             raise TypeError(
-                compose(
+                format_error(
                     "the inputs and outputs of an Apply are lists or tuples of variables",
-                    where=[f"{op} was given {inputs!r} and {outputs!r}"],
-                    mend="pass Apply(op, [inputs], [outputs])",
+                    context=[f"{op} was given {inputs!r} and {outputs!r}"],
+                    hint="pass Apply(op, [inputs], [outputs])",
                 )
             )
         if isinstance(op, type) or not hasattr(op, "make_node"):
@@ -357,16 +359,18 @@ class Apply(Node, Generic[OpT, VariableT]):
         for i, variable in enumerate(self.inputs):
             if not isinstance(variable, Variable):
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"input {i} of {op} is no variable: {variable!r}",
-                        where=[] if self.origin is None else [f"{op} applied at {self.origin}"],
-                        mend="let the op's make_node turn values into variables, for instance with Type.make_constant",
+                        context=[] if self.origin is None else [f"{op} applied at {self.origin}"],
+                        hint="let the op's make_node turn values into variables, for instance with Type.make_constant",
                     )
                 )
         for i, output in enumerate(self.outputs):
             if not isinstance(output, Variable):
                 raise TypeError(
-                    compose(f"output {i} of {op} is no variable: {output!r}", mend="make it with Type.make_variable()")
+                    format_error(
+                        f"output {i} of {op} is no variable: {output!r}", hint="make it with Type.make_variable()"
+                    )
                 )
             if output.owner is None:
                 if isinstance(output, AtomicVariable) or output in self.inputs:
@@ -376,10 +380,10 @@ class Apply(Node, Generic[OpT, VariableT]):
                 output.origin = self.origin
             elif output.owner is not self or output.index != i:
                 raise GraphError(
-                    compose(
+                    format_error(
                         f"output {i} of {op} already belongs to another node",
-                        where=[f"`{output}` is output {output.index} of {output.owner.op}"],
-                        mend="make a fresh variable for each output: `output.type()`",
+                        context=[f"`{output}` is output {output.index} of {output.owner.op}"],
+                        hint="make a fresh variable for each output: `output.type()`",
                     )
                 )
 
@@ -419,14 +423,14 @@ class Apply(Node, Generic[OpT, VariableT]):
             if len(self.outputs) == 1:
                 return self.outputs[0]
             raise AttributeError(
-                compose(
+                format_error(
                     f"{self.op} has {len(self.outputs)} outputs and no default_output",
-                    mend="pick one of `node.outputs`",
+                    hint="pick one of `node.outputs`",
                 )
             )
         if not isinstance(which, int) or not 0 <= which < len(self.outputs):
             raise AttributeError(
-                compose(f"default_output {which} of {self.op} names none of its {len(self.outputs)} outputs")
+                format_error(f"default_output {which} of {self.op} names none of its {len(self.outputs)} outputs")
             )
         return self.outputs[which]
 
@@ -485,10 +489,10 @@ class Apply(Node, Generic[OpT, VariableT]):
         """
         if len(inputs) != len(self.inputs):
             raise GraphError(
-                compose(
+                format_error(
                     f"{self.op} was given {len(inputs)} inputs in place of {len(self.inputs)}",
-                    where=[describe(v) for v in inputs if isinstance(v, Variable)],
-                    mend="pass one for each input of the node, or apply the op anew",
+                    context=[describe(v) for v in inputs if isinstance(v, Variable)],
+                    hint="pass one for each input of the node, or apply the op anew",
                 )
             )
         new_inputs, remake = self._converted(inputs, strict)
@@ -496,7 +500,9 @@ class Apply(Node, Generic[OpT, VariableT]):
             node: Apply = self.op.make_node(*new_inputs)
             if strict and not all(o.type.is_super(n.type) for o, n in zip(self.outputs, node.outputs, strict=True)):
                 raise TypeError(
-                    compose(f"{self.op} on new inputs would change the type of an output", mend="pass strict=False")
+                    format_error(
+                        f"{self.op} on new inputs would change the type of an output", hint="pass strict=False"
+                    )
                 )
             for old, output in zip(self.outputs, node.outputs, strict=True):
                 if output.name is None:
@@ -515,9 +521,9 @@ class Apply(Node, Generic[OpT, VariableT]):
         for i, new in enumerate(inputs):
             if not isinstance(new, Variable):
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"new input {i} of {self.op} is no variable: {new!r}",
-                        mend="pass variables; a value becomes one through Type.make_constant",
+                        hint="pass variables; a value becomes one through Type.make_constant",
                     )
                 )
         for i, (current, new) in enumerate(zip(self.inputs, inputs)):  # noqa: B905  # their numbers are equal
@@ -540,7 +546,9 @@ class Apply(Node, Generic[OpT, VariableT]):
 def _no_output(op: object, i: int, output: Variable) -> GraphError:
     what = "never has an owner" if isinstance(output, AtomicVariable) else "is one of the inputs as well"
     text = f"output {i} of {op} {what}"
-    return GraphError(compose(text, where=[describe(output)], mend="make a fresh variable for it: `output.type()`"))
+    return GraphError(
+        format_error(text, context=[describe(output)], hint="make a fresh variable for it: `output.type()`")
+    )
 
 
 #: Whether the constructor of a class of variables is that of Variable.

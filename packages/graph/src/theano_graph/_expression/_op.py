@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from .._errors import GraphError, MissingRuleError, compose
+from .._errors import GraphError, MissingRuleError, format_error
 from ._nodes import Apply, Variable, describe
 from ._origin import begin_origin, end_origin, inherited_origin, mark_boundary
 from ._tags import NoParams
@@ -40,18 +40,18 @@ class PureOp:
         """
         if self.itypes is None or self.otypes is None:
             raise MissingRuleError(
-                compose(
+                format_error(
                     f"{type(self).__qualname__} defines neither make_node nor itypes and otypes",
-                    mend="define one of the two",
+                    hint="define one of the two",
                 )
             )
         if len(inputs) != len(self.itypes):
             wanted_types = ", ".join(map(str, self.itypes))
             raise TypeError(
-                compose(
+                format_error(
                     f"{self} takes {len(self.itypes)} inputs, got {len(inputs)}",
-                    where=[describe(v) for v in inputs if isinstance(v, Variable)],
-                    mend=f"pass one input for each of the types {wanted_types}",
+                    context=[describe(v) for v in inputs if isinstance(v, Variable)],
+                    hint=f"pass one input for each of the types {wanted_types}",
                 )
             )
         variables = [wanted.narrow_variable(given) for wanted, given in zip(self.itypes, inputs, strict=True)]
@@ -84,7 +84,9 @@ class PureOp:
         if name is not None:
             if len(outputs) != 1 and self.default_output is None:
                 raise TypeError(
-                    compose(f"{self} has {len(outputs)} outputs: one name cannot serve them", mend="name each output")
+                    format_error(
+                        f"{self} has {len(outputs)} outputs: one name cannot serve them", hint="name each output"
+                    )
                 )
             outputs[self.default_output or 0].name = name
         if self.default_output is not None and not return_list:
@@ -115,7 +117,9 @@ class PureOp:
         if _perform_hook.function is not None and _perform_hook.function(node, inputs, output_storage):
             return
         raise MissingRuleError(
-            compose(f"op {self} cannot be run: it has no `perform`", mend=f"define {type(self).__qualname__}.perform")
+            format_error(
+                f"op {self} cannot be run: it has no `perform`", hint=f"define {type(self).__qualname__}.perform"
+            )
         )
 
     def make_thunk(
@@ -170,9 +174,9 @@ class PureOp:
         from_type = getattr(self.params_type, "get_params", None)
         if from_type is None:
             raise MissingRuleError(
-                compose(
+                format_error(
                     f"op {self} has no `get_params`",
-                    mend=f"define {type(self).__qualname__}.get_params, which goes with params_type",
+                    hint=f"define {type(self).__qualname__}.get_params, which goes with params_type",
                 )
             )
         return from_type(self)
@@ -200,9 +204,9 @@ class PureOp:
         props = type(self).__props__
         if props is None:
             raise GraphError(
-                compose(
+                format_error(
                     f"{type(self).__qualname__} has no __props__",
-                    mend="name the attributes that matter: __props__ = ()",
+                    hint="name the attributes that matter: __props__ = ()",
                 )
             )
         return tuple(getattr(self, p) for p in props)
@@ -342,9 +346,9 @@ def connection_pattern(node: Apply) -> list[list[bool]]:
     pattern: list[list[bool]] = own(node)
     if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
         raise GraphError(
-            compose(
+            format_error(
                 f"connection_pattern of {node.op} has the wrong form",
-                mend="one row for each input, one bool for each output",
+                hint="one row for each input, one bool for each output",
             )
         )
     return pattern

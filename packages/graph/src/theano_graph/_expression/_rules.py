@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .._errors import DuplicateRuleError, MissingRuleError, compose
+from .._errors import DuplicateRuleError, MissingRuleError, format_error
 from .._record import record
 from .._user_code import asked_by_user
 
@@ -96,9 +96,9 @@ class RuleTable(Generic[RuleT]):
     def _refuse_second(self, op_class: type) -> None:
         if op_class in self._rules or op_class in self._absent:
             raise DuplicateRuleError(
-                compose(
+                format_error(
                     f"table `{self.name}` already has an entry for {op_class.__module__}.{op_class.__qualname__}",
-                    mend="register a rule for a subclass, or keep only one of the two registrations",
+                    hint="register a rule for a subclass, or keep only one of the two registrations",
                 )
             )
 
@@ -151,8 +151,8 @@ class RuleTable(Generic[RuleT]):
         reason = self.absence(op)
         what = f"op {op} ({op_class.__module__}.{op_class.__qualname__}) has no rule in table `{self.name}`"
         if reason is not None:
-            raise MissingRuleError(compose(f"{what}: {reason}"))
-        raise MissingRuleError(compose(what, mend=f"register one: `@{self.name}.register({op_class.__name__})`"))
+            raise MissingRuleError(format_error(f"{what}: {reason}"))
+        raise MissingRuleError(format_error(what, hint=f"register one: `@{self.name}.register({op_class.__name__})`"))
 
     def of_users(self) -> Sequence[tuple[type, RuleT]]:
         """Return the classes and rules that were registered from outside of the library, in their order."""

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._errors import compose
+from .._errors import format_error
 
 if TYPE_CHECKING:
     from ._nodes import Constant, Variable
@@ -154,10 +154,10 @@ class Type:
 
     def _no_stand_in(self, other: Variable) -> TypeError:
         return TypeError(
-            compose(
+            format_error(
                 f"a variable of type {other.type.describe()} cannot stand where {self.describe()} is needed",
-                where=[f"got `{other}`" + (f" made at {other.origin}" if other.origin else "")],
-                mend="convert it explicitly before it is used here",
+                context=[f"got `{other}`" + (f" made at {other.origin}" if other.origin else "")],
+                hint="convert it explicitly before it is used here",
             )
         )
 

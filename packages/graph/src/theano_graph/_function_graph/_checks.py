@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .._errors import GraphError, IncompatibleReplacementError, MissingInputError, compose
+from .._errors import GraphError, IncompatibleReplacementError, MissingInputError, format_error
 from .._expression._nodes import Apply, Variable, describe
 from ._membership import Membership
 
@@ -18,31 +18,33 @@ def check_boundary(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> t
     for kind, given in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(given, Variable):
             raise TypeError(
-                compose(
+                format_error(
                     f"the {kind} of a function graph are a list of variables, not one variable",
-                    where=[describe(given)],
-                    mend=f"pass [{given}]",
+                    context=[describe(given)],
+                    hint=f"pass [{given}]",
                 )
             )
         if not isinstance(given, Iterable):
             raise TypeError(
-                compose(f"the {kind} of a function graph are a list of variables, not {given!r}", mend="pass a list")
+                format_error(
+                    f"the {kind} of a function graph are a list of variables, not {given!r}", hint="pass a list"
+                )
             )
     inputs, outputs = list(inputs), list(outputs)
     for kind, variables in (("input", inputs), ("output", outputs)):
         for i, variable in enumerate(variables):
             if not isinstance(variable, Variable):
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"{kind} {i} of a function graph is no variable: {variable!r}",
-                        mend="pass variables; a value becomes one through Type.make_constant",
+                        hint="pass variables; a value becomes one through Type.make_constant",
                     )
                 )
     seen: set[Variable] = set()
     for variable in inputs:
         if variable in seen:
             raise GraphError(
-                compose("an input is given twice", where=[describe(variable)], mend="list each input once")
+                format_error("an input is given twice", context=[describe(variable)], hint="list each input once")
             )
         seen.add(variable)
     return inputs, outputs
@@ -52,17 +54,17 @@ def check_updates(mapping: Mapping[int, int] | None, n_inputs: int, n_outputs: i
     """Return a copy of a mapping from output to input indices; refuse indices of nothing."""
     if mapping is None:
         return None
-    mend = "map the index of an output to that of the input that takes its value"
+    hint = "map the index of an output to that of the input that takes its value"
     if not isinstance(mapping, Mapping):
-        raise TypeError(compose(f"update_mapping is a mapping of indices, not {mapping!r}", mend=mend))
+        raise TypeError(format_error(f"update_mapping is a mapping of indices, not {mapping!r}", hint=hint))
     for output, updated in mapping.items():
         for kind, index, count in (("output", output, n_outputs), ("input", updated, n_inputs)):
             if not isinstance(index, int) or not 0 <= index < count:
                 raise GraphError(
-                    compose(f"update_mapping names {kind} {index!r}: the graph has {count} {kind}s", mend=mend)
+                    format_error(f"update_mapping names {kind} {index!r}: the graph has {count} {kind}s", hint=hint)
                 )
     if len(set(mapping.values())) != len(mapping):
-        raise GraphError(compose(f"update_mapping updates an input twice: {dict(mapping)}", mend=mend))
+        raise GraphError(format_error(f"update_mapping updates an input twice: {dict(mapping)}", hint=hint))
     return dict(mapping)
 
 
@@ -71,19 +73,19 @@ def check_newcomer(node: Apply, left: Membership) -> None:
     membership = node._membership
     if membership is not None and membership is not left and membership.is_current():
         raise GraphError(
-            compose(
+            format_error(
                 f"{node.op} belongs to another function graph",
-                where=[describe(node.outputs[0])],
-                mend="copy it (clone=True, clone_graph), or `disown()` the other graph if it is not needed",
+                context=[describe(node.outputs[0])],
+                hint="copy it (clone=True, clone_graph), or `disown()` the other graph if it is not needed",
             )
         )
     for i, output in enumerate(node.outputs):
         if output.owner is not node or output.index != i:
             raise GraphError(
-                compose(
+                format_error(
                     f"output {i} of {node.op} says that it is output {output.index} of another node",
-                    where=[describe(output)],
-                    mend="leave `owner` and `index` to Apply",
+                    context=[describe(output)],
+                    hint="leave `owner` and `index` to Apply",
                 )
             )
 
@@ -97,10 +99,10 @@ def check_nodes(arrived: Sequence[Apply], order: Sequence[Apply], here: Membersh
         return
     stray = next(iter(set(order) ^ set(arrived)))
     raise GraphError(
-        compose(
+        format_error(
             "the nodes of the graph are not those that lead to its outputs",
-            where=[f"{stray}" + (f" made at {stray.origin}" if stray.origin is not None else "")],
-            mend=_MEND,
+            context=[f"{stray}" + (f" made at {stray.origin}" if stray.origin is not None else "")],
+            hint=_MEND,
         )
     )
 
@@ -109,13 +111,15 @@ def check_position(node: Apply, used: Variable, inputs: Container[Variable]) -> 
     """Refuse a node whose number is not greater than that of what it needs."""
     owner = used.owner
     if owner is not None and used not in inputs and owner._position >= node._position:
-        raise GraphError(compose(f"{node.op} comes before what it needs", where=[describe(used)], mend=_MEND))
+        raise GraphError(format_error(f"{node.op} comes before what it needs", context=[describe(used)], hint=_MEND))
 
 
 def wrong_clients(variable: Variable) -> GraphError:
     """Return the error for a variable of which the graph knows clients that it does not have, or not all."""
     return GraphError(
-        compose(f"the clients of `{variable}` are not those of the graph", where=[describe(variable)], mend=_MEND)
+        format_error(
+            f"the clients of `{variable}` are not those of the graph", context=[describe(variable)], hint=_MEND
+        )
     )
 
 
@@ -123,10 +127,10 @@ def fitting(old: Variable, new: object, reason: object) -> Variable:
     """Return `new`, converted if need be, as something that can stand where `old` stands."""
     if not isinstance(new, Variable):
         raise TypeError(
-            compose(
+            format_error(
                 f"only a variable can stand in a graph, not {new!r}",
-                where=[describe(old)],
-                mend=f"make a constant of it: Type.make_constant of {old.type.describe()}",
+                context=[describe(old)],
+                hint=f"make a constant of it: Type.make_constant of {old.type.describe()}",
             )
         )
     if old.type.is_super(new.type):
@@ -135,11 +139,11 @@ def fitting(old: Variable, new: object, reason: object) -> Variable:
         return old.type.narrow_variable(new)
     except TypeError as error:
         raise IncompatibleReplacementError(
-            compose(
+            format_error(
                 f"a variable of type {old.type.describe()} cannot be replaced by one of type {new.type.describe()}"
                 + (f" (wanted by {reason})" if reason is not None else ""),
-                where=[describe(old), describe(new)],
-                mend="let the replacement have the type of what it replaces, for instance through a cast",
+                context=[describe(old), describe(new)],
+                hint="let the replacement have the type of what it replaces, for instance through a cast",
             )
         ) from error
 
@@ -148,13 +152,13 @@ def foreign(graph: FunctionGraph, variable: object, verb: str) -> GraphError:
     """Return the error for a variable that is not in the graph."""
     if not isinstance(variable, Variable):
         return GraphError(
-            compose(f"only a variable can {verb}, not {variable!r}", mend="pass one of `fgraph.variables`")
+            format_error(f"only a variable can {verb}, not {variable!r}", hint="pass one of `fgraph.variables`")
         )
-    mend = "pass one of `fgraph.variables`"
+    hint = "pass one of `fgraph.variables`"
     if variable in graph.memo:
-        mend = "the graph works on copies: pass `fgraph.memo[variable]`, or make the graph with clone=False"
+        hint = "the graph works on copies: pass `fgraph.memo[variable]`, or make the graph with clone=False"
     return GraphError(
-        compose(f"a variable that is not in this graph cannot {verb}", where=[describe(variable)], mend=mend)
+        format_error(f"a variable that is not in this graph cannot {verb}", context=[describe(variable)], hint=hint)
     )
 
 
@@ -169,5 +173,5 @@ def missing(leaf: Variable, nodes: Sequence[Apply], reason: object) -> MissingIn
     if reason not in (None, "init"):
         what += f" (brought in by {reason})"
     return MissingInputError(
-        compose(what, where=where, mend="add it to the inputs, or give it a value (givens, a shared variable)")
+        format_error(what, context=where, hint="add it to the inputs, or give it a value (givens, a shared variable)")
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from .._errors import AlreadyThere, GraphError, compose
+from .._errors import AlreadyThere, GraphError, format_error
 from ._membership import timed
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class FeatureHost:
             return
         if isinstance(feature, type) or not any(hasattr(feature, name) for name in _CALLBACKS):
             raise TypeError(
-                compose(f"{feature!r} is no feature", mend="pass an instance of a subclass of theano_graph.Feature")
+                format_error(
+                    f"{feature!r} is no feature", hint="pass an instance of a subclass of theano_graph.Feature"
+                )
             )
         attach = getattr(feature, "on_attach", None)
         if attach is not None:
@@ -78,7 +80,7 @@ class FeatureHost:
         """
         if feature not in self._features:
             raise GraphError(
-                compose(f"feature {feature} is not attached to this graph", mend="pass one of `fgraph.features`")
+                format_error(f"feature {feature} is not attached to this graph", hint="pass one of `fgraph.features`")
             )
         self._features.remove(feature)
         self._index_callbacks()
@@ -140,18 +142,18 @@ class FeatureHost:
         for name, method in getattr(feature, "provides", {}).items():
             if not callable(getattr(feature, method, None)):
                 raise GraphError(
-                    compose(
+                    format_error(
                         f"{type(feature).__name__} lends the graph `{name}` but has no method `{method}`",
-                        mend=f"define {type(feature).__name__}.{method}, or correct `provides`",
+                        hint=f"define {type(feature).__name__}.{method}, or correct `provides`",
                     )
                 )
             if name not in self._lent and not hasattr(type(self), name):
                 continue
             lender = getattr(self._lent.get(name), "__self__", self)
             raise GraphError(
-                compose(
+                format_error(
                     f"{type(feature).__name__} lends the graph `{name}`, which {type(lender).__name__} offers already",
-                    mend="remove that feature first, or do without this one",
+                    hint="remove that feature first, or do without this one",
                 )
             )
 
@@ -161,9 +163,9 @@ class FeatureHost:
             lent = self.__dict__.get("_lent", {}).get(name)
             if lent is None:
                 raise AttributeError(
-                    compose(
+                    format_error(
                         f"a function graph has no attribute `{name}`",
-                        mend="attach the feature that lends it, if there is one: History, ReplaceValidate, NodeFinder",
+                        hint="attach the feature that lends it, if there is one: History, ReplaceValidate, NodeFinder",
                     )
                 )
             return partial(lent, self)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar
 
-from .._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, compose
+from .._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, format_error
 from .._expression._nodes import Apply, Variable, describe
 from .._user_code import warn_user
 from ._journal import Undo
@@ -144,9 +144,9 @@ class History(Feature):
         """
         if not isinstance(checkpoint, int) or not 0 <= checkpoint <= len(self._changes):
             raise GraphError(
-                compose(
+                format_error(
                     f"{checkpoint!r} marks no moment of the {len(self._changes)} changes that are remembered",
-                    mend="pass what `checkpoint` returned; marks of later moments end when an earlier one is restored",
+                    hint="pass what `checkpoint` returned; marks of later moments end when an earlier one is restored",
                 )
             )
         self._reverting = True
@@ -254,10 +254,10 @@ class ReplaceValidate(History, Validator):
         if not kept:
             return
         self.revert(fgraph, mark)
-        text = compose(
+        text = format_error(
             f"a replacement{'' if reason is None else f' by {reason}'} did not remove {kept[0].op}",
-            where=[describe(kept[0].outputs[0])],
-            mend="replace every variable that still uses it",
+            context=[describe(kept[0].outputs[0])],
+            hint="replace every variable that still uses it",
         )
         if warn:
             warn_user(text)
@@ -401,9 +401,9 @@ class NoOutputFromInplace(Feature):
         for output in fgraph.outputs[self.first_output_idx : self.last_output_idx]:
             if output.owner is not None and output.owner.op.destroy_map.get(output.index):
                 raise InconsistencyError(
-                    compose(
+                    format_error(
                         f"{output.owner.op} would make an output of the graph by overwriting its operand",
-                        where=[describe(output)],
-                        mend="use the form of the op that does not work in place",
+                        context=[describe(output)],
+                        hint="use the form of the op that does not work in place",
                     )
                 )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._errors import GraphError, compose
+from .._errors import GraphError, format_error
 from .._expression._html_hook import ShownAsHtml
 from .._expression._nodes import Apply, Constant, Variable, describe
 from .._pickling._store import NodeStore
@@ -81,7 +81,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         super().__init__()
         inputs, outputs = check_boundary(inputs, outputs)
         if features is not None and not isinstance(features, Iterable):
-            raise TypeError(compose(f"features are a list, not {features!r}", mend=f"pass [{features!r}]"))
+            raise TypeError(format_error(f"features are a list, not {features!r}", hint=f"pass [{features!r}]"))
         self.update_mapping = check_updates(update_mapping, len(inputs), len(outputs))
         self.memo: dict[Any, Any] = {}
         if clone:
@@ -292,16 +292,18 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """
         if not isinstance(pairs, Iterable):
             raise TypeError(
-                compose(f"replacements are pairs of variables, not {pairs!r}", mend="pass a list of pairs (old, new)")
+                format_error(
+                    f"replacements are pairs of variables, not {pairs!r}", hint="pass a list of pairs (old, new)"
+                )
             )
         for pair in list(pairs):
             try:
                 old, new = pair
             except (TypeError, ValueError):
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"a replacement is a pair of variables, not {pair!r}",
-                        mend="pass pairs (old, new), for instance `mapping.items()`",
+                        hint="pass pairs (old, new), for instance `mapping.items()`",
                     )
                 ) from None
             self.replace(old, new, reason)
@@ -317,11 +319,15 @@ class FunctionGraph(GraphStore, ShownAsHtml):
             As for :meth:`replace`.
         """
         if node != OUTPUT and node not in self.apply_nodes:
-            raise GraphError(compose(f"{node} is not a node of this graph", mend="pass one of `fgraph.apply_nodes`"))
+            raise GraphError(
+                format_error(f"{node} is not a node of this graph", hint="pass one of `fgraph.apply_nodes`")
+            )
         places = self.outputs if isinstance(node, str) else node.inputs
         if not isinstance(i, int) or not 0 <= i < len(places):
             raise GraphError(
-                compose(f"{node} has no place {i!r}: there are {len(places)}", mend="count from 0, without negatives")
+                format_error(
+                    f"{node} has no place {i!r}: there are {len(places)}", hint="count from 0, without negatives"
+                )
             )
         old = places[i]
         if old is new:
@@ -331,13 +337,15 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     def add_input(self, variable: Variable) -> None:
         """Make `variable`, which must have no owner, one more input."""
         if not isinstance(variable, Variable):
-            raise TypeError(compose(f"an input is a variable, not {variable!r}", mend="make one: Type.make_variable()"))
+            raise TypeError(
+                format_error(f"an input is a variable, not {variable!r}", hint="make one: Type.make_variable()")
+            )
         if variable.owner is not None:
             raise GraphError(
-                compose(
+                format_error(
                     "an input has no owner",
-                    where=[describe(variable)],
-                    mend=f"pass a fresh variable: `{variable}.clone()`, and replace the old one by it",
+                    context=[describe(variable)],
+                    hint=f"pass a fresh variable: `{variable}.clone()`, and replace the old one by it",
                 )
             )
         if variable not in self._input_set:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from .._errors import CycleError, compose
+from .._errors import CycleError, format_error
 from .._expression._nodes import Apply, Variable, describe
 from ._membership import Membership
 from ._uses import Client
@@ -117,9 +117,9 @@ def _cycle(path: Sequence[Apply], old: Variable) -> CycleError:
     if len(names) > 8:
         names[4:-4] = [f"... {len(names) - 8} more ..."]
     return CycleError(
-        compose(
+        format_error(
             f"`{old}` cannot be replaced by something made from it: the graph would have a cycle",
-            where=[f"the cycle: {' -> '.join([*names, names[0]])}", describe(old), describe(path[0].outputs[0])],
-            mend="make the replacement from the inputs of what it replaces, or change the inputs one by one",
+            context=[f"the cycle: {' -> '.join([*names, names[0]])}", describe(old), describe(path[0].outputs[0])],
+            hint="make the replacement from the inputs of what it replaces, or change the inputs one by one",
         )
     )

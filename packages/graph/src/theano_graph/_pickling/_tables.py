@@ -9,7 +9,7 @@ from operator import attrgetter, is_
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from .._errors import GraphError, compose
+from .._errors import GraphError, format_error
 from .._expression._node_state import UNSET, is_plain, new_node, slot_names
 from .._traversal._postorder import NO_PLACE, places_of
 
@@ -258,8 +258,8 @@ def filled(groups: dict[type, list[Any]], columns: Iterable[Column]) -> None:
             continue
         if name not in slot_names(kind):
             raise GraphError(
-                compose(
-                    f"{kind.__name__} has no attribute `{name}`", mend="use the version of the class that was pickled"
+                format_error(
+                    f"{kind.__name__} has no attribute `{name}`", hint="use the version of the class that was pickled"
                 )
             )
         descriptor = getattr(kind, name)

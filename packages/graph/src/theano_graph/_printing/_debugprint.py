@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, MutableMapping, Sequence
 from typing import IO, Any, Literal
 
-from .._errors import compose
+from .._errors import format_error
 from .._expression._nodes import Apply, Constant, Variable
 from .._record import record
 from .._traversal._walk import toposort
@@ -296,11 +296,13 @@ def debugprint(
     'x [id A]\n'
     """
     if ids not in ("CHAR", "int", "id", ""):
-        raise ValueError(compose(f"ids cannot be {ids!r}", mend="use 'CHAR', 'int', 'id' or ''"))
+        raise ValueError(format_error(f"ids cannot be {ids!r}", hint="use 'CHAR', 'int', 'id' or ''"))
     if not isinstance(depth, int):
-        raise TypeError(compose(f"depth is a number of levels, not {depth!r}", mend="pass an int, -1 for all levels"))
+        raise TypeError(
+            format_error(f"depth is a number of levels, not {depth!r}", hint="pass an int, -1 for all levels")
+        )
     if file is not None and file != "str" and not hasattr(file, "write"):
-        raise TypeError(compose(f"cannot write to {file!r}", mend="pass a text file, 'str' or None"))
+        raise TypeError(format_error(f"cannot write to {file!r}", hint="pass a text file, 'str' or None"))
     options = TreeOptions(
         depth, print_type, ids, stop_on_name, print_storage, print_clients, print_view_map, print_destroy_map
     )

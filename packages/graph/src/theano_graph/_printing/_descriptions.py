@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._errors import compose
+from .._errors import format_error
 from .._expression._nodes import Apply, Variable
 from .._traversal._walk import toposort
 from ._printable import letters
@@ -16,7 +16,7 @@ def _as_variable(obj: Any) -> Variable:
         return found
     if isinstance(obj, Variable):
         return obj
-    raise TypeError(compose(f"{obj!r} is no variable", mend="pass a variable, or a node with one output"))
+    raise TypeError(format_error(f"{obj!r} is no variable", hint="pass a variable, or a node with one output"))
 
 
 def min_informative_str(obj: Any, indent_level: int = 0) -> str:

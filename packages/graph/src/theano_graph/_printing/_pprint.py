@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from .._errors import compose
+from .._errors import format_error
 from .._expression._nodes import Variable
 from .._expression._op import Op
 from .._record import record
@@ -68,7 +68,7 @@ class Printer(Protocol):
 
 def _inputs(variable: Variable) -> Sequence[Variable]:
     if variable.owner is None:
-        raise ValueError(compose(f"`{variable}` is the output of no op", mend="assign the printer to an op"))
+        raise ValueError(format_error(f"`{variable}` is the output of no op", hint="assign the printer to an op"))
     inputs: Sequence[Variable] = variable.owner.inputs
     return inputs
 
@@ -119,7 +119,7 @@ class FunctionPrinter:
 
     def __init__(self, *names: str) -> None:
         if not names:
-            raise ValueError(compose("a FunctionPrinter needs a name"))
+            raise ValueError(format_error("a FunctionPrinter needs a name"))
         self.names = names
 
     def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
@@ -157,7 +157,9 @@ class PatternPrinter:
                 continue
             if not name.isdigit():
                 raise ValueError(
-                    compose(f"the field {name!r} of {template!r} is no input", mend="number the inputs: {0}, {1}, ...")
+                    format_error(
+                        f"the field {name!r} of {template!r} is no input", hint="number the inputs: {0}, {1}, ..."
+                    )
                 )
             self._parts.append((int(name), float(spec) if spec else LOOSEST))
 
@@ -250,18 +252,22 @@ class PrettyPrinter:
         if not callable(getattr(printer, "fragments", None)) and callable(getattr(printer, "process", None)):
             printer = ProcessedText(printer)
         if not callable(getattr(printer, "fragments", None)):
-            raise TypeError(compose(f"{printer!r} is no printer", mend="give it a method `fragments(variable, place)`"))
+            raise TypeError(
+                format_error(f"{printer!r} is no printer", hint="give it a method `fragments(variable, place)`")
+            )
         if isinstance(condition, Op):
             self._ops[condition] = printer
         elif isinstance(condition, type):
             if not issubclass(condition, Op):
-                raise TypeError(compose(f"{condition.__name__} is no class of ops", mend="pass a subclass of Op"))
+                raise TypeError(format_error(f"{condition.__name__} is no class of ops", hint="pass a subclass of Op"))
             self._classes[condition] = printer
         elif callable(condition):
             self._predicates.insert(0, (on_variables(condition, self), printer))
         else:
             raise TypeError(
-                compose(f"{condition!r} is no condition", mend="pass an op, a class of ops or a predicate on variables")
+                format_error(
+                    f"{condition!r} is no condition", hint="pass an op, a class of ops or a predicate on variables"
+                )
             )
 
     def copy(self) -> PrettyPrinter:

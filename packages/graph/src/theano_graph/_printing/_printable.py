@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from .._errors import compose
+from .._errors import format_error
 from .._expression._nodes import Apply, Variable
 from .._record import record
 
@@ -50,9 +50,9 @@ class PrintableGraph:
 def printable_graph(obj: Any) -> PrintableGraph:
     """Return what the printers show of `obj`; higher layers register their own classes (compiled functions)."""
     raise TypeError(
-        compose(
+        format_error(
             f"cannot show an object of type {type(obj).__name__} as a graph",
-            mend="pass a variable, a node, a list of variables, a FunctionGraph or a compiled function",
+            hint="pass a variable, a node, a list of variables, a FunctionGraph or a compiled function",
         )
     )
 

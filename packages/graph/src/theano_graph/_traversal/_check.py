@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._errors import compose
+from .._errors import format_error
 from .._expression._nodes import Apply, Variable, describe
 
 
@@ -25,14 +25,14 @@ def variables_of(role: str, given: Any) -> list[Variable]:
     """
     if isinstance(given, Variable):
         raise TypeError(
-            compose(
+            format_error(
                 f"{role} are a list of variables, not one variable",
-                where=[describe(given)],
-                mend=f"pass [{given}]",
+                context=[describe(given)],
+                hint=f"pass [{given}]",
             )
         )
     if not isinstance(given, Iterable):
-        raise TypeError(compose(f"{role} are a list of variables, not {given!r}", mend="pass a list or tuple"))
+        raise TypeError(format_error(f"{role} are a list of variables, not {given!r}", hint="pass a list or tuple"))
     found = list(given)
     for i, variable in enumerate(found):
         if not isinstance(variable, Variable):
@@ -52,14 +52,14 @@ def node_of(role: str, given: Any) -> Apply:
     if not isinstance(given, Apply):
         hint = "pass `variable.owner`" if isinstance(given, Variable) else "pass an apply node"
         where = [describe(given)] if isinstance(given, Variable) else []
-        raise TypeError(compose(f"{role} is no apply node: {given!r}", where=where, mend=hint))
+        raise TypeError(format_error(f"{role} is no apply node: {given!r}", context=where, hint=hint))
     return given
 
 
 def _no_variable(role: str, given: object) -> str:
     if isinstance(given, Apply):
         where = [f"{given}" + (f" made at {given.origin}" if given.origin is not None else "")]
-        return compose(f"{role} is a node, not a variable", where=where, mend="pass its outputs: `node.outputs`")
-    return compose(
-        f"{role} is no variable: {given!r}", mend="pass variables; a value becomes one through Type.make_constant"
+        return format_error(f"{role} is a node, not a variable", context=where, hint="pass its outputs: `node.outputs`")
+    return format_error(
+        f"{role} is no variable: {given!r}", hint="pass variables; a value becomes one through Type.make_constant"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._errors import GraphError, compose
+from .._errors import GraphError, format_error
 from .._expression._nodes import Apply, Constant, Variable, describe
 from ._check import variable_of, variables_of
 from ._postorder import NumberedMarks, numbered_marks
@@ -105,14 +105,16 @@ def clone_replace(
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
-                compose(
-                    f"a replacement is a pair of variables, not {pair!r}", mend="pass a mapping, or pairs (old, new)"
+                format_error(
+                    f"a replacement is a pair of variables, not {pair!r}", hint="pass a mapping, or pairs (old, new)"
                 )
             )
         old, new = pair
         if not isinstance(old, Variable):
             raise GraphError(
-                compose(f"only variables can be replaced, not {old!r}", mend="map variables to variables or values")
+                format_error(
+                    f"only variables can be replaced, not {old!r}", hint="map variables to variables or values"
+                )
             )
         memo[old] = old.type.narrow_variable(new) if strict or not isinstance(new, Variable) else new
     for node in toposort(list(memo), wanted):
@@ -146,9 +148,9 @@ def equal_computations(
     in_xs, in_ys = variables_of("in_xs", in_xs or ()), variables_of("in_ys", in_ys or ())
     if len(in_xs) != len(in_ys):
         raise GraphError(
-            compose(
+            format_error(
                 f"the inputs of the two graphs do not correspond: {len(in_xs)} and {len(in_ys)}",
-                mend="list in in_ys, for each variable of in_xs, the one that stands for it",
+                hint="list in in_ys, for each variable of in_xs, the one that stands for it",
             )
         )
     if len(xs) != len(ys):
@@ -270,10 +272,10 @@ def is_same_graph(
     same = equal_computations([first], [second])
     if debug and not same == _same_in_step(first, second) == _same_numbers([first], [second], {}, {}):
         raise GraphError(
-            compose(
+            format_error(
                 "two ways to compare graphs disagree",
-                where=[describe(first), describe(second)],
-                mend="make sure that ops and types that are equal have equal hashes",
+                context=[describe(first), describe(second)],
+                hint="make sure that ops and types that are equal have equal hashes",
             )
         )
     return same

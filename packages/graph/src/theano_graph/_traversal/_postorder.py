@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._errors import CycleError, compose
+from .._errors import CycleError, format_error
 
 if TYPE_CHECKING:
     from .._expression._nodes import Apply, Variable
@@ -261,10 +261,10 @@ def _cycle(path: list[NodeT], closing: NodeT) -> CycleError:
     if len(names) > 8:
         names[4:-4] = [f"... {len(names) - 8} more ..."]
     return CycleError(
-        compose(
+        format_error(
             f"the graph has a cycle through {label(closing)}",
-            where=names,
-            mend="undo the change or the ordering that made a node depend on itself",
+            context=names,
+            hint="undo the change or the ordering that made a node depend on itself",
         )
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from functools import cmp_to_key
 from typing import Any, Literal, TypeVar, overload
 
-from .._errors import GraphError, compose
+from .._errors import GraphError, format_error
 from .._expression._nodes import Apply, Variable
 from .._expression._op import connection_pattern
 from ._check import variables_of
@@ -69,9 +69,9 @@ def stack_search(
     [4, 3, 2, 1, 0]
     """
     if mode not in ("bfs", "dfs"):
-        raise GraphError(compose(f"there is no search mode {mode!r}", mend='pass "bfs" or "dfs"'))
+        raise GraphError(format_error(f"there is no search mode {mode!r}", hint='pass "bfs" or "dfs"'))
     if not isinstance(start, (deque, MutableSequence)):
-        raise TypeError(compose(f"a search starts from a deque or list, not {start!r}", mend="pass deque([...])"))
+        raise TypeError(format_error(f"a search starts from a deque or list, not {start!r}", hint="pass deque([...])"))
     waiting = deque(start)
     start.clear()
     take = waiting.popleft if mode == "bfs" else waiting.pop
@@ -129,7 +129,9 @@ def sort_apply_nodes(
     for compare in comparators:
         if not callable(compare):
             raise TypeError(
-                compose(f"a comparator is a function of two nodes, not {compare!r}", mend="return -1, 0 or 1 from it")
+                format_error(
+                    f"a comparator is a function of two nodes, not {compare!r}", hint="return -1, 0 or 1 from it"
+                )
             )
     order = toposort(inputs, outputs)
     waits_for, unblocks = _waiting(order)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import Any, TypeVar
 
-from .._errors import compose
+from .._errors import format_error
 from .._expression._nodes import Apply, Variable
 from ._check import node_of, variable_of, variables_of
 from ._postorder import label, nodes_in_order, postorder, sources_first
@@ -177,16 +177,16 @@ def ordered_nodes(
 
 def checked_orderings(orderings: Orderings | None) -> Orderings:
     """Return `orderings`, or an empty mapping for None; refuse sets and what is no node."""
-    mend = "map apply nodes to lists of apply nodes"
+    hint = "map apply nodes to lists of apply nodes"
     if orderings is None:
         return {}
     if not isinstance(orderings, Mapping):
-        raise TypeError(compose(f"orderings are a mapping, not {orderings!r}", mend=mend))
+        raise TypeError(format_error(f"orderings are a mapping, not {orderings!r}", hint=hint))
     for node, before in orderings.items():
         node_of("a key of the orderings", node)
         if isinstance(before, AbstractSet):
             raise TypeError(
-                compose(f"the orderings of {label(node)} are a set: its order changes from run to run", mend=mend)
+                format_error(f"the orderings of {label(node)} are a set: its order changes from run to run", hint=hint)
             )
         for other in before:
             node_of(f"what must come before {label(node)}", other)
@@ -260,16 +260,16 @@ def _dependencies(
     cache: dict[NodeT, Any] | None,
 ) -> Callable[[NodeT], list[NodeT]]:
     """Return the function that the arguments of :func:`general_toposort` ask for."""
-    mend = "pass `deps`, a function, or both `compute_deps_cache`, a function, and `deps_cache`, a dict"
+    hint = "pass `deps`, a function, or both `compute_deps_cache`, a function, and `deps_cache`, a dict"
     if (compute is None) != (cache is None):
-        raise TypeError(compose("compute_deps_cache and deps_cache belong together: one is missing", mend=mend))
+        raise TypeError(format_error("compute_deps_cache and deps_cache belong together: one is missing", hint=hint))
     if compute is not None and cache is not None:
         if not callable(compute) or not isinstance(cache, dict):
-            raise TypeError(compose("compute_deps_cache is a function and deps_cache a dict", mend=mend))
+            raise TypeError(format_error("compute_deps_cache is a function and deps_cache a dict", hint=hint))
         known, ask = cache, compute
         return lambda node: list((known[node] if node in known else ask(node)) or ())
     if not callable(deps):
-        raise TypeError(compose(f"the dependencies are given by a function, not by {deps!r}", mend=mend))
+        raise TypeError(format_error(f"the dependencies are given by a function, not by {deps!r}", hint=hint))
     given = deps
     return lambda node: list(given(node) or ())
 

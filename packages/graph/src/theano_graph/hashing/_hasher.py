@@ -12,7 +12,7 @@ from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
-from .._errors import TheanoError, compose
+from .._errors import TheanoError, format_error
 from .._expression._nodes import Apply, Variable
 from .._expression._op import PureOp
 from .._expression._origin import Origin
@@ -353,7 +353,9 @@ def _plain(value: Any) -> bytes | None:
     return found
 
 
-def _refusal(value: Any, why: str, mend: str) -> NoStructuralHashError:
+def _refusal(value: Any, why: str, hint: str) -> NoStructuralHashError:
     what = value if isinstance(value, type) else type(value)
     name = f"{what.__module__}.{what.__qualname__}"
-    return NoStructuralHashError(compose(f"{name} has no content that other processes could compare: {why}", mend=mend))
+    return NoStructuralHashError(
+        format_error(f"{name} has no content that other processes could compare: {why}", hint=hint)
+    )

@@ -13,7 +13,7 @@ from importlib.util import resolve_name
 from types import CodeType, ModuleType
 from typing import Any
 
-from .._errors import compose
+from .._errors import format_error
 from ._errors import NoStructuralHashError
 from ._names import is_known_module, is_known_to_be_found
 
@@ -197,10 +197,10 @@ def _member(module: ModuleType, name: str) -> Any:
     if name in vars(module):
         return vars(module)[name]
     raise NoStructuralHashError(
-        compose(
+        format_error(
             f"the code takes {name} from the module {module.__name__}, which has no such thing yet, "
             "so that nobody can tell on what it depends",
-            mend=f"import {module.__name__}.{name} at the top of the module.",
+            hint=f"import {module.__name__}.{name} at the top of the module.",
         )
     )
 
@@ -208,9 +208,9 @@ def _member(module: ModuleType, name: str) -> Any:
 def _no_import(name: str) -> NoStructuralHashError:
     what = f"the module {name}" if name else "a module"
     return NoStructuralHashError(
-        compose(
+        format_error(
             f"the code imports {what} when it runs, so that nobody can tell on what it depends",
-            mend="import at the top of the module what is used.",
+            hint="import at the top of the module what is used.",
         )
     )
 
@@ -218,8 +218,8 @@ def _no_import(name: str) -> NoStructuralHashError:
 def _as_a_whole(module: ModuleType) -> NoStructuralHashError:
     name = module.__name__
     return NoStructuralHashError(
-        compose(
+        format_error(
             f"the code uses the module {name} as a whole, so that nobody can tell on what it depends",
-            mend=f"import from it what is used: from {name} import ...",
+            hint=f"import from it what is used: from {name} import ...",
         )
     )

@@ -226,7 +226,7 @@ def _linked(
 
 
 def _wrong_links() -> Exception:
-    return refused("the archive connects nodes that do not exist", mend="use an undamaged copy")
+    return refused("the archive connects nodes that do not exist", hint="use an undamaged copy")
 
 
 def _are_nodes(values: Any) -> bool:

@@ -52,7 +52,7 @@ class Limits:
 
 def damaged(what: str) -> UnsafeArchiveError:
     """Return the error for a pickle that cannot be one."""
-    return UnsafeArchiveError(f"the archive is damaged: {what}\n  To mend: {_DAMAGED}")
+    return UnsafeArchiveError(f"the archive is damaged: {what}\n  Hint: {_DAMAGED}")
 
 
 class Pending:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .._configuration._config import config
-from .._errors import compose
+from .._errors import format_error
 from .._expression._nodes import Apply, Constant, Variable
 from .._expression._op import PureOp
 from .._expression._origin import Origin
@@ -47,7 +47,7 @@ def verify_graphs(reader: Reader, variables: Iterable[Any]) -> None:
             _check_structure(node)
             parents = [v if v.owner is None else v.owner for v in node.inputs]
             if any(state.get(parent) == _OPEN for parent in parents):
-                raise refused("the archive has a node that needs its own result", mend="build the graph anew")
+                raise refused("the archive has a node that needs its own result", hint="build the graph anew")
             todo += [parent for parent in parents if parent not in state]
         else:
             todo.pop()
@@ -113,10 +113,10 @@ def _check_node(reader: Reader, node: Any) -> None:
             found = _remade(node)
     if not _fit(found, wanted):
         raise UnsafeArchiveError(
-            compose(
+            format_error(
                 f"the archive has a node of {node.op} whose results are of types that it does not give",
-                where=[f"it says {wanted}", f"the op gives {found}"],
-                mend="build the graph anew",
+                context=[f"it says {wanted}", f"the op gives {found}"],
+                hint="build the graph anew",
             )
         )
     for output, kind in zip(node.outputs, found, strict=True):

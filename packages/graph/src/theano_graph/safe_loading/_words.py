@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._errors import compose
+from .._errors import format_error
 from .._word_modules import UnsafeArchiveError, word_modules
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TRUST = "load it with safe=False if you trust its author: it can run any code then"
 
 
-def refused(what: str, mend: str = _TRUST) -> UnsafeArchiveError:
+def refused(what: str, hint: str = _TRUST) -> UnsafeArchiveError:
     """Return the error for something that is not loaded with ``safe=True``.
 
     Examples
@@ -23,7 +23,7 @@ def refused(what: str, mend: str = _TRUST) -> UnsafeArchiveError:
     >>> print(refused("the archive calls os.system").args[0].splitlines()[0])
     the archive calls os.system, which is not loaded with safe=True
     """
-    return UnsafeArchiveError(compose(f"{what}, which is not loaded with safe=True", mend=mend))
+    return UnsafeArchiveError(format_error(f"{what}, which is not loaded with safe=True", hint=hint))
 
 
 class Word:
@@ -207,8 +207,8 @@ class Vocabulary:
         """
         found = self._words.get((module, name)) if isinstance(module, str) and isinstance(name, str) else None
         if found is None:
-            mend = f"import theano before; or {_TRUST}" if str(module).startswith("theano.") else _TRUST
-            raise refused(f"the archive needs {_short(module)}.{_short(name)}", mend)
+            hint = f"import theano before; or {_TRUST}" if str(module).startswith("theano.") else _TRUST
+            raise refused(f"the archive needs {_short(module)}.{_short(name)}", hint)
         return found
 
 

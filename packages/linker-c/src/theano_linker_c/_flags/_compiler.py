@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import BoolFlag, ConfigError, IntFlag, StrFlag, add_flag, compose, config
+from theano_graph import BoolFlag, ConfigError, IntFlag, StrFlag, add_flag, config, format_error
 
 from .._version import __version__
 
@@ -112,9 +112,9 @@ def absolute_directory(flag: str, path: str) -> str:
         return os.path.abspath(path)
     except OSError as error:
         raise ConfigError(
-            compose(
+            format_error(
                 f"{flag}={path} is relative, and the working directory cannot be told: {error.strerror}",
-                mend="change to a directory that exists, or give an absolute path",
+                hint="change to a directory that exists, or give an absolute path",
             )
         ) from error
 

@@ -12,9 +12,9 @@ from theano_graph import (
     Variable,
     cell_of,
     collector_paused,
-    compose,
     config,
     current_origin,
+    format_error,
 )
 
 from .._overwriting._results import check_no_inplace
@@ -196,4 +196,6 @@ def _line() -> str | None:
 
 def _check_name(name: Any, where: str) -> None:
     if name is not None and not isinstance(name, str):
-        raise FunctionInputError(compose(f"{where}: the name is not a string", mend="pass name='...' or leave it out."))
+        raise FunctionInputError(
+            format_error(f"{where}: the name is not a string", hint="pass name='...' or leave it out.")
+        )

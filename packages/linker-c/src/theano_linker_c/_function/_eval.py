@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from theano_graph import Variable, compose
+from theano_graph import Variable, format_error
 
 from ._api import function
 from ._calling._callable import Function
@@ -48,9 +48,9 @@ class EvalCache:
         for key in inputs_to_values:
             if not isinstance(key, Variable):
                 raise FunctionInputError(
-                    compose(
+                    format_error(
                         f"eval: the inputs are given by variable, not by {key!r} ({type(key).__name__})",
-                        mend="write `z.eval({x: 1.0, y: 2.0})` with the variables themselves as keys.",
+                        hint="write `z.eval({x: 1.0, y: 2.0})` with the variables themselves as keys.",
                     )
                 )
         inputs = list(inputs_to_values)

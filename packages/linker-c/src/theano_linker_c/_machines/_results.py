@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from theano_graph import Apply, Generic, Type, Variable, compose, describe
+from theano_graph import Apply, Generic, Type, Variable, describe, format_error
 
 from .._instructions._data import ArraySpec, Instruction, array_spec_of
 from .._perform import OwnThunk
@@ -59,9 +59,9 @@ def accept_results(instruction: Instruction, values: Sequence[Any]) -> list[Any]
     outputs = instruction.node.outputs
     if len(values) != len(outputs):
         raise ResultError(
-            compose(
+            format_error(
                 f"{instruction.node.op}: its code gave {len(values)} results for {len(outputs)} outputs",
-                mend="give one for each output that `make_node` makes.",
+                hint="give one for each output that `make_node` makes.",
             )
         )
     return [accept_result(instruction, k, value) for k, value in enumerate(values)]
@@ -136,10 +136,12 @@ def _error(instruction: Instruction, k: int, got: str) -> ResultError:
     code = "C code" if isinstance(form, CThunk) else "thunk" if isinstance(form, OwnThunk) else "`perform`"
     variable = node.outputs[k]
     what = f"{node.op}: its {code} stored {got or 'nothing'} for output {k}, which is {variable.type.describe()}"
-    return ResultError(compose(what, where=[f"output {k}: {describe(variable)}"], mend=_mend(instruction, k, got)))
+    return ResultError(
+        format_error(what, context=[f"output {k}: {describe(variable)}"], hint=_hint(instruction, k, got))
+    )
 
 
-def _mend(instruction: Instruction, k: int, got: str) -> str:
+def _hint(instruction: Instruction, k: int, got: str) -> str:
     if isinstance(instruction.form, CThunk):
         store = "let the C code make an array of the type's dtype and number of dimensions"
     elif array_spec_of(instruction.node.outputs[k]) is None:

@@ -19,7 +19,7 @@ _MOST_OPERANDS = 12
 _MOST_SHOWN = 5
 #: The innermost frames say which line it was; those above them, for whom.
 _MOST_FRAMES = 4
-_ADVICE = "\n  To mend:"
+_ADVICE = "\n  Hint:"
 
 
 class NodeError(Exception):
@@ -79,9 +79,9 @@ def _annotate(
     text = "\n".join([*_lines(program, index, values), *position, *_hints()])
     args = error.args
     if len(args) == 1 and isinstance(args[0], str) and type(error).__str__ is _PLAIN_STR:
-        # What, where, how to mend: the place goes before the advice.
-        what, advice, mend = args[0].partition(_ADVICE)
-        error.args = (f"{what}\n{text}{advice}{mend}",)
+        # What, where, how hint: the place goes before the advice.
+        what, advice, hint = args[0].partition(_ADVICE)
+        error.args = (f"{what}\n{text}{advice}{hint}",)
     else:
         error.add_note(text)
     return error

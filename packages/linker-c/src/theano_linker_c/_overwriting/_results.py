@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import Constant, FunctionGraph, Variable, compose, record, walk
+from theano_graph import Constant, FunctionGraph, Variable, format_error, record, walk
 
 from ..ops import deep_copy_op
 
@@ -128,10 +128,10 @@ def check_no_inplace(fgraph: FunctionGraph, where: str) -> None:
     for node in fgraph.apply_nodes:
         if node.op.destroy_map:
             raise TypeError(
-                compose(
+                format_error(
                     f"{where}: the graph has an op that overwrites its input: {node.op}",
-                    where=[f"{node} made at {node.origin}" if node.origin is not None else str(node)],
-                    mend="use the op that makes a new result; rewriting puts in-place forms in where they are safe. "
+                    context=[f"{node} made at {node.origin}" if node.origin is not None else str(node)],
+                    hint="use the op that makes a new result; rewriting puts in-place forms in where they are safe. "
                     "If the order of reading and overwriting is right, pass accept_inplace=True.",
                 )
             )

@@ -89,7 +89,7 @@ class Container:
     def value(self, value: object) -> None:
         if self.readonly:
             label = f"`{self.name}`" if self.name else f"of type {self.type.describe()}"
-            raise TypeError(f"Container {label} is read-only.\n  To mend: assign to the container it was taken from.")
+            raise TypeError(f"Container {label} is read-only.\n  Hint: assign to the container it was taken from.")
         filtered = None if value is None else self.filter(value)
         # A function that updates the variable has read its value already and would store over this one.
         with update_lock_if_used(self.storage):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from theano_graph import Type, Variable, compose, describe, generic, warn_user
+from theano_graph import Type, Variable, describe, format_error, generic, warn_user
 
 from ._container import Container
 from ._locks import update_lock_if_used
@@ -76,10 +76,10 @@ class SharedVariable(Variable):
             container = Container(type, [value], strict=strict, allow_downcast=allow_downcast, name=name)
         elif value is not None:
             raise TypeError(
-                compose(
+                format_error(
                     "SharedVariable: `value` and `container` were both given",
-                    where=[f"name: {name!r}, type: {type}"],
-                    mend="give only one of them; a container already holds a value.",
+                    context=[f"name: {name!r}, type: {type}"],
+                    hint="give only one of them; a container already holds a value.",
                 )
             )
         self.container = container
@@ -230,10 +230,10 @@ def shared(
     """
     if isinstance(value, Variable):
         raise TypeError(
-            compose(
+            format_error(
                 "shared: the value is a symbolic variable",
-                where=[f"`{value.name or value}`: {value.type.describe()}"],
-                mend="pass a number, an array or another plain object; `v.eval()` computes one from a variable.",
+                context=[f"`{value.name or value}`: {value.type.describe()}"],
+                hint="pass a number, an array or another plain object; `v.eval()` computes one from a variable.",
             )
         )
     refusals: list[str] = []
@@ -245,10 +245,10 @@ def shared(
             refusals.append(f"{getattr(constructor, '__name__', constructor)}: {reason}")
     keywords = f" and keywords {', '.join(sorted(kwargs))}" if kwargs else ""
     raise TypeError(
-        compose(
+        format_error(
             f"shared: no constructor accepts a value of type {type(value).__name__}{keywords}",
-            where=refusals,
-            mend="leave out keywords that do not belong to this kind of value, or register a constructor for it.",
+            context=refusals,
+            hint="leave out keywords that do not belong to this kind of value, or register a constructor for it.",
         )
     )
 
@@ -268,10 +268,10 @@ def generic_shared_constructor(
     if isinstance(value, (list, tuple)) and _holds_numbers(value):
         kind = type(value).__name__
         warn_user(
-            compose(
+            format_error(
                 f"shared: a {kind} of numbers is held as the Python object that it is, and is no tensor",
-                where=[f"name: {name!r}"] if name else [],
-                mend="share an array for a vector or a matrix: shared(numpy.asarray(numbers, dtype='float64'))",
+                context=[f"name: {name!r}"] if name else [],
+                hint="share an array for a vector or a matrix: shared(numpy.asarray(numbers, dtype='float64'))",
             )
         )
     return SharedVariable(generic, copy.deepcopy(value), name, strict, allow_downcast)

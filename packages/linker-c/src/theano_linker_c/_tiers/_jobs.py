@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ..compiler import BackgroundRuns, CompileError, CompilerOptions, in_background
 from ..cop import library as thunk_library
@@ -90,7 +90,9 @@ class Job:
         library.adopt(own)
         if toolchain is None:
             what = f"the C compiler {self.options.command} does not work"
-            raise CompileError(compose(what, mend="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>"))
+            raise CompileError(
+                format_error(what, hint="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>")
+            )
         self.found.update(zip(self._kernels, built, strict=True))
         if self._node_codes:
             thunk_library.load_beside(self._node_codes, self.options)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, warn_user
+from theano_graph import Apply, Variable, format_error, warn_user
 
 from .._instructions._data import Program
 from .._instructions._forms import PerformForm
@@ -39,9 +39,9 @@ def seconds_of(wait: Any) -> float | None:
         return None if wait else 0.0
     if not isinstance(wait, (int, float, np.integer, np.floating)):
         raise TypeError(
-            compose(
+            format_error(
                 f"ready: wait is True, or a number of seconds; got {wait!r} ({type(wait).__name__})",
-                mend="pass wait=True to wait until the code is there, or leave it out to ask only.",
+                hint="pass wait=True to wait until the code is there, or leave it out to ask only.",
             )
         )
     return None if wait > _MOST_SECONDS else max(0.0, float(wait))
@@ -308,10 +308,10 @@ def _left(last: float | None) -> float | None:
 def _warn(label: str, error: Exception) -> None:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     warn_user(
-        compose(
+        format_error(
             f"{label} goes on in Python, which is much slower: its kernels could not be compiled",
-            where=lines[:_SHOWN_LINES],
-            mend="correct the compiler or its flags and make the function again, or set THEANO_FLAGS=cxx=",
+            context=lines[:_SHOWN_LINES],
+            hint="correct the compiler or its flags and make the function again, or set THEANO_FLAGS=cxx=",
         ),
         CompilerWarning,
     )

@@ -108,11 +108,11 @@ def check_array(array: Any) -> None:
     """
     kind = array.dtype.kind
     if kind == "b" and array.size and array.view(np.uint8).max() > 1:
-        raise refused("the archive has truth values that are neither true nor false", mend="use an undamaged copy")
+        raise refused("the archive has truth values that are neither true nor false", hint="use an undamaged copy")
     if kind == "U" and array.size and array.dtype.itemsize:
         letters = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
         if letters.max() > _LAST_LETTER:
-            raise refused("the archive has letters that are none", mend="use an undamaged copy")
+            raise refused("the archive has letters that are none", hint="use an undamaged copy")
     for name in array.dtype.names or ():
         check_array(array[name])
 
@@ -134,7 +134,7 @@ def _scalar(reader: Reader, dtype: Any, data: Any = None) -> Any:
 def _refuse_array(reader: Reader, *given: Any) -> Any:
     raise refused(
         "the archive has an array in its pickle (an array of objects, or of a class of its own)",
-        mend="store plain arrays of numbers; safe=False loads it if you trust its author: it can run any code then",
+        hint="store plain arrays of numbers; safe=False loads it if you trust its author: it can run any code then",
     )
 
 

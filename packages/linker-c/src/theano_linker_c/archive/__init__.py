@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from theano_graph import Origin, Tag, UnsafeArchiveError as UnsafeArchiveError, compose
+from theano_graph import Origin, Tag, UnsafeArchiveError as UnsafeArchiveError, format_error
 
 from .._lazy import safe_archive
 from .._storage._shared import SharedVariable
@@ -94,11 +94,13 @@ class PersistentSharedVariableID(PersistentNdarrayID):
     def _note(self, variable: SharedVariable) -> None:
         if not variable.name:
             if not self.allow_unnamed:
-                raise ValueError(compose("a shared variable without a name cannot be stored here", mend="set its name"))
+                raise ValueError(
+                    format_error("a shared variable without a name cannot be stored here", hint="set its name")
+                )
             return
         if self.names[variable.name] and not self.allow_duplicates and variable.name != PICKLE:
             raise ValueError(
-                compose(f"two shared variables are named {variable.name!r}", mend="give each a name of its own")
+                format_error(f"two shared variables are named {variable.name!r}", hint="give each a name of its own")
             )
         self.values[id(variable.container.storage[0])] = self._free(variable.name)
 
@@ -146,7 +148,7 @@ class PersistentNdarrayLoad:
         kind, _, name = str(persid).rpartition(f"{_ARRAY}.")
         if kind or not name or name not in self.zip_file.namelist():
             raise ValueError(
-                compose(f"the archive refers to {persid!r}, which it does not hold", mend="use an undamaged copy")
+                format_error(f"the archive refers to {persid!r}, which it does not hold", hint="use an undamaged copy")
             )
         if name not in self.cache:
             with self.zip_file.open(name) as member:
@@ -262,14 +264,14 @@ def load(
     try:
         archive = zipfile.ZipFile(f)
     except zipfile.BadZipFile as error:
-        text = compose(f"this is no archive of `dump`: {error}", mend="use pickle.load for a plain pickle")
+        text = format_error(f"this is no archive of `dump`: {error}", hint="use pickle.load for a plain pickle")
         raise ValueError(text) from error
     with archive:
         if PICKLE not in archive.namelist():
             raise ValueError(
-                compose(
+                format_error(
                     f"this archive has no member {PICKLE!r}, only {', '.join(archive.namelist()) or 'nothing'}",
-                    mend="numpy.load reads archives of arrays alone",
+                    hint="numpy.load reads archives of arrays alone",
                 )
             )
         with archive.open(PICKLE) as member:
@@ -277,10 +279,10 @@ def load(
         return _Unpickler(stream, persistent_load(archive), encoding).load()
 
 
-def _check_file(file: Any, ability: str, mend: str) -> None:
+def _check_file(file: Any, ability: str, hint: str) -> None:
     asked = getattr(file, ability, None)
     if isinstance(file, io.TextIOBase) or asked is None or not asked():
-        raise TypeError(compose(f"{file!r} is no {ability} binary file", mend=f"pass {mend}"))
+        raise TypeError(format_error(f"{file!r} is no {ability} binary file", hint=f"pass {hint}"))
 
 
 class StripPickler(pickle.Pickler):

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_graph.safe_loading import Limits, Reader, UnsafeArchiveError, damaged, refused, verify_all, vocabulary
 
 from .._words import check_array
@@ -103,7 +103,7 @@ class _Budget:
         if self._left < 0:
             raise refused(
                 f"unpacked, the archive has more than {self._count} bytes",
-                mend="pass max_bytes=... if you expect as many",
+                hint="pass max_bytes=... if you expect as many",
             )
 
 
@@ -133,9 +133,9 @@ class _Members:
         if info is None:
             found = ", ".join(list(self._infos)[:10]) or "nothing"
             raise UnsafeArchiveError(
-                compose(
+                format_error(
                     f"this archive has no member {name!r:.60}, only {found:.300}",
-                    mend="numpy.load reads archives of arrays alone; use an undamaged copy of others",
+                    hint="numpy.load reads archives of arrays alone; use an undamaged copy of others",
                 )
             )
         if info.compress_type not in _PACKED or info.flag_bits & _ENCRYPTED:
@@ -155,7 +155,9 @@ class _Members:
         kind, _, member = name.rpartition(f"{ARRAY}.")
         if kind or not member or member == PICKLE or member not in self._infos:
             raise UnsafeArchiveError(
-                compose(f"the archive refers to {name!r:.80}, which it does not hold", mend="use an undamaged copy")
+                format_error(
+                    f"the archive refers to {name!r:.80}, which it does not hold", hint="use an undamaged copy"
+                )
             )
         if member not in self._known:
             self._known[member] = read_array(self.read(member))

@@ -12,7 +12,7 @@ import tempfile
 import time
 import weakref
 
-from theano_graph import compose, warn_user
+from theano_graph import format_error, warn_user
 
 from ._errors import CompilerWarning
 from ._place import Place
@@ -62,14 +62,14 @@ class CompileDirectory:
         if problem is not None:
             self.leave(*problem)
 
-    def leave(self, problem: str, mend: str = "make room or give yourself the right to write there") -> None:
+    def leave(self, problem: str, hint: str = "make room or give yourself the right to write there") -> None:
         """Go on in a temporary directory, with a warning that says why.
 
         Parameters
         ----------
         problem : str
             What is wrong with the directory.
-        mend : str
+        hint : str
             What the user can do about it.
         """
         left = self.path
@@ -80,9 +80,9 @@ class CompileDirectory:
         self._cleanup = weakref.finalize(self, _remove_own, self.path, os.getpid())
         lost = "what is missing there is" if self._warm else "it is"
         warn_user(
-            compose(
+            format_error(
                 f"compiled code cannot be kept in {left}: {problem}; {lost} compiled again in every process",
-                mend=f"{mend}, {_CHOOSE}.",
+                hint=f"{hint}, {_CHOOSE}.",
             ),
             CompilerWarning,
         )
@@ -254,7 +254,7 @@ def make_private(path: str) -> None:
 
 
 def _problem(path: str) -> Problem | None:
-    """Say why `path` cannot hold code that this user will run, and how to mend it; None if it can."""
+    """Say why `path` cannot hold code that this user will run, and how to correct it; None if it can."""
     problem = None
     for _ in range(_TRIES):
         try:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from typing import IO
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from ._directory import CompileDirectory, digest
 from ._errors import CompileError
@@ -220,13 +220,13 @@ def compile_error(
     shown = "\n".join(message.splitlines()[:20])
     was_ended = any(sign in message for sign in _ENDED)
     what = "was ended while it compiled kernels" if was_ended else "refused code for compiled kernels"
-    mend = "check the flags cxx and gcc.cxxflags; THEANO_FLAGS=cxx= runs everything without a compiler"
+    hint = "check the flags cxx and gcc.cxxflags; THEANO_FLAGS=cxx= runs everything without a compiler"
     if was_ended:
-        mend = "make the function again; if memory is short, end other programs, or give this one more"
+        hint = "make the function again; if memory is short, end other programs, or give this one more"
     return CompileError(
-        compose(
+        format_error(
             f"{command} {what}: {message.splitlines()[0] if message else 'no message'}",
-            where=[f"source: {kept}", f"arguments: {' '.join(arguments)}", *shown.splitlines()[1:]],
-            mend=mend,
+            context=[f"source: {kept}", f"arguments: {' '.join(arguments)}", *shown.splitlines()[1:]],
+            hint=hint,
         )
     )

@@ -21,7 +21,7 @@ class Problem(NamedTuple):
     """Why a directory cannot be used, and what the user can do about it."""
 
     what: str
-    mend: str
+    hint: str
 
 
 def refusal(path: str) -> Problem | None:
@@ -36,11 +36,11 @@ def refusal(path: str) -> Problem | None:
     real = os.path.realpath(path)
     info = os.stat(real)
     if info.st_uid not in (0, os.geteuid()):
-        mend = f"take it away or give it to you (chown {path})"
-        return Problem(f"it belongs to another user (number {info.st_uid})", mend)
+        hint = f"take it away or give it to you (chown {path})"
+        return Problem(f"it belongs to another user (number {info.st_uid})", hint)
     if info.st_mode & _OTHERS_WRITE:
-        mend = f"empty it with `theano-cache purge`; if you trust all that is in it, `chmod 700 {path}` will do"
-        return Problem("others can write to it, so that the code in it may be theirs", mend)
+        hint = f"empty it with `theano-cache purge`; if you trust all that is in it, `chmod 700 {path}` will do"
+        return Problem("others can write to it, so that the code in it may be theirs", hint)
     return _refusal_of_folders(real) or _refusal_above(real)
 
 
@@ -51,11 +51,11 @@ def _refusal_of_folders(path: str) -> Problem | None:
             info = os.lstat(folder)
         except OSError:
             continue
-        mend = "empty it with `theano-cache purge`"
+        hint = "empty it with `theano-cache purge`"
         if not stat.S_ISDIR(info.st_mode):
-            return Problem(f"{folder} is no directory", mend)
+            return Problem(f"{folder} is no directory", hint)
         if info.st_uid not in (0, os.geteuid()) or info.st_mode & _OTHERS_WRITE:
-            return Problem(f"others can write to {folder}, so that the code in it may be theirs", mend)
+            return Problem(f"others can write to {folder}, so that the code in it may be theirs", hint)
     return None
 
 
@@ -64,8 +64,8 @@ def _refusal_above(path: str) -> Problem | None:
         path = parent
         info = os.stat(path)
         if info.st_uid not in (0, os.geteuid()):
-            mend = "choose a place below directories of yours"
-            return Problem(f"{path} belongs to another user (number {info.st_uid}), who could exchange it", mend)
+            hint = "choose a place below directories of yours"
+            return Problem(f"{path} belongs to another user (number {info.st_uid}), who could exchange it", hint)
         if info.st_mode & _OTHERS_WRITE and not info.st_mode & stat.S_ISVTX:
             who = "everybody" if info.st_mode & stat.S_IWOTH else "its group"
             rights = "go-w" if info.st_mode & stat.S_IWOTH else "g-w"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from theano_graph import Generic, MissingRuleError, RuleTable, Type, compose
+from theano_graph import Generic, MissingRuleError, RuleTable, Type, format_error
 
 from .._c_interface import CLinkerType, Sub
 
@@ -124,9 +124,9 @@ def texts(found: Any, owner: Any, name: str) -> list[str]:
         return []
     if not isinstance(items, Sequence) or not all(isinstance(item, str) for item in items):
         raise TypeError(
-            compose(
+            format_error(
                 f"{name} of {owner} gives {found!r}",
-                mend=f"return a string or a list of strings from {type(owner).__qualname__}.{name}",
+                hint=f"return a string or a list of strings from {type(owner).__qualname__}.{name}",
             )
         )
     return [item for item in items if item.strip()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, TheanoError, Variable, compose, debugprint, describe
+from theano_graph import Apply, TheanoError, Variable, debugprint, describe, format_error
 
 from .._as_host import as_host
 
@@ -53,8 +53,10 @@ class BadThunkOutput(DebugModeError):
             *_difference(val1, val2),
             *(f"input {i}: {show(value)}" for i, value in enumerate(inputs_val)),
         ]
-        mend = "correct the implementation that is wrong; it must depend on nothing but its inputs."
-        super().__init__(compose("an op computes different results from equal inputs", where=where, mend=mend), node)
+        advice = "correct the implementation that is wrong; it must depend on nothing but its inputs."
+        super().__init__(
+            format_error("an op computes different results from equal inputs", context=where, hint=advice), node
+        )
         self.r = r
         self.thunk1, self.val1 = thunk1, val1
         self.thunk2, self.val2 = thunk2, val2
@@ -98,8 +100,10 @@ class BadOptimization(DebugModeError):
             f"before:\n{_indented(old_graph)}",
             f"after:\n{_indented(new_graph)}",
         ]
-        mend = f"correct the rewrite, or leave it out with `mode.excluding({name_of(reason)!r})`."
-        super().__init__(compose("a rewrite changed the value of a variable", where=where, mend=mend), new_r.owner)
+        advice = f"correct the rewrite, or leave it out with `mode.excluding({name_of(reason)!r})`."
+        super().__init__(
+            format_error("a rewrite changed the value of a variable", context=where, hint=advice), new_r.owner
+        )
         self.old_r, self.new_r = old_r, new_r
         self.old_r_val, self.new_r_val = old_r_val, new_r_val
         self.reason = reason
@@ -129,9 +133,10 @@ class BadDestroyMap(DebugModeError):
             f"after: {show(new_val)}",
             *_difference(old_val, new_val),
         ]
-        mend = f"work on a copy, or declare it: `destroy_map = {{0: [{idx}]}}`."
+        advice = f"work on a copy, or declare it: `destroy_map = {{0: [{idx}]}}`."
         super().__init__(
-            compose(f"an op changed input {idx} without declaring it in destroy_map", where=where, mend=mend), node
+            format_error(f"an op changed input {idx} without declaring it in destroy_map", context=where, hint=advice),
+            node,
         )
         self.idx, self.old_val, self.new_val, self.perform = idx, old_val, new_val, perform
 
@@ -172,9 +177,12 @@ class BadViewMap(DebugModeError):
         if out_alias_idx:
             where.append(f"shares memory with outputs {list(out_alias_idx)}")
         inputs = ", ".join(map(str, in_alias_idx)) or "..."
-        mend = f"return a copy, or declare it: `view_map = {{{output_idx}: [{inputs}]}}`."
+        advice = f"return a copy, or declare it: `view_map = {{{output_idx}: [{inputs}]}}`."
         super().__init__(
-            compose(f"output {output_idx} of an op shares memory without declaring it", where=where, mend=mend), node
+            format_error(
+                f"output {output_idx} of an op shares memory without declaring it", context=where, hint=advice
+            ),
+            node,
         )
         self.output_idx, self.out_storage = output_idx, out_storage
         self.in_alias_idx, self.out_alias_idx = list(in_alias_idx), list(out_alias_idx)
@@ -207,9 +215,9 @@ class InvalidValueError(DebugModeError):
             where.insert(0, describe_node(r.owner))
         where += [f"computed by {hint}"] if hint else []
         where += [f"used by {client_node}"] if client_node is not None else []
-        mend = "correct the op; to permit NaN and infinities, use DebugMode(check_isfinite=False)."
+        advice = "correct the op; to permit NaN and infinities, use DebugMode(check_isfinite=False)."
         what = f"a value does not fit its variable: {specific_hint or 'it is not of the type'}"
-        super().__init__(compose(what, where=where, mend=mend), r.owner)
+        super().__init__(format_error(what, context=where, hint=advice), r.owner)
         self.r, self.v, self.client_node = r, v, client_node
         self.hint, self.specific_hint = hint, specific_hint
 

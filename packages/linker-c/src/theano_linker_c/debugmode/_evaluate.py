@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, config, record, warn_user
+from theano_graph import Apply, Variable, config, format_error, record, warn_user
 
 from .._as_host import as_host
 from .._perform import OwnThunk, as_value, params_of
@@ -220,10 +220,10 @@ class NodeCheck:
             return
         self._warned = True
         maps = f"view_map {dict(self.node.op.view_map)}, destroy_map {dict(self.node.op.destroy_map)}"
-        text = compose(
+        text = format_error(
             f"an op says that output {k} lies in the memory of an input, and it does not",
-            where=[describe_node(self.node), maps, f"implementation: {name}"],
-            mend="use the memory, or take the declaration away; DebugMode.warn_input_not_reused=False is silent.",
+            context=[describe_node(self.node), maps, f"implementation: {name}"],
+            hint="use the memory, or take the declaration away; DebugMode.warn_input_not_reused=False is silent.",
         )
         warn_user(text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import FunctionGraph, compose
+from theano_graph import FunctionGraph, format_error
 
 from ._errors import StochasticOrder
 from ._tracker import EventLog
@@ -44,12 +44,12 @@ def check_stability(fgraph: FunctionGraph, rewrite: Callable[[FunctionGraph], An
 def _text(first: Sequence[tuple[Any, ...]], other: Sequence[tuple[Any, ...]], attempt: int) -> str:
     pairs = zip(first, other, strict=False)
     same = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(other)))
-    return compose(
+    return format_error(
         "rewriting the same graph again did not do the same in the same order",
-        where=[
+        context=[
             f"the first {same} events are equal; {len(first)} events in attempt 0, {len(other)} in attempt {attempt}",
             *(f"attempt 0, event {same + k}: {event}" for k, event in enumerate(first[same : same + SHOWN])),
             *(f"attempt {attempt}, event {same + k}: {event}" for k, event in enumerate(other[same : same + SHOWN])),
         ],
-        mend="let no rewrite depend on the order of a set, on id() or on chance.",
+        hint="let no rewrite depend on the order of a set, on id() or on chance.",
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from ..kernels import memory_type
 from ..straight import NoStraightForm
@@ -70,9 +70,9 @@ def _type_name(parameter: Parameter) -> str:
     name = name_of_dtype(parameter.dtype)
     if name is None:
         raise NoStraightForm(
-            compose(
+            format_error(
                 f"c_pointer: {parameter.described()} is of a dtype that C has no type for",
-                mend="cast it to float32 in the function",
+                hint="cast it to float32 in the function",
             )
         )
     return name
@@ -209,19 +209,19 @@ class _Adapter:
         unknown = [p.described() for p in inputs if not p.fixed]
         if unknown:
             raise NoStraightForm(
-                compose(
+                format_error(
                     "c_pointer: the lengths of some inputs are not known",
-                    where=unknown,
-                    mend="give them by shapes={variable: (lengths, ...)}",
+                    context=unknown,
+                    hint="give them by shapes={variable: (lengths, ...)}",
                 )
             )
         open_ended = [p.described() for p in self.body.results if not p.fixed]
         if open_ended:
             raise NoStraightForm(
-                compose(
+                format_error(
                     "c_pointer: the lengths of some results depend on values",
-                    where=open_ended,
-                    mend="use export_c, which tells lengths with each call",
+                    context=open_ended,
+                    hint="use export_c, which tells lengths with each call",
                 )
             )
 
@@ -255,10 +255,10 @@ class _Adapter:
         inputs = ", ".join(p.described() for p in self.body.arguments)
         results = ", ".join(p.described() for p in self.body.results)
         return ValueError(
-            compose(
+            format_error(
                 f"signature: {self.signature} does not fit the function: {why}",
-                where=[f"inputs: {inputs or 'none'}", f"outputs: {results}"],
-                mend=f"use {natural_signature(self.body)}, or none, which means the same",
+                context=[f"inputs: {inputs or 'none'}", f"outputs: {results}"],
+                hint=f"use {natural_signature(self.body)}, or none, which means the same",
             )
         )
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from .._function import Function
 from ._body import write_body
@@ -99,22 +99,26 @@ def export_c(
     name = os.path.basename(stem)
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(
-            compose(f"export_c: the function would be called `{name}`, which is no name in C", mend="use another path")
+            format_error(
+                f"export_c: the function would be called `{name}`, which is no name in C", hint="use another path"
+            )
         )
     if is_taken(name):
         raise ValueError(
-            compose(f"export_c: `{name}` means something else in C already", mend="use another path, like `my_model`")
+            format_error(
+                f"export_c: `{name}` means something else in C already", hint="use another path, like `my_model`"
+            )
         )
     folder = os.path.dirname(stem)
     if folder and not os.path.isdir(folder):
-        raise FileNotFoundError(compose(f"export_c: there is no folder {folder!r}", mend="make it before"))
+        raise FileNotFoundError(format_error(f"export_c: there is no folder {folder!r}", hint="make it before"))
     if abi is not None:
         return _for_other_program(fn, stem, name, given, abi, derivatives)
     if derivatives != 1:
         raise ValueError(
-            compose(
+            format_error(
                 f"export_c: derivatives={derivatives!r} is for abi='casadi'",
-                mend="export a function of what theano.grad gives, or use abi='casadi'",
+                hint="export a function of what theano.grad gives, or use abi='casadi'",
             )
         )
     body = write_body(fn, name, given, "static=True" if static else None)
@@ -134,7 +138,7 @@ def _for_other_program(
     fn: Function, stem: str, name: str, shapes: Mapping[Any, Sequence[int]], abi: str, derivatives: int
 ) -> ExportedFunction:
     if abi != "casadi":
-        raise ValueError(compose(f"export_c: abi={abi!r} is not known", mend="use abi='casadi', or leave it out"))
+        raise ValueError(format_error(f"export_c: abi={abi!r} is not known", hint="use abi='casadi', or leave it out"))
     files, found = casadi_files(fn, name, shapes, derivatives)
     texts = {os.path.join(os.path.dirname(stem), file): text for file, text in files.items()}
     _write(texts)

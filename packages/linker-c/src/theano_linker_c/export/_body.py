@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from .._function import Function
 from .._straight_modules import import_straight_rules
@@ -132,7 +132,7 @@ class _Writer:
         for _, cell in self.program.updates:
             if id(cell) not in cells:
                 raise NoStraightForm(
-                    compose("an input with a default value is updated", mend="use a shared variable for it")
+                    format_error("an input with a default value is updated", hint="use a shared variable for it")
                 )
         self._store({cells[id(cell)]: register for register, cell in self.program.updates})
         return self._body(arguments, results, list(states.values()))
@@ -177,16 +177,16 @@ class _Writer:
         for key in self.shapes:
             if key not in known:
                 names = ", ".join(f"`{argument.label}`" for argument in arguments)
-                raise ValueError(compose(f"shapes: `{key}` is no input", mend=f"name one of {names}"))
+                raise ValueError(format_error(f"shapes: `{key}` is no input", hint=f"name one of {names}"))
 
     def _refuse_unknown(self, arguments: Sequence[Parameter], static: str) -> None:
         unknown = [argument.described() for argument in arguments if not argument.fixed]
         if unknown:
             raise NoStraightForm(
-                compose(
+                format_error(
                     f"{static}: the lengths of some inputs are not known",
-                    where=unknown,
-                    mend=f"give them by shapes={{variable: (lengths, ...)}}, or leave out {static}",
+                    context=unknown,
+                    hint=f"give them by shapes={{variable: (lengths, ...)}}, or leave out {static}",
                 )
             )
 
@@ -288,9 +288,9 @@ class _Writer:
 def _check_room(count: int, kind: str) -> None:
     if count > _LARGEST:
         raise NoStraightForm(
-            compose(
+            format_error(
                 f"a call needs {count} elements of type {kind} for temporary arrays, more than a computer has",
-                mend="give smaller shapes, or export with unknown lengths: such calls tell that there is no memory",
+                hint="give smaller shapes, or export with unknown lengths: such calls tell that there is no memory",
             )
         )
 

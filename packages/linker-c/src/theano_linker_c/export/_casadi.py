@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from .._function import Function
 from ..straight import NoStraightForm
@@ -62,16 +62,16 @@ def casadi_files(
         How often it can be differentiated in CasADi: 0, 1 or 2.
     """
     if "__" in name or name in _WORDS:
-        raise ValueError(compose(f"export_c: CasADi takes no function called `{name}`", mend="use another path"))
+        raise ValueError(format_error(f"export_c: CasADi takes no function called `{name}`", hint="use another path"))
     if fn.wiring.updates:
         raise NoStraightForm(
-            compose(
+            format_error(
                 "abi='casadi': the function updates shared variables, but CasADi calls functions as often as it likes",
-                mend="use fn.copy(delete_updates=True)",
+                hint="use fn.copy(delete_updates=True)",
             )
         )
     if derivatives not in (0, 1, 2):
-        raise ValueError(compose(f"derivatives={derivatives!r} is not 0, 1 or 2", mend="use one of these"))
+        raise ValueError(format_error(f"derivatives={derivatives!r} is not 0, 1 or 2", hint="use one of these"))
     body = write_body(fn, f"{name}_values", shapes, static="abi='casadi'", frozen=True)
     _check(body)
     level = _Level(
@@ -106,10 +106,10 @@ def _check(body: Body) -> None:
     ]
     if wrong:
         raise NoStraightForm(
-            compose(
+            format_error(
                 "abi='casadi': CasADi passes numbers, vectors and matrices of float64, whose lengths are known",
-                where=wrong,
-                mend="cast and reshape in the function",
+                context=wrong,
+                hint="cast and reshape in the function",
             )
         )
 

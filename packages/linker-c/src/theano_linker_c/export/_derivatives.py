@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from .._function import Function
 from .._straight_modules import import_straight_rules
@@ -61,7 +61,7 @@ def jacobian_of(fn: Function, sizes: Sequence[int]) -> Jacobian:
     import_straight_rules()
     if not _makers:
         raise NoStraightForm(
-            compose("nothing is loaded that differentiates", mend="import theano, or use derivatives=0")
+            format_error("nothing is loaded that differentiates", hint="import theano, or use derivatives=0")
         )
     derivatives: Any = _makers[0](fn, sizes)
     return derivatives  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from theano_graph import Variable, compose, record
+from theano_graph import Variable, format_error, record
 
 from .._function import Function
 from .._instructions._data import ArraySpec, array_spec_of
@@ -128,9 +128,9 @@ def spec_of(variable: Variable, what: str) -> ArraySpec:
     spec = array_spec_of(variable)
     if spec is None or np.dtype(spec.dtype).kind not in "biuf":
         raise ExportError(
-            compose(
+            format_error(
                 f"{what} `{variable}` is of type {variable.type}, which has no form in C",
-                mend="use arrays of real numbers, integers or truth values",
+                hint="use arrays of real numbers, integers or truth values",
             )
         )
     return spec
@@ -161,9 +161,9 @@ def check_function(fn: Any, where: str) -> None:
     """
     if not isinstance(fn, Function):
         raise TypeError(
-            compose(
+            format_error(
                 f"{where}: a compiled function is exported, and an object of type {type(fn).__name__} was given",
-                mend="give what theano.function returns",
+                hint="give what theano.function returns",
             )
         )
 
@@ -179,20 +179,20 @@ def check_shapes(shapes: Any) -> Mapping[Any, tuple[int, ...]]:
     if shapes is None:
         return {}
     if not isinstance(shapes, Mapping):
-        raise TypeError(compose(f"shapes: expected a dict, got {shapes!r}", mend="write {input: (lengths, ...)}"))
+        raise TypeError(format_error(f"shapes: expected a dict, got {shapes!r}", hint="write {input: (lengths, ...)}"))
     return {key: _lengths_of(key, shape) for key, shape in shapes.items()}
 
 
 def _lengths_of(key: Any, shape: Any) -> tuple[int, ...]:
-    mend = "a shape is a tuple of integers from 0 on, such as (200, 5)"
+    hint = "a shape is a tuple of integers from 0 on, such as (200, 5)"
     if not isinstance(shape, Iterable) or isinstance(shape, str | Variable):
-        raise TypeError(compose(f"shapes: {shape!r}, given for `{key}`, is no shape", mend=mend))
+        raise TypeError(format_error(f"shapes: {shape!r}, given for `{key}`, is no shape", hint=hint))
     lengths = tuple(shape)
     for length in lengths:
         if isinstance(length, bool | np.bool_) or not isinstance(length, SupportsIndex):
-            raise TypeError(compose(f"shapes: {length!r}, given for `{key}`, is no length", mend=mend))
+            raise TypeError(format_error(f"shapes: {length!r}, given for `{key}`, is no length", hint=hint))
         if not 0 <= index(length) <= _LONGEST:
-            raise ValueError(compose(f"shapes: no array has the length {length!r}, given for `{key}`", mend=mend))
+            raise ValueError(format_error(f"shapes: no array has the length {length!r}, given for `{key}`", hint=hint))
     return tuple(index(length) for length in lengths)
 
 
@@ -212,9 +212,9 @@ def fixed_shape(
     fits = len(wanted) == len(shape) and all(a is None or a == b for a, b in zip(shape, wanted, strict=True))
     if not fits:
         raise ValueError(
-            compose(
+            format_error(
                 f"shapes: {what} `{variable}` of type {variable.type} cannot have the shape {tuple(wanted)}",
-                mend="give one length for each dimension, 1 where it broadcasts",
+                hint="give one length for each dimension, 1 where it broadcasts",
             )
         )
     return tuple(wanted)

@@ -7,7 +7,7 @@ import re
 import threading
 import weakref
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._cache import KernelCache
 from ..compiler import (
@@ -61,9 +61,9 @@ class CodeLibrary:
         folder, toolchain = library.toolchain(options)
         if toolchain is None:
             raise CompileError(
-                compose(
+                format_error(
                     "C code cannot be compiled: no C compiler works",
-                    mend="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>",
+                    hint="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>",
                 )
             )
         arguments = _arguments(toolchain, options)

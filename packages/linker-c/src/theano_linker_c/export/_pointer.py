@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._function import Function
 from ..compiler import MappedCode
@@ -77,9 +77,9 @@ def c_pointer(
     """Compile a function as a C function; see :meth:`Function.c_pointer`."""
     if fn.wiring.updates:
         raise NoStraightForm(
-            compose(
+            format_error(
                 "c_pointer: the function updates shared variables, but calls of a C function may run at the same time",
-                mend="use export_c, whose state the caller keeps, or fn.copy(delete_updates=True)",
+                hint="use export_c, whose state the caller keeps, or fn.copy(delete_updates=True)",
             )
         )
     wanted = None if signature is None else parse_signature(signature)

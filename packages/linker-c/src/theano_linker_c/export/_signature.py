@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 __all__ = ["CType", "Signature", "name_of_dtype", "parse_signature"]
 
@@ -116,19 +116,19 @@ def parse_signature(text: str) -> Signature:
     found = _SHAPE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError(
-            compose(
+            format_error(
                 f"signature: {text!r} is no signature of a C function",
-                mend="write it as 'double(double, const double *)'",
+                hint="write it as 'double(double, const double *)'",
             )
         )
     parts = [part.strip() for part in found.group(2).split(",")]
     parts = [] if parts in ([""], ["void"]) else parts
     result = _type(found.group(1), text, named=False)
     if result.pointer:
-        raise ValueError(compose(f"signature: {text!r} returns a pointer", mend="let arguments point to results"))
+        raise ValueError(format_error(f"signature: {text!r} returns a pointer", hint="let arguments point to results"))
     arguments = tuple(_type(part, text) for part in parts)
     if any(argument == CType("void") for argument in arguments):
-        raise ValueError(compose(f"signature: {text!r} has an argument of type void", mend="leave it out"))
+        raise ValueError(format_error(f"signature: {text!r} has an argument of type void", hint="leave it out"))
     return Signature(result, arguments)
 
 
@@ -142,9 +142,9 @@ def _type(part: str, text: str, named: bool = True) -> CType:
     right = kind in _NUMBERS or kind == "void"
     if not right or (name.strip() and not (named and re.fullmatch(r"\s*[A-Za-z_]\w*", name, re.ASCII))):
         raise ValueError(
-            compose(
+            format_error(
                 f"signature: {text!r} has the type {part!r}, which is no number and no pointer to one",
-                mend=f"use {', '.join(list(_NUMBERS)[:2])}, int, int64_t and the like, and pointers to them",
+                hint=f"use {', '.join(list(_NUMBERS)[:2])}, int, int64_t and the like, and pointers to them",
             )
         )
     return CType(kind, bool(stars), const and bool(stars))

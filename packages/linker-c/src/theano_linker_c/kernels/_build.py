@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
-from theano_graph import compose, record, warn_user
+from theano_graph import format_error, record, warn_user
 
 from .._cache import KernelCache
 from .._stopwatch import loading
@@ -407,9 +407,9 @@ def _linked(code: MappedCode, symbol: str, linkage: Linkage) -> LoadedKernel:
 def _warn_no_compiler(options: CompilerOptions) -> None:
     what = "no C compiler is set" if not options.command else f"the C compiler {options.command} does not work"
     warn_user(
-        compose(
+        format_error(
             f"{what}: functions run in Python, which is much slower",
-            mend="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>",
+            hint="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>",
         ),
         CompilerWarning,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, compose, config
+from theano_graph import Apply, FunctionGraph, config, format_error
 
 from ..program import Hooks, Machine, Program, Thunk
 from ..targets import PYTHON, C
@@ -155,9 +155,9 @@ class VM_Linker(_Scheduled):
 def _check_machine(use_cloop: bool, callback: Any) -> None:
     if callback is not None and use_cloop:
         raise ValueError(
-            compose(
+            format_error(
                 "VM_Linker: the machine in C calls nobody between nodes",
-                mend="leave out use_cloop with callback=..., and pass c_thunks=True for native kernels.",
+                hint="leave out use_cloop with callback=..., and pass c_thunks=True for native kernels.",
             )
         )
 
@@ -193,8 +193,8 @@ def _equal_or_raise(a: Any, b: Any) -> None:
     same = first.shape == second.shape and first.dtype == second.dtype
     if not same or not np.allclose(first, second, equal_nan=True):
         raise ValueError(
-            compose(
+            format_error(
                 f"native code and Python code differ: {first!r} and {second!r}",
-                mend="correct one of the two implementations.",
+                hint="correct one of the two implementations.",
             )
         )

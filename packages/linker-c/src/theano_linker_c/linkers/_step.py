@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._instructions._data import Hooks, Instruction, Program
 from .._machines._results import accept_results
@@ -61,9 +61,9 @@ class StepMachine(PythonMachine):
     def _run(self, registers: list[Any]) -> None:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(
-                compose(
+                format_error(
                     "the function is being called already, and each of its values has one place while it is watched",
-                    mend="call it from one thread at a time, or compile it in another mode.",
+                    hint="call it from one thread at a time, or compile it in another mode.",
                 )
             )
         try:

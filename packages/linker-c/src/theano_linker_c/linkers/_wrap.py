@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from theano_graph import Apply, FunctionGraph, compose
+from theano_graph import Apply, FunctionGraph, format_error
 
 from ..program import Hooks, Machine, Program, Thunk
 from ..targets import PYTHON
@@ -49,7 +49,7 @@ class WrapLinker(Linker):
     def __init__(self, linkers: Linker | Sequence[Linker], wrapper: Wrapper, name: str | None = None) -> None:
         chosen = (linkers,) if isinstance(linkers, Linker) else tuple(linkers)
         if not chosen:
-            raise ValueError(compose("WrapLinker: there is no linker to wrap", mend="pass one linker or more."))
+            raise ValueError(format_error("WrapLinker: there is no linker to wrap", hint="pass one linker or more."))
         first = chosen[0]
         name = name or f"wrapped {'+'.join(linker.name for linker in chosen)}"
         target = next((linker.target for linker in chosen if linker.target != PYTHON), PYTHON)

@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 #: Debuggers, the preferred one first.
 _DEBUGGERS = ("pudb", "ipdb", "pdb")
@@ -40,23 +40,25 @@ class PdbBreakpoint(Op):
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(compose(f"PdbBreakpoint: the name {name!r} is no text", mend="pass a text to print"))
+            raise TypeError(format_error(f"PdbBreakpoint: the name {name!r} is no text", hint="pass a text to print"))
         self.name = name
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to a condition without dimensions, and the variables that are watched and handed on."""
         if len(inputs) < 2 or not all(isinstance(v, Variable) for v in inputs):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self} takes a condition and one or more variables",
-                    where=[describe(v) if isinstance(v, Variable) else repr(v) for v in inputs],
-                    mend="call it with symbolic variables, and use one of its results",
+                    context=[describe(v) if isinstance(v, Variable) else repr(v) for v in inputs],
+                    hint="call it with symbolic variables, and use one of its results",
                 )
             )
         condition, *monitored = inputs
         if getattr(condition.type, "ndim", 0):
             raise TypeError(
-                compose(f"{self}: the condition is no scalar", where=[describe(condition)], mend="use .any() or .all()")
+                format_error(
+                    f"{self}: the condition is no scalar", context=[describe(condition)], hint="use .any() or .all()"
+                )
             )
         op = self if len(monitored) == len(self.view_map) else _with_maps(self, len(monitored))
         return Apply(op, [condition, *monitored], [v.type.make_variable() for v in monitored])

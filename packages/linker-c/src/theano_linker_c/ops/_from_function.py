@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Type, batch_rule, compose, describe, pullback, pushforward
+from theano_graph import Apply, Op, Type, batch_rule, describe, format_error, pullback, pushforward
 
 _NO_GRADIENT = "it is a Python function that nothing is known of"
 
@@ -51,7 +51,7 @@ class FromFunctionOp(Op):
         name = getattr(fn, "__name__", repr(fn))
         if not callable(fn) or (infer_shape is not None and not callable(infer_shape)):
             wrong = "fn" if not callable(fn) else "infer_shape"
-            raise TypeError(compose(f"FromFunctionOp: {wrong} is no function", mend=f"pass a function as {wrong}"))
+            raise TypeError(format_error(f"FromFunctionOp: {wrong} is no function", hint=f"pass a function as {wrong}"))
         self.fn = fn
         self.itypes = _types(itypes, "itypes", name)
         self.otypes = _types(otypes, "otypes", name)
@@ -69,9 +69,9 @@ class FromFunctionOp(Op):
         assert self.itypes is not None and self.otypes is not None, "the constructor sets them"
         if len(inputs) != len(self.itypes):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self} takes {len(self.itypes)} inputs, not {len(inputs)}",
-                    mend=f"pass one for each of its itypes: {', '.join(map(str, self.itypes))}",
+                    hint=f"pass one for each of its itypes: {', '.join(map(str, self.itypes))}",
                 )
             )
         pairs = zip(self.itypes, inputs, strict=True)
@@ -89,11 +89,13 @@ class FromFunctionOp(Op):
         elif not isinstance(values, (list, tuple)) or len(values) != count:
             got = f"{len(values)} values" if isinstance(values, (list, tuple)) else type(values).__name__
             raise ValueError(
-                compose(f"{self} returned {got}, and it has {count} outputs", mend="return a list with one for each")
+                format_error(
+                    f"{self} returned {got}, and it has {count} outputs", hint="return a list with one for each"
+                )
             )
         for i, (value, variable) in enumerate(zip(values, node.outputs, strict=True)):
             if value is None:
-                raise ValueError(compose(f"{self} returned None as output {i}", mend="return the value"))
+                raise ValueError(format_error(f"{self} returned None as output {i}", hint="return the value"))
             output_storage[i][0] = variable.type.filter(value)
 
     def __str__(self) -> str:
@@ -116,7 +118,9 @@ def _types(types: Sequence[Type], what: str, name: str) -> tuple[Type, ...]:
     listed = (types,) if isinstance(types, Type) else types
     if not isinstance(listed, (list, tuple)) or not all(isinstance(kind, Type) for kind in listed):
         raise TypeError(
-            compose(f"{name}: {what} {types!r} are no types", mend="pass a list of types, such as [tensor.dmatrix]")
+            format_error(
+                f"{name}: {what} {types!r} are no types", hint="pass a list of types, such as [tensor.dmatrix]"
+            )
         )
     return tuple(listed)
 
@@ -126,10 +130,10 @@ def _converted(op: Op, index: int, wanted: Type, given: Any) -> Any:
         return wanted.narrow_variable(given)
     except TypeError as error:
         raise TypeError(
-            compose(
+            format_error(
                 f"{op}: input {index} has to be of type {wanted}",
-                where=[describe(given) if hasattr(given, "type") else repr(given)],
-                mend="cast it, or declare another type in itypes",
+                context=[describe(given) if hasattr(given, "type") else repr(given)],
+                hint="cast it, or declare another type in itypes",
             )
         ) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback, pushforward, shape_rule
 
 
 def print_attributes(op: Print, value: Any) -> None:
@@ -54,13 +54,13 @@ class Print(Op):
         names = (attrs,) if isinstance(attrs, str) else tuple(attrs)
         if not isinstance(message, str) or not all(isinstance(name, str) for name in names):
             raise TypeError(
-                compose(
+                format_error(
                     f"Print: the message {message!r} and the attributes {names!r} have to be text",
-                    mend="make it Print('message', attrs=['shape']) and apply the result to a variable",
+                    hint="make it Print('message', attrs=['shape']) and apply the result to a variable",
                 )
             )
         if not callable(global_fn):
-            raise TypeError(compose(f"Print: {global_fn!r} is no function", mend="pass a function of (op, value)"))
+            raise TypeError(format_error(f"Print: {global_fn!r} is no function", hint="pass a function of (op, value)"))
         self.message = message
         self.attrs = names
         self.global_fn = global_fn
@@ -69,9 +69,9 @@ class Print(Op):
         """Return the node for one variable of any type."""
         if len(inputs) != 1 or not isinstance(inputs[0], Variable):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: takes one variable, not {', '.join(type(x).__name__ for x in inputs) or 'nothing'}",
-                    mend="a plain value is printed by print",
+                    hint="a plain value is printed by print",
                 )
             )
         (x,) = inputs

@@ -6,7 +6,7 @@ import atexit
 import sys
 from typing import Any
 
-from theano_graph import compose, config, current_origin
+from theano_graph import config, current_origin, format_error
 
 from ._stats import ProfileStats, printed_at_exit, total
 
@@ -72,7 +72,7 @@ def as_profile(profile: Any, name: str | None, where: str) -> ProfileStats | Non
         profile = bool(profile)
     if not (profile is None or isinstance(profile, (bool, str))):
         raise TypeError(
-            compose(f"{where}: profile is {profile!r}", mend="pass True, False, a ProfileStats, or leave it out.")
+            format_error(f"{where}: profile is {profile!r}", hint="pass True, False, a ProfileStats, or leave it out.")
         )
     if profile is False or (profile is None and not config.profile):
         return None

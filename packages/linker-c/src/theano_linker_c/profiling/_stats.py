@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from theano_graph import Apply, FunctionGraph, compose, config
+from theano_graph import Apply, FunctionGraph, config, format_error
 from theano_optimize import RewriteProfile
 
 from .._stopwatch import loading
@@ -80,7 +80,7 @@ class ProfileStats:
     ) -> None:
         if isinstance(atexit_print, str):
             raise TypeError(
-                compose("ProfileStats: the message is a keyword", mend="write ProfileStats(message='...').")
+                format_error("ProfileStats: the message is a keyword", hint="write ProfileStats(message='...').")
             )
         self.message = message
         self.flag_time_thunks, self.gpu_checks = flag_time_thunks, gpu_checks

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from .._instructions._data import Instruction
 from ..kernels import memory_type
@@ -181,9 +181,9 @@ class Block:
         node = self.step.instruction.node
         return Message(str(node.op), "" if node.origin is None else str(node.origin), text)
 
-    def refuse(self, text: str, mend: str) -> NoStraightForm:
+    def refuse(self, text: str, hint: str) -> NoStraightForm:
         """Return the exception for a node that cannot be written."""
-        return NoStraightForm(compose(str(self._message(text)), mend=mend))
+        return NoStraightForm(format_error(str(self._message(text)), hint=hint))
 
     def code(self, text: str) -> int:
         """Return the status code that says so of the present node."""
@@ -225,10 +225,10 @@ class Block:
         elif a.factor < least:
             self._never(text, "pass longer operands")
 
-    def _never(self, text: str, mend: str) -> None:
+    def _never(self, text: str, hint: str) -> None:
         """Refuse what is known to be wrong; where it may not be reached, a call that reaches it fails."""
         if not self.guards:
-            raise self.refuse(text, mend)
+            raise self.refuse(text, hint)
         self.line(self.fail(text))
 
     def spread(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from theano_graph import Apply, compose, warn_user
+from theano_graph import Apply, format_error, warn_user
 
 from .._instructions._data import Hooks, Instruction, Program
 from .._instructions._forms import KernelForm
@@ -74,10 +74,10 @@ class CTarget(Target):
 @cache
 def _warn_once() -> None:
     warn_user(
-        compose(
+        format_error(
             "theano-linker-c: the C runtime is missing, so functions run in the pure-Python machine: right, but slower "
             f"({_native.reason})",
-            mend="install a C compiler and Python's headers, then install theano-linker-c again",
+            hint="install a C compiler and Python's headers, then install theano-linker-c again",
         )
     )
 

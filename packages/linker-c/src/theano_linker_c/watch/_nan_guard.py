@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugprint, describe, record, warn_user
+from theano_graph import Apply, FunctionGraph, Variable, config, debugprint, describe, format_error, record, warn_user
 
 from .._as_host import as_host
 from ..linkers import Linker, StepMachine
@@ -167,10 +167,10 @@ def _message(found: list[str], variable: Variable, place: str, node: Apply | Non
     if node is not None:
         text = str(debugprint(node, depth=4, file="str")).rstrip().replace("\n", "\n    ")
         where.append(f"{node.op}:\n    {text}")
-    return compose(
+    return format_error(
         f"{' and '.join(found)} detected in {place}",
-        where=where,
-        mend="look where the operands come from; a variable that may hold such values is left out with "
+        context=where,
+        hint="look where the operands come from; a variable that may hold such values is left out with "
         "`variable.tag.nan_guard_mode_check = False`.",
     )
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TextIO, TypeAlias, TypeVar
 
-from theano_graph import asked_by_user, compose, record
+from theano_graph import asked_by_user, format_error, record
 
 from .._engines._graph_rewriter import GraphRewriter
 from .._errors import DatabaseError
@@ -112,9 +112,9 @@ class RewriteDatabase(Generic[BuiltT]):
         """
         if name in self._entries:
             raise DatabaseError(
-                compose(
+                format_error(
                     f"The name {name!r} is taken in database {self.name}",
-                    mend="choose another name, or remove the entry first with `remove(name)`",
+                    hint="choose another name, or remove the entry first with `remove(name)`",
                 )
             )
         words = {tag for tag in tags if isinstance(tag, str)}
@@ -165,8 +165,8 @@ class RewriteDatabase(Generic[BuiltT]):
         """Raise DatabaseError if `item` has no place in this kind of database."""
         if not isinstance(item, (NodeRewriter, GraphRewriter, RewriteDatabase)):
             raise DatabaseError(
-                compose(
-                    f"{item!r}, to be registered as {name!r} in {self.name}, is no rewriter", mend="see node_rewriter"
+                format_error(
+                    f"{item!r}, to be registered as {name!r} in {self.name}, is no rewriter", hint="see node_rewriter"
                 )
             )
 
@@ -187,9 +187,9 @@ class RewriteDatabase(Generic[BuiltT]):
             return self._entries[name]
         except KeyError:
             raise DatabaseError(
-                compose(
+                format_error(
                     f"database {self.name} has no entry called {name!r}",
-                    mend=f"choose among {', '.join(sorted(self._entries)) or 'none'}",
+                    hint=f"choose among {', '.join(sorted(self._entries)) or 'none'}",
                 )
             ) from None
 
@@ -287,7 +287,9 @@ class RewriteDatabase(Generic[BuiltT]):
     def build(self, query: RewriteQuery) -> BuiltT:
         """Build the rewriter for a query."""
         raise TypeError(
-            compose(f"{type(self).__name__} defines no `build`", mend="use a sequence, equilibrium or group database")
+            format_error(
+                f"{type(self).__name__} defines no `build`", hint="use a sequence, equilibrium or group database"
+            )
         )
 
     def print_summary(self, stream: TextIO | None = None) -> None:

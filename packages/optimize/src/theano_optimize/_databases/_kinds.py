@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._engines._equilibrium import EquilibriumRewriter
 from .._engines._graph_rewriter import GraphRewriter, SequenceRewriter
@@ -35,9 +35,9 @@ class SequenceDatabase(RewriteDatabase[SequenceRewriter]):
         super().check_item(name, item)
         if isinstance(item, (NodeRewriter, GroupDatabase)):
             raise DatabaseError(
-                compose(
+                format_error(
                     f"{name!r} rewrites single nodes and cannot be registered in the sequence {self.name}",
-                    mend="wrap it in WalkRewriter or EquilibriumRewriter, or register it in an EquilibriumDatabase",
+                    hint="wrap it in WalkRewriter or EquilibriumRewriter, or register it in an EquilibriumDatabase",
                 )
             )
 
@@ -137,9 +137,9 @@ class GroupDatabase(RewriteDatabase[RewriterGroup]):
         super().check_item(name, item)
         if not isinstance(item, (NodeRewriter, GroupDatabase)):
             raise DatabaseError(
-                compose(
+                format_error(
                     f"{name!r} rewrites whole graphs and cannot be registered in the group {self.name}",
-                    mend="register node rewriters",
+                    hint="register node rewriters",
                 )
             )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._engines._graph_rewriter import GraphRewriter
 from .._errors import DatabaseError
@@ -82,9 +82,9 @@ class RewriteQuery:
     def __setattr__(self, name: str, value: object) -> None:
         if name != "position_cutoff":
             raise AttributeError(
-                compose(
+                format_error(
                     f"the {name!r} of a query is not set: others may use the query",
-                    mend="take what `including`, `excluding`, `requiring` or `register` return",
+                    hint="take what `including`, `excluding`, `requiring` or `register` return",
                 )
             )
         object.__setattr__(self, name, value)
@@ -162,7 +162,9 @@ def as_query(tags: tuple[RewriteQuery | str, ...], subquery: Mapping[str, Rewrit
     for tag in tags:
         if not isinstance(tag, str) or not tag:
             raise DatabaseError(
-                compose(f"{tag!r} is no tag", mend="pass one RewriteQuery, or tags such as 'fast_run' and '-inplace'")
+                format_error(
+                    f"{tag!r} is no tag", hint="pass one RewriteQuery, or tags such as 'fast_run' and '-inplace'"
+                )
             )
         sign, name = (tag[0], tag[1:]) if tag[0] in by_sign else ("+", tag)
         by_sign[sign].add(name)

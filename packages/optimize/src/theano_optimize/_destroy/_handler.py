@@ -15,8 +15,8 @@ from theano_graph import (
     FunctionGraph,
     InconsistencyError,
     Variable,
-    compose,
     describe,
+    format_error,
     toposort,
 )
 
@@ -388,10 +388,10 @@ def _graph_of(variables: Iterable[Variable]) -> FunctionGraph | None:
     return None
 
 
-def _refused(node: Apply, what: str, where: list[str], mend: str | None = None) -> InconsistencyError:
-    mend = mend or "use the form of the op that makes a new result, or give this node a copy"
+def _refused(node: Apply, what: str, where: list[str], hint: str | None = None) -> InconsistencyError:
+    hint = hint or "use the form of the op that makes a new result, or give this node a copy"
     place = f"{node.op}" + (f" made at {node.origin}" if node.origin is not None else "")
-    return InconsistencyError(compose(f"{node.op} {what}", where=[place, *where], mend=mend))
+    return InconsistencyError(format_error(f"{node.op} {what}", context=[place, *where], hint=hint))
 
 
 def find_handler(fgraph: FunctionGraph) -> DestroyHandler | None:
@@ -437,7 +437,9 @@ def fast_inplace_check(
         found = _graph_of(inputs)
         if found is None:
             raise TypeError(
-                compose("fast_inplace_check cannot tell the graph of these variables", mend="pass (fgraph, variables)")
+                format_error(
+                    "fast_inplace_check cannot tell the graph of these variables", hint="pass (fgraph, variables)"
+                )
             )
         fgraph = found
     assert isinstance(fgraph, FunctionGraph)

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, History, InconsistencyError, ReplaceValidate, Variable, compose, describe
+from theano_graph import (
+    Apply,
+    FunctionGraph,
+    History,
+    InconsistencyError,
+    ReplaceValidate,
+    Variable,
+    describe,
+    format_error,
+)
 
 from .._errors import RewriteError, report_failure
 from .._records._profile import count_new
@@ -307,18 +316,18 @@ def _where(node: Apply) -> list[str]:
     return [*map(describe, node.outputs), *tree_lines(node.outputs[:1], ERROR_DEPTH)]
 
 
-def _wrong(rule: NodeRewriter, node: Apply, what: str, mend: str) -> RewriteError:
-    text = compose(
-        f"rewrite `{rule.name}` {what}", where=_where(node), mend=f"in `{rule.name}`, {mend}; or exclude this rewrite"
+def _wrong(rule: NodeRewriter, node: Apply, what: str, hint: str) -> RewriteError:
+    text = format_error(
+        f"rewrite `{rule.name}` {what}", context=_where(node), hint=f"in `{rule.name}`, {hint}; or exclude this rewrite"
     )
     return RewriteError(text, rewriter=rule.name, rule=rule, node=node)
 
 
 def _raised(rule: NodeRewriter, node: Apply, error: Exception, how: str = "raised") -> RewriteError:
-    text = compose(
+    text = format_error(
         f"rewrite `{rule.name}`: {how} {type(error).__name__}: {error}",
-        where=_where(node),
-        mend=f"repair `{rule.name}`, or exclude it; the graph is as it was before this rewrite",
+        context=_where(node),
+        hint=f"repair `{rule.name}`, or exclude it; the graph is as it was before this rewrite",
     )
     made = RewriteError(text, rewriter=rule.name, rule=rule, node=node)
     made.__cause__ = error

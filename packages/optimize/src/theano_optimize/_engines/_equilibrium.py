@@ -12,8 +12,8 @@ from theano_graph import (
     FunctionGraph,
     Variable,
     begin_origin_from,
-    compose,
     end_origin,
+    format_error,
     inherited_origin,
 )
 
@@ -226,10 +226,10 @@ class EquilibriumRewriter(GraphRewriter):
                 return
         names = tuple(r.name for r in (*self.cleanup, *self.final)) + tuple(profile.rules)[-2:]
         raise RewriteCycleError(
-            compose(
+            format_error(
                 f"rewriting in {self.name} does not end: its rules and its clean-up took {MAX_ROUNDS} rounds",
-                where=[f"took part: {', '.join(names)}"],
-                mend="exclude one of these",
+                context=[f"took part: {', '.join(names)}"],
+                hint="exclude one of these",
             ),
             rewriters=names,
         )
@@ -305,8 +305,8 @@ def require_node_rewriter(rewriter: object, where: str) -> None:
     """Raise TypeError unless `rewriter` is a node rewriter."""
     if not isinstance(rewriter, NodeRewriter):
         raise TypeError(
-            compose(
+            format_error(
                 f"{where} needs node rewriters, got {rewriter!r}",
-                mend="decorate a function with node_rewriter([...ops it tracks])",
+                hint="decorate a function with node_rewriter([...ops it tracks])",
             )
         )

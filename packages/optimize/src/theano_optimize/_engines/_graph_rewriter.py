@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal, TextIO, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, History, Variable, compose, record
+from theano_graph import Apply, Feature, FunctionGraph, History, Variable, format_error, record
 
 from .._errors import RewriteError, report_failure
 from .._info import RewriteInfo
@@ -122,8 +122,8 @@ class GraphRewriter:
         """Do the work of :meth:`apply` under given options. By default calls :meth:`apply`."""
         if type(self).apply is GraphRewriter.apply:
             raise TypeError(
-                compose(
-                    f"graph rewriter {self.name} has no `apply`", mend=f"define {type(self).__qualname__}.apply(fgraph)"
+                format_error(
+                    f"graph rewriter {self.name} has no `apply`", hint=f"define {type(self).__qualname__}.apply(fgraph)"
                 )
             )
         before = fgraph.changes
@@ -167,7 +167,7 @@ class GraphRewriter:
             If `on_error` is none of these.
         """
         if on_error not in ON_ERROR:
-            raise ValueError(compose(f"on_error is {on_error!r}", mend=f"pass one of {', '.join(ON_ERROR)}"))
+            raise ValueError(format_error(f"on_error is {on_error!r}", hint=f"pass one of {', '.join(ON_ERROR)}"))
         return self.run_timed(fgraph, RewriteOptions(on_error, trace, RewriteDetails() if details else None))
 
     def optimize(self, fgraph: FunctionGraph) -> Any:
@@ -403,8 +403,8 @@ def require_graph_rewriter(rewriter: object, where: str) -> None:
     """Raise TypeError unless `rewriter` is a graph rewriter."""
     if not isinstance(rewriter, GraphRewriter):
         raise TypeError(
-            compose(
+            format_error(
                 f"{where} needs graph rewriters, got {rewriter!r}",
-                mend="wrap a node rewriter in WalkRewriter or EquilibriumRewriter",
+                hint="wrap a node rewriter in WalkRewriter or EquilibriumRewriter",
             )
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 
-from theano_graph import Apply, Constant, Variable, compose
+from theano_graph import Apply, Constant, Variable, format_error
 
 from .._errors import RewriteCycleError
 from .._text import tree_lines
@@ -125,10 +125,10 @@ class TerminationGuard:
     def _error(self, node: Apply, rules: tuple[str, ...], how: str) -> RewriteCycleError:
         names = " and ".join(f"`{rule}`" for rule in rules)
         return RewriteCycleError(
-            compose(
+            format_error(
                 f"rewriting in {self.name} does not end: {names} {how}",
-                where=tree_lines(node.outputs[:1], 4),
-                mend=f"exclude one of {names}, or give it a condition that its own result does not fulfil",
+                context=tree_lines(node.outputs[:1], 4),
+                hint=f"exclude one of {names}, or give it a condition that its own result does not fulfil",
             ),
             rewriters=rules,
         )

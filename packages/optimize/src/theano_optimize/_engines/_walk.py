@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, begin_origin_from, compose, end_origin, inherited_origin
+from theano_graph import Apply, Feature, FunctionGraph, begin_origin_from, end_origin, format_error, inherited_origin
 
 from .._info import RewriteInfo
 from .._records._trace import RewriteProfile
@@ -84,7 +84,7 @@ class WalkRewriter(GraphRewriter):
             require_node_rewriter(rewriter, "a walk")
         super().__init__(name or f"walk({', '.join(r.name for r in rewriters)})", info=info)
         if order not in ("in_to_out", "out_to_in"):
-            raise ValueError(compose(f"the order of a walk is {order!r}", mend='pass "in_to_out" or "out_to_in"'))
+            raise ValueError(format_error(f"the order of a walk is {order!r}", hint='pass "in_to_out" or "out_to_in"'))
         self.node_rewriters = rewriters
         self.order = order
         self.visit_new = visit_new

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, compose
+from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, format_error
 
 from .._errors import PatternError
 from .._info import RewriteInfo
@@ -182,7 +182,7 @@ class _Compiled:
     def __init__(self, equation: Equation, rule: EquationRewriter) -> None:
         before = equation.before
         if not isinstance(before, Applied) or before.operation.op is None:
-            raise PatternError(compose(f"the equation {equation} starts with no op", mend="write op(...) >> ..."))
+            raise PatternError(format_error(f"the equation {equation} starts with no op", hint="write op(...) >> ..."))
         self.equation = equation
         self.rule = rule
         self.language = rule.language
@@ -226,9 +226,9 @@ class _Compiled:
         strange = [name for name in names if name not in known]
         if strange:
             raise PatternError(
-                compose(
+                format_error(
                     f"{self.rule.name}: a condition of {self.equation} has the parameter {strange[0]}",
-                    mend=f"name it as one of {', '.join(sorted(known))}",
+                    hint=f"name it as one of {', '.join(sorted(known))}",
                 )
             )
         return names
@@ -238,9 +238,9 @@ class _Compiled:
         for part in _parts(self.equation.after):
             if isinstance(part, Unknown) and part.name not in known:
                 raise PatternError(
-                    compose(
+                    format_error(
                         f"{self.rule.name}: the right-hand side of {self.equation} has the wildcard {part}",
-                        mend=f"use those of the left-hand side: {', '.join(sorted(known))}",
+                        hint=f"use those of the left-hand side: {', '.join(sorted(known))}",
                     )
                 )
 
@@ -274,7 +274,9 @@ class _Compiled:
     def _application(self, term: Applied) -> Application:
         op = term.operation.op
         if op is None:
-            raise PatternError(compose(f"{term.operation.name} stands on the left of {self.equation}, and is no op"))
+            raise PatternError(
+                format_error(f"{term.operation.name} stands on the left of {self.equation}, and is no op")
+            )
         more = bool(term.parts) and term.parts[-1] is ...
         parts = term.parts[:-1] if more else term.parts
         return Application(op, tuple(map(self._pattern, parts)), self.rule.ordered, more)

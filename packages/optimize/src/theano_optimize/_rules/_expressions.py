@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Constant, Variable, compose, describe, toposort
+from theano_graph import Constant, Variable, describe, format_error, toposort
 
 from .._errors import PatternError
 from ._match import constant_scalar
@@ -54,10 +54,10 @@ def _wildcard_parts(wildcards: Sequence[Variable], typed: bool) -> dict[Variable
         name = wildcard.name
         if name is None or name in names:
             raise PatternError(
-                compose(
+                format_error(
                     "each wildcard of a pattern needs a name of its own",
-                    where=[describe(wildcard)],
-                    mend="give the variable a name when it is made",
+                    context=[describe(wildcard)],
+                    hint="give the variable a name when it is made",
                 )
             )
         names.add(name)
@@ -83,10 +83,10 @@ def _note_leaf(variable: Variable, parts: dict[Variable, object]) -> None:
         return
     what = "needs an output that is not the default output of its node" if variable.owner else "is no wildcard"
     raise PatternError(
-        compose(
+        format_error(
             f"`{variable}` cannot stand in a pattern: it {what}",
-            where=[describe(variable)],
-            mend="list it among the wildcards, or write the rule as a function with node_rewriter",
+            context=[describe(variable)],
+            hint="list it among the wildcards, or write the rule as a function with node_rewriter",
         )
     )
 

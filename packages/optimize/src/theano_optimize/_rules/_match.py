@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
-from theano_graph import Apply, Constant, Op, Type, Variable, compose, record
+from theano_graph import Apply, Constant, Op, Type, Variable, format_error, record
 
 from .._errors import PatternError
 
@@ -79,11 +79,11 @@ class OpPattern:
 
     def fits(self, op: Op) -> bool:
         """Tell whether the pattern takes an op."""
-        raise TypeError(compose(f"{type(self).__name__} has no `fits`"))
+        raise TypeError(format_error(f"{type(self).__name__} has no `fits`"))
 
     def result(self) -> Op:
         """Return the op that stands for them on the right-hand side of an equation."""
-        raise TypeError(compose(f"{type(self).__name__} has no `result`"))
+        raise TypeError(format_error(f"{type(self).__name__} has no `result`"))
 
 
 class Match:
@@ -133,7 +133,7 @@ class Pattern:
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         """Yield the ways to extend `match` so that the pattern fits `variable`."""
-        raise TypeError(compose(f"{type(self).__name__} has no `matches`"))
+        raise TypeError(format_error(f"{type(self).__name__} has no `matches`"))
 
     def may_match(self, variable: Variable) -> bool:
         """Tell whether a glance does not rule out that the pattern fits `variable`; makes no objects."""
@@ -522,9 +522,9 @@ def compile_pattern(pattern: object, see_through: SeeThrough | None = None) -> P
     if isinstance(pattern, numbers.Number):
         return Number(pattern)
     raise PatternError(
-        compose(
+        format_error(
             f"{pattern!r} cannot stand in a pattern",
-            mend="use a tuple (op, part, ...), a string (wildcard), a number, a variable, or "
+            hint="use a tuple (op, part, ...), a string (wildcard), a number, a variable, or "
             '{"pattern": part, "constraint": function}',
         )
     )
@@ -539,14 +539,14 @@ def _compile_part(pattern: object, see_through: SeeThrough | None) -> Pattern:
 
 def _compile_application(pattern: tuple[object, ...], see_through: SeeThrough | None) -> Application:
     if not pattern:
-        raise PatternError(compose("a pattern has an empty tuple in it", mend="write (op, part, ...)"))
+        raise PatternError(format_error("a pattern has an empty tuple in it", hint="write (op, part, ...)"))
     op = pattern[0]
     if isinstance(op, Op) or (isinstance(op, type) and issubclass(op, Op)):
         return Application(op, tuple(_compile_part(part, see_through) for part in pattern[1:]))
     raise PatternError(
-        compose(
+        format_error(
             f"a tuple in a pattern starts with {op!r}, which is no op",
-            mend="write (op, part, ...) with an op or a class of ops",
+            hint="write (op, part, ...) with an op or a class of ops",
         )
     )
 
@@ -554,9 +554,9 @@ def _compile_application(pattern: tuple[object, ...], see_through: SeeThrough | 
 def _compile_guarded(pattern: dict[Any, Any], see_through: SeeThrough | None) -> Guarded:
     if set(pattern) != {"pattern", "constraint"} or not callable(pattern["constraint"]):
         raise PatternError(
-            compose(
+            format_error(
                 f"a dict in a pattern has the keys {sorted(map(str, pattern))}",
-                mend='write {"pattern": part, "constraint": function of the variable}',
+                hint='write {"pattern": part, "constraint": function of the variable}',
             )
         )
     return Guarded(compile_pattern(pattern["pattern"], see_through), pattern["constraint"])

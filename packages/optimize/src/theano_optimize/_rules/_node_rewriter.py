@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from theano_graph import Apply, FunctionGraph, Op, Variable, compose
+from theano_graph import Apply, FunctionGraph, Op, Variable, format_error
 
 from .._info import Exactness, Phase, RewriteInfo, make_info
 
@@ -106,9 +106,9 @@ class NodeRewriter:
             From variables of `fgraph` to their replacements.
         """
         raise TypeError(
-            compose(
+            format_error(
                 f"rewriter {self.name} has no `transform`",
-                mend=f"define {type(self).__qualname__}.transform(fgraph, node)",
+                hint=f"define {type(self).__qualname__}.transform(fgraph, node)",
             )
         )
 
@@ -195,9 +195,9 @@ def check_tracks(tracks: Iterable[object] | None, rule: str) -> Tracks:
             checked.append(tracked)
         else:
             raise TypeError(
-                compose(
+                format_error(
                     f"rewriter {rule} is to track {tracked!r}, which is neither an op nor a class of ops",
-                    mend="list ops and op classes, or pass None to see every node",
+                    hint="list ops and op classes, or pass None to see every node",
                 )
             )
     return tuple(checked)

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, as_string, compose, describe, graph_inputs
+from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, as_string, describe, format_error, graph_inputs
 
 from .._errors import PatternError
 from .._info import Exactness, Phase, RewriteInfo, make_info
@@ -102,7 +102,7 @@ class PatternRewriter(NodeRewriter):
         )
         if not isinstance(root, Application):
             raise PatternError(
-                compose(f"a pattern starts with an op, not with {pattern!r}", mend="write (op, part, ...)")
+                format_error(f"a pattern starts with an op, not with {pattern!r}", hint="write (op, part, ...)")
             )
         self.pattern: Pattern = compiled
         self._root = root
@@ -166,10 +166,10 @@ class PatternRewriter(NodeRewriter):
         for variable in graph_inputs([after], wildcards):
             if not isinstance(variable, Constant) and (variable not in wildcards or variable.name not in used):
                 raise PatternError(
-                    compose(
+                    format_error(
                         f"the replacement needs `{variable}`, which the pattern does not have",
-                        where=[describe(variable)],
-                        mend="use the wildcards of the pattern",
+                        context=[describe(variable)],
+                        hint="use the wildcards of the pattern",
                     )
                 )
 
@@ -262,24 +262,24 @@ def _check_replacement(replacement: object, wildcards: set[str], *, top: bool = 
     if isinstance(replacement, str):
         if replacement not in wildcards:
             raise PatternError(
-                compose(
+                format_error(
                     f"the replacement uses the wildcard {replacement!r}, which the pattern does not have",
-                    where=[f"wildcards of the pattern: {', '.join(sorted(wildcards)) or 'none'}"],
-                    mend="use one of these, or add it to the pattern",
+                    context=[f"wildcards of the pattern: {', '.join(sorted(wildcards)) or 'none'}"],
+                    hint="use one of these, or add it to the pattern",
                 )
             )
     elif isinstance(replacement, tuple):
         if not replacement or not callable(replacement[0]):
             raise PatternError(
-                compose(f"{replacement!r} cannot be called in a replacement", mend="write (op, part, ...)")
+                format_error(f"{replacement!r} cannot be called in a replacement", hint="write (op, part, ...)")
             )
         for part in replacement[1:]:
             _check_replacement(part, wildcards)
     elif not _is_plain(replacement) and not (top and callable(replacement) and not isinstance(replacement, Op)):
         raise PatternError(
-            compose(
+            format_error(
                 f"{replacement!r} cannot stand in a replacement",
-                mend="use a tuple, a wildcard, a number, a variable or a function",
+                hint="use a tuple, a wildcard, a number, a variable or a function",
             )
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import Apply, FunctionGraph, Op, compose
+from theano_graph import Apply, FunctionGraph, Op, format_error
 
 from .._info import RewriteInfo
 from ._node_rewriter import NodeRewriter, Tracks, TransformResult
@@ -95,4 +95,4 @@ class RemoveOp(NodeRewriter):
 
 def _require_op(op: object) -> None:
     if not isinstance(op, Op):
-        raise TypeError(compose(f"{op!r} is no op", mend="pass an instance of a subclass of Op"))
+        raise TypeError(format_error(f"{op!r} is no op", hint="pass an instance of a subclass of Op"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Variable, compose, describe, record
+from theano_graph import Variable, describe, format_error, record
 from theano_linker_c import SharedVariable
 from theano_tensor import TensorType, as_tensor_variable
 
@@ -33,8 +33,10 @@ class until:
         self.condition = as_tensor_variable(condition)
         if self.condition.type.ndim:
             raise TypeError(
-                compose(
-                    "until: the condition is no single truth value", where=[describe(self.condition)], mend="use T.any"
+                format_error(
+                    "until: the condition is no single truth value",
+                    context=[describe(self.condition)],
+                    hint="use T.any",
                 )
             )
 
@@ -114,16 +116,18 @@ def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
         if isinstance(given, Mapping):
             _check_keys(given, {"input", "taps"}, f"sequence {k}")
             if given.get("input") is None:
-                raise TypeError(compose(f"scan: sequence {k} has no input", mend="write dict(input=x, taps=[...])"))
+                raise TypeError(
+                    format_error(f"scan: sequence {k} has no input", hint="write dict(input=x, taps=[...])")
+                )
             value, taps = given["input"], given.get("taps")
         taps = [0] if taps is None else [int(t) for t in as_list(taps)]
         variable = as_tensor_variable(value)
         if not variable.type.ndim:
             raise TypeError(
-                compose(
+                format_error(
                     f"scan: sequence {k} has no dimension to go along",
-                    where=[describe(variable)],
-                    mend="pass it as one of non_sequences",
+                    context=[describe(variable)],
+                    hint="pass it as one of non_sequences",
                 )
             )
         found.append(SequenceArgument(variable, taps))
@@ -156,7 +160,9 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
             value, taps = given.get("initial"), given.get("taps", [-1])
             if value is None and given.get("taps"):
                 raise ValueError(
-                    compose(f"scan: output {k} has taps and no initial value", mend="write dict(initial=x, taps=[...])")
+                    format_error(
+                        f"scan: output {k} has taps and no initial value", hint="write dict(initial=x, taps=[...])"
+                    )
                 )
         if value is None:
             found.append(None)
@@ -164,17 +170,17 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
         steps = [int(t) for t in as_list([-1] if taps is None else taps)]
         if any(t >= 0 for t in steps):
             raise ValueError(
-                compose(f"scan: output {k} has the taps {steps}", mend="use negative taps: -1 is the step before")
+                format_error(f"scan: output {k} has the taps {steps}", hint="use negative taps: -1 is the step before")
             )
         if len(steps) > len(set(steps)):
-            raise ValueError(compose(f"scan: output {k} has the taps {steps}", mend="write each tap once"))
+            raise ValueError(format_error(f"scan: output {k} has the taps {steps}", hint="write each tap once"))
         variable = as_variable(value)
         if steps != [-1] and (not isinstance(variable.type, TensorType) or not variable.type.ndim):
             raise TypeError(
-                compose(
+                format_error(
                     f"scan: output {k} needs {-min(steps)} earlier steps, its initial value has no dimension for them",
-                    where=[describe(variable)],
-                    mend="stack the earlier values along a new first dimension",
+                    context=[describe(variable)],
+                    hint="stack the earlier values along a new first dimension",
                 )
             )
         found.append(StateArgument(variable, steps))
@@ -185,7 +191,7 @@ def _check_keys(given: Mapping[str, Any], known: set[str], what: str) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
         raise ValueError(
-            compose(f"scan: {what} has the unknown entries {unknown}", mend=f"use {', '.join(sorted(known))}")
+            format_error(f"scan: {what} has the unknown entries {unknown}", hint=f"use {', '.join(sorted(known))}")
         )
 
 
@@ -199,7 +205,7 @@ def number_of_steps(n_steps: Any, sequences: Sequence[SequenceArgument]) -> Any:
     """
     if n_steps is None:
         if not sequences:
-            raise ValueError(compose("scan: nothing says how many steps to do", mend="pass sequences or n_steps"))
+            raise ValueError(format_error("scan: nothing says how many steps to do", hint="pass sequences or n_steps"))
         lengths = [s.steps() for s in sequences]
         shortest = lengths[0]
         for length in lengths[1:]:
@@ -207,9 +213,9 @@ def number_of_steps(n_steps: Any, sequences: Sequence[SequenceArgument]) -> Any:
         return shortest
     n = as_tensor_variable(n_steps)
     if n.type.ndim:
-        raise TypeError(compose("scan: n_steps is one number", where=[describe(n)], mend="pass an integer"))
+        raise TypeError(format_error("scan: n_steps is one number", context=[describe(n)], hint="pass an integer"))
     if not n.type.dtype.startswith(("int", "uint")):
-        raise TypeError(compose("scan: n_steps is no integer", where=[describe(n)], mend="pass an integer"))
+        raise TypeError(format_error("scan: n_steps is no integer", context=[describe(n)], hint="pass an integer"))
     if not isinstance(n, SharedVariable) and hasattr(n, "data") and int(n.data) < 0:
-        raise ValueError(compose(f"scan: n_steps is {int(n.data)}", mend="pass 0 or more steps; see go_backwards"))
+        raise ValueError(format_error(f"scan: n_steps is {int(n.data)}", hint="pass 0 or more steps; see go_backwards"))
     return n

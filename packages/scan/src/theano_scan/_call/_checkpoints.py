@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c import OrderedUpdates
 from theano_tensor import as_tensor_variable
 
@@ -69,10 +69,12 @@ def scan_checkpoints(
     """
     along, states = sequence_arguments(sequences), state_arguments(outputs_info)
     if save_every_N < 1:
-        raise ValueError(compose(f"scan_checkpoints: save_every_N is {save_every_N}", mend="pass 1 or more"))
+        raise ValueError(format_error(f"scan_checkpoints: save_every_N is {save_every_N}", hint="pass 1 or more"))
     if any(s.taps != [0] for s in along) or any(s is not None and s.taps != [-1] for s in states):
         raise RuntimeError(
-            compose("scan_checkpoints: sequences and outputs have no taps here", mend="use scan, or one step at a time")
+            format_error(
+                "scan_checkpoints: sequences and outputs have no taps here", hint="use scan, or one step at a time"
+            )
         )
     n = as_tensor_variable(number_of_steps(n_steps, along)).astype("int64")
     rounds = (n + (save_every_N - 1)) // save_every_N if padding else n // save_every_N

@@ -16,10 +16,10 @@ from theano_graph import (
     MissingInputError,
     MissingTestValueError,
     clone_replace,
-    compose,
     config,
     debugprint,
     describe,
+    format_error,
     get_test_value,
     graph_inputs,
     record,
@@ -194,9 +194,9 @@ def _single_step(
 
 def _wrong_number(step: Step, states: Sequence[Any]) -> ValueError:
     return ValueError(
-        compose(
+        format_error(
             f"scan: the function returns {len(step.outputs)} outputs, outputs_info has {len(states)} entries",
-            mend="write one entry for each output, None where earlier steps are not needed",
+            hint="write one entry for each output, None where earlier steps are not needed",
         )
     )
 
@@ -252,7 +252,7 @@ def _read_result(result: Any, step: Step) -> None:
     if parts and isinstance(parts[-1], until):
         step.condition = parts.pop().condition
     if any(isinstance(part, until) for part in parts):
-        raise ValueError(compose("scan: until is the last thing that the function returns", mend="return it last"))
+        raise ValueError(format_error("scan: until is the last thing that the function returns", hint="return it last"))
     if len(parts) == 2 and isinstance(parts[0], Mapping):
         parts = parts[::-1]
     if parts and _are_updates(parts[-1]):
@@ -274,7 +274,9 @@ def _check_outputs(step: Step, states: Sequence[StateArgument | None]) -> None:
         if state is None:
             if not isinstance(output.type, TensorType):
                 raise TypeError(
-                    compose(f"scan: output {k} is no array", where=[describe(output)], mend="return it as an update")
+                    format_error(
+                        f"scan: output {k} is no array", context=[describe(output)], hint="return it as an update"
+                    )
                 )
             continue
         register = step.registers[k][0]
@@ -288,28 +290,28 @@ def _fitted(k: int, output: Any, register: Any) -> Any:
         return wanted.narrow_variable(output)
     if kind.ndim != wanted.ndim:
         raise TypeError(
-            compose(
+            format_error(
                 f"scan: output {k} has {kind.ndim} dimensions, its initial value {wanted.ndim}",
-                where=where,
-                mend="start from a value that is like that of a step; for taps beyond -1 with one more dimension",
+                context=where,
+                hint="start from a value that is like that of a step; for taps beyond -1 with one more dimension",
             )
         )
     if kind.dtype != wanted.dtype:
         if upcast(kind.dtype, wanted.dtype) != wanted.dtype:
             raise TypeError(
-                compose(
+                format_error(
                     f"scan: output {k} is {kind.dtype}, and its initial value {wanted.dtype}: it would be cast down",
-                    where=where,
-                    mend=f"start from an initial value of {kind.dtype}, or cast the output to {wanted.dtype}",
+                    context=where,
+                    hint=f"start from an initial value of {kind.dtype}, or cast the output to {wanted.dtype}",
                 )
             )
         output = output.astype(wanted.dtype)
     if any(a is not None and b is not None and a != b for a, b in zip(output.type.shape, wanted.shape, strict=True)):
         raise TypeError(
-            compose(
+            format_error(
                 f"scan: output {k} and its initial value have different shapes",
-                where=where,
-                mend="start from a value of the shape that steps return",
+                context=where,
+                hint="start from a value of the shape that steps return",
             )
         )
     return wanted.narrow_variable(output)
@@ -323,11 +325,11 @@ def _check_strict(step: Step, along: Sequence[SequenceArgument], fixed: Sequence
             users = [v.owner for out in everything for v in toposort_outputs(out) if v.owner and root in v.owner.inputs]
             text = f"{users[0]}" if users else "an output"
             raise MissingInputError(
-                compose(
+                format_error(
                     f"An input of the graph, used to compute {text}, was not provided and not given a value. "
                     "Use the Theano flag exception_verbosity='high', for more information on this error.",
-                    where=[describe(root)],
-                    mend="pass it in non_sequences: the scan is strict",
+                    context=[describe(root)],
+                    hint="pass it in non_sequences: the scan is strict",
                 )
             )
 
@@ -461,8 +463,8 @@ class _Builder:
         for key in found:
             if not isinstance(key, SharedVariable):
                 raise TypeError(
-                    compose(
-                        "scan: only shared variables have updates", where=[repr(key)], mend="update a shared variable"
+                    format_error(
+                        "scan: only shared variables have updates", context=[repr(key)], hint="update a shared variable"
                     )
                 )
         fixed = [v for v in self.fixed if v.owner is not None]  # what they are made of is used once, before the loop

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import compose, shown_name
+from theano_graph import format_error, shown_name
 
 from ._arguments import SequenceArgument, StateArgument
 
@@ -46,10 +46,10 @@ def called(
         raise
     if result is None or (isinstance(result, (list, tuple)) and result and all(part is None for part in result)):
         raise ValueError(
-            compose(
+            format_error(
                 "scan: the function returns no value, so that there is nothing to compute in a step",
-                where=[_place(fn)],
-                mend="return the outputs of the step (`return new_state`), or a dictionary of updates",
+                context=[_place(fn)],
+                hint="return the outputs of the step (`return new_state`), or a dictionary of updates",
             )
         )
     return result
@@ -113,8 +113,8 @@ def _place(fn: Callable[..., Any]) -> str:
 def _wrong_arguments(fn: Callable[..., Any], signature: inspect.Signature, passed: Sequence[tuple[str, str]]) -> str:
     names = ", ".join(name for name, _ in passed)
     count = f"{len(passed)} argument{'s' if len(passed) != 1 else ''}"
-    return compose(
+    return format_error(
         f"scan passes {count} to the function, which takes {signature}",
-        where=[f"function {_place(fn)}", *(f"argument {k}: {text}" for k, (_, text) in enumerate(passed, 1))],
-        mend=f"let it take what is passed, in this order: ({names})",
+        context=[f"function {_place(fn)}", *(f"argument {k}: {text}" for k, (_, text) in enumerate(passed, 1))],
+        hint=f"let it take what is passed, in this order: ({names})",
     )

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Constant, MissingInputError, compose, config, describe, graph_inputs, toposort
+from theano_graph import Constant, MissingInputError, config, describe, format_error, graph_inputs, toposort
 from theano_tensor import TensorType, as_tensor_variable
 
 
@@ -22,8 +22,8 @@ def number_of_steps(n: Any) -> Any:
     steps = as_tensor_variable(n)
     if steps.type.ndim or not steps.type.dtype.startswith(("int", "uint")):
         raise TypeError(
-            compose(
-                "the number of steps is no integer", where=[describe(steps)], mend="pass a length, such as x.shape[0]"
+            format_error(
+                "the number of steps is no integer", context=[describe(steps)], hint="pass a length, such as x.shape[0]"
             )
         )
     return steps
@@ -40,16 +40,18 @@ def stack_of(row: Any, x: Any) -> Any:
 def check_inner_graph(op: Any) -> None:
     if op.n_mit_mot:
         raise ValueError(
-            compose(
+            format_error(
                 f"{op}: an output that is written at several steps (mitmot) has no form that runs",
-                mend="write it at one step: gradients of loops are loops with a sum or a state here",
+                hint="write it at one step: gradients of loops are loops with a sum or a state here",
             )
         )
     known = set(op.inputs)
     for root in graph_inputs(op.outputs):
         if root not in known and not isinstance(root, Constant):
             raise MissingInputError(
-                compose(f"{op} is missing an input: {root}", where=[describe(root)], mend="add it to the inner inputs")
+                format_error(
+                    f"{op} is missing an input: {root}", context=[describe(root)], hint="add it to the inner inputs"
+                )
             )
 
 

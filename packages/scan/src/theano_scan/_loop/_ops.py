@@ -20,10 +20,10 @@ from theano_graph import (
     Apply,
     FunctionGraph,
     Variable,
-    compose,
     config,
     describe,
     equal_computations,
+    format_error,
     graph_inputs,
     io_connection_pattern,
     shape_rule,
@@ -194,7 +194,7 @@ class Scan(Kinds, ComparedGraphOp):
         wanted = 1 + self.n_seqs + len(self.tap_array) + self.n_shared_outs + self.n_nit_sot
         wanted += len(self.inner_non_seqs(self.inputs))
         if len(inputs) != wanted:
-            raise TypeError(compose(f"{self} takes {wanted} inputs, got {len(inputs)}", mend="pass one for each"))
+            raise TypeError(format_error(f"{self} takes {wanted} inputs, got {len(inputs)}", hint="pass one for each"))
         given = [number_of_steps(inputs[0])]
         given += [
             stack_of(row, x) for row, x in zip(self.inner_seqs(self.inputs), self.outer_seqs(inputs), strict=True)
@@ -302,11 +302,11 @@ class Scan(Kinds, ComparedGraphOp):
                     before, after = self.inputs[i], self.outputs[o]
                     if before.type != after.type:
                         raise TypeError(
-                            compose(
+                            format_error(
                                 f"{self}: a state of type {before.type.describe()} "
                                 f"has a new value of type {after.type.describe()}",
-                                where=[describe(after)],
-                                mend="convert the new value to the type of the state",
+                                context=[describe(after)],
+                                hint="convert the new value to the type of the state",
                             )
                         )
 
@@ -418,7 +418,7 @@ class Loop(Scan):
         inner, plan = self.fgraph.inputs, self.plan
         if len(inputs) != len(inner) + 1:
             raise TypeError(
-                compose(f"{self} takes {len(inner) + 1} inputs, got {len(inputs)}", mend="pass one for each")
+                format_error(f"{self} takes {len(inner) + 1} inputs, got {len(inputs)}", hint="pass one for each")
             )
         given: list[Any] = [number_of_steps(inputs[0])]
         for k, (x, wanted) in enumerate(zip(inputs[1:], inner, strict=True)):
@@ -470,13 +470,13 @@ class Loop(Scan):
     def check_lengths(self, n: int, sequences: Sequence[Any]) -> None:
         """Refuse sequences that are shorter than the number of steps, and a negative number."""
         if n < 0:
-            raise ValueError(compose(f"{self}: the number of steps is {n}", mend="pass 0 or more steps"))
+            raise ValueError(format_error(f"{self}: the number of steps is {n}", hint="pass 0 or more steps"))
         for k, sequence in enumerate(sequences):
             if len(sequence) < n:
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"{self}: sequence {k} has {len(sequence)} elements, too few for {n} steps",
-                        mend="make the sequence longer, or n_steps smaller",
+                        hint="make the sequence longer, or n_steps smaller",
                     )
                 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.program import loop_runner
 
 from ._plan import FINAL, STACK, SUM
@@ -88,7 +88,9 @@ class Run:
         if kind == FINAL:
             start = self.start[k]
             return start.copy() if isinstance(start, np.ndarray) else copy.copy(start)
-        raise IndexError(compose(f"{self.op} has done no step: there is no last one", mend="run at least one step"))
+        raise IndexError(
+            format_error(f"{self.op} has done no step: there is no last one", hint="run at least one step")
+        )
 
     def _shape_of_row(self, k: int) -> tuple[int, ...]:
         """Return the shape that output k would have in a step: that of a step on zeros, where it can be done."""
@@ -103,7 +105,7 @@ class Run:
 
 def _shape_text(op: Any, k: int, step: int, got: Sequence[int], wanted: Sequence[int]) -> str:
     what = f"state {k}" if k < op.plan.states else f"output {k - op.plan.states}"
-    return compose(
+    return format_error(
         f"{op}: {what} has shape {tuple(got)} in step {step}, not {tuple(wanted)}",
-        mend="give the initial state the shape that steps return, and return equal shapes from all steps",
+        hint="give the initial state the shape that steps return, and return equal shapes from all steps",
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import scipy.sparse
 
-from theano_graph import Apply, Variable, compose, config, describe
+from theano_graph import Apply, Variable, config, describe, format_error
 from theano_linker_c import SharedVariable, register_shared_constructor
 from theano_tensor import as_tensor_variable
 
@@ -51,9 +51,9 @@ def sparse_constructor(
         If `value` is no sparse matrix, so that other constructors are tried.
     """
     if target != "cpu":
-        raise TypeError(compose(f"target {target!r} is not 'cpu'"))
+        raise TypeError(format_error(f"target {target!r} is not 'cpu'"))
     if not scipy.sparse.issparse(value):
-        raise TypeError(compose(f"{type(value).__name__} is no sparse matrix"))
+        raise TypeError(format_error(f"{type(value).__name__} is no sparse matrix"))
     kind = SparseType(format or value.format, value.dtype.name)
     stored = kind.filter(value)
     if stored is value and not borrow:
@@ -122,15 +122,17 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
         if isinstance(x.type, SparseType):
             return x
         raise TypeError(
-            compose(
+            format_error(
                 "a sparse variable is wanted here",
-                where=[describe(x)],
-                mend="use csr_from_dense(x) or csc_from_dense(x)",
+                context=[describe(x)],
+                hint="use csr_from_dense(x) or csc_from_dense(x)",
             )
         )
     if not scipy.sparse.issparse(x):
         raise TypeError(
-            compose(f"a sparse matrix is wanted here, not {type(x).__name__}", mend="pass a csc or csr matrix of SciPy")
+            format_error(
+                f"a sparse matrix is wanted here, not {type(x).__name__}", hint="pass a csc or csr matrix of SciPy"
+            )
         )
     kind = SparseType(x.format, x.dtype.name)
     return SparseConstant(kind, kind.filter(x.copy()), name)

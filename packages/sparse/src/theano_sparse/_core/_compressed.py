@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, compose, pullback, pushforward
+from theano_graph import Apply, format_error, pullback, pushforward
 from theano_linker_c.kernels import CompressedKernel, CompressedTask, native_kernel
 from theano_tensor import as_tensor_variable
 
@@ -58,9 +58,9 @@ def assembled(format: str, data: Any, indices: Any, indptr: Any, other: Any) -> 
         found.check_format(full_check=True)
     except ValueError as error:
         raise ValueError(
-            compose(
+            format_error(
                 f"the arrays do not make a sparse matrix: {error}",
-                mend="take them from csm_properties(x) of one matrix",
+                hint="take them from csm_properties(x) of one matrix",
             )
         ) from None
     return found

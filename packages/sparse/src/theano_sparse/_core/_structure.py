@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import CompressedKernel, Kernel, native_kernel
 from theano_tensor import SpecifyShape, TensorType, as_tensor_variable, constant, inc_subtensor, stack
 from theano_tensor.gradient import DisconnectedType
@@ -37,9 +37,9 @@ def major_of(indptr: Any, stored: int) -> Any:
     """Return the number of the major slice of each stored element; ValueError where these are not so many."""
     if not covers(indptr, stored):
         raise ValueError(
-            compose(
+            format_error(
                 "the arrays do not make a sparse matrix: indptr does not cover its elements",
-                mend="take them from csm_properties(x) of one matrix",
+                hint="take them from csm_properties(x) of one matrix",
             )
         )
     return np.repeat(np.arange(len(indptr) - 1, dtype="int32"), np.diff(indptr))
@@ -67,9 +67,9 @@ class CSMProperties(SparseOp):
         for part in (x.indices, x.indptr):
             if part.dtype != np.int32 and part.max(initial=0) > _LARGEST:
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"a sparse matrix of shape {x.shape} with {x.nnz} elements has positions beyond {_LARGEST}",
-                        mend="divide it: positions and numbers of elements are int32 here",
+                        hint="divide it: positions and numbers of elements are int32 here",
                     )
                 )
         return x.data, x.indices, x.indptr, np.asarray(x.shape)
@@ -89,7 +89,7 @@ class CSM(SparseOp):
 
     def __init__(self, format: str, kmap: Any = None) -> None:
         if format not in CLASSES:
-            raise ValueError(compose(f"CSM: there is no format {format!r}", mend="write 'csc' or 'csr'"))
+            raise ValueError(format_error(f"CSM: there is no format {format!r}", hint="write 'csc' or 'csr'"))
         self.format = format
         self.kmap = None if kmap is None else np.asarray(kmap, "int64")
         self.kmap_key = None if self.kmap is None else tuple(self.kmap.tolist())
@@ -101,11 +101,15 @@ class CSM(SparseOp):
         values = as_tensor_variable(data)
         whole = [as_tensor_variable(part) for part in (indices, indptr, shape)]
         if values.type.ndim != 1:
-            raise TypeError(compose("CSM: `data` is a vector", where=[describe(values)], mend="pass one dimension"))
+            raise TypeError(
+                format_error("CSM: `data` is a vector", context=[describe(values)], hint="pass one dimension")
+            )
         for name, part in zip(("indices", "indptr", "shape"), whole, strict=True):
             if part.type.ndim != 1 or not part.type.dtype.startswith(("int", "uint")):
                 raise TypeError(
-                    compose(f"CSM: `{name}` is a vector of integers", where=[describe(part)], mend="pass integers")
+                    format_error(
+                        f"CSM: `{name}` is a vector of integers", context=[describe(part)], hint="pass integers"
+                    )
                 )
         inputs = [
             values,
@@ -122,7 +126,7 @@ class CSM(SparseOp):
         """Put the matrix together; ValueError where the arrays do not fit each other."""
         data, indices, indptr, shape = values
         if len(shape) != 2:
-            raise ValueError(compose(f"CSM: a shape has 2 lengths, not {len(shape)}", mend="pass (rows, columns)"))
+            raise ValueError(format_error(f"CSM: a shape has 2 lengths, not {len(shape)}", hint="pass (rows, columns)"))
         if self.kmap is not None:
             data = data[self.kmap]
         n_major, length = (int(n) for n in (shape if self.format == "csr" else shape[::-1]))
@@ -155,9 +159,9 @@ class TrustedCSM(CSM):
         data, indices, indptr, shape = values
         if len(data) != len(indices):
             raise ValueError(
-                compose(
+                format_error(
                     f"CSM: the arrays do not make a matrix: {len(data)} elements have {len(indices)} positions",
-                    mend="make as many elements as the matrix stores",
+                    hint="make as many elements as the matrix stores",
                 )
             )
         if not self.owns:
@@ -179,8 +183,8 @@ def check_arrays(data: Any, indices: Any, indptr: Any, n_major: int, length: int
         wrong = f"positions must be from 0 to {length - 1}"
     if wrong is not None:
         raise ValueError(
-            compose(
-                f"CSM: the arrays do not make a matrix: {wrong}", mend="take them from csm_properties(x) of one matrix"
+            format_error(
+                f"CSM: the arrays do not make a matrix: {wrong}", hint="take them from csm_properties(x) of one matrix"
             )
         )
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Constant, Type, Variable, compose
+from theano_graph import Constant, Type, Variable, format_error
 
 from ._typing import Operand
 
@@ -65,19 +65,19 @@ class SparseType(Type):
         if format not in CLASSES and dtype in CLASSES:
             format, dtype = dtype, format
         if format not in CLASSES:
-            raise ValueError(compose(f"SparseType: there is no format {format!r}", mend="write 'csc' or 'csr'"))
+            raise ValueError(format_error(f"SparseType: there is no format {format!r}", hint="write 'csc' or 'csr'"))
         if dtype not in all_dtypes:
             raise TypeError(
-                compose(
+                format_error(
                     f"SparseType: elements of dtype {dtype!r} are not supported",
-                    mend=f"choose one of {', '.join(sorted(all_dtypes))}",
+                    hint=f"choose one of {', '.join(sorted(all_dtypes))}",
                 )
             )
         if broadcastable is not None:
             raise TypeError(
-                compose(
+                format_error(
                     "SparseType: sparse matrices always have two dimensions that do not broadcast",
-                    mend="leave `broadcastable` away",
+                    hint="leave `broadcastable` away",
                 )
             )
         self.format = format
@@ -107,24 +107,24 @@ class SparseType(Type):
             value = wanted(np.atleast_2d(value))
         if not scipy.sparse.issparse(value) or value.ndim != 2:
             raise TypeError(
-                compose(
+                format_error(
                     f"a sparse matrix is wanted here, not {type(value).__name__}",
-                    where=[f"wanted: {self}"],
-                    mend=f"pass scipy.sparse.{self.format}_matrix(value)",
+                    context=[f"wanted: {self}"],
+                    hint=f"pass scipy.sparse.{self.format}_matrix(value)",
                 )
             )
         if strict:
             raise TypeError(
-                compose(
+                format_error(
                     f"a {self.format} matrix of {self.dtype} is wanted, not a {value.format} one of {value.dtype}",
-                    mend=f"pass scipy.sparse.{self.format}_matrix(value, dtype={self.dtype!r})",
+                    hint=f"pass scipy.sparse.{self.format}_matrix(value, dtype={self.dtype!r})",
                 )
             )
         if not (allow_downcast or np.can_cast(value.dtype, self.dtype)):
             raise TypeError(
-                compose(
+                format_error(
                     f"elements of dtype {value.dtype} do not fit into {self.dtype} without loss",
-                    mend=f"pass value.astype({self.dtype!r}), or allow_input_downcast=True",
+                    hint=f"pass value.astype({self.dtype!r}), or allow_input_downcast=True",
                 )
             )
         return wanted(value, dtype=self.dtype)
@@ -329,13 +329,15 @@ class _Operators:
         return self.table["getitem"](self, index)
 
     def __len__(self) -> NoReturn:
-        raise TypeError(compose("the length of a symbolic sparse matrix is not known yet", mend="use x.shape[0]"))
+        raise TypeError(format_error("the length of a symbolic sparse matrix is not known yet", hint="use x.shape[0]"))
 
     def __iter__(self) -> NoReturn:
-        raise TypeError(compose("a symbolic sparse matrix cannot be iterated over", mend="take rows: x[i:i + 1, :]"))
+        raise TypeError(
+            format_error("a symbolic sparse matrix cannot be iterated over", hint="take rows: x[i:i + 1, :]")
+        )
 
     def __bool__(self) -> bool:
-        raise TypeError(compose("the truth of a symbolic sparse matrix is not known yet", mend="compute it first"))
+        raise TypeError(format_error("the truth of a symbolic sparse matrix is not known yet", hint="compute it first"))
 
 
 class SparseVariable(_Operators, Variable):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, compose, shape_rule
+from theano_graph import Apply, format_error, shape_rule
 from theano_linker_c.kernels import CompressedTask
 from theano_linker_c.scalar import upcast
 from theano_tensor import as_tensor_variable
@@ -82,8 +82,8 @@ class CompressedToDense(CompressedOp):
         (z,) = values[4:]
         if found.shape != z.shape:
             raise ValueError(
-                compose(
-                    f"AddSD: the shapes {found.shape} and {z.shape} differ", mend="sparse matrices do not broadcast"
+                format_error(
+                    f"AddSD: the shapes {found.shape} and {z.shape} differ", hint="sparse matrices do not broadcast"
                 )
             )
         return np.add(z, found, out=z if self.inplace else found)
@@ -166,9 +166,9 @@ class GatherByIndex(_AxisOp):
             positions = major_of(indptr, len(indices)) if covers(indptr, len(indices)) else indices[:0]
         if len(positions) != len(indices) or positions.max(initial=-1) >= len(vector) or positions.min(initial=0) < 0:
             raise IndexError(
-                compose(
+                format_error(
                     f"an element of a sparse matrix has no element in a vector of {len(vector)}",
-                    mend="pass one element for each row (or column) of the matrix",
+                    hint="pass one element for each row (or column) of the matrix",
                 )
             )
         return vector[positions]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, describe, shape_rule
+from theano_graph import Apply, Variable, describe, format_error, shape_rule
 from theano_linker_c.kernels import CompressedTask
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType, as_tensor_variable
@@ -23,8 +23,8 @@ def _product(op: Any, arrays: Sequence[Any], y: Any) -> Any:
     x = assembled(op.format, *arrays)
     if x.shape[1] != y.shape[0]:
         raise ValueError(
-            compose(
-                f"{x.shape[1]} columns of the sparse matrix meet {y.shape[0]} rows", mend="transpose one of the two"
+            format_error(
+                f"{x.shape[1]} columns of the sparse matrix meet {y.shape[0]} rows", hint="transpose one of the two"
             )
         )
     return np.asarray(x @ y)
@@ -100,15 +100,17 @@ class CompressedUsmm(CompressedOp):
         """Apply to a number, the arrays of a sparse matrix and its other length, and two dense matrices."""
         given = [as_tensor_variable(part) for part in (alpha, x_val, x_ind, x_ptr, x_nrows, y, z)]
         if any(n != 1 for n in given[0].type.shape):
-            raise TypeError(compose(f"{self}: `alpha` is a number", where=[describe(given[0])], mend="pass a scalar"))
+            raise TypeError(
+                format_error(f"{self}: `alpha` is a number", context=[describe(given[0])], hint="pass a scalar")
+            )
         dtype = str(upcast(*(given[i].type.dtype for i in (0, 1, 5, 6))))
         inputs = self.check(given, dtype)
         if self.inplace and inputs[6] is not given[6]:
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: the result has the dtype {dtype}, so it cannot take the memory of `z`",
-                    where=[describe(given[6])],
-                    mend="leave inplace=False",
+                    context=[describe(given[6])],
+                    hint="leave inplace=False",
                 )
             )
         for variable, name in ((inputs[5], "y"), (inputs[6], "z")):
@@ -120,7 +122,7 @@ class CompressedUsmm(CompressedOp):
         alpha, z = values[0], values[6]
         product = _product(self, values[1:5], values[5])
         if z.shape != product.shape:
-            raise ValueError(compose(f"a product of shape {product.shape} is added to {z.shape}", mend="mend z"))
+            raise ValueError(format_error(f"a product of shape {product.shape} is added to {z.shape}", hint="hint z"))
         product *= alpha.reshape(())
         return np.add(z, product, out=z if self.inplace else product)
 
@@ -193,7 +195,7 @@ class UsmmRows(CompressedOp):
         product = _product(self, values[1:5], values[5])
         wanted = int(values[6]), int(values[7])
         if product.shape != wanted:
-            raise ValueError(compose(f"a product of shape {product.shape} is added to {wanted}", mend="mend z"))
+            raise ValueError(format_error(f"a product of shape {product.shape} is added to {wanted}", hint="hint z"))
         rows = np.diff(assembled(self.format, *values[1:5]).tocsr().indptr).nonzero()[0]
         return rows, product[rows] * values[0].reshape(())
 

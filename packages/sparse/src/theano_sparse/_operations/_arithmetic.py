@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Apply, Variable, compose, describe, pullback, pushforward
+from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward
 from theano_tensor import as_tensor_variable
 
 from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
@@ -72,7 +72,9 @@ class _TwoSparse(SparseOp):
         """Raise ValueError where the shapes differ."""
         if x.shape != y.shape:
             raise ValueError(
-                compose(f"{self}: the shapes {x.shape} and {y.shape} differ", mend="sparse matrices do not broadcast")
+                format_error(
+                    f"{self}: the shapes {x.shape} and {y.shape} differ", hint="sparse matrices do not broadcast"
+                )
             )
 
 
@@ -137,7 +139,7 @@ def _matrix(op: SparseOp, y: Any) -> Any:
     found = as_tensor_variable(y)
     if found.type.ndim != 2:
         raise TypeError(
-            compose(f"{op}: the dense operand is a matrix", where=[describe(found)], mend="pass two dimensions")
+            format_error(f"{op}: the dense operand is a matrix", context=[describe(found)], hint="pass two dimensions")
         )
     return found
 
@@ -145,7 +147,7 @@ def _matrix(op: SparseOp, y: Any) -> Any:
 def _same_shape(op: SparseOp, x: Any, y: Any) -> None:
     if x.shape != y.shape:
         raise ValueError(
-            compose(f"{op}: the shapes {x.shape} and {y.shape} differ", mend="sparse matrices do not broadcast")
+            format_error(f"{op}: the shapes {x.shape} and {y.shape} differ", hint="sparse matrices do not broadcast")
         )
 
 
@@ -212,10 +214,10 @@ def _operands(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
     if not is_sparse(first) and not is_sparse(second):
         raise TypeError(
-            compose(
+            format_error(
                 f"{name}: one of the two must be sparse",
-                where=[describe(first), describe(second)],
-                mend="use the function of the same name in theano.tensor for dense arrays",
+                context=[describe(first), describe(second)],
+                hint="use the function of the same name in theano.tensor for dense arrays",
             )
         )
     return first, second
@@ -322,7 +324,9 @@ def row_scale(x: Operand, s: Operand) -> Any:
 def _scaled(x: Any, s: Any, axis: int, name: str, line: str) -> Any:
     matrix, factors = without_duplicates(x), as_tensor_variable(s)
     if factors.type.ndim != 1:
-        raise TypeError(compose(f"{name}: one factor for each {line}", where=[describe(factors)], mend="pass a vector"))
+        raise TypeError(
+            format_error(f"{name}: one factor for each {line}", context=[describe(factors)], hint="pass a vector")
+        )
     length = matrix.shape[axis]
     checked = _CHECK_LENGTH(factors, length)
     return with_data(matrix, csm_data(matrix) * checked[stored_positions(matrix)[axis]])
@@ -343,8 +347,8 @@ class CheckLength(SparseOp):
         x, length = values
         if len(x) != length:
             raise ValueError(
-                compose(
-                    f"{len(x)} factors for {int(length)} rows or columns of a sparse matrix", mend="pass one for each"
+                format_error(
+                    f"{len(x)} factors for {int(length)} rows or columns of a sparse matrix", hint="pass one for each"
                 )
             )
         return x
@@ -382,10 +386,10 @@ class Comparison(SparseOp):
         if is_sparse(first) and is_sparse(second):
             if first.type.format != second.type.format:
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"{self.name} compares two matrices of one format",
-                        where=[describe(first), describe(second)],
-                        mend="make both csc or both csr",
+                        context=[describe(first), describe(second)],
+                        hint="make both csc or both csr",
                     )
                 )
             return Apply(self, [first, second], [SparseType(first.type.format, "uint8").make_variable()])

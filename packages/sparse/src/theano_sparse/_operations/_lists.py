@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_tensor import as_tensor_variable
 
 from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
@@ -23,7 +23,9 @@ def _positions(op: SparseOp, index: Any) -> Any:
     refuse_rank(op, found, 1, "numbers of rows or columns are a vector")
     if not found.type.dtype.startswith(("int", "uint")):
         raise TypeError(
-            compose(f"{op}: numbers of rows or columns are integers", where=[describe(found)], mend="pass integers")
+            format_error(
+                f"{op}: numbers of rows or columns are integers", context=[describe(found)], hint="pass integers"
+            )
         )
     return found
 
@@ -144,7 +146,9 @@ def get_item(x: Operand, index: Any) -> Any:
     if isinstance(entries[0], slice) and lists[1]:
         return get_item_list(getitem(x, (entries[0], slice(None))).T, entries[1]).T
     raise NotImplementedError(
-        compose("an index of one row or column would give a sparse vector, which does not exist", mend="index by lists")
+        format_error(
+            "an index of one row or column would give a sparse vector, which does not exist", hint="index by lists"
+        )
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 import theano_tensor as T
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import as_tensor_variable
 
 from .._core._structure import CSC
@@ -82,9 +82,9 @@ class ConvolutionIndices:
         )
         if min(positions) < 1:
             raise ValueError(
-                compose(
+                format_error(
                     f"a kernel of {kernel[0]} x {kernel[1]} does not fit into an image of {image[0]} x {image[1]}",
-                    mend="take a smaller kernel, or mode='full'",
+                    hint="take a smaller kernel, or mode='full'",
                 )
             )
         across = positions[0], positions[1], channels, kernel[0], kernel[1]
@@ -119,7 +119,7 @@ def _checked(
     elif not ws:
         wrong = "kernels that differ from position to position are not supported: leave ws=True"
     if wrong is not None:
-        raise ValueError(compose(f"sparse convolution: {wrong}", mend="pass the numbers themselves, not symbols"))
+        raise ValueError(format_error(f"sparse convolution: {wrong}", hint="pass the numbers themselves, not symbols"))
     return (image[0] if len(image) == 3 else 1), image[-2:], kernel, steps
 
 
@@ -127,7 +127,7 @@ def _matrix(variable: Any, name: str) -> Any:
     found = as_tensor_variable(variable)
     if found.type.ndim != 2:
         raise TypeError(
-            compose(f"{name} is a matrix", where=[describe(found)], mend="flatten what one row of it stands for")
+            format_error(f"{name} is a matrix", context=[describe(found)], hint="flatten what one row of it stands for")
         )
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 import theano_tensor as T
-from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import CompressedKernel, Kernel, native_kernel
 from theano_tensor import as_tensor_variable
 from theano_tensor.rewrites.length_checks import COMPARED, Term, is_plain, term_of
@@ -40,9 +40,9 @@ def _lengths(x: Any) -> Any:
 def _check_inner(op: SparseOp, x: Any, y: Any) -> None:
     if x.shape[1] != y.shape[0]:
         raise ValueError(
-            compose(
+            format_error(
                 f"{op}: shapes {x.shape} and {y.shape} do not fit: {x.shape[1]} columns meet {y.shape[0]} rows",
-                mend="transpose one of the two",
+                hint="transpose one of the two",
             )
         )
 
@@ -63,10 +63,10 @@ class _Product(SparseOp):
         first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
         if not is_sparse(first) and not is_sparse(second):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: one of the two must be sparse",
-                    where=[describe(first), describe(second)],
-                    mend="use theano.tensor.dot for dense matrices",
+                    context=[describe(first), describe(second)],
+                    hint="use theano.tensor.dot for dense matrices",
                 )
             )
         for variable in (first, second):
@@ -117,10 +117,10 @@ class StructuredDot(_Product):
         first, second = self.operands(x, y)
         if not is_sparse(first):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: the first operand must be sparse",
-                    where=[describe(first)],
-                    mend="use structured_dot(y.T, x.T).T",
+                    context=[describe(first)],
+                    hint="use structured_dot(y.T, x.T).T",
                 )
             )
         dtype = common_dtype(first, second)
@@ -284,7 +284,7 @@ class Usmm(_Product):
         inputs = [factor, first, second, addend]
         refuse_rank(self, addend, 2, "`z` is a matrix")
         if any(n != 1 for n in factor.type.shape):
-            raise TypeError(compose("Usmm: `alpha` is a number", where=[describe(factor)], mend="pass a scalar"))
+            raise TypeError(format_error("Usmm: `alpha` is a number", context=[describe(factor)], hint="pass a scalar"))
         return Apply(self, inputs, [T.TensorType(common_dtype(*inputs), shape=addend.type.shape)()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
@@ -293,7 +293,9 @@ class Usmm(_Product):
         _check_inner(self, x, y)
         if z.shape != (x.shape[0], y.shape[1]):
             raise ValueError(
-                compose(f"Usmm: a product of shape {(x.shape[0], y.shape[1])} is added to {z.shape}", mend="mend z")
+                format_error(
+                    f"Usmm: a product of shape {(x.shape[0], y.shape[1])} is added to {z.shape}", hint="hint z"
+                )
             )
         return _as_array(x @ y) * alpha + z
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Apply, Variable, compose, describe, pullback, pushforward
+from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward
 from theano_tensor import as_tensor_variable
 from theano_tensor.gradient import grad_undefined
 
@@ -66,10 +66,10 @@ class Binomial(_Draw):
         for variable, ndim in zip(inputs, (0, 0, 1), strict=True):
             if variable.type.ndim != ndim:
                 raise TypeError(
-                    compose(
+                    format_error(
                         "Binomial takes two numbers and the two lengths of a matrix",
-                        where=[describe(variable)],
-                        mend="pass n, p and (rows, columns)",
+                        context=[describe(variable)],
+                        hint="pass n, p and (rows, columns)",
                     )
                 )
         return Apply(Binomial(self.format, self.dtype), inputs, [SparseType(self.format, self.dtype).make_variable()])
@@ -95,10 +95,12 @@ class Multinomial(_Draw):
         trials, chances = as_tensor_variable(n), as_sparse_variable(p)
         if chances.type.format != "csr":
             raise TypeError(
-                compose("Multinomial works on rows", where=[describe(chances)], mend="pass the chances as a csr matrix")
+                format_error(
+                    "Multinomial works on rows", context=[describe(chances)], hint="pass the chances as a csr matrix"
+                )
             )
         if trials.type.ndim > 1:
-            raise TypeError(compose("Multinomial: n is a number or a vector", where=[describe(trials)]))
+            raise TypeError(format_error("Multinomial: n is a number or a vector", context=[describe(trials)]))
         return Apply(Multinomial(), [trials, chances], [chances.type.make_variable()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_tensor import alloc, as_tensor_variable, constant, set_subtensor, stack, switch
 
 from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
@@ -111,8 +111,8 @@ class ScatterPart(SparseOp):
         positions = [np.arange(n)[entry] for n, entry in zip(lengths, slices, strict=True)]
         if part.shape != tuple(len(found) for found in positions):
             raise ValueError(
-                compose(
-                    f"a part of {len(positions[0])} x {len(positions[1])} has the shape {part.shape}", mend="mend it"
+                format_error(
+                    f"a part of {len(positions[0])} x {len(positions[1])} has the shape {part.shape}", hint="hint it"
                 )
             )
         moved = (positions[0][part.row], positions[1][part.col])
@@ -148,7 +148,9 @@ class GetItemScalar(SparseOp):
         for position, length, name in zip(positions, x.shape, ("row", "column"), strict=True):
             if not -length <= position < length:
                 raise IndexError(
-                    compose(f"{name} {int(position)} is out of range for {length}", mend="count from 0 or from the end")
+                    format_error(
+                        f"{name} {int(position)} is out of range for {length}", hint="count from 0 or from the end"
+                    )
                 )
         return x[int(positions[0]), int(positions[1])]
 
@@ -164,17 +166,17 @@ def getitem(x: Operand, index: Any) -> Any:
     matrix = as_sparse_variable(x)
     entries = list(index) if isinstance(index, tuple) else [index]
     if len(entries) > 2:
-        raise IndexError(compose(f"{len(entries)} indices for a matrix", mend="index with two at most"))
+        raise IndexError(format_error(f"{len(entries)} indices for a matrix", hint="index with two at most"))
     entries += [slice(None)] * (2 - len(entries))
     slices = [isinstance(entry, slice) for entry in entries]
     if not any(slices):
         return GetItemScalar()(matrix, *(_position(entry) for entry in entries))
     if not all(slices):
         raise NotImplementedError(
-            compose(
+            format_error(
                 "an index of one row or column would give a sparse vector, which does not exist",
-                where=[describe(matrix)],
-                mend="take a matrix: x[i:i + 1, a:b] or x[a:b, j:j + 1]",
+                context=[describe(matrix)],
+                hint="take a matrix: x[i:i + 1, a:b] or x[a:b, j:j + 1]",
             )
         )
     bounds = [[entry.start, entry.stop, entry.step] for entry in entries]
@@ -187,8 +189,8 @@ def _position(n: Any) -> Any:
     found = as_tensor_variable(n)
     if found.type.ndim or not found.type.dtype.startswith(("int", "uint")):
         raise TypeError(
-            compose(
-                "positions in a sparse matrix are integers", where=[describe(found)], mend="pass integers or slices"
+            format_error(
+                "positions in a sparse matrix are integers", context=[describe(found)], hint="pass integers or slices"
             )
         )
     return found
@@ -391,7 +393,9 @@ class Stack(SparseOp):
         lengths = [value.shape[1 - self.axis] for value in values]
         if len(set(lengths)) > 1:
             line = "columns" if self.axis == 0 else "rows"
-            raise ValueError(compose(f"stacked sparse matrices have {lengths} {line}", mend="make them equally long"))
+            raise ValueError(
+                format_error(f"stacked sparse matrices have {lengths} {line}", hint="make them equally long")
+            )
         join = scipy.sparse.vstack if self.axis == 0 else scipy.sparse.hstack
         return join(values, format=self.format, dtype=self.dtype or None)
 
@@ -491,7 +495,7 @@ def vstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None =
 def _stacked(axis: int, blocks: Sequence[Any], format: str | None, dtype: str | None) -> Any:
     given = [as_sparse_variable(block) for block in blocks]
     if not given:
-        raise ValueError(compose("there is nothing to stack", mend="pass at least one sparse matrix"))
+        raise ValueError(format_error("there is nothing to stack", hint="pass at least one sparse matrix"))
     return (VStack if axis == 0 else HStack)(format or "csc", dtype or common_dtype(*given))(*given)
 
 

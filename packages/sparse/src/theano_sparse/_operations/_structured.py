@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import as_tensor_variable
 
 from .._core._duplicates import without_duplicates
@@ -42,10 +42,10 @@ def structured_monoid(
         for number in given:
             if number.type.ndim:
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"{name or 'this function'} of a sparse matrix takes numbers beside it",
-                        where=[describe(number)],
-                        mend="pass a scalar",
+                        context=[describe(number)],
+                        hint="pass a scalar",
                     )
                 )
         return with_data(matrix, function(csm_data(matrix), *given))

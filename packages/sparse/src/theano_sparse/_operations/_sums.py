@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, format_error, pullback, pushforward, shape_rule
 from theano_tensor import alloc, as_tensor_variable
 
 from .._core._build import as_sparse_variable
@@ -55,7 +55,7 @@ class SpSum(SparseOp):
 
     def __init__(self, axis: int | None = None, sparse_grad: bool = True) -> None:
         if axis not in (None, 0, 1):
-            raise ValueError(compose(f"sp_sum: a matrix has no axis {axis!r}", mend="pass None, 0 or 1"))
+            raise ValueError(format_error(f"sp_sum: a matrix has no axis {axis!r}", hint="pass None, 0 or 1"))
         self.axis = axis
         self.sparse_grad = bool(sparse_grad)
 

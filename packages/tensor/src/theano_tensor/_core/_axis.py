@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._errors import AxisError
 from ._variable import Tensor
@@ -31,20 +31,20 @@ def one_axis(name: str, axis: object, x: Tensor, extra: int = 0) -> int:
     number = getattr(axis, "data", axis) if isinstance(axis, Tensor) else axis
     if isinstance(number, (bool, Tensor)) or not hasattr(number, "__index__"):
         raise TypeError(
-            compose(
+            format_error(
                 f"{name}: {axis!r} is no axis: it must be a number that is known while the expression is built",
-                where=[describe(x)],
-                mend="use a Python int",
+                context=[describe(x)],
+                hint="use a Python int",
             )
         )
     ndim = x.type.ndim + extra
     found = int(number.__index__())
     if not -ndim <= found < ndim:
         raise AxisError(
-            compose(
+            format_error(
                 f"{name}: axis {found} is out of range for {ndim} dimensions",
-                where=[describe(x)],
-                mend=f"use an axis from {-ndim} to {ndim - 1}" if ndim else "the tensor is a scalar: flatten it first",
+                context=[describe(x)],
+                hint=f"use an axis from {-ndim} to {ndim - 1}" if ndim else "the tensor is a scalar: flatten it first",
             )
         )
     return found % ndim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 
 from ._dtypes import canonical_dtype
 from ._type import TensorType
@@ -46,7 +46,9 @@ def tensor(
     chosen = config.floatX if dtype is None else canonical_dtype(dtype, config.floatX)
     if (shape is None) == (broadcastable is None):
         raise TypeError(
-            compose("tensor needs either `broadcastable` or `shape`", mend="write tensor('float64', shape=(None, 3))")
+            format_error(
+                "tensor needs either `broadcastable` or `shape`", hint="write tensor('float64', shape=(None, 3))"
+            )
         )
     kind = TensorType(chosen, broadcastable) if shape is None else TensorType(chosen, shape=shape)
     return kind(name)
@@ -134,9 +136,9 @@ class PluralConstructor:
             wanted = list(wanted[0])
         if not wanted:
             raise TypeError(
-                compose(
+                format_error(
                     f"{self.__name__} needs a number or names",
-                    mend=f"write {self.__name__}(2) or {self.__name__}('x', 'y')",
+                    hint=f"write {self.__name__}(2) or {self.__name__}('x', 'y')",
                 )
             )
         variables = [self._single(name, **kwargs) for name in wanted]

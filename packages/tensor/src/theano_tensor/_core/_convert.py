@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, config, describe
+from theano_graph import Apply, Variable, config, describe, format_error
 
 from .._errors import AsTensorError
 from .._protocols._operators import call
@@ -73,10 +73,10 @@ def _other_variable(x: Variable) -> Tensor:
         if isinstance(converted, Tensor):
             return converted
     raise AsTensorError(
-        compose(
+        format_error(
             f"a variable of type {x.type.describe()} is not a tensor",
-            where=[describe(x)],
-            mend="use an op that takes this type, or convert it to a tensor first",
+            context=[describe(x)],
+            hint="use an op that takes this type, or convert it to a tensor first",
         )
     )
 
@@ -99,10 +99,10 @@ def _with_ndim(x: Tensor, ndim: int) -> Tensor:
     surplus = have - ndim
     if not all(x.type.broadcastable[:surplus]):
         raise ValueError(
-            compose(
+            format_error(
                 f"a tensor of {have} dimensions cannot be taken as one of {ndim}",
-                where=[describe(x)],
-                mend="only leading dimensions of length 1 can be dropped; use reshape or flatten for others",
+                context=[describe(x)],
+                hint="only leading dimensions of length 1 can be dropped; use reshape or flatten for others",
             )
         )
     return x.dimshuffle(list(range(surplus, have)))
@@ -146,7 +146,7 @@ def constant(
         if isinstance(x, TensorConstant):
             return x
         raise TypeError(
-            compose(f"`{x}` is not a constant", where=[describe(x)], mend="as_tensor_variable accepts variables")
+            format_error(f"`{x}` is not a constant", context=[describe(x)], hint="as_tensor_variable accepts variables")
         )
     array: Any
     if dtype is not None:
@@ -170,7 +170,7 @@ def _numeric_array(x: object) -> Any:
         array = np.asarray(x)
     except (ValueError, TypeError) as error:
         raise AsTensorError(
-            compose(f"{x!r} cannot be made an array: {error}", mend="give all rows the same length")
+            format_error(f"{x!r} cannot be made an array: {error}", hint="give all rows the same length")
         ) from error
     if array.dtype.kind not in "biufc":
         raise _no_numbers(x, array)
@@ -181,17 +181,17 @@ def _no_numbers(x: object, array: np.ndarray[Any, Any]) -> AsTensorError:
     """Return the error about something without numbers; NumPy's functions put variables into arrays of objects."""
     text = repr(x)
     held = [v for v in array.flat if isinstance(v, Variable)][:1] if array.dtype == object else []
-    what, mend = "holds no numbers", "pass a tensor variable, a number or an array of numbers"
+    what, hint = "holds no numbers", "pass a tensor variable, a number or an array of numbers"
     if held:
         what = "is an array of objects, and one of them is a variable"
-        mend = "pass the list itself, or T.stack(list), in place of numpy.array(list)"
+        hint = "pass the list itself, or T.stack(list), in place of numpy.array(list)"
     elif array.dtype == object and not array.ndim:
         what = "is an array of an object"
-        mend = f"{mend}; of variables, T.zeros_like, T.ones_like and T.fill make tensors, and those of NumPy do not"
+        hint = f"{hint}; of variables, T.zeros_like, T.ones_like and T.fill make tensors, and those of NumPy do not"
     return AsTensorError(
-        compose(
+        format_error(
             f"{text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) cannot be made a tensor: it {what}",
-            where=[describe(v) for v in held],
-            mend=mend,
+            context=[describe(v) for v in held],
+            hint=hint,
         )
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._errors import DTypeError
 from ._typing import DTypeLike
@@ -50,7 +50,9 @@ def canonical_dtype(dtype: DTypeLike, floatx: str) -> str:
     except TypeError:
         name = str(dtype)
     if name not in ALL_DTYPES:
-        raise DTypeError(compose(f"{dtype!r} is not a dtype of tensors", mend=f"use one of {', '.join(ALL_DTYPES)}"))
+        raise DTypeError(
+            format_error(f"{dtype!r} is not a dtype of tensors", hint=f"use one of {', '.join(ALL_DTYPES)}")
+        )
     return name
 
 
@@ -133,7 +135,9 @@ class autocast_float_as(AbstractContextManager[None]):
         self.dtypes = tuple(canonical_dtype(dtype, "float64") for dtype in dtypes)
         if not dtypes or set(self.dtypes) - FLOAT_DTYPES:
             raise DTypeError(
-                compose(f"floats cannot be held as {dtypes!r}", mend="use autocast_float_as('float32') or 'float64'")
+                format_error(
+                    f"floats cannot be held as {dtypes!r}", hint="use autocast_float_as('float32') or 'float64'"
+                )
             )
         self._before: list[tuple[str, ...]] = []
 
@@ -157,7 +161,9 @@ def dtype_of_number(value: Any, floatx: str, policy: str) -> str:
     if isinstance(value, int):
         if not -(2**63) <= value < 2**64:
             raise OverflowError(
-                compose(f"the integer {value} does not fit in 64 bits", mend=f"write it as a float: float({value})")
+                format_error(
+                    f"the integer {value} does not fit in 64 bits", hint=f"write it as a float: float({value})"
+                )
             )
         if policy == "custom":
             return autocast_int.dtype_of(value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_linker_c import SharedVariable, register_shared_constructor
 
 from .._errors import NotNumericError
@@ -69,23 +69,23 @@ def value_refused(variable: Any, error: TypeError | ValueError) -> TypeError | V
     if type(error) not in (TypeError, ValueError, NotNumericError):
         return error
     what, *rest = str(error).split("\n  ")
-    where = [line for line in rest if not line.startswith("To mend: ")]
+    where = [line for line in rest if not line.startswith("Hint: ")]
     name, kind = variable.name or "variable", variable.type
     if "Wrong number of dimensions" in what:
         count = "1 dimension" if kind.ndim == 1 else f"{kind.ndim} dimensions"
-        mend = f"give it a value with {count}, or share this one on its own: theano.shared(value)"
+        hint = f"give it a value with {count}, or share this one on its own: theano.shared(value)"
     elif "imaginary" in what:
-        mend = f"take a real part, as in {name}.set_value(numpy.real(value)), or make it complex from the beginning"
+        hint = f"take a real part, as in {name}.set_value(numpy.real(value)), or make it complex from the beginning"
     elif "symbolic" in what:
-        mend = f"{name}.set_value(v.eval()) stores a number; a function's `updates` store what it computes"
+        hint = f"{name}.set_value(v.eval()) stores a number; a function's `updates` store what it computes"
     elif "converting" in what or "strict is set" in what:
-        mend = (
+        hint = (
             f"{name}.set_value(numpy.asarray(value, dtype={kind.dtype!r})), or make the variable with "
             "theano.shared(value, allow_downcast=True)"
         )
     else:
-        mend = next((line.removeprefix("To mend: ") for line in rest if line not in where), "give it an array")
-    text = compose(f"set_value of `{variable}`: {what}", where=[describe(variable), *where], mend=mend)
+        hint = next((line.removeprefix("Hint: ") for line in rest if line not in where), "give it an array")
+    text = format_error(f"set_value of `{variable}`: {what}", context=[describe(variable), *where], hint=hint)
     return type(error)(text)
 
 
@@ -120,9 +120,9 @@ def tensor_constructor(
         If `value` is no array, so that other constructors are tried.
     """
     if target != "cpu":
-        raise TypeError(compose(f"target {target!r} is not 'cpu'"))
+        raise TypeError(format_error(f"target {target!r} is not 'cpu'"))
     if not isinstance(value, np.ndarray):
-        raise TypeError(compose(f"{type(value).__name__} is no array"))
+        raise TypeError(format_error(f"{type(value).__name__} is no array"))
     pattern = tuple(broadcastable) if broadcastable is not None else (False,) * value.ndim
     kind = TensorType(value.dtype.name, pattern)
     stored = value if borrow else value.copy()
@@ -143,8 +143,8 @@ def scalar_constructor(
     Python floats as float64, ints as int64, NumPy scalars with their dtype.
     """
     if target != "cpu":
-        raise TypeError(compose(f"target {target!r} is not 'cpu'"))
+        raise TypeError(format_error(f"target {target!r} is not 'cpu'"))
     if not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise TypeError(compose(f"{type(value).__name__} is no number"))
+        raise TypeError(format_error(f"{type(value).__name__} is no number"))
     array = np.asarray(value)
     return TensorSharedVariable(TensorType(array.dtype.name, ()), array, name, strict, allow_downcast)

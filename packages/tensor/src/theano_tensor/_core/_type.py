@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import Type, Variable, compose, config, describe, warn_user
+from theano_graph import Type, Variable, config, describe, format_error, warn_user
 from theano_linker_c.cop import ArrayInterface
 from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
@@ -98,9 +98,9 @@ class TensorType(ArrayInterface, Type):
         self.dtype = canonical_dtype(dtype, config.floatX if dtype == "floatX" else "float64")
         if (pattern is not None) + (shape is not None) + (broadcastable is not None) != 1:
             raise TypeError(
-                compose(
+                format_error(
                     "TensorType needs either a shape or a broadcastable pattern",
-                    mend="write TensorType('float64', (None, 3))",
+                    hint="write TensorType('float64', (None, 3))",
                 )
             )
         lengths = tuple(shape if shape is not None else ())
@@ -225,10 +225,10 @@ class TensorType(ArrayInterface, Type):
             array = value if type(value) is np.ndarray or isinstance(value, np.memmap) else np.asarray(value)
         elif isinstance(value, Variable):
             raise TypeError(
-                compose(
+                format_error(
                     f"expected an array of type {self.describe()}, got a symbolic variable",
-                    where=[describe(value)],
-                    mend="pass numbers; `v.eval()` computes the value of a variable, `givens` replaces "
+                    context=[describe(value)],
+                    hint="pass numbers; `v.eval()` computes the value of a variable, `givens` replaces "
                     "one in a function",
                 )
             )
@@ -239,9 +239,9 @@ class TensorType(ArrayInterface, Type):
         self._check_shape(array)
         if self.filter_checks_isfinite and not np.all(np.isfinite(array)):
             raise ValueError(
-                compose(
+                format_error(
                     f"non-finite elements are not values of {self.describe()} now",
-                    mend="unset TensorType.filter_checks_isfinite",
+                    hint="unset TensorType.filter_checks_isfinite",
                 )
             )
         if not strict and not (array.flags.aligned and array.dtype.isnative):
@@ -300,17 +300,17 @@ class TensorType(ArrayInterface, Type):
             what = f"{text if len(text) < 60 else text[:56] + '...'} ({type(value).__name__})"
         if "dimension" in reason:
             wanted = "1 dimension" if self.ndim == 1 else f"{self.ndim} dimensions"
-            mend = f"pass an array with {wanted} and shape {_shape_text(self.shape)}"
+            hint = f"pass an array with {wanted} and shape {_shape_text(self.shape)}"
         elif "imaginary" in reason:
-            mend = "pass numpy.real(value), numpy.imag(value) or abs(value), or declare a complex variable"
+            hint = "pass numpy.real(value), numpy.imag(value) or abs(value), or declare a complex variable"
         elif "is no value" in reason or "holds no numbers" in reason:
-            mend = f"pass a number or an array of numbers that {self.dtype} can hold"
+            hint = f"pass a number or an array of numbers that {self.dtype} can hold"
         else:
-            mend = (
+            hint = (
                 f"convert it yourself, for instance with numpy.asarray(value, dtype='{self.dtype}'), "
                 "or pass allow_input_downcast=True"
             )
-        return compose(f"{what} is not a value of type {self.describe()}: {reason}", mend=mend)
+        return format_error(f"{what} is not a value of type {self.describe()}: {reason}", hint=hint)
 
     def is_valid_value(self, value: object, strict: bool = True) -> bool:
         """Tell whether `value` is an array of exactly this type (with ``strict=False``: or convertible to it)."""
@@ -467,9 +467,9 @@ def _static_length(length: Any) -> int | None:
     if isinstance(length, (int, np.integer)) and length >= 0:
         return int(length)
     raise TypeError(
-        compose(
+        format_error(
             f"{length!r} is no static length",
-            mend="use a number from 0 up, None (known at run time), or True/False (broadcastable)",
+            hint="use a number from 0 up, None (known at run time), or True/False (broadcastable)",
         )
     )
 
@@ -484,8 +484,8 @@ def _shape_text(shape: Iterable[Hashable]) -> str:
 
 
 def _report_float64(action: str) -> None:
-    text = compose(
-        "a float64 variable was made (flag warn_float64)", mend="use dtype='float32', or set warn_float64='ignore'"
+    text = format_error(
+        "a float64 variable was made (flag warn_float64)", hint="use dtype='float32', or set warn_float64='ignore'"
     )
     if action == "raise":
         raise Float64Error(text)

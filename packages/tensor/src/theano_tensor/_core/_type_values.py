@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theano_graph import compose, config
+from theano_graph import config, format_error
 
 from ._typing import Array
 
@@ -23,9 +23,9 @@ def refuse_mask(value: object) -> None:
     # Told by its attribute: naming numpy.ma.MaskedArray would import numpy.ma.
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray and hasattr(value, "mask"):
         raise TypeError(
-            compose(
+            format_error(
                 f"a masked array of shape {value.shape} is no value of a tensor: its mask would be lost",
-                mend="pass value.filled(...), and the mask as an array of its own where it matters",
+                hint="pass value.filled(...), and the mask as an array of its own where it matters",
             )
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Variable, compose, describe, graph_inputs
+from theano_graph import Variable, describe, format_error, graph_inputs
 
 from .._errors import NotNumericError
 from ._numpy_advice import asking_function, refusal
@@ -49,10 +49,10 @@ def _refused(variable: Any, what: str, symbolic: str, who: str = "Python") -> No
     if variable.type.ndim:
         what = f"{what}: it stands for an array of {variable.type.ndim} dimensions, not for one number"
     return NotNumericError(
-        compose(
+        format_error(
             f"`{variable}` is symbolic, so that {who} cannot take it as {what}",
-            where=[*(describe(x) for x in _named(variable)), *asked_where()],
-            mend=f"{symbolic}; {_way_to_value(variable)}",
+            context=[*(describe(x) for x in _named(variable)), *asked_where()],
+            hint=f"{symbolic}; {_way_to_value(variable)}",
         )
     )
 
@@ -110,10 +110,10 @@ class Numbers:
         """Return the nearest whole numbers, halves to the even one, as NumPy does."""
         if ndigits is not None:
             raise NotNumericError(
-                compose(
+                format_error(
                     f"round: `{self}` can be rounded to whole numbers only, not to {ndigits} digits",
-                    where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
-                    mend=f"scale it: round(x * 10**{ndigits}) / 10**{ndigits}",
+                    context=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
+                    hint=f"scale it: round(x * 10**{ndigits}) / 10**{ndigits}",
                 )
             )
         return call("round", self, "half_to_even")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 #: Modules whose functions are found by name: NumPy's are asked for first, for SciPy has some of them as well.
 _MODULES = ("numpy", "scipy.special")
@@ -190,7 +190,7 @@ def refusal(what: str, function: str | None = None) -> str:
     advice = ADVICE.get(name) if what == name else None
     if advice is None:
         advice = _nearest(name.rpartition(".")[2])
-    return compose(f"{what} has no symbolic form", mend=f"{advice}, or compute the value with `x.eval()`")
+    return format_error(f"{what} has no symbolic form", hint=f"{advice}, or compute the value with `x.eval()`")
 
 
 def _nearest(name: str) -> str:

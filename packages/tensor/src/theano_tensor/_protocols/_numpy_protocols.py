@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._numpy_advice import asking_function, full_name, refusal
 from ._operations import OPERATIONS, call
@@ -120,7 +120,9 @@ FUNCTION_NAMES: dict[str, str] = {
 def _round(x: TensorLike, decimals: int = 0) -> Any:
     if decimals:
         raise TypeError(
-            compose(f"numpy.round to {decimals} decimals has no symbolic form", mend="scale: T.round(x * 100) / 100")
+            format_error(
+                f"numpy.round to {decimals} decimals has no symbolic form", hint="scale: T.round(x * 100) / 100"
+            )
         )
     return call("round", x, "half_to_even")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theano_graph import Constant, compose, describe, is_library_module
+from theano_graph import Constant, describe, format_error, is_library_module
 from theano_linker_c import scalar
 
 from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
@@ -134,10 +134,10 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            compose(
+            format_error(
                 f"{type(self).__name__!r} object does not support item assignment: an expression does not change",
-                where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
-                mend="make a new one: y = T.set_subtensor(x[index], value), or T.inc_subtensor for +=",
+                context=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
+                hint="make a new one: y = T.set_subtensor(x[index], value), or T.inc_subtensor for +=",
             )
         )
 
@@ -185,10 +185,10 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         length = self.type.shape[0] if self.type.ndim else None
         if length is None:
             raise TypeError(
-                compose(
+                format_error(
                     f"cannot iterate over `{self}`: its length is not known while the expression is built",
-                    where=[describe(self), *asked_where()],  # type: ignore[arg-type]  # this is a variable
-                    mend="take items by index (x[0], x[1]), or work on the whole of it with array operations"
+                    context=[describe(self), *asked_where()],  # type: ignore[arg-type]  # this is a variable
+                    hint="take items by index (x[0], x[1]), or work on the whole of it with array operations"
                     + ("; theano.scan is a loop over x" if traced() is not None else ""),
                 )
             )
@@ -196,10 +196,10 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
 
     def __len__(self) -> int:
         raise TypeError(
-            compose(
+            format_error(
                 f"object of type {type(self).__name__!r} has no len(): its length is symbolic",
-                where=[describe(self)],  # type: ignore[arg-type]  # as above
-                mend="use `x.shape[0]`, which is the length as a symbolic integer",
+                context=[describe(self)],  # type: ignore[arg-type]  # as above
+                hint="use `x.shape[0]`, which is the length as a symbolic integer",
             )
         )
 
@@ -215,16 +215,16 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
                 raise TypeError(refusal(function))  # it would decide by a truth value that says nothing
             return True
         raise TypeError(
-            compose(
+            format_error(
                 f"`{self}` has no truth value: it has not been computed yet",
-                where=[describe(self), *asked_where()],  # type: ignore[arg-type]  # as above
-                mend=_in_place_of_if(),
+                context=[describe(self), *asked_where()],  # type: ignore[arg-type]  # as above
+                hint=_in_place_of_if(),
             )
         )
 
     def __contains__(self, item: object) -> bool:
         raise TypeError(
-            compose(
-                f"`in` cannot be asked of the symbolic `{self}`", mend="use T.any(T.eq(x, item)), which is symbolic too"
+            format_error(
+                f"`in` cannot be asked of the symbolic `{self}`", hint="use T.any(T.eq(x, item)), which is symbolic too"
             )
         )

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
@@ -90,9 +90,9 @@ def _cores_of(signature: Signature | None, count: int) -> Sequence[tuple[str | i
         return [()] * count
     if len(signature.inputs) != count:
         raise BatchError(
-            compose(
+            format_error(
                 f"{count} arguments for the signature {signature.text}, which has {len(signature.inputs)}",
-                mend="pass all that are stacked by position, options by name",
+                hint="pass all that are stacked by position, options by name",
             )
         )
     return signature.inputs
@@ -103,11 +103,11 @@ def _checked_results(lengths: Lengths, outputs: list[Tensor]) -> list[Tensor]:
     ndims = [len(core) for core in signature.outputs]
     if [v.type.ndim for v in outputs] != ndims:
         raise BatchError(
-            compose(
+            format_error(
                 f"the function returned tensors of {', '.join(str(v.type.ndim) for v in outputs)} dimensions, the "
                 f"signature {signature.text} says {', '.join(map(str, ndims))}",
-                where=[describe(v) for v in outputs],
-                mend="change the signature or the function",
+                context=[describe(v) for v in outputs],
+                hint="change the signature or the function",
             )
         )
     return lengths.checked(outputs, signature.outputs)
@@ -215,10 +215,14 @@ def _axes(name: str, axes: Axes, count: int) -> list[int | None]:
         listed = list(axes)
     if len(listed) != count:
         raise BatchError(
-            compose(f"{name} has {len(listed)} entries for {count} tensors", mend="give one for each, or one for all")
+            format_error(
+                f"{name} has {len(listed)} entries for {count} tensors", hint="give one for each, or one for all"
+            )
         )
     if name == "in_axes" and all(axis is None for axis in listed):
-        raise BatchError(compose("vmap: in_axes maps no argument", mend="give a dimension for one argument at least"))
+        raise BatchError(
+            format_error("vmap: in_axes maps no argument", hint="give a dimension for one argument at least")
+        )
     return listed
 
 
@@ -226,10 +230,10 @@ def _axis(x: Tensor, axis: int, name: str) -> int:
     ndim = x.type.ndim
     if not -ndim <= axis < ndim:
         raise BatchError(
-            compose(
+            format_error(
                 f"{name}: there is no dimension {axis} of {ndim}",
-                where=[describe(x)],
-                mend=f"use a dimension from {-ndim} to {ndim - 1}" if ndim else "use None for scalars",
+                context=[describe(x)],
+                hint=f"use a dimension from {-ndim} to {ndim - 1}" if ndim else "use None for scalars",
             )
         )
     return axis % ndim
@@ -242,10 +246,10 @@ def _one_length(stacks: Sequence[Tensor], axes: Sequence[int | None]) -> list[Te
     lengths = {n for n in (x.type.shape[0] for x in measured) if n is not None}
     if len(lengths) > 1:
         raise BatchError(
-            compose(
+            format_error(
                 f"vmap: the arguments have {' and '.join(map(str, sorted(lengths)))} entries",
-                where=[describe(x) for x in measured],
-                mend="map dimensions of one length, and use None for an argument that is the same for all",
+                context=[describe(x) for x in measured],
+                hint="map dimensions of one length, and use None for an argument that is the same for all",
             )
         )
     source = measured[0] if measured else mapped[0]
@@ -261,10 +265,10 @@ def _one_length(stacks: Sequence[Tensor], axes: Sequence[int | None]) -> list[Te
 
 def _depends(output: Variable) -> BatchError:
     return BatchError(
-        compose(
+        format_error(
             "vmap: out_axes is None for a result that depends on the entry",
-            where=[describe(output)],
-            mend="give the dimension of the entries in the result",
+            context=[describe(output)],
+            hint="give the dimension of the entries in the result",
         )
     )
 

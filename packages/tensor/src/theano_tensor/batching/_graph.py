@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Variable, clone_replace, compose, describe, graph_inputs
+from theano_graph import Variable, clone_replace, describe, format_error, graph_inputs
 from theano_linker_c.scalar import ScalarType
 
 from .._core._convert import as_tensor_variable
@@ -135,10 +135,10 @@ def _fitting(x: Any, batch: Any) -> Tensor:
     """
     if not isinstance(x, Variable) or not isinstance(x.type, TensorType):
         raise BatchError(
-            compose(
+            format_error(
                 f"{x!r} is no tensor variable, so that there is no batch of it",
-                where=[describe(x)] if isinstance(x, Variable) else [],
-                mend="replace dense tensors",
+                context=[describe(x)] if isinstance(x, Variable) else [],
+                hint="replace dense tensors",
             )
         )
     stack = as_tensor_variable(batch)
@@ -146,10 +146,10 @@ def _fitting(x: Any, batch: Any) -> Tensor:
     extra = stack.type.ndim - kind.ndim
     if extra < 0:
         raise BatchError(
-            compose(
+            format_error(
                 f"a batch of `{x}` has at least {kind.ndim} dimensions, not {stack.type.ndim}",
-                where=[describe(x), describe(stack)],
-                mend="add dimensions in front of those of the variable",
+                context=[describe(x), describe(stack)],
+                hint="add dimensions in front of those of the variable",
             )
         )
     shape: StaticShape = stack.type.shape[:extra] + kind.shape
@@ -157,10 +157,10 @@ def _fitting(x: Any, batch: Any) -> Tensor:
         fitting: Any = tensor_type(kind.dtype, shape).narrow_variable(stack)
     except TypeError as error:
         raise BatchError(
-            compose(
+            format_error(
                 f"a tensor of type {stack.type} is no batch of `{x}`, which has type {kind}",
-                where=[describe(x), describe(stack)],
-                mend=f"cast it: T.cast(batch, '{kind.dtype}')"
+                context=[describe(x), describe(stack)],
+                hint=f"cast it: T.cast(batch, '{kind.dtype}')"
                 if stack.type.dtype != kind.dtype
                 else "give it the lengths of the variable in its last dimensions",
             )

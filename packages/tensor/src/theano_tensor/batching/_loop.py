@@ -13,8 +13,8 @@ from theano_graph import (
     Variable,
     batch_rule,
     clone_replace,
-    compose,
     describe,
+    format_error,
     warn_user,
 )
 from theano_linker_c.scalar import ScalarType
@@ -45,9 +45,9 @@ def announce(op: Op) -> None:
     _announced.add(op_class)
     name = f"{op_class.__module__}.{op_class.__qualname__}"
     warn_user(
-        compose(
+        format_error(
             f"op {op} ({name}) has no rule in table `batch_rule`: it runs in a loop over the entries of the batch",
-            mend=f"register a rule, `@theano_graph.batch_rule.register({op_class.__name__})`, or write the expression "
+            hint=f"register a rule, `@theano_graph.batch_rule.register({op_class.__name__})`, or write the expression "
             "for a batch by hand",
         )
     )
@@ -90,10 +90,10 @@ def _check_types(node: Apply) -> None:
     for v in (*node.inputs, *node.outputs):
         if not isinstance(v.type, (TensorType, ScalarType)) and not isinstance(v, Constant):
             raise BatchError(
-                compose(
+                format_error(
                     f"op {node.op} cannot be applied to a batch: `{v}` is neither a tensor nor a number",
-                    where=[describe(v)],
-                    mend="register a rule in `theano_graph.batch_rule`, or use dense tensors",
+                    context=[describe(v)],
+                    hint="register a rule in `theano_graph.batch_rule`, or use dense tensors",
                 )
             )
 
@@ -126,10 +126,10 @@ def _batch_rows(node: Apply[MapRows], inputs: list[Any], stacked: Sequence[bool]
     """
     if stacked[0]:
         raise BatchError(
-            compose(
+            format_error(
                 f"{node.op}: the number of rows may not differ between the entries of a batch",
-                where=[describe(node.inputs[0])],
-                mend="use one number of rows for all of them",
+                context=[describe(node.inputs[0])],
+                hint="use one number of rows for all of them",
             )
         )
     opened = Opened(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Unstacked, Variable, batch_rule, compose, describe, origin_from, toposort
+from theano_graph import Apply, Unstacked, Variable, batch_rule, describe, format_error, origin_from, toposort
 from theano_linker_c.scalar import ScalarType
 
 from .._core._type import TensorType
@@ -61,10 +61,10 @@ def batch_node(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> list[
         reason = batch_rule.absence(node.op)
         if reason is not None:
             raise BatchError(
-                compose(
+                format_error(
                     f"op {node.op} cannot be applied to a batch: {reason}",
-                    where=[describe(v) for v in node.outputs],
-                    mend="compute it for each entry in a loop (theano.scan), or outside of the vectorized function",
+                    context=[describe(v) for v in node.outputs],
+                    hint="compute it for each entry in a loop (theano.scan), or outside of the vectorized function",
                 )
             )
         results = None
@@ -76,10 +76,10 @@ def batch_node(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> list[
             announce(node.op)
     if len(results) != len(node.outputs):
         raise BatchError(
-            compose(
+            format_error(
                 f"the rule of op {node.op} in table `batch_rule` returned {len(results)} outputs for "
                 f"{len(node.outputs)}",
-                mend="let it return one for each",
+                hint="let it return one for each",
             )
         )
     return [_checked(node, k, result) for k, result in enumerate(results)]
@@ -100,11 +100,11 @@ def _checked(node: Apply, k: int, result: Any) -> Entry:
     )
     if not fits:
         raise BatchError(
-            compose(
+            format_error(
                 f"the rule of op {node.op} in table `batch_rule` returned {_type_text(result)} for output {k}, a batch "
                 f"of {kind}",
-                where=[describe(node.outputs[k])],
-                mend="return a tensor with one more dimension in front, or an Unstacked",
+                context=[describe(node.outputs[k])],
+                hint="return a tensor with one more dimension in front, or an Unstacked",
             )
         )
     if isinstance(kind, TensorType) and result.type.broadcastable[1:] != kind.broadcastable:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe, record
+from theano_graph import describe, format_error, record
 
 from .._core._type import StaticShape
 from .._core._variable import Tensor
@@ -53,9 +53,9 @@ def parse_signature(text: str) -> Signature:
     compact = re.sub(r"\s+", "", text)
     if re.fullmatch(rf"{_LIST}->{_LIST}", compact) is None:
         raise ValueError(
-            compose(
+            format_error(
                 f"{text!r} is no signature",
-                mend="write the dimensions of each argument and result, as in '(n),(n,m)->(m)'",
+                hint="write the dimensions of each argument and result, as in '(n),(n,m)->(m)'",
             )
         )
     arguments, results = compact.split("->")
@@ -99,11 +99,11 @@ class Lengths:
     def _note(self, tensor: Tensor, core: tuple[Dimension, ...]) -> None:
         if tensor.type.ndim < len(core):
             raise BatchError(
-                compose(
+                format_error(
                     f"`{tensor}` has {tensor.type.ndim} dimensions, {len(core)} at least are needed for "
                     f"{_core_text(core)} in {self.signature.text}",
-                    where=[describe(tensor)],
-                    mend="pass a tensor that has the dimensions of the signature last",
+                    context=[describe(tensor)],
+                    hint="pass a tensor that has the dimensions of the signature last",
                 )
             )
         first = tensor.type.ndim - len(core)
@@ -112,10 +112,10 @@ class Lengths:
             expected, source = self._lengths.get(name, (name if isinstance(name, int) else None, tensor))
             if length is not None and isinstance(expected, int) and length != expected:
                 raise BatchError(
-                    compose(
+                    format_error(
                         f"dimension {name} of {self.signature.text} has length {expected}, and {length} in `{tensor}`",
-                        where=[describe(v) for v in dict.fromkeys((source, tensor))],
-                        mend="give the dimensions of one name one length",
+                        context=[describe(v) for v in dict.fromkeys((source, tensor))],
+                        hint="give the dimensions of one name one length",
                     )
                 )
             if isinstance(expected, int):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Constant, Variable, compose, graph_inputs
+from theano_graph import Constant, Variable, format_error, graph_inputs
 from theano_linker_c import SharedVariable
 
 from .._graph_op import Runner
@@ -77,8 +77,8 @@ def checkpoint(outputs: Any, inputs: Sequence[Variable] = (), name: str | None =
     wrong = next((v for v in (*wanted, *inputs) if not isinstance(v, Variable)), None)
     if wrong is not None:
         raise TypeError(
-            compose(
-                f"checkpoint: {wrong!r} is no variable", mend="pass the variables that the part ends and begins with"
+            format_error(
+                f"checkpoint: {wrong!r} is no variable", hint="pass the variables that the part ends and begins with"
             )
         )
     needed = dict.fromkeys(inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Constant, Variable, clone_replace, compose, describe, graph_inputs
+from theano_graph import Apply, Constant, Variable, clone_replace, describe, format_error, graph_inputs
 from theano_linker_c import Function, SharedVariable
 
 from .._core._typing import TensorLike
@@ -89,7 +89,9 @@ class OpFromGraph(GraphOp):
         _check(self.inputs, self.outputs, kwargs)
         if lop_overrides != "default" and grad_overrides != "default":
             raise TypeError(
-                compose("OpFromGraph: both lop_overrides and grad_overrides are given", mend="override one of them")
+                format_error(
+                    "OpFromGraph: both lop_overrides and grad_overrides are given", hint="override one of them"
+                )
             )
         self.inline = bool(inline)
         self.given_pattern = _checked_pattern(connection_pattern, len(self.inputs), len(self.outputs))
@@ -129,10 +131,10 @@ class OpFromGraph(GraphOp):
         given = inputs if len(inputs) == count + len(self.shared_inputs) else (*inputs, *self.shared_inputs)
         if len(given) != len(self.fgraph.inputs):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self} takes {count} inputs, not {len(inputs)}",
-                    where=[describe(v) for v in self.inputs],
-                    mend="pass one for each of the inputs that it was made with",
+                    context=[describe(v) for v in self.inputs],
+                    hint="pass one for each of the inputs that it was made with",
                 )
             )
         converted = [self._converted(i, x) for i, x in enumerate(given)]
@@ -144,10 +146,10 @@ class OpFromGraph(GraphOp):
             converted: Variable = inner.type.narrow_variable(given)
         except TypeError as error:
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: input {index} has to be of type {inner.type.describe()}",
-                    where=[describe(given) if isinstance(given, Variable) else repr(given)],
-                    mend="cast it, or make the op of inputs of that type",
+                    context=[describe(given) if isinstance(given, Variable) else repr(given)],
+                    hint="cast it, or make the op of inputs of that type",
                 )
             ) from error
         return converted
@@ -178,7 +180,7 @@ class OpFromGraph(GraphOp):
 def _variables(given: Any, what: str) -> list[Variable]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(v, Variable) for v in given):
         raise TypeError(
-            compose(f"OpFromGraph: {what} {given!r} are no list of variables", mend="pass a list of variables")
+            format_error(f"OpFromGraph: {what} {given!r} are no list of variables", hint="pass a list of variables")
         )
     return list(given)
 
@@ -196,9 +198,9 @@ def _checked_pattern(pattern: Any, inputs: int, outputs: int) -> list[list[bool]
     rows = [[bool(connected) for connected in row] for row in pattern]
     if len(rows) != inputs or any(len(row) != outputs for row in rows):
         raise ValueError(
-            compose(
+            format_error(
                 f"OpFromGraph: the connection_pattern is {pattern!r}",
-                mend=f"give a list of {outputs} truth values for each of the {inputs} inputs",
+                hint=f"give a list of {outputs} truth values for each of the {inputs} inputs",
             )
         )
     return rows
@@ -208,9 +210,9 @@ def _check(inputs: Sequence[Variable], outputs: Sequence[Variable], kwargs: dict
     for name in ("updates", "givens"):
         if name in kwargs:
             raise TypeError(
-                compose(
+                format_error(
                     f"OpFromGraph takes no {name}",
-                    mend="return new values as outputs, and update with them where the op is used"
+                    hint="return new values as outputs, and update with them where the op is used"
                     if name == "updates"
                     else "substitute before: clone_replace(outputs, givens)",
                 )
@@ -218,23 +220,25 @@ def _check(inputs: Sequence[Variable], outputs: Sequence[Variable], kwargs: dict
     wrong = next((v for v in inputs if isinstance(v, (Constant, SharedVariable))), None)
     if wrong is not None:
         raise TypeError(
-            compose(
+            format_error(
                 "OpFromGraph: an input is a constant or a shared variable",
-                where=[describe(wrong)],
-                mend="leave it out of the inputs: what the graph uses is found by itself",
+                context=[describe(wrong)],
+                hint="leave it out of the inputs: what the graph uses is found by itself",
             )
         )
     if len(set(inputs)) != len(inputs):
         raise ValueError(
-            compose("OpFromGraph: an input is given twice", where=[describe(v) for v in inputs], mend="give each once")
+            format_error(
+                "OpFromGraph: an input is given twice", context=[describe(v) for v in inputs], hint="give each once"
+            )
         )
     loose = [v for v in graph_inputs(outputs, inputs) if v not in set(inputs)]
     missing = [v for v in loose if not isinstance(v, (Constant, SharedVariable))]
     if missing:
         raise TypeError(
-            compose(
+            format_error(
                 f"OpFromGraph: the outputs need `{missing[0]}`, which is not among the inputs",
-                where=[describe(v) for v in missing],
-                mend="add it to the inputs",
+                context=[describe(v) for v in missing],
+                hint="add it to the inputs",
             )
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from theano_graph import Op, Variable, compose
+from theano_graph import Op, Variable, format_error
 
 from ..gradient import DisconnectedType, NullType
 
@@ -27,7 +27,9 @@ def as_overrides(given: Any, what: str, count: int) -> Override | list[Override]
         return _checked(given, what)
     if len(given) != count:
         raise ValueError(
-            compose(f"OpFromGraph: {what} has {len(given)} items instead of {count}", mend="give 'default' for some")
+            format_error(
+                f"OpFromGraph: {what} has {len(given)} items instead of {count}", hint="give 'default' for some"
+            )
         )
     return [_checked(item, what) for item in given]
 
@@ -41,9 +43,9 @@ def _checked(item: Any, what: str) -> Override:
     elif callable(item):
         return item  # type: ignore[no-any-return]  # any callable will do; ops are callable too
     raise TypeError(
-        compose(
+        format_error(
             f"OpFromGraph: {what} cannot be {item!r}",
-            mend="give 'default', an OpFromGraph, a function, NullType()(), DisconnectedType()(), or a list of these",
+            hint="give 'default', an OpFromGraph, a function, NullType()(), DisconnectedType()(), or a list of these",
         )
     )
 

@@ -12,8 +12,8 @@ from theano_graph import (
     Variable,
     batch_rule,
     clone_replace,
-    compose,
     config,
+    format_error,
     graph_inputs,
     pullback,
     pushforward,
@@ -172,7 +172,7 @@ def _called(override: Any, lists: Sequence[list[Variable]], count: int | None, w
     listed = list(found) if isinstance(found, (list, tuple)) else [found]
     if len(listed) != (1 if count is None else count) or not all(isinstance(v, Variable) for v in listed):
         wanted = "one variable" if count is None else f"a list of {count} variables"
-        raise ValueError(compose(f"the override for {what} returned {found!r}", mend=f"let it return {wanted}"))
+        raise ValueError(format_error(f"the override for {what} returned {found!r}", hint=f"let it return {wanted}"))
     return listed
 
 

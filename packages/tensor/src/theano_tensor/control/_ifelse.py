@@ -12,8 +12,8 @@ from theano_graph import (
     Unstacked,
     Variable,
     batch_rule,
-    compose,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -49,7 +49,9 @@ class IfElse(Op):
 
     def __init__(self, n_outs: int, as_view: bool = False, gpu: bool = False, name: str | None = None) -> None:
         if not isinstance(n_outs, int) or n_outs < 1:
-            raise ValueError(compose(f"IfElse chooses between groups of {n_outs!r}", mend="give a number from 1 on"))
+            raise ValueError(
+                format_error(f"IfElse chooses between groups of {n_outs!r}", hint="give a number from 1 on")
+            )
         self.n_outs = n_outs
         self.as_view, self.gpu = bool(as_view), bool(gpu)
         self.name = name
@@ -66,19 +68,19 @@ class IfElse(Op):
         """
         if len(inputs) != 1 + 2 * self.n_outs:
             raise TypeError(
-                compose(
+                format_error(
                     f"{self} takes a condition and twice {self.n_outs} variables, not {len(inputs)} inputs",
-                    mend="give both branches the same number of variables",
+                    hint="give both branches the same number of variables",
                 )
             )
         condition, *branches = inputs
         decides = as_tensor_variable(condition)
         if decides.type.ndim:
             raise TypeError(
-                compose(
+                format_error(
                     "ifelse: the condition is no scalar",
-                    where=[describe(decides)],
-                    mend="reduce it (.all(), .any()), or use switch, which chooses for each element",
+                    context=[describe(decides)],
+                    hint="reduce it (.all(), .any()), or use switch, which chooses for each element",
                 )
             )
         n = self.n_outs
@@ -123,11 +125,11 @@ def _common(index: int, a: Variable, b: Variable) -> Type:
     elif b.type.is_super(a.type):
         return b.type
     raise TypeError(
-        compose(
+        format_error(
             f"ifelse: the two branches have different types for output {index}: "
             f"{a.type.describe()} and {b.type.describe()}",
-            where=[describe(a), describe(b)],
-            mend="let both have the same dtype and number of dimensions: cast or reshape one of them",
+            context=[describe(a), describe(b)],
+            hint="let both have the same dtype and number of dimensions: cast or reshape one of them",
         )
     )
 
@@ -170,14 +172,16 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     several = isinstance(then_branch, (list, tuple))
     if several != isinstance(else_branch, (list, tuple)):
         raise TypeError(
-            compose("ifelse: one branch is a list and the other is not", mend="give both as lists, or none of them")
+            format_error(
+                "ifelse: one branch is a list and the other is not", hint="give both as lists, or none of them"
+            )
         )
     first, second = (list(then_branch), list(else_branch)) if several else ([then_branch], [else_branch])
     if len(first) != len(second) or not first:
         raise TypeError(
-            compose(
+            format_error(
                 f"ifelse: {len(first)} variables in one branch and {len(second)} in the other",
-                mend="give both branches the same number of variables, one or more",
+                hint="give both branches the same number of variables, one or more",
             )
         )
     found: Any = IfElse(len(first), name=name)(condition, *first, *second)

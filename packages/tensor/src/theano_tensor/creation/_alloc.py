@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
@@ -36,18 +36,18 @@ class Alloc(TensorOp):
         sizes = [as_length(n) for n in lengths]
         if variable.type.ndim > len(sizes):
             raise ShapeError(
-                compose(
+                format_error(
                     f"alloc: a value of {variable.type.ndim} dimensions does not fit into {len(sizes)}",
-                    where=[describe(variable)],
+                    context=[describe(variable)],
                 )
             )
         shape = static_lengths(sizes)
         for length, wanted in zip(reversed(variable.type.shape), reversed(shape), strict=False):
             if length not in (1, None) and wanted is not None and length != wanted:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"alloc: a value of shape {variable.type.shape} does not fit into {shape}",
-                        where=[describe(variable)],
+                        context=[describe(variable)],
                     )
                 )
         return Apply(self, [variable, *sizes], [tensor_type(variable.type.dtype, shape).make_variable()])
@@ -60,16 +60,16 @@ class Alloc(TensorOp):
         shape = tuple(int(n) for n in lengths)
         if any(n < 0 for n in shape):
             raise ValueError(
-                compose(f"alloc: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
+                format_error(f"alloc: {shape} is no shape: a length is negative", hint="pass lengths from 0 up")
             )
         broadcastable = node.inputs[0].type.broadcastable
         ends = shape[len(shape) - value.ndim :]
         if any(n != m and not s for n, m, s in zip(value.shape, ends, broadcastable, strict=True)):
             raise ValueError(
-                compose(
+                format_error(
                     f"alloc: a value of shape {value.shape} does not fit into the shape {shape}",
-                    where=[describe(node.inputs[0])],
-                    mend="lengths must be equal; only dimensions that are declared broadcastable broadcast",
+                    context=[describe(node.inputs[0])],
+                    hint="lengths must be equal; only dimensions that are declared broadcastable broadcast",
                 )
             )
         array = np.empty(shape, dtype=value.dtype)
@@ -173,7 +173,7 @@ class AllocEmpty(TensorOp):
         shape = tuple(int(n) for n in inputs)
         if any(n < 0 for n in shape):
             raise ValueError(
-                compose(f"empty: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
+                format_error(f"empty: {shape} is no shape: a length is negative", hint="pass lengths from 0 up")
             )
         output_storage[0][0] = np.empty(shape, dtype=self.dtype)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Variable, compose, config, describe
+from theano_graph import Variable, config, describe, format_error
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
@@ -46,7 +46,7 @@ def linspace(
     first, last = as_tensor_variable(start), as_tensor_variable(stop)
     for v in (first, last):
         if v.type.ndim:
-            raise ShapeError(compose("linspace: the bounds are scalars", where=[describe(v)]))
+            raise ShapeError(format_error("linspace: the bounds are scalars", context=[describe(v)]))
     common = upcast(first.type.dtype, last.type.dtype)
     chosen = config.floatX if common in DISCRETE_DTYPES else common
     count = as_length(num)
@@ -81,11 +81,11 @@ def meshgrid(*vectors: TensorLike, indexing: str = "xy", sparse: bool = False) -
         If an argument has more than one dimension.
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(compose(f"meshgrid: {indexing!r} is no way of indexing", mend='use "xy" or "ij"'))
+        raise ValueError(format_error(f"meshgrid: {indexing!r} is no way of indexing", hint='use "xy" or "ij"'))
     axes = [as_tensor_variable(v) for v in vectors]
     for v in axes:
         if v.type.ndim > 1:
-            raise ShapeError(compose("meshgrid takes vectors", where=[describe(v)], mend="flatten it"))
+            raise ShapeError(format_error("meshgrid takes vectors", context=[describe(v)], hint="flatten it"))
     axes = [dimshuffle(v, ("x",)) if v.type.ndim == 0 else v for v in axes]
     places = list(range(len(axes)))
     if indexing == "xy" and len(axes) > 1:
@@ -142,14 +142,18 @@ class Grid:
 
 def _axis_of_slice(index: Any) -> Tensor:
     if not isinstance(index, slice) or index.stop is None:
-        raise TypeError(compose(f"{index!r} does not span a grid: slices with a stop do", mend="write mgrid[0:5, 0:3]"))
+        raise TypeError(
+            format_error(f"{index!r} does not span a grid: slices with a stop do", hint="write mgrid[0:5, 0:3]")
+        )
     start = 0 if index.start is None else index.start
     step = 1 if index.step is None else index.step
     if isinstance(step, (complex, np.complexfloating)):
         return linspace(start, index.stop, int(abs(complex(step))), dtype="float64")
     if isinstance(step, Variable) or step != 0:
         return arange(start, index.stop, step)
-    raise ValueError(compose(f"{index!r}: a step of zero goes nowhere", mend="use another step, or 5j for 5 numbers"))
+    raise ValueError(
+        format_error(f"{index!r}: a step of zero goes nowhere", hint="use another step, or 5j for 5 numbers")
+    )
 
 
 #: Full grids: all coordinates for all points, in one tensor.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, config, describe
+from theano_graph import config, describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import canonical_dtype
@@ -57,7 +57,7 @@ def _rows_and_columns(name: str, m: Any) -> tuple[Tensor, Any, Any]:
     x = as_tensor_variable(m)
     if x.type.ndim < 2:
         raise ShapeError(
-            compose(f"{name} takes two dimensions at least", where=[describe(x)], mend="use T.diag for a vector")
+            format_error(f"{name} takes two dimensions at least", context=[describe(x)], hint="use T.diag for a vector")
         )
     return x, shape_i(x, x.type.ndim - 2), shape_i(x, x.type.ndim - 1)
 
@@ -111,5 +111,5 @@ def triu_indices_from(a: TensorLike, k: TensorLike = 0) -> tuple[Tensor, Tensor]
 def _matrix_lengths(name: str, a: TensorLike) -> tuple[Tensor, Tensor]:
     x, rows, columns = _rows_and_columns(name, a)
     if x.type.ndim != 2:
-        raise ShapeError(compose(f"{name} takes a matrix", where=[describe(x)]))
+        raise ShapeError(format_error(f"{name} takes a matrix", context=[describe(x)]))
     return rows, columns

@@ -12,9 +12,9 @@ from theano_graph import (
     Constant,
     Variable,
     batch_rule,
-    compose,
     config,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -55,7 +55,7 @@ class ARange(TensorOp):
         bounds = [as_tensor_variable(v) for v in (start, stop, step)]
         for v in bounds:
             if v.type.ndim:
-                raise ShapeError(compose("arange: bounds and step are scalars", where=[describe(v)]))
+                raise ShapeError(format_error("arange: bounds and step are scalars", context=[describe(v)]))
         length: int | None = None
         if all(isinstance(v, Constant) for v in bounds):
             length = len(_numbers([v.data for v in bounds], self.dtype))  # type: ignore[attr-defined]  # constants, see above
@@ -81,12 +81,14 @@ def _numbers(bounds: Sequence[Any], dtype: str) -> Any:
     start, stop, step = (v.item() for v in bounds)
     if step == 0:
         raise ValueError(
-            compose(f"arange: from {start} to {stop} in steps of zero there is no end", mend="use another step")
+            format_error(f"arange: from {start} to {stop} in steps of zero there is no end", hint="use another step")
         )
     if all(isinstance(n, int) for n in (start, stop, step)) and _count(start, stop, step) > np.iinfo("int64").max >> 3:
         # NumPy counts in floating-point numbers and takes counts near 2**63 for negative ones.
         raise ValueError(
-            compose(f"arange: Maximum allowed size exceeded from {start} to {stop}", mend="use bounds that are closer")
+            format_error(
+                f"arange: Maximum allowed size exceeded from {start} to {stop}", hint="use bounds that are closer"
+            )
         )
     return np.arange(start, stop, step, dtype=dtype)
 

@@ -14,10 +14,10 @@ from theano_graph import (
     Op,
     TheanoError,
     Variable,
-    compose,
     config,
     debugprint,
     describe,
+    format_error,
     toposort,
     warn_user,
 )
@@ -96,10 +96,10 @@ def _is_cpu_op(node: Apply) -> bool:
 
 
 def _tell(node: Apply, action: str) -> None:
-    text = compose(
+    text = format_error(
         f"`{node.op}` stays on the CPU (flag assert_no_cpu_op={action})",
-        where=[describe(v) for v in node.outputs],
-        mend="use ops that devices have code for, or assert_no_cpu_op=ignore",
+        context=[describe(v) for v in node.outputs],
+        hint="use ops that devices have code for, or assert_no_cpu_op=ignore",
     )
     if action == "raise":
         raise CpuOpError(text)
@@ -207,7 +207,7 @@ def register_opt(*tags: str, **kwargs: Any) -> Callable[[Any], Any]:
     """
     name = kwargs.pop("name", None)
     if kwargs:
-        raise TypeError(compose(f"register_opt does not know {sorted(kwargs)}", mend="pass tags, and name="))
+        raise TypeError(format_error(f"register_opt does not know {sorted(kwargs)}", hint="pass tags, and name="))
 
     def register(rewriter: Any) -> Any:
         known = _functions.get(rewriter) if isinstance(rewriter, NodeRewriter) else None

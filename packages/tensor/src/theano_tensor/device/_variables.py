@@ -12,7 +12,7 @@ import numpy as np
 from theano_gpuarray.arrays import GpuArray, asarray
 from theano_gpuarray.contexts import get_context, list_contexts, moves_shared
 from theano_gpuarray.types import GpuArrayType, GpuContextType, host_from_gpu, register_host_type
-from theano_graph import Constant, Variable, compose, config
+from theano_graph import Constant, Variable, config, format_error
 from theano_linker_c import SharedVariable, register_shared_constructor
 
 from .._core._convert import CONVERTERS
@@ -253,9 +253,9 @@ def gpuarray_shared_constructor(
         If there is no context of the name.
     """
     if not isinstance(value, (np.ndarray, GpuArray)):
-        raise TypeError(compose(f"{type(value).__name__} is no array"))
+        raise TypeError(format_error(f"{type(value).__name__} is no array"))
     if target == "cpu" or not gpu_supported(value):
-        raise TypeError(compose(f"an array of dtype {value.dtype} with target {target!r} is not for a device"))
+        raise TypeError(format_error(f"an array of dtype {value.dtype} with target {target!r} is not for a device"))
     if target is _NOT_SET:
         target = _default_target(value)
     context = get_context(target)
@@ -276,7 +276,7 @@ def _default_target(value: Any) -> Hashable:
         name: Hashable = value.context.name
         return name
     if not (moves_shared() and move_to_gpu(value)):
-        raise TypeError(compose("this value is not kept on a device by default"))
+        raise TypeError(format_error("this value is not kept on a device by default"))
     if value.dtype == np.float64 and not get_context(None).properties.doubles:
-        raise TypeError(compose("the device has no float64"))
+        raise TypeError(format_error("the device has no float64"))
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 from theano_linker_c.kernels import broadcast_lengths
 
 from .._core._type import StaticShape
@@ -46,10 +46,10 @@ def broadcast_static(name: object, inputs: Sequence[Tensor], shown: Sequence[Var
 def _conflict(name: object, shown: Sequence[Variable], inputs: Sequence[Tensor], axis: int) -> str:
     lengths = [x.type.shape[axis] for x in inputs]
     parts = [f"{length} (`{x}`)" for x, length in zip(shown, lengths, strict=True) if length not in (None, 1)]
-    return compose(
+    return format_error(
         f"{name}: the lengths of dimension {axis} differ: {' and '.join(parts)}",
-        where=[describe(x) for x in shown],
-        mend="give both the same length, or transpose, index or reshape one; only a length of 1 broadcasts",
+        context=[describe(x) for x in shown],
+        hint="give both the same length, or transpose, index or reshape one; only a length of 1 broadcasts",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, TransposeKernel, native_kernel
 
 from .._core._convert import as_tensor_variable
@@ -57,15 +57,15 @@ class DimShuffle(TensorOp):
         kept = [entry for entry in self.order if not isinstance(entry, str)]
         if len(set(kept)) != len(kept):
             raise ValueError(
-                compose(f"dimshuffle: a dimension may not appear twice, as in {tuple(order)}", mend="name it once")
+                format_error(f"dimshuffle: a dimension may not appear twice, as in {tuple(order)}", hint="name it once")
             )
 
         wrong = [] if isinstance(pattern, int) else [axis for axis in self.drop if not pattern[axis]]
         if wrong:
             raise ValueError(
-                compose(
+                format_error(
                     f"dimshuffle: dimension {wrong[0]} is left out of {tuple(order)}, its length is not known to be 1",
-                    mend="name it in the new order; only broadcastable dimensions can be dropped",
+                    hint="name it in the new order; only broadcastable dimensions can be dropped",
                 )
             )
 
@@ -100,20 +100,20 @@ class DimShuffle(TensorOp):
         variable = as_tensor_variable(x)
         if variable.type.ndim != self.input_ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"dimshuffle: the pattern {self.order} is for {self.input_ndim} dimensions, the "
                     f"tensor has {variable.type.ndim}",
-                    where=[describe(variable)],
+                    context=[describe(variable)],
                 )
             )
         shape = variable.type.shape
         for axis in self.drop:
             if shape[axis] != 1:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"dimshuffle: dimension {axis} cannot be dropped, its length is not known to be 1",
-                        where=[describe(variable)],
-                        mend="name it in the pattern, index it (x[0]), or reduce over it",
+                        context=[describe(variable)],
+                        hint="name it in the pattern, index it (x[0]), or reduce over it",
                     )
                 )
         lengths = [1 if isinstance(entry, str) else shape[entry] for entry in self.order]
@@ -139,9 +139,9 @@ def _entry(entry: int | str, ndim: int, order: Sequence[int | str]) -> int | str
     if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool) and -ndim <= entry < ndim:
         return int(entry) % ndim
     raise ValueError(
-        compose(
+        format_error(
             f"dimshuffle: {entry!r} in the pattern {tuple(order)} is no dimension of a tensor with {ndim}",
-            mend="use numbers below the number of dimensions, and 'x' for a new dimension of length 1",
+            hint="use numbers below the number of dimensions, and 'x' for a new dimension of length 1",
         )
     )
 

@@ -8,7 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Op,
+    Variable,
+    batch_rule,
+    config,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
 from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, transfer_type
@@ -73,8 +84,8 @@ class Elemwise(Op):
     ) -> None:
         if not isinstance(scalar_op, ScalarOp):
             raise TypeError(
-                compose(
-                    f"Elemwise: {scalar_op!r} is no scalar op", mend="pass an op of theano.scalar, such as scalar.add"
+                format_error(
+                    f"Elemwise: {scalar_op!r} is no scalar op", hint="pass an op of theano.scalar, such as scalar.add"
                 )
             )
         self.scalar_op = scalar_op
@@ -166,18 +177,18 @@ class Elemwise(Op):
         nin = self.scalar_op.nin
         if nin is not None and nin >= 0 and len(inputs) != nin:
             raise TypeError(
-                compose(
+                format_error(
                     f"{self.scalar_op.name} takes {nin} argument{'s' * (nin != 1)}, got {len(inputs)}",
-                    where=[describe(x) for x in inputs],
+                    context=[describe(x) for x in inputs],
                 )
             )
         try:
             return self.scalar_op.result_dtypes(*(x.type.dtype for x in inputs))
         except TypeError as error:
-            first, *rest = str(error).split("\n  To mend: ")
-            mend = rest[0] if rest else "convert the operands with T.cast"
+            first, *rest = str(error).split("\n  Hint: ")
+            hint = rest[0] if rest else "convert the operands with T.cast"
             kind = ComplexError if isinstance(error, ComplexError) else TypeError
-            raise kind(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
+            raise kind(format_error(first, context=[describe(x) for x in inputs], hint=hint)) from error
 
     def __call__(self, *inputs: TensorLike, **kwargs: Any) -> Tensor:
         """Return the result on tensors (for scalar ops with several results: the list of them)."""
@@ -238,18 +249,18 @@ def _of_overwritten_dtype(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> Sc
 def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[int, int]:
     if not isinstance(pattern, Mapping):
         raise TypeError(
-            compose(
+            format_error(
                 f"Elemwise: {pattern!r} is no in-place pattern",
-                mend="pass a dict from outputs to inputs, such as {0: 0}",
+                hint="pass a dict from outputs to inputs, such as {0: 0}",
             )
         )
     for output, given in pattern.items():
         inside = 0 <= output < scalar_op.nout and given >= 0 and (scalar_op.nin < 0 or given < scalar_op.nin)
         if not inside or list(pattern.values()).count(given) > 1:
             raise ValueError(
-                compose(
+                format_error(
                     f"Elemwise: output {output} cannot overwrite input {given} of {scalar_op}",
-                    mend="name each output and each input of the op once at most",
+                    hint="name each output and each input of the op once at most",
                 )
             )
     return {int(output): int(given) for output, given in sorted(pattern.items())}
@@ -258,18 +269,18 @@ def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[in
 def _check_inplace(op: Elemwise, output: Tensor, given: Tensor) -> None:
     if output.type.dtype != given.type.dtype:
         raise TypeError(
-            compose(
+            format_error(
                 f"{op}: a result of dtype {output.type.dtype} cannot overwrite an input of dtype {given.type.dtype}",
-                where=[describe(given)],
-                mend="cast the inputs, or use the op that does not overwrite",
+                context=[describe(given)],
+                hint="cast the inputs, or use the op that does not overwrite",
             )
         )
     if output.type.broadcastable != given.type.broadcastable:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{op}: a result of shape {output.type.shape} cannot overwrite an input of shape {given.type.shape}",
-                where=[describe(given)],
-                mend="use the op that does not overwrite: this input is broadcast",
+                context=[describe(given)],
+                hint="use the op that does not overwrite: this input is broadcast",
             )
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from theano_graph import compose, config, describe
+from theano_graph import config, describe, format_error
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ComplexError, ScalarOp
 
@@ -169,10 +169,10 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
         return variable
     if variable.type.dtype in COMPLEX_DTYPES and name not in COMPLEX_DTYPES:
         raise DTypeError(
-            compose(
+            format_error(
                 f"casting complex to real is ambiguous: {variable.type.dtype} to {name}",
-                where=[describe(variable)],
-                mend="take T.real(x), T.imag(x), abs(x) or T.angle(x)",
+                context=[describe(variable)],
+                hint="take T.real(x), T.imag(x), abs(x) or T.angle(x)",
             )
         )
     result: Tensor = _cast_ops(name)(variable)
@@ -208,7 +208,7 @@ def round(a: TensorLike, mode: str | None = None) -> Tensor:
         return round_half_away_from_zero(a)
     if mode == "half_to_even":
         return round_half_to_even(a)
-    raise ValueError(compose(f"round: unknown mode {mode!r}", mend="use 'half_away_from_zero' or 'half_to_even'"))
+    raise ValueError(format_error(f"round: unknown mode {mode!r}", hint="use 'half_away_from_zero' or 'half_to_even'"))
 
 
 def iround(a: TensorLike, mode: str | None = None) -> Tensor:
@@ -232,10 +232,10 @@ def int_or_true_div(x: TensorLike, y: TensorLike) -> Tensor:
     policy = config.int_division
     if policy == "raise":
         raise DTypeError(
-            compose(
+            format_error(
                 "two integers are divided with / (flag int_division is 'raise')",
-                where=[describe(a), describe(b)],
-                mend="use // for an integer result, or cast one of them to a float",
+                context=[describe(a), describe(b)],
+                hint="use // for an integer result, or cast one of them to a float",
             )
         )
     result: Tensor = int_div(a, b) if policy == "int" else true_div(cast(a, config.floatX), cast(b, config.floatX))
@@ -248,7 +248,9 @@ def mod_check(x: TensorLike, y: TensorLike) -> Tensor:
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if {a.type.dtype, b.type.dtype} & COMPLEX_DTYPES:
         raise ComplexError(
-            compose("% is not defined for complex numbers", where=[describe(a), describe(b)], mend="use the real part")
+            format_error(
+                "% is not defined for complex numbers", context=[describe(a), describe(b)], hint="use the real part"
+            )
         )
     result: Tensor = mod(a, b)
     return result

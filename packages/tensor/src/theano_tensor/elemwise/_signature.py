@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 #: Names of the arguments where `x` and `y` would say too little.
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -64,9 +64,9 @@ def wrong_keywords(op: Any, names: Iterable[str]) -> TypeError:
     listed = ", ".join(f"`{name}`" for name in sorted(names))
     function = str(op.scalar_op)
     return TypeError(
-        compose(
+        format_error(
             f"{function}: there is no argument {listed}",
-            where=[f"signature: {function}{signature_of(op)}"],
-            mend="give the operands by position; the dtype is changed by .astype(dtype)",
+            context=[f"signature: {function}{signature_of(op)}"],
+            hint="give the operands by position; the dtype is changed by .astype(dtype)",
         )
     )

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
@@ -45,17 +45,21 @@ class BinCount(TensorOp):
         """Apply to a vector of integers, a length and perhaps weights."""
         numbers, least = as_tensor_variable(x), as_length(minlength)
         if numbers.type.ndim != 1:
-            raise ShapeError(compose("bincount counts a vector", where=[describe(numbers)], mend="flatten it"))
+            raise ShapeError(format_error("bincount counts a vector", context=[describe(numbers)], hint="flatten it"))
         if numbers.type.dtype not in DISCRETE_DTYPES:
             raise DTypeError(
-                compose("bincount counts integers", where=[describe(numbers)], mend="convert them: T.cast(x, 'int64')")
+                format_error(
+                    "bincount counts integers", context=[describe(numbers)], hint="convert them: T.cast(x, 'int64')"
+                )
             )
         given = [as_tensor_variable(w) for w in weights]
         for w in given:
             n, m = w.type.shape[0] if w.type.ndim == 1 else -1, numbers.type.shape[0]
             if w.type.ndim != 1 or (None not in (n, m) and n != m):
                 raise ShapeError(
-                    compose("bincount: one weight for each number is needed", where=[describe(numbers), describe(w)])
+                    format_error(
+                        "bincount: one weight for each number is needed", context=[describe(numbers), describe(w)]
+                    )
                 )
         dtype = sum_dtype(given[0].type.dtype) if given else "int64"
         return Apply(self, [numbers, least, *given], [tensor_type(dtype, (None,)).make_variable()])
@@ -68,19 +72,19 @@ class BinCount(TensorOp):
         if x.size and x.min() < 0:
             error = AssertionError if self.assert_nonneg else ValueError
             raise error(
-                compose(
+                format_error(
                     f"bincount: {int(x.min())} is negative, only numbers from 0 up are counted",
-                    where=[describe(node.inputs[0])],
+                    context=[describe(node.inputs[0])],
                 )
             )
         if least < 0:
-            raise ValueError(compose(f"bincount: minlength {int(least)} is negative"))
+            raise ValueError(format_error(f"bincount: minlength {int(least)} is negative"))
         # NumPy adds 1 in 64 bits, and writes where the number that has wrapped around says.
         if x.size and x.max() >= 2**62:
             raise ValueError(
-                compose(
+                format_error(
                     f"bincount: {int(x.max())} is too large, the result would be longer than any tensor can be",
-                    where=[describe(node.inputs[0])],
+                    context=[describe(node.inputs[0])],
                 )
             )
         numbers = x.astype("int64")
@@ -88,7 +92,7 @@ class BinCount(TensorOp):
             output_storage[0][0] = np.bincount(numbers, minlength=int(least)).astype("int64")
             return
         if weights[0].shape != x.shape:
-            raise ValueError(compose(f"bincount: {len(weights[0])} weights for {len(x)} numbers"))
+            raise ValueError(format_error(f"bincount: {len(weights[0])} weights for {len(x)} numbers"))
         counts = np.zeros(max(int(numbers.max(initial=-1)) + 1, int(least)), dtype=node.outputs[0].type.dtype)
         np.add.at(counts, numbers, weights[0])
         output_storage[0][0] = counts
@@ -167,12 +171,14 @@ class Bartlett(DiscreteOp):
         count = as_tensor_variable(M)
         if count.type.ndim:
             raise TypeError(
-                compose("bartlett: the number of points is a scalar", where=[describe(count)], mend="index it: v[0]")
+                format_error(
+                    "bartlett: the number of points is a scalar", context=[describe(count)], hint="index it: v[0]"
+                )
             )
         if count.type.dtype not in INTEGER_DTYPES:
             raise TypeError(
-                compose(
-                    "bartlett: the number of points is an integer", where=[describe(count)], mend="T.cast(n, 'int64')"
+                format_error(
+                    "bartlett: the number of points is an integer", context=[describe(count)], hint="T.cast(n, 'int64')"
                 )
             )
         return Apply(self, [count], [tensor_type("float64", (None,)).make_variable()])
@@ -245,9 +251,11 @@ def to_one_hot(y: TensorLike, nb_class: TensorLike, dtype: DTypeLike | None = No
     """
     numbers = as_tensor_variable(y)
     if numbers.type.ndim != 1:
-        raise ShapeError(compose("to_one_hot takes a vector", where=[describe(numbers)], mend="flatten it"))
+        raise ShapeError(format_error("to_one_hot takes a vector", context=[describe(numbers)], hint="flatten it"))
     if numbers.type.dtype not in INTEGER_DTYPES:
-        raise DTypeError(compose("to_one_hot takes integers", where=[describe(numbers)], mend="T.cast(y, 'int64')"))
+        raise DTypeError(
+            format_error("to_one_hot takes integers", context=[describe(numbers)], hint="T.cast(y, 'int64')")
+        )
     name = canonical_dtype("floatX" if dtype is None else dtype, config.floatX)
     rows = shape_i(numbers, 0)
     empty = zeros((rows, nb_class), name)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
@@ -44,14 +44,14 @@ class Cumulative(TensorOp):
 
     def __init__(self, axis: int = 0, mode: str = "add") -> None:
         if mode not in ("add", "mul"):
-            raise ValueError(compose(f"{mode!r} is no way to accumulate", mend='use "add" or "mul"'))
+            raise ValueError(format_error(f"{mode!r} is no way to accumulate", hint='use "add" or "mul"'))
         self.axis, self.mode = int(axis), mode
 
     def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = as_tensor_variable(x)
         if not 0 <= self.axis < variable.type.ndim:
-            raise ShapeError(compose(f"{self}: there is no axis {self.axis}", where=[describe(variable)]))
+            raise ShapeError(format_error(f"{self}: there is no axis {self.axis}", context=[describe(variable)]))
         dtype = sum_dtype(variable.type.dtype)
         return Apply(self, [variable], [tensor_type(dtype, variable.type.shape).make_variable()])
 
@@ -102,7 +102,7 @@ class Recurrence(TensorOp):
         """Apply to two tensors of one shape; ShapeError if they have no such axis."""
         given = as_tensor_variable(x), as_tensor_variable(factors)
         if not 0 <= self.axis < given[0].type.ndim or given[0].type.ndim != given[1].type.ndim:
-            raise ShapeError(compose(f"{self}: no axis {self.axis} of both", where=[describe(v) for v in given]))
+            raise ShapeError(format_error(f"{self}: no axis {self.axis} of both", context=[describe(v) for v in given]))
         dtype = upcast(*(v.type.dtype for v in given))
         parts = [cast(v, dtype) for v in given]
         return Apply(self, parts, [tensor_type(dtype, parts[0].type.shape).make_variable()])
@@ -112,7 +112,7 @@ class Recurrence(TensorOp):
     ) -> None:
         """Go along the axis, with narrow floats in a wide one."""
         if inputs[0].shape != inputs[1].shape:
-            raise ValueError(compose(f"{self}: shapes {inputs[0].shape} and {inputs[1].shape} differ"))
+            raise ValueError(format_error(f"{self}: shapes {inputs[0].shape} and {inputs[1].shape} differ"))
         dtype = node.outputs[0].type.dtype
         result = np.array(np.moveaxis(inputs[0], self.axis, 0), dtype=_WIDE.get(dtype, dtype))
         factors = np.moveaxis(inputs[1], self.axis, 0)
@@ -279,7 +279,7 @@ def diff(x: TensorLike, n: int = 1, axis: int = -1) -> Tensor:
     """
     variable = as_tensor_variable(x)
     if not isinstance(n, (int, np.integer)) or n < 0:
-        raise ValueError(compose(f"diff: differences cannot be taken {n!r} times", mend="use a number from 0 up"))
+        raise ValueError(format_error(f"diff: differences cannot be taken {n!r} times", hint="use a number from 0 up"))
     where = one_axis("diff", axis, variable)
     before: list[slice] = [slice(None)] * where
     for _ in range(int(n)):

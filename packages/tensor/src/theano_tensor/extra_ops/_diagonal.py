@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
@@ -43,17 +43,17 @@ class ExtractDiag(TensorOp):
     def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
         self.offset, self.axis1, self.axis2 = int(offset), int(axis1), int(axis2)
         if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
-            raise ValueError(compose(f"a diagonal needs two different axes from 0 up, not {axis1} and {axis2}"))
+            raise ValueError(format_error(f"a diagonal needs two different axes from 0 up, not {axis1} and {axis2}"))
 
     def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor that has both axes."""
         variable = as_tensor_variable(x)
         if max(self.axis1, self.axis2) >= variable.type.ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"diagonal: there are no axes {self.axis1} and {self.axis2}",
-                    where=[describe(variable)],
-                    mend="a diagonal needs two dimensions",
+                    context=[describe(variable)],
+                    hint="a diagonal needs two dimensions",
                 )
             )
         rows, columns = variable.type.shape[self.axis1], variable.type.shape[self.axis2]
@@ -134,11 +134,13 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     x = as_tensor_variable(a)
     if x.type.ndim < 2:
         raise ShapeError(
-            compose("diagonal: two dimensions are needed", where=[describe(x)], mend="T.diag makes one of a vector")
+            format_error(
+                "diagonal: two dimensions are needed", context=[describe(x)], hint="T.diag makes one of a vector"
+            )
         )
     first, second = one_axis("diagonal", axis1, x), one_axis("diagonal", axis2, x)
     if first == second:
-        raise ShapeError(compose("diagonal: axis1 and axis2 are the same", where=[describe(x)]))
+        raise ShapeError(format_error("diagonal: axis1 and axis2 are the same", context=[describe(x)]))
     result: Tensor = ExtractDiag(offset, first, second)(x)
     return result
 
@@ -166,19 +168,19 @@ class AllocDiag(TensorOp):
         self.places = (min(self.axis1, self.axis2), max(self.axis1, self.axis2))
         if self.places[0] < 0 or self.axis1 == self.axis2:
             raise ShapeError(
-                compose(f"AllocDiag: {axis1} and {axis2} are not two dimensions", mend="number them from 0 up")
+                format_error(f"AllocDiag: {axis1} and {axis2} are not two dimensions", hint="number them from 0 up")
             )
 
     def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a vector, or to a tensor of vectors in the last dimension."""
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
-            raise ShapeError(compose("AllocDiag takes a vector", where=[describe(variable)]))
+            raise ShapeError(format_error("AllocDiag takes a vector", context=[describe(variable)]))
         n = variable.type.shape[-1]
         side = None if n is None else n + abs(self.offset)
         if self.places[1] > variable.type.ndim:
             raise ShapeError(
-                compose(f"AllocDiag: the result has no dimension {self.places[1]}", where=[describe(variable)])
+                format_error(f"AllocDiag: the result has no dimension {self.places[1]}", context=[describe(variable)])
             )
         shape = self.spread(variable.type.shape[:-1], side)
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
@@ -244,7 +246,7 @@ def diag(v: TensorLike, k: int = 0) -> Tensor:
         return result
     if x.type.ndim == 2:
         return diagonal(x, k)
-    raise ShapeError(compose("diag takes a vector or a matrix", where=[describe(x)], mend="use T.diagonal"))
+    raise ShapeError(format_error("diag takes a vector or a matrix", context=[describe(x)], hint="use T.diagonal"))
 
 
 @operation("trace")
@@ -252,7 +254,7 @@ def trace(x: TensorLike) -> Tensor:
     """Return the sum of the main diagonal of a matrix; ShapeError if it is none."""
     matrix = as_tensor_variable(x)
     if matrix.type.ndim != 2:
-        raise ShapeError(compose("trace takes a matrix", where=[describe(matrix)]))
+        raise ShapeError(format_error("trace takes a matrix", context=[describe(matrix)]))
     return sum_over(diagonal(matrix))
 
 
@@ -265,9 +267,9 @@ class FillDiagonal(TensorOp):
         """Apply to a tensor of two dimensions at least and a scalar."""
         x, value = _with_value("fill_diagonal", a, val)
         if x.type.ndim < 2:
-            raise TypeError(compose("fill_diagonal needs two dimensions at least", where=[describe(x)]))
+            raise TypeError(format_error("fill_diagonal needs two dimensions at least", context=[describe(x)]))
         if x.type.ndim > 2 and len({n for n in x.type.shape if n is not None}) > 1:
-            raise ShapeError(compose("fill_diagonal: all lengths must be equal", where=[describe(x)]))
+            raise ShapeError(format_error("fill_diagonal: all lengths must be equal", context=[describe(x)]))
         return Apply(self, [x, value], [x.type.make_variable()])
 
     def perform(
@@ -277,9 +279,9 @@ class FillDiagonal(TensorOp):
         x, value = inputs
         if x.ndim > 2 and len(set(x.shape)) > 1:
             raise ValueError(
-                compose(
+                format_error(
                     f"fill_diagonal: lengths must be equal, the shape is {x.shape}",
-                    where=[describe(node.inputs[0])],
+                    context=[describe(node.inputs[0])],
                 )
             )
         result = np.array(x)
@@ -297,7 +299,7 @@ class FillDiagonalOffset(TensorOp):
         """Apply to a matrix and two scalars."""
         x, value = _with_value("fill_diagonal_offset", a, val)
         if x.type.ndim != 2:
-            raise TypeError(compose("fill_diagonal_offset takes a matrix", where=[describe(x)]))
+            raise TypeError(format_error("fill_diagonal_offset takes a matrix", context=[describe(x)]))
         return Apply(self, [x, value, as_length(offset, "an offset")], [x.type.make_variable()])
 
     def perform(
@@ -318,15 +320,15 @@ class FillDiagonalOffset(TensorOp):
 def _with_value(name: str, a: TensorLike, val: TensorLike) -> tuple[Tensor, Tensor]:
     x, value = as_tensor_variable(a), as_tensor_variable(val)
     if value.type.ndim:
-        raise TypeError(compose(f"{name}: the value is a scalar", where=[describe(value)]))
+        raise TypeError(format_error(f"{name}: the value is a scalar", context=[describe(value)]))
     if isinstance(val, float) and x.type.dtype in FLOAT_DTYPES:
         value = constant(val, dtype=x.type.dtype)
     if np.result_type(x.type.dtype, value.type.dtype) != np.dtype(x.type.dtype):
         raise DTypeError(
-            compose(
+            format_error(
                 f"{name}: a value of {value.type.dtype} does not fit into a tensor of {x.type.dtype}",
-                where=[describe(x), describe(value)],
-                mend=f"convert it: T.cast(value, '{x.type.dtype}')",
+                context=[describe(x), describe(value)],
+                hint=f"convert it: T.cast(value, '{x.type.dtype}')",
             )
         )
     return x, cast(value, x.type.dtype)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
@@ -24,7 +24,7 @@ from ..shape import as_lengths, make_vector
 
 def _check_order(name: str, order: str) -> str:
     if order not in ("C", "F"):
-        raise ValueError(compose(f"{name}: {order!r} is no order", mend='use "C" (rows) or "F" (columns)'))
+        raise ValueError(format_error(f"{name}: {order!r} is no order", hint='use "C" (rows) or "F" (columns)'))
     return order
 
 
@@ -32,7 +32,9 @@ def _integers(name: str, x: TensorLike) -> Tensor:
     variable = as_tensor_variable(x)
     if variable.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
-            compose(f"{name}: numbers of elements are integers", where=[describe(variable)], mend="T.cast(i, 'int64')")
+            format_error(
+                f"{name}: numbers of elements are integers", context=[describe(variable)], hint="T.cast(i, 'int64')"
+            )
         )
     return variable
 
@@ -58,7 +60,9 @@ class UnravelIndex(DiscreteOp):
         """Apply to integers and a vector of lengths."""
         numbers, lengths = _integers("unravel_index", indices), _integers("unravel_index", dims)
         if lengths.type.ndim != 1 or lengths.type.shape[0] not in (None, self.ndim):
-            raise ShapeError(compose("unravel_index: the shape is a vector of lengths", where=[describe(lengths)]))
+            raise ShapeError(
+                format_error("unravel_index: the shape is a vector of lengths", context=[describe(lengths)])
+            )
         outputs = [tensor_type("int64", numbers.type.shape).make_variable() for _ in range(self.ndim)]
         return Apply(self, [numbers, lengths], outputs)
 
@@ -72,7 +76,7 @@ class UnravelIndex(DiscreteOp):
             found = np.unravel_index(numbers, shape, order=self.order)  # type: ignore[call-overload]  # checked above
         except ValueError as error:
             raise ValueError(
-                compose(f"unravel_index: {error} (shape {shape})", where=[describe(node.inputs[0])])
+                format_error(f"unravel_index: {error} (shape {shape})", context=[describe(node.inputs[0])])
             ) from error
         for storage, part in zip(output_storage, found, strict=True):
             storage[0] = np.array(part, dtype="int64")
@@ -95,7 +99,7 @@ class RavelMultiIndex(DiscreteOp):
         for entry in mode if isinstance(mode, (tuple, list)) else (mode,):
             if entry not in ("raise", "wrap", "clip"):
                 raise ValueError(
-                    compose(f"ravel_multi_index: {entry!r} is no mode", mend='use "raise", "wrap" or "clip"')
+                    format_error(f"ravel_multi_index: {entry!r} is no mode", hint='use "raise", "wrap" or "clip"')
                 )
         self.mode = tuple(mode) if isinstance(mode, (tuple, list)) else mode
         self.order = _check_order("ravel_multi_index", order)
@@ -105,10 +109,12 @@ class RavelMultiIndex(DiscreteOp):
         *numbers, lengths = [_integers("ravel_multi_index", x) for x in inputs]
         if lengths.type.ndim != 1 or lengths.type.shape[0] not in (None, len(numbers)) or not numbers:
             raise ShapeError(
-                compose(f"ravel_multi_index: a shape of {len(numbers)} lengths is needed", where=[describe(lengths)])
+                format_error(
+                    f"ravel_multi_index: a shape of {len(numbers)} lengths is needed", context=[describe(lengths)]
+                )
             )
         if isinstance(self.mode, tuple) and len(self.mode) != len(numbers):
-            raise ValueError(compose(f"ravel_multi_index: {len(self.mode)} modes for {len(numbers)} dimensions"))
+            raise ValueError(format_error(f"ravel_multi_index: {len(self.mode)} modes for {len(numbers)} dimensions"))
         ndim = max(x.type.ndim for x in numbers)
         padded = [dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim))) for x in numbers]
         shape = broadcast_static("ravel_multi_index", padded, numbers)
@@ -124,7 +130,9 @@ class RavelMultiIndex(DiscreteOp):
             found = np.ravel_multi_index(tuple(numbers), shape, mode=self.mode, order=self.order)  # type: ignore[call-overload]  # checked above
         except ValueError as error:
             raise ValueError(
-                compose(f"ravel_multi_index: {error} (shape {shape})", where=[describe(v) for v in node.inputs[:-1]])
+                format_error(
+                    f"ravel_multi_index: {error} (shape {shape})", context=[describe(v) for v in node.inputs[:-1]]
+                )
             ) from error
         output_storage[0][0] = np.asarray(found, dtype="int64")
 
@@ -179,17 +187,17 @@ def unravel_index(
     if not isinstance(dims, Variable):
         lengths = as_lengths(dims)
         if ndim is not None and ndim != len(lengths):
-            raise ShapeError(compose(f"unravel_index: the shape has {len(lengths)} lengths, ndim is {ndim}"))
+            raise ShapeError(format_error(f"unravel_index: the shape has {len(lengths)} lengths, ndim is {ndim}"))
         vector, ndim = make_vector(*lengths), len(lengths)
     else:
         vector = as_tensor_variable(dims)
         ndim = vector.type.shape[0] if ndim is None and vector.type.ndim == 1 else ndim
         if ndim is None:
             raise ShapeError(
-                compose(
+                format_error(
                     "unravel_index: the number of dimensions is not known",
-                    where=[describe(vector)],
-                    mend="pass ndim=..., or give the shape as a tuple",
+                    context=[describe(vector)],
+                    hint="pass ndim=..., or give the shape as a tuple",
                 )
             )
     return tuple(UnravelIndex(ndim, order)(indices, vector, return_list=True))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -54,7 +54,7 @@ def pad(x: TensorLike, pad_width: TensorLike, mode: str = "constant", constant_v
     """
     variable = as_tensor_variable(x)
     if mode not in _MODES:
-        raise ValueError(compose(f"pad: unknown mode {mode!r}", mend=f"use one of {', '.join(_MODES)}"))
+        raise ValueError(format_error(f"pad: unknown mode {mode!r}", hint=f"use one of {', '.join(_MODES)}"))
     widths = _widths(variable, pad_width)
     if mode == "constant":
         lengths = [before + shape_i(variable, i) + after for i, (before, after) in enumerate(widths)]
@@ -76,10 +76,10 @@ def _widths(x: Tensor, given: Any) -> list[tuple[Any, Any]]:
         pairs *= x.type.ndim
     if len(pairs) != x.type.ndim or any(len(p) not in (1, 2) for p in pairs):
         raise ShapeError(
-            compose(
+            format_error(
                 f"pad: {given!r} says nothing about {x.type.ndim} dimensions",
-                where=[describe(x)],
-                mend="pass a number, a pair, or a pair for each dimension",
+                context=[describe(x)],
+                hint="pass a number, a pair, or a pair for each dimension",
             )
         )
     return [(_width(p[0]), _width(p[-1])) for p in pairs]
@@ -87,7 +87,7 @@ def _widths(x: Tensor, given: Any) -> list[tuple[Any, Any]]:
 
 def _width(value: Any) -> Any:
     if isinstance(value, (int, np.integer)) and value < 0:
-        raise ShapeError(compose(f"pad: {value} elements cannot be added", mend="use numbers from 0 up"))
+        raise ShapeError(format_error(f"pad: {value} elements cannot be added", hint="use numbers from 0 up"))
     return as_length(value, "a width")
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, batch_rule, compose, describe, shape_rule
+from theano_graph import Apply, batch_rule, describe, format_error, shape_rule
 
 from .._assert import Assert
 from .._core._axis import one_axis
@@ -38,9 +38,9 @@ class RepeatedNumbers(DiscreteOp):
         """Apply to a vector of integers."""
         vector = as_tensor_variable(repeats)
         if vector.type.ndim != 1:
-            raise ShapeError(compose("repeat: repetitions are a number or a vector", where=[describe(vector)]))
+            raise ShapeError(format_error("repeat: repetitions are a number or a vector", context=[describe(vector)]))
         if vector.type.dtype not in INTEGER_DTYPES:
-            raise DTypeError(compose("repeat: repetitions are integers", where=[describe(vector)]))
+            raise DTypeError(format_error("repeat: repetitions are integers", context=[describe(vector)]))
         return Apply(self, [vector], [tensor_type("int64", (None,)).make_variable()])
 
     def perform(
@@ -50,16 +50,18 @@ class RepeatedNumbers(DiscreteOp):
         (repeats,) = inputs
         if repeats.size and repeats.min() < 0:
             raise ValueError(
-                compose(
+                format_error(
                     f"repeat: {int(repeats.min())} repetitions are not possible",
-                    where=[describe(node.inputs[0])],
-                    mend="use numbers from 0 up",
+                    context=[describe(node.inputs[0])],
+                    hint="use numbers from 0 up",
                 )
             )
         # NumPy adds in 64 bits, and writes where a sum that has wrapped around says; a float does not wrap.
         if repeats.sum(dtype="float64") >= 2.0**62:
             raise ValueError(
-                compose("repeat: the result would be longer than any tensor can be", where=[describe(node.inputs[0])])
+                format_error(
+                    "repeat: the result would be longer than any tensor can be", context=[describe(node.inputs[0])]
+                )
             )
         output_storage[0][0] = np.repeat(np.arange(len(repeats)), repeats.astype("int64"))
 
@@ -100,21 +102,21 @@ def repeat(x: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
     """
     variable, times = as_tensor_variable(x), as_tensor_variable(repeats)
     if times.type.dtype not in INTEGER_DTYPES:
-        raise DTypeError(compose("repeat: repetitions are integers", where=[describe(times)]))
+        raise DTypeError(format_error("repeat: repetitions are integers", context=[describe(times)]))
     if axis is None:
         variable, axis = flatten(variable), 0
     where = one_axis("repeat", axis, variable)
     if times.type.ndim > 1:
-        raise ShapeError(compose("repeat: repetitions are a number or a vector", where=[describe(times)]))
+        raise ShapeError(format_error("repeat: repetitions are a number or a vector", context=[describe(times)]))
     if times.type.broadcastable in ((), (True,)):
         return _repeat_all(variable, as_length(times, "a repetition"), where)
     n, m = times.type.shape[0], variable.type.shape[where]
     if n is not None and m is not None and n != m:
         raise ShapeError(
-            compose(
+            format_error(
                 f"repeat: {n} numbers of repetitions for {m} elements",
-                where=[describe(variable), describe(times)],
-                mend="pass one number, or one for each element of the axis",
+                context=[describe(variable), describe(times)],
+                hint="pass one number, or one for each element of the axis",
             )
         )
     one_each = specify_shape(times, (shape_i(variable, where),))
@@ -165,11 +167,11 @@ def tile(x: TensorLike, reps: Any, ndim: int | None = None) -> Tensor:
     rank = max(variable.type.ndim, len(times)) if ndim is None else ndim
     if rank < max(variable.type.ndim, len(times)):
         raise ShapeError(
-            compose(
+            format_error(
                 f"tile: {rank} dimensions are less than those of the tensor ({variable.type.ndim}) or the number of "
                 f"repetitions ({len(times)})",
-                where=[describe(variable)],
-                mend="leave ndim out, or make it larger",
+                context=[describe(variable)],
+                hint="leave ndim out, or make it larger",
             )
         )
     times = [as_length(1)] * (rank - len(times)) + times

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -37,7 +37,7 @@ class SearchsortedOp(DiscreteOp):
 
     def __init__(self, side: str = "left") -> None:
         if side not in ("left", "right"):
-            raise ValueError(compose(f"searchsorted: {side!r} is no side", mend='use "left" or "right"'))
+            raise ValueError(format_error(f"searchsorted: {side!r} is no side", hint='use "left" or "right"'))
         self.side = side
 
     def make_node(self, x: TensorLike, v: TensorLike, sorter: TensorLike | None = None) -> Apply[Self, Tensor]:
@@ -46,14 +46,18 @@ class SearchsortedOp(DiscreteOp):
         if sorter is not None:
             order = as_tensor_variable(sorter)
             if order.type.ndim != 1:
-                raise ShapeError(compose("searchsorted: the sorter is a vector", where=[describe(order)]))
+                raise ShapeError(format_error("searchsorted: the sorter is a vector", context=[describe(order)]))
             if order.type.dtype not in INTEGER_DTYPES:
                 raise DTypeError(
-                    compose("searchsorted: the sorter holds integers", where=[describe(order)], mend="use T.argsort")
+                    format_error(
+                        "searchsorted: the sorter holds integers", context=[describe(order)], hint="use T.argsort"
+                    )
                 )
             inputs.append(order)
         if inputs[0].type.ndim != 1:
-            raise ShapeError(compose("searchsorted looks in a vector", where=[describe(inputs[0])], mend="flatten it"))
+            raise ShapeError(
+                format_error("searchsorted looks in a vector", context=[describe(inputs[0])], hint="flatten it")
+            )
         return Apply(self, inputs, [tensor_type("int64", inputs[1].type.shape).make_variable()])
 
     def perform(

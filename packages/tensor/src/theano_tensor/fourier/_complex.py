@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -38,13 +38,13 @@ class Fourier(TensorOp):
     def __init__(self, axes: Sequence[int], inverse: bool = False) -> None:
         self.axes, self.inverse = tuple(int(axis) for axis in axes), bool(inverse)
         if not self.axes or len(set(self.axes)) < len(self.axes) or min(self.axes) < 0:
-            raise ValueError(compose(f"a transform needs different axes from 0 up, not {axes}"))
+            raise ValueError(format_error(f"a transform needs different axes from 0 up, not {axes}"))
 
     def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor that has these axes; real numbers become complex."""
         variable = as_tensor_variable(x)
         if max(self.axes) >= variable.type.ndim:
-            raise ShapeError(compose(f"fft: there is no axis {max(self.axes)}", where=[describe(variable)]))
+            raise ShapeError(format_error(f"fft: there is no axis {max(self.axes)}", context=[describe(variable)]))
         if variable.type.dtype not in COMPLEX_DTYPES:
             single = variable.type.dtype in ("float16", "float32")
             variable = cast(variable, "complex64" if single else "complex128")
@@ -57,7 +57,9 @@ class Fourier(TensorOp):
         (x,) = inputs
         if any(x.shape[axis] == 0 for axis in self.axes):
             raise ValueError(
-                compose(f"fft: there is nothing to transform in shape {x.shape}", where=[describe(node.inputs[0])])
+                format_error(
+                    f"fft: there is nothing to transform in shape {x.shape}", context=[describe(node.inputs[0])]
+                )
             )
         library = scipy_fft()
         found = library.ifftn(x, axes=self.axes, norm="forward") if self.inverse else library.fftn(x, axes=self.axes)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._core._variable import Tensor
 from ..elemwise import cast, sqrt
@@ -34,7 +34,7 @@ def scaled(result: Tensor, lengths: Sequence[Any], norm: str | None, *, inverse:
         If `norm` is unknown.
     """
     if norm not in _NORMS:
-        raise ValueError(compose(f"unknown norm={norm!r}", mend="use None, 'ortho' or 'no_norm'"))
+        raise ValueError(format_error(f"unknown norm={norm!r}", hint="use None, 'ortho' or 'no_norm'"))
     if norm == "no_norm" or (norm is None and not inverse):
         return result
     dtype = _REAL.get(result.type.dtype, result.type.dtype)

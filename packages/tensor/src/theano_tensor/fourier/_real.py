@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
@@ -34,14 +34,16 @@ def _real_tensor(name: str, x: TensorLike, least: int, shape: str) -> Tensor:
     variable = as_tensor_variable(x)
     if variable.type.dtype in COMPLEX_DTYPES:
         raise DTypeError(
-            compose(f"{name} takes real numbers", where=[describe(variable)], mend="use T.fft.fft for complex ones")
+            format_error(
+                f"{name} takes real numbers", context=[describe(variable)], hint="use T.fft.fft for complex ones"
+            )
         )
     if variable.type.ndim < least:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name} takes shape {shape}: {least} dimensions at least",
-                where=[describe(variable)],
-                mend="put a batch of length 1 in front: x.dimshuffle('x', 0)",
+                context=[describe(variable)],
+                hint="put a batch of length 1 in front: x.dimshuffle('x', 0)",
             )
         )
     if variable.type.dtype in _COMPLEX:
@@ -68,7 +70,9 @@ class RealFourier(TensorOp):
         (x,) = inputs
         if 0 in x.shape[1:]:
             raise ValueError(
-                compose(f"rfft: there is nothing to transform in shape {x.shape}", where=[describe(node.inputs[0])])
+                format_error(
+                    f"rfft: there is nothing to transform in shape {x.shape}", context=[describe(node.inputs[0])]
+                )
             )
         found = np.ascontiguousarray(scipy_fft().rfftn(x, axes=tuple(range(1, x.ndim))))
         output_storage[0][0] = found.view(x.dtype).reshape(*found.shape, 2)
@@ -84,10 +88,10 @@ class InverseRealFourier(TensorOp):
         variable, length = _real_tensor("irfft", y, 3, "(m, ..., n//2+1, 2)"), as_length(n)
         if variable.type.shape[-1] not in (None, 2):
             raise ShapeError(
-                compose(
+                format_error(
                     f"irfft: the last dimension holds real and imaginary part, its length is {variable.type.shape[-1]}",
-                    where=[describe(variable)],
-                    mend="stack them: T.stack([real, imag], axis=-1)",
+                    context=[describe(variable)],
+                    hint="stack them: T.stack([real, imag], axis=-1)",
                 )
             )
         shape = (*variable.type.shape[:-2], static_int(length))
@@ -100,10 +104,10 @@ class InverseRealFourier(TensorOp):
         y, n = inputs[0], int(inputs[1])
         if y.shape[-1] != 2 or n < 1 or 0 in y.shape[1:] or y.shape[-2] != n // 2 + 1:
             raise ValueError(
-                compose(
+                format_error(
                     f"irfft: shape {y.shape} does not fit {n} elements",
-                    where=[describe(v) for v in node.inputs],
-                    mend="the last two lengths are n//2 + 1 and 2; set is_odd for an odd n",
+                    context=[describe(v) for v in node.inputs],
+                    hint="the last two lengths are n//2 + 1 and 2; set is_odd for an odd n",
                 )
             )
         pairs = np.ascontiguousarray(y).view(_COMPLEX[str(y.dtype)])[..., 0]
@@ -226,7 +230,7 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Ten
     array([[1., 2., 3.]])
     """
     if is_odd not in (True, False):
-        raise ValueError(compose(f"irfft: is_odd is True or False, not {is_odd!r}"))
+        raise ValueError(format_error(f"irfft: is_odd is True or False, not {is_odd!r}"))
     y = _real_tensor("irfft", inp, 3, "(m, ..., n//2+1, 2)")
     static = y.type.shape[-2]
     half: Any = shape_i(y, y.type.ndim - 2) if static is None else static

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, pullback, pushforward
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback, pushforward
 
 from .._core._typing import TensorLike
 from ._rules._arrays import zeros_for
@@ -33,7 +33,7 @@ class GradientGate(Op):
             If there is not exactly one input, or it is no variable.
         """
         if len(inputs) != 1 or not isinstance(inputs[0], Variable):
-            raise TypeError(compose(f"{self} takes one variable, got {inputs!r}", mend="pass a symbolic variable"))
+            raise TypeError(format_error(f"{self} takes one variable, got {inputs!r}", hint="pass a symbolic variable"))
         return Apply(self, [inputs[0]], [inputs[0].type()])
 
     def perform(
@@ -71,7 +71,7 @@ class GradClip(GradientGate):
     def __init__(self, lower: float, upper: float) -> None:
         if not lower <= upper:
             raise ValueError(
-                compose(f"grad_clip: the lower bound {lower} is above the upper bound {upper}", mend="swap them")
+                format_error(f"grad_clip: the lower bound {lower} is above the upper bound {upper}", hint="swap them")
             )
         self.lower = lower
         self.upper = upper

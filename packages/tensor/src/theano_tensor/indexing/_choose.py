@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from .._assert import CheckAndRaise
@@ -50,7 +50,7 @@ class Choose(TensorOp):
         """Apply to numbers and choices; ShapeError if their shapes are known not to fit."""
         index, given = _numbers(a), [as_tensor_variable(c) for c in choices]
         if not given:
-            raise ShapeError(compose("choose: there is nothing to choose from", mend="give at least one choice"))
+            raise ShapeError(format_error("choose: there is nothing to choose from", hint="give at least one choice"))
         dtype = upcast(*(c.type.dtype for c in given))
         ndim = max(v.type.ndim for v in (index, *given))
         inputs = [_padded(v, ndim) for v in (index, *(cast(c, dtype) for c in given))]
@@ -67,10 +67,10 @@ class Choose(TensorOp):
         outside = (index < 0) | (index >= count)
         if self.mode == "raise" and outside.any():
             raise ValueError(
-                compose(
+                format_error(
                     f"choose: number {index[outside].flat[0]} is out of range for {count} choices",
-                    where=[describe(node.inputs[0])],
-                    mend='use numbers from 0 up, or mode="wrap" or mode="clip"',
+                    context=[describe(node.inputs[0])],
+                    hint='use numbers from 0 up, or mode="wrap" or mode="clip"',
                 )
             )
         wanted = np.mod(index, count) if self.mode == "wrap" else np.clip(index, 0, count - 1)
@@ -93,10 +93,10 @@ def _numbers(a: TensorLike) -> Tensor:
     index = as_tensor_variable(a)
     if index.type.dtype not in INTEGER_DTYPES and index.type.dtype != "bool":
         raise DTypeError(
-            compose(
+            format_error(
                 f"choose: the numbers must be integers, not {index.type.dtype}",
-                where=[describe(index)],
-                mend="convert them: T.cast(a, 'int64')",
+                context=[describe(index)],
+                hint="convert them: T.cast(a, 'int64')",
             )
         )
     return index
@@ -172,12 +172,14 @@ def choose(a: TensorLike, choices: TensorLike, out: None = None, mode: str = "ra
     (2,)
     """
     if out is not None:
-        raise ValueError(compose("choose: an expression cannot be written into `out`", mend="leave it out"))
+        raise ValueError(format_error("choose: an expression cannot be written into `out`", hint="leave it out"))
     if not isinstance(choices, (list, tuple)):
         whole = as_tensor_variable(choices)
         if not whole.type.ndim:
             raise ShapeError(
-                compose("choose: a scalar has no choices", where=[describe(whole)], mend="pass a list of tensors")
+                format_error(
+                    "choose: a scalar has no choices", context=[describe(whole)], hint="pass a list of tensors"
+                )
             )
         count = whole.type.shape[0]
         if count is None:

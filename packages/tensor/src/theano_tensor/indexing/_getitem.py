@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import IndexLike, TensorLike
@@ -164,10 +164,10 @@ def inc_subtensor(
         return result
     shown = as_tensor_variable(x)
     raise TypeError(
-        compose(
+        format_error(
             f"`{shown}` is not the result of indexing, so no part of a tensor can be replaced",
-            where=[describe(shown)],
-            mend="pass an indexed tensor: set_subtensor(x[0:10], y)",
+            context=[describe(shown)],
+            hint="pass an indexed tensor: set_subtensor(x[0:10], y)",
         )
     )
 
@@ -215,10 +215,10 @@ def sparse_grad(var: TensorLike) -> Tensor:
     owner = variable.owner
     if owner is None or not isinstance(owner.op, AdvancedSubtensor1):
         raise TypeError(
-            compose(
+            format_error(
                 "sparse_grad needs rows of a tensor",
-                where=[describe(variable)],
-                mend="index with one vector of integers: sparse_grad(x[ilist])",
+                context=[describe(variable)],
+                hint="index with one vector of integers: sparse_grad(x[ilist])",
             )
         )
     result: Tensor = AdvancedSubtensor1(sparse_grad=True)(*owner.inputs)

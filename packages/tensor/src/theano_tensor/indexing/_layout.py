@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, describe, record
+from theano_graph import Constant, Variable, describe, format_error, record
 
 from .._core._type import StaticShape
 from .._core._variable import Tensor
@@ -169,9 +169,9 @@ def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) ->
         if len(lengths) > 1:
             texts = " ".join(map(str, shapes))
             raise IndexError(
-                compose(
+                format_error(
                     f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts}",
-                    where=[describe(item) for _, item in found.arrays if isinstance(item, Variable)],
-                    mend="give them one shape; only a dimension that is declared broadcastable broadcasts",
+                    context=[describe(item) for _, item in found.arrays if isinstance(item, Variable)],
+                    hint="give them one shape; only a dimension that is declared broadcastable broadcasts",
                 )
             )

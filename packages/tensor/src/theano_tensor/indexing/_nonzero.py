@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._stacks import run_in_a_loop
@@ -33,10 +33,10 @@ class Nonzero(Op):
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     "nonzero: a scalar has no elements to number",
-                    where=[describe(variable)],
-                    mend="use T.shape_padleft(x), or T.neq(x, 0)",
+                    context=[describe(variable)],
+                    hint="use T.shape_padleft(x), or T.neq(x, 0)",
                 )
             )
         outputs = [tensor_type("int64", (None,)).make_variable() for _ in variable.type.shape]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Type, Variable, compose, describe, record
+from theano_graph import Constant, Type, Variable, describe, format_error, record
 from theano_linker_c.scalar import ScalarType
 
 from .._core._convert import as_tensor_variable, constant
@@ -58,15 +58,17 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
     wanted = sum(consumed(item) for item in items)
     if wanted > x.type.ndim:
         raise IndexingError(
-            compose(
+            format_error(
                 f"too many indices for array: {wanted} for {x.type.ndim} dimensions",
-                where=[describe(x)],
-                mend="use at most x.ndim indices; a mask counts once for each of its dimensions",
+                context=[describe(x)],
+                hint="use at most x.ndim indices; a mask counts once for each of its dimensions",
             )
         )
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexingError(
-            compose("an index can have only one Ellipsis (...)", where=[describe(x)], mend="write `:` for the others")
+            format_error(
+                "an index can have only one Ellipsis (...)", context=[describe(x)], hint="write `:` for the others"
+            )
         )
     missing = x.type.ndim - wanted
     apart = not missing and any(item is Ellipsis for item in items) and _ellipsis_between(items)
@@ -137,9 +139,9 @@ def _order(x: Tensor, entries: list[Entry]) -> tuple[int | str, ...]:
     unnamed = x.type.shape[sum(entry is not NEWAXIS for entry in entries) :]
     if not unnamed or set(unnamed) != {1}:
         return (*order, *range(kept, kept + len(unnamed)))
-    text = compose(  # without the variable, so that each line warns once
+    text = format_error(  # without the variable, so that each line warns once
         "an index with None drops the broadcastable dimensions that it does not name, unlike in NumPy",
-        mend="name all dimensions, as in x[:, None, :] or x[:, None, ...], to keep them",
+        hint="name all dimensions, as in x[:, None, :] or x[:, None, ...], to keep them",
     )
     warnings.warn(text, UserWarning, stacklevel=_CALLS_BEFORE_PROGRAM)
     return tuple(order)
@@ -160,10 +162,10 @@ def _normal(x: Tensor, item: Any) -> Any:
         return int(item)
     if _holds_bool(item):
         raise IndexingError(
-            compose(
+            format_error(
                 f"{item!r} is no index: it is, or holds, a Python bool",
-                where=[describe(x)],
-                mend="use np.array([True, False]) for a mask, and int(...) where a number is meant",
+                context=[describe(x)],
+                hint="use np.array([True, False]) for a mask, and int(...) where a number is meant",
             )
         )
     if isinstance(item, Variable) and isinstance(item.type, ScalarType):
@@ -173,10 +175,10 @@ def _normal(x: Tensor, item: Any) -> Any:
     if isinstance(item, (Variable, np.ndarray, list, tuple)):
         return _array(x, item)
     raise IndexingError(
-        compose(
+        format_error(
             f"{item!r} ({type(item).__name__}) is no index",
-            where=[describe(x)],
-            mend="use integers, slices, None, Ellipsis, and arrays of integers or truth values",
+            context=[describe(x)],
+            hint="use integers, slices, None, Ellipsis, and arrays of integers or truth values",
         )
     )
 
@@ -193,20 +195,20 @@ def _array(x: Tensor, item: Any) -> Any:
         variable = as_tensor_variable(item)
     except TypeError as error:
         raise IndexingError(
-            compose(
+            format_error(
                 f"{item!r} is no index: it is no array of numbers",
-                where=[describe(x)],
-                mend="give slices and Ellipsis in a tuple: x[1:, [0, 2]]",
+                context=[describe(x)],
+                hint="give slices and Ellipsis in a tuple: x[1:, [0, 2]]",
             )
         ) from error
     if not isinstance(item, Variable) and variable.type.shape == (0,):
         variable = constant(np.zeros(0, dtype="int64"))  # an empty list says nothing about its dtype
     if variable.type.dtype not in INTEGER_DTYPES and variable.type.dtype != "bool":
         raise IndexingError(
-            compose(
+            format_error(
                 f"an index must be of integers or truth values, not {variable.type.dtype}",
-                where=[describe(x), describe(variable)],
-                mend="convert it: T.cast(i, 'int64')",
+                context=[describe(x), describe(variable)],
+                hint="convert it: T.cast(i, 'int64')",
             )
         )
     if variable.type.dtype == "bool":
@@ -224,7 +226,7 @@ def _entry(x: Tensor, item: Any, inputs: list[Tensor]) -> Entry:
         bounds = [_bound(x, b, inputs) for b in (item.start, item.stop, item.step)]
         if bounds[2] == 0:
             raise IndexingError(
-                compose("a slice cannot have step 0", where=[describe(x)], mend="use a step of 1 or -1")
+                format_error("a slice cannot have step 0", context=[describe(x)], hint="use a step of 1 or -1")
             )
         return Slice(*bounds)
     if isinstance(item, int):
@@ -240,16 +242,18 @@ def _bound(x: Tensor, value: Any, inputs: list[Tensor]) -> Bound:
     if isinstance(number, int):
         if not -(2**63) <= number < 2**63:
             raise IndexingError(
-                compose(f"the bound {number} of a slice is no int64", where=[describe(x)], mend="leave the bound out")
+                format_error(
+                    f"the bound {number} of a slice is no int64", context=[describe(x)], hint="leave the bound out"
+                )
             )
         return number
     if number is None or callable(number) or is_array_index(number):
         shown = [describe(value)] if isinstance(value, Variable) else []
         raise IndexingError(
-            compose(
+            format_error(
                 f"a bound of a slice must be an integer, not {'an array' if shown else repr(value)}",
-                where=[describe(x), *shown],
-                mend="give a whole number or an integer scalar",
+                context=[describe(x), *shown],
+                hint="give a whole number or an integer scalar",
             )
         )
     inputs.append(as_length(number, "an index"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theano_graph import Apply, compose, describe
+from theano_graph import Apply, describe, format_error
 
 from .._core._convert import constant
 from .._core._dtypes import DISCRETE_DTYPES
@@ -40,27 +40,27 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape, *, replaces: bool)
     truth = replaces and x.type.dtype == "bool" and part.type.dtype in DISCRETE_DTYPES
     if not truth and not np.can_cast(part.type.dtype, x.type.dtype, "same_kind"):
         raise TypeError(
-            compose(
+            format_error(
                 f"a part of {part.type.dtype} cannot be put into a tensor of {x.type.dtype}: it is another kind",
-                where=[describe(x), describe(part)],
-                mend=f"convert it: T.cast(y, '{x.type.dtype}')",
+                context=[describe(x), describe(part)],
+                hint=f"convert it: T.cast(y, '{x.type.dtype}')",
             )
         )
     if part.type.ndim > len(shape):
         raise PartError(
-            compose(
+            format_error(
                 f"a part of {part.type.ndim} dimensions does not fit where {len(shape)} are indexed",
-                where=[describe(x), describe(part)],
-                mend="index more dimensions, or reshape the part",
+                context=[describe(x), describe(part)],
+                hint="index more dimensions, or reshape the part",
             )
         )
     for length, wanted in zip(reversed(part.type.shape), reversed(shape), strict=False):
         if length not in (None, 1) and wanted is not None and length != wanted:
             raise PartError(
-                compose(
+                format_error(
                     f"a part of shape {part.type.shape} does not fit into {shape}",
-                    where=[describe(x), describe(part)],
-                    mend="give the new part the shape of the indexed part",
+                    context=[describe(x), describe(part)],
+                    hint="give the new part the shape of the indexed part",
                 )
             )
     if isinstance(part, TensorConstant) and part.type.dtype != x.type.dtype:
@@ -84,10 +84,10 @@ def check_values(node: Apply, y: Array, shape: Sequence[int]) -> None:
     )
     if not fits:
         raise ValueError(
-            compose(
+            format_error(
                 f"a part of shape {y.shape} does not fit into the indexed part of shape {tuple(shape)}",
-                where=[describe(v) for v in node.inputs[:2]],
-                mend="give the new part the shape of the indexed part; only a dimension that is declared "
+                context=[describe(v) for v in node.inputs[:2]],
+                hint="give the new part the shape of the indexed part; only a dimension that is declared "
                 "broadcastable broadcasts (T.addbroadcast)",
             )
         )
@@ -103,15 +103,15 @@ def sum_to(value: Tensor, like: Tensor) -> Tensor:
 
 
 def out_of_range(error: IndexError, node: Apply, x: Array) -> IndexError:
-    """Return an error of NumPy with the tensor that was indexed, and a mend."""
+    """Return an error of NumPy with the tensor that was indexed, and a hint."""
     text = str(error.args[0]) if error.args else str(error)
-    if "To mend" in text:
+    if "To hint" in text:
         return error
     return IndexError(
-        compose(
+        format_error(
             f"{text} (shape {x.shape})",
-            where=[describe(v) for v in node.inputs[:1]],
-            mend="use indices from -length up to length - 1, or T.clip them",
+            context=[describe(v) for v in node.inputs[:1]],
+            hint="use indices from -length up to length - 1, or T.clip them",
         )
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable, constant
@@ -143,16 +143,18 @@ def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> Static
     """Return the static shape of the part of `x`; errors name `x`."""
     if len(entries) > x.type.ndim:
         raise IndexingError(
-            compose(
+            format_error(
                 f"too many indices for array: {len(entries)} for {x.type.ndim} dimensions",
-                where=[describe(x)],
-                mend="use at most x.ndim indices",
+                context=[describe(x)],
+                hint="use at most x.ndim indices",
             )
         )
     try:
         return static_result(x.type.shape, entries, inputs)
     except IndexError as error:
-        raise IndexError(compose(str(error), where=[describe(x)], mend="use an index below the length")) from error
+        raise IndexError(
+            format_error(str(error), context=[describe(x)], hint="use an index below the length")
+        ) from error
 
 
 @known_integers.register(Subtensor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -70,19 +70,21 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
 def check_mode(name: str, mode: Any) -> None:
     """Refuse what is no way to treat numbers out of range."""
     if mode not in ("raise", "clip", "wrap"):
-        raise ValueError(compose(f"{name}: {mode!r} is no mode", mend='use "raise", "clip" or "wrap"'))
+        raise ValueError(format_error(f"{name}: {mode!r} is no mode", hint='use "raise", "clip" or "wrap"'))
 
 
 def _checked_axis(name: str, axis: object, x: Tensor) -> int:
     if isinstance(axis, (bool, Tensor)) or not hasattr(axis, "__index__"):
-        raise ShapeError(compose(f"{name}: {axis!r} is no axis", where=[describe(x)], mend="give an int or None"))
+        raise ShapeError(
+            format_error(f"{name}: {axis!r} is no axis", context=[describe(x)], hint="give an int or None")
+        )
     number = int(axis.__index__())
     if not -x.type.ndim <= number < x.type.ndim:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name}: axis {number} is out of range for {x.type.ndim} dimensions",
-                where=[describe(x)],
-                mend=f"give an axis from {-x.type.ndim} to {x.type.ndim - 1}",
+                context=[describe(x)],
+                hint=f"give an axis from {-x.type.ndim} to {x.type.ndim - 1}",
             )
         )
     return number % x.type.ndim
@@ -114,6 +116,6 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> T
     chosen = as_tensor_variable(condition)
     if chosen.type.ndim != 1:
         raise ShapeError(
-            compose("compress: the condition must be a vector", where=[describe(chosen)], mend="flatten it")
+            format_error("compress: the condition must be a vector", context=[describe(chosen)], hint="flatten it")
         )
     return take(x, flatnonzero(neq(chosen, 0)), axis=axis)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, batch_rule, compose, describe
+from theano_graph import Apply, Op, batch_rule, describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -29,10 +29,10 @@ class CollectiveOp(Op):
         variable = as_tensor_variable(data)
         if variable.type.dtype in ("bool", "float16"):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: {variable.type.dtype} cannot be combined by MPI",
-                    where=[describe(variable)],
-                    mend="cast it to float32, or to an integer type",
+                    context=[describe(variable)],
+                    hint="cast it to float32, or to an integer type",
                 )
             )
         return Apply(self, [variable], [variable.type.make_variable()])
@@ -45,7 +45,7 @@ class CollectiveOp(Op):
 def _checked(operation: str) -> str:
     if operation not in OPERATIONS:
         raise ValueError(
-            compose(f"processes cannot be combined by {operation!r}", mend=f"give one of {', '.join(OPERATIONS)}")
+            format_error(f"processes cannot be combined by {operation!r}", hint=f"give one of {', '.join(OPERATIONS)}")
         )
     return operation
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
-from theano_graph import Apply, Generic, Variable, batch_rule, compose, describe, generic, shape_rule
+from theano_graph import Apply, Generic, Variable, batch_rule, describe, format_error, generic, shape_rule
 
 from .._core._type import TensorType
 from .._core._typing import DTypeLike
@@ -49,9 +49,9 @@ class LoadFromDisk(DiscreteOp):
     def __init__(self, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> None:
         if mmap_mode not in (None, "c"):
             raise ValueError(
-                compose(
+                format_error(
                     f"LoadFromDisk: mmap_mode is {mmap_mode!r}",
-                    mend="None reads the array, 'c' maps the file; no other mode of numpy.load can be used",
+                    hint="None reads the array, 'c' maps the file; no other mode of numpy.load can be used",
                 )
             )
         self.dtype = str(np.dtype(dtype))
@@ -64,10 +64,10 @@ class LoadFromDisk(DiscreteOp):
             path = generic.make_constant(os.fspath(path))
         if not isinstance(path, Variable) or not isinstance(path.type, Generic):
             raise TypeError(
-                compose(
+                format_error(
                     "LoadFromDisk: the path is no text and no variable of type Generic",
-                    where=[describe(path) if isinstance(path, Variable) else repr(path)],
-                    mend="pass the path as text, or as Generic()('path')",
+                    context=[describe(path) if isinstance(path, Variable) else repr(path)],
+                    hint="pass the path as text, or as Generic()('path')",
                 )
             )
         return Apply(self, [path], [TensorType(self.dtype, self.broadcastable).make_variable()])
@@ -82,10 +82,10 @@ class LoadFromDisk(DiscreteOp):
         if not isinstance(value, np.ndarray) or not kind.is_valid_value(np.asarray(value)):
             held = f"{value.dtype}{value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
             raise TypeError(
-                compose(
+                format_error(
                     f"load: the file holds {held}, not {kind}",
-                    where=[os.fspath(path)],
-                    mend="name the dtype and the pattern that the array was saved with",
+                    context=[os.fspath(path)],
+                    hint="name the dtype and the pattern that the array was saved with",
                 )
             )
         output_storage[0][0] = value

@@ -6,7 +6,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 
 @cache
@@ -22,9 +22,9 @@ def mpi() -> Any:
         import mpi4py.MPI
     except (ImportError, RuntimeError) as error:
         raise ImportError(
-            compose(
+            format_error(
                 f"messages between processes need mpi4py and an MPI: {error}",
-                mend="pip install 'theano-stack[mpi]', and MPICH or Open MPI from the system or by pip install mpich",
+                hint="pip install 'theano-stack[mpi]', and MPICH or Open MPI from the system or by pip install mpich",
             )
         ) from error
     module: ModuleType = mpi4py.MPI

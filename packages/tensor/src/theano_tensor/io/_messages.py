@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, generic, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, generic, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
@@ -40,9 +40,9 @@ class MessageOp(DiscreteOp):
 def number(given: Any, what: str) -> int:
     """Return a rank or a tag as an int; TypeError or ValueError if it is none."""
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
-        raise TypeError(compose(f"a message's {what} is {given!r}", mend="give a whole number"))
+        raise TypeError(format_error(f"a message's {what} is {given!r}", hint="give a whole number"))
     if given < 0:
-        raise ValueError(compose(f"a message's {what} is {given}", mend="give a number from 0 on"))
+        raise ValueError(format_error(f"a message's {what} is {given}", hint="give a number from 0 on"))
     return int(given)
 
 
@@ -208,9 +208,9 @@ class MPIRecvWait(MessageOp):
         size = status.Get_count(messages.BYTE)
         if size != data.nbytes:
             raise ValueError(
-                compose(
+                format_error(
                     f"{self}: {size} bytes came, and {data.nbytes} are expected ({data.dtype}{data.shape})",
-                    mend="receive with the shape and the dtype of what is sent",
+                    hint="receive with the shape and the dtype of what is sent",
                 )
             )
         output_storage[0][0] = data
@@ -220,10 +220,10 @@ def _request_and_array(op: MessageOp, request: Any, data: Any) -> list[Variable]
     if not isinstance(request, Variable) or request.type != generic or not isinstance(data.type, TensorType):
         given = (request, data)
         raise TypeError(
-            compose(
+            format_error(
                 f"{op} takes a request and an array",
-                where=[describe(v) if isinstance(v, Variable) else repr(v) for v in given],
-                mend="pass what isend or irecv returned",
+                context=[describe(v) if isinstance(v, Variable) else repr(v) for v in given],
+                hint="pass what isend or irecv returned",
             )
         )
     return [request, data]

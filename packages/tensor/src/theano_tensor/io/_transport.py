@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Op, compose
+from theano_graph import Op, format_error
 
 from ._lazy import mpi
 
@@ -30,9 +30,9 @@ def started(call: Callable[[], Any], op: Op, rank: int | None) -> Any:
     size = mpi().COMM_WORLD.Get_size()
     if rank is not None and rank >= size:
         raise ValueError(
-            compose(
+            format_error(
                 f"{op}: there is no process {rank} among {size}",
-                mend=f"start more processes (mpiexec -n {rank + 1} ...), or give a rank below {size}",
+                hint=f"start more processes (mpiexec -n {rank + 1} ...), or give a rank below {size}",
             )
         )
     try:
@@ -40,8 +40,8 @@ def started(call: Callable[[], Any], op: Op, rank: int | None) -> Any:
     except mpi().Exception as error:
         if error.Get_error_class() == mpi().ERR_TRUNCATE:
             raise ValueError(
-                compose(
-                    f"{op}: more bytes came than expected", mend="receive with the shape and the dtype of what is sent"
+                format_error(
+                    f"{op}: more bytes came than expected", hint="receive with the shape and the dtype of what is sent"
                 )
             ) from error
-        raise RuntimeError(compose(f"{op}: MPI failed: {error}", mend="look at the other processes")) from error
+        raise RuntimeError(format_error(f"{op}: MPI failed: {error}", hint="look at the other processes")) from error

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
@@ -61,20 +61,22 @@ class Join(TensorOp):
         where = as_length(axis, "an axis")
         parts = [as_tensor_variable(t) for t in tensors]
         if not parts:
-            raise ShapeError(compose("join: there is nothing to join", mend="pass at least one tensor"))
+            raise ShapeError(format_error("join: there is nothing to join", hint="pass at least one tensor"))
         ndim = parts[0].type.ndim
         if ndim == 0 or any(p.type.ndim != ndim for p in parts):
             raise RankError(
-                compose(
+                format_error(
                     "join: tensors must have the same number of dimensions, at least 1",
-                    where=[describe(p) for p in parts],
-                    mend="use T.stack for scalars, T.shape_padleft or dimshuffle to add dimensions",
+                    context=[describe(p) for p in parts],
+                    hint="use T.stack for scalars, T.shape_padleft or dimshuffle to add dimensions",
                 )
             )
         known = _known_axis(where)
         if known is not None and not -ndim <= known < ndim:
             raise AxisError(
-                compose(f"join: axis {known} is out of range for {ndim} dimensions", where=[describe(p) for p in parts])
+                format_error(
+                    f"join: axis {known} is out of range for {ndim} dimensions", context=[describe(p) for p in parts]
+                )
             )
         dtype = upcast(*(p.type.dtype for p in parts))
         parts = [cast(p, dtype) for p in parts]
@@ -101,10 +103,10 @@ class Join(TensorOp):
             # NumPy's error of an axis that is not there is an IndexError, too.
             kind = AxisError if isinstance(error, IndexError) else ValueError
             raise kind(
-                compose(
+                format_error(
                     f"join: shapes {', '.join(str(p.shape) for p in parts)} do not fit along axis {int(axis)}",
-                    where=[describe(v) for v in node.inputs[1:]],
-                    mend="all lengths but that of the axis must be equal",
+                    context=[describe(v) for v in node.inputs[1:]],
+                    hint="all lengths but that of the axis must be equal",
                 )
             ) from error
 
@@ -146,10 +148,10 @@ def _joined_length(parts: Sequence[Tensor], axis: int, joined: int) -> int | Non
         return sum(known) if len(known) == len(lengths) else None
     if len(set(known)) > 1:
         raise ShapeError(
-            compose(
+            format_error(
                 f"join: the lengths of dimension {axis} differ: {' and '.join(map(str, known))}",
-                where=[describe(p) for p in parts],
-                mend="all lengths but that of the axis must be equal",
+                context=[describe(p) for p in parts],
+                hint="all lengths but that of the axis must be equal",
             )
         )
     return known[0] if known else None
@@ -178,7 +180,7 @@ class Split(Op):
         ndim = variable.type.ndim
         if known is not None and not -ndim <= known < ndim:
             raise AxisError(
-                compose(f"split: axis {known} is out of range for {ndim} dimensions", where=[describe(variable)])
+                format_error(f"split: axis {known} is out of range for {ndim} dimensions", context=[describe(variable)])
             )
         lengths: list[int | None] = [None] * self.len_splits
         if isinstance(vector, TensorConstant):
@@ -187,7 +189,7 @@ class Split(Op):
             lengths = [static_int(v) for v in vector.owner.inputs]
         if len(lengths) != self.len_splits:
             raise ShapeError(
-                compose(f"split: {len(lengths)} lengths for {self.len_splits} parts", where=[describe(variable)])
+                format_error(f"split: {len(lengths)} lengths for {self.len_splits} parts", context=[describe(variable)])
             )
         # Negative lengths are refused when they are computed, also those that are known.
         lengths = [None if length is not None and length < 0 else length for length in lengths]
@@ -208,10 +210,10 @@ class Split(Op):
         x, axis, lengths = inputs
         if len(lengths) != self.len_splits or int(lengths.sum()) != x.shape[int(axis)] or (lengths < 0).any():
             raise ValueError(
-                compose(
+                format_error(
                     f"split: lengths {lengths.tolist()} do not add up to {x.shape[int(axis)]} in "
                     f"{self.len_splits} parts",
-                    where=[describe(node.inputs[0])],
+                    context=[describe(node.inputs[0])],
                 )
             )
         for storage, part in zip(output_storage, np.split(x, np.cumsum(lengths)[:-1], axis=int(axis)), strict=True):
@@ -357,9 +359,9 @@ def concatenate(tensor_list: Sequence[Any], axis: AxisLike = 0) -> Tensor:
     """
     if not isinstance(tensor_list, (list, tuple)):
         raise TypeError(
-            compose(
+            format_error(
                 f"concatenate takes a list or tuple of tensors, not {tensor_list!r}",
-                mend="write concatenate([x, y], axis=0)",
+                hint="write concatenate([x, y], axis=0)",
             )
         )
     return join(axis, *tensor_list)
@@ -399,14 +401,16 @@ def stack(tensors: TensorLike, *more: Any, axis: int = 0) -> Tensor:
         warnings.warn("stack(x, y) is the older form: write stack([x, y], axis=0)", DeprecationWarning, stacklevel=2)
         parts = [tensors, *more]
     if not parts:
-        raise ShapeError(compose("stack: there is nothing to stack", mend="pass at least one tensor"))
+        raise ShapeError(format_error("stack: there is nothing to stack", hint="pass at least one tensor"))
     variables = [as_tensor_variable(p) for p in parts]
     if all(v.type.ndim == 0 for v in variables) and axis in (0, -1):
         return make_vector(*variables)
     ndim = max(v.type.ndim for v in variables)
     if any(v.type.ndim != ndim for v in variables):
         raise ShapeError(
-            compose("stack: tensors must have the same number of dimensions", where=[describe(v) for v in variables])
+            format_error(
+                "stack: tensors must have the same number of dimensions", context=[describe(v) for v in variables]
+            )
         )
     return join(axis % (ndim + 1) if -ndim - 1 <= axis <= ndim else axis, *(shape_padaxis(v, axis) for v in variables))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
@@ -25,9 +25,9 @@ def _norm(x: TensorLike, ord: float | str | None = None, axis: AxisLike = None, 
         return norm(x, ord)
     if isinstance(axis, Sequence) and len(axis) == 2 and ord not in (None, "fro"):
         raise TypeError(
-            compose(
+            format_error(
                 f"numpy.linalg.norm of order {ord!r} over two axes has no symbolic form",
-                mend="use T.nlinalg.norm of each matrix, for instance by theano.map",
+                hint="use T.nlinalg.norm of each matrix, for instance by theano.map",
             )
         )
     result: Tensor = call("norm", x, 2 if ord in (None, "fro") else ord, axis=axis, keepdims=keepdims)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -35,7 +35,7 @@ def matrix_dot(*args: TensorLike) -> Tensor:
     2
     """
     if not args:
-        raise ValueError(compose("matrix_dot: there is nothing to multiply", mend="pass one matrix at least"))
+        raise ValueError(format_error("matrix_dot: there is nothing to multiply", hint="pass one matrix at least"))
     return reduce(matmul, (as_tensor_variable(x) for x in args))
 
 
@@ -58,7 +58,7 @@ def matrix_power(M: TensorLike, n: int) -> Tensor:
            [0., 1.]])
     """
     if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(compose(f"matrix_power: the power must be a Python integer, not {n!r}"))
+        raise TypeError(format_error(f"matrix_power: the power must be a Python integer, not {n!r}"))
     base = as_matrices("matrix_power", M, square=True)
     if n < 0:
         base, n = matrix_inverse(base), -n
@@ -106,7 +106,9 @@ def norm(x: TensorLike, ord: float | str | None = None) -> Tensor:
     variable = as_tensor_variable(x)
     ndim = variable.type.ndim
     if ndim == 0:
-        raise ValueError(compose("norm takes a vector or a matrix", where=[describe(variable)], mend="use abs(x)"))
+        raise ValueError(
+            format_error("norm takes a vector or a matrix", context=[describe(variable)], hint="use abs(x)")
+        )
     if ord is None:
         return vector_norm(flatten(variable), 2)
     if ndim == 1 and (ord in _INFINITE or not isinstance(ord, str)):
@@ -116,10 +118,10 @@ def norm(x: TensorLike, ord: float | str | None = None) -> Tensor:
         if found is not None:
             return found
     raise ValueError(
-        compose(
+        format_error(
             f"norm: there is no norm of order {ord!r} of {ndim} dimensions",
-            where=[describe(variable)],
-            mend="leave ord out to sum over all dimensions",
+            context=[describe(variable)],
+            hint="leave ord out to sum over all dimensions",
         )
     )
 
@@ -158,10 +160,10 @@ def kron(a: TensorLike, b: TensorLike) -> Tensor:
     ndim = x.type.ndim + y.type.ndim
     if ndim <= 2:
         raise ShapeError(
-            compose(
+            format_error(
                 "kron: both together need three dimensions at least",
-                where=[describe(x), describe(y)],
-                mend="use T.outer for two vectors",
+                context=[describe(x), describe(y)],
+                hint="use T.outer for two vectors",
             )
         )
     pairs = dimshuffle(x, [*range(x.type.ndim), *["x"] * y.type.ndim]) * dimshuffle(
@@ -195,11 +197,11 @@ def spectral_radius_bound(X: TensorLike, log2_exponent: int) -> Tensor:
     """
     matrix = as_tensor_variable(X)
     if matrix.type.ndim != 2:
-        raise TypeError(compose("spectral_radius_bound takes a matrix", where=[describe(matrix)]))
+        raise TypeError(format_error("spectral_radius_bound takes a matrix", context=[describe(matrix)]))
     if isinstance(log2_exponent, bool) or not isinstance(log2_exponent, int):
-        raise TypeError(compose(f"spectral_radius_bound: log2_exponent must be an integer, not {log2_exponent!r}"))
+        raise TypeError(format_error(f"spectral_radius_bound: log2_exponent must be an integer, not {log2_exponent!r}"))
     if log2_exponent <= 0:
-        raise ValueError(compose(f"spectral_radius_bound: log2_exponent must be positive, not {log2_exponent}"))
+        raise ValueError(format_error(f"spectral_radius_bound: log2_exponent must be positive, not {log2_exponent}"))
     power = as_matrices("spectral_radius_bound", matrix, square=True)
     for _ in range(log2_exponent):
         power = matmul(power, power)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, shape_rule
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
@@ -39,7 +39,7 @@ class TensorInv(MatrixOp):
 
     def __init__(self, ind: int = 2) -> None:
         if int(ind) <= 0:
-            raise ValueError(compose(f"tensorinv: ind must be positive, not {ind}"))
+            raise ValueError(format_error(f"tensorinv: ind must be positive, not {ind}"))
         self.ind = int(ind)
 
     def make_node(self, a: TensorLike) -> Apply[Self, Tensor]:
@@ -47,7 +47,7 @@ class TensorInv(MatrixOp):
         x = as_matrices("tensorinv", a, least=1)
         if x.type.ndim <= self.ind:
             raise ShapeError(
-                compose(f"tensorinv: ind={self.ind} leaves no dimensions for columns", where=[describe(x)])
+                format_error(f"tensorinv: ind={self.ind} leaves no dimensions for columns", context=[describe(x)])
             )
         shape = x.type.shape
         return Apply(self, [x], [tensor_type(x.type.dtype, shape[self.ind :] + shape[: self.ind]).make_variable()])
@@ -96,7 +96,9 @@ class TensorSolve(MatrixOp):
         """Apply to two tensors, the first with more dimensions."""
         x, y = as_matrices("tensorsolve", a, least=1), as_matrices("tensorsolve", b, least=0)
         if x.type.ndim <= y.type.ndim:
-            raise ShapeError(compose("tensorsolve: a needs more dimensions than b", where=[describe(x), describe(y)]))
+            raise ShapeError(
+                format_error("tensorsolve: a needs more dimensions than b", context=[describe(x), describe(y)])
+            )
         dtype = upcast(x.type.dtype, y.type.dtype)
         x, y = cast(x, dtype), cast(y, dtype)
         order = self.order(x.type.ndim)
@@ -143,7 +145,7 @@ class Lstsq(MatrixOp):
         x, y = as_matrices("lstsq", a), as_matrices("lstsq", b, least=1)
         if x.type.ndim != 2 or y.type.ndim > 2:
             raise ShapeError(
-                compose("lstsq takes a matrix, and a vector or a matrix", where=[describe(x), describe(y)])
+                format_error("lstsq takes a matrix, and a vector or a matrix", context=[describe(x), describe(y)])
             )
         dtype = upcast(x.type.dtype, y.type.dtype)
         x, y = cast(x, dtype), cast(y, dtype)

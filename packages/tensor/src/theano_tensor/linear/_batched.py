@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
@@ -32,10 +32,10 @@ class BatchedDot(TensorOp):
         a, b = as_tensor_variable(x), as_tensor_variable(y)
         if a.type.ndim != 3 or b.type.ndim != 3:
             raise ShapeError(
-                compose(
+                format_error(
                     "BatchedDot takes two stacks of matrices (3 dimensions)",
-                    where=[describe(a), describe(b)],
-                    mend="use T.batched_dot, T.matmul or T.tensordot",
+                    context=[describe(a), describe(b)],
+                    hint="use T.batched_dot, T.matmul or T.tensordot",
                 )
             )
         check_inner("batched_dot", a, b, 0, 0)
@@ -51,10 +51,10 @@ class BatchedDot(TensorOp):
         x, y = inputs
         if x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
             raise ValueError(
-                compose(
+                format_error(
                     f"batched_dot: shapes {x.shape} and {y.shape} do not fit",
-                    where=[describe(v) for v in node.inputs],
-                    mend="the first dimensions must be equal, and the last of x and the second of y",
+                    context=[describe(v) for v in node.inputs],
+                    hint="the first dimensions must be equal, and the last of x and the second of y",
                 )
             )
         output_storage[0][0] = np.asarray(np.matmul(x, y), dtype=node.outputs[0].type.dtype)
@@ -150,7 +150,9 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Tensor:
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if not (x.type.ndim and y.type.ndim):
         raise ShapeError(
-            compose("batched_dot takes tensors with dimensions", where=[describe(x), describe(y)], mend="use a product")
+            format_error(
+                "batched_dot takes tensors with dimensions", context=[describe(x), describe(y)], hint="use a product"
+            )
         )
     if max(x.type.ndim, y.type.ndim) > 3 and min(x.type.ndim, y.type.ndim) > 1:
         axes = [[x.type.ndim - 1], [max(1, y.type.ndim - 2)]]

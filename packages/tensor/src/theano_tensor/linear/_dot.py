@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
@@ -47,10 +47,10 @@ class Dot(TensorOp):
         for v in (a, b):
             if v.type.ndim not in (1, 2):
                 raise RankError(
-                    compose(
+                    format_error(
                         f"Dot takes vectors and matrices, not {v.type.ndim} dimensions",
-                        where=[describe(a), describe(b)],
-                        mend="use T.dot or T.tensordot, which take any number",
+                        context=[describe(a), describe(b)],
+                        hint="use T.dot or T.tensordot, which take any number",
                     )
                 )
         check_inner("dot", a, b, a.type.ndim - 1, 0)
@@ -64,11 +64,11 @@ class Dot(TensorOp):
         x, y = inputs
         if x.shape[-1] != y.shape[0]:
             raise ValueError(
-                compose(
+                format_error(
                     f"Shape mismatch: x has {x.shape[-1]} {'cols' if x.ndim == 2 else 'elements'} (shape {x.shape})"
                     f" but y has {y.shape[0]} {'rows' if y.ndim == 2 else 'elements'} (shape {y.shape})",
-                    where=[describe(v) for v in node.inputs],
-                    mend="the last dimension of x and the first of y must have the same length; transpose one of them",
+                    context=[describe(v) for v in node.inputs],
+                    hint="the last dimension of x and the first of y must have the same length; transpose one of them",
                 )
             )
         output_storage[0][0] = np.asarray(np.dot(x, y), dtype=node.outputs[0].type.dtype)
@@ -83,10 +83,10 @@ def check_inner(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> No
     if n is None or m is None or n == m:
         return
     raise ShapeError(
-        compose(
+        format_error(
             f"{name}: inner lengths differ: {n} (axis {axis_a} of `{a}`) and {m} (axis {axis_b} of `{b}`)",
-            where=[describe(a), describe(b)],
-            mend=f"give both the same length, or transpose one of them: `{b}.T`",
+            context=[describe(a), describe(b)],
+            hint=f"give both the same length, or transpose one of them: `{b}.T`",
         )
     )
 

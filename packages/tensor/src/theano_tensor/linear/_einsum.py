@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -70,7 +70,9 @@ def einsum(subscripts: str, *operands: TensorLike) -> Tensor:
     TensorType(float64, matrix)
     """
     if not isinstance(subscripts, str):
-        raise TypeError(compose("einsum: subscripts come first, as a string", mend='write einsum("ij,jk->ik", x, y)'))
+        raise TypeError(
+            format_error("einsum: subscripts come first, as a string", hint='write einsum("ij,jk->ik", x, y)')
+        )
     values = [as_tensor_variable(x) for x in operands]
     groups, result = _parsed(subscripts.replace(" ", ""), values)
     _check_lengths(groups, values)
@@ -86,7 +88,7 @@ def einsum(subscripts: str, *operands: TensorLike) -> Tensor:
 
 
 def _malformed(subscripts: str, reason: str) -> ValueError:
-    return ValueError(compose(f"einsum: {subscripts!r}: {reason}", mend='write for instance "ij,jk->ik"'))
+    return ValueError(format_error(f"einsum: {subscripts!r}: {reason}", hint='write for instance "ij,jk->ik"'))
 
 
 def _parsed(subscripts: str, values: Sequence[Tensor]) -> tuple[list[str], str]:
@@ -94,7 +96,7 @@ def _parsed(subscripts: str, values: Sequence[Tensor]) -> tuple[list[str], str]:
     left, arrow, right = subscripts.partition("->")
     groups = left.split(",")
     if len(groups) != len(values):
-        raise ShapeError(compose(f"einsum: {subscripts!r} is for {len(groups)} operands, not for {len(values)}"))
+        raise ShapeError(format_error(f"einsum: {subscripts!r} is for {len(groups)} operands, not for {len(values)}"))
     for text in (*groups, right):
         if text.count("...") > 1 or set(text.replace("...", "", 1)) - set(_LETTERS):
             raise _malformed(subscripts, "axes are letters, with one ellipsis for each operand at most")
@@ -103,7 +105,7 @@ def _parsed(subscripts: str, values: Sequence[Tensor]) -> tuple[list[str], str]:
         missing = value.type.ndim - len(text.replace("...", ""))
         if missing < 0 or (missing and "..." not in text):
             raise ShapeError(
-                compose(f"einsum: {text!r} does not name the axes of the operand", where=[describe(value)])
+                format_error(f"einsum: {text!r} does not name the axes of the operand", context=[describe(value)])
             )
         counts.append(missing)
     free = [letter for letter in _LETTERS if letter not in subscripts]
@@ -129,9 +131,9 @@ def _check_lengths(groups: Sequence[str], values: Sequence[Tensor]) -> None:
             known = found.setdefault(letter, (int(n or 0), value))
             if known[0] != n:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"einsum: the lengths of axis {letter!r} differ: {known[0]} and {n}",
-                        where=[describe(known[1]), describe(value)],
+                        context=[describe(known[1]), describe(value)],
                     )
                 )
 

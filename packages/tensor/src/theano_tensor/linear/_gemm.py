@@ -16,8 +16,8 @@ from theano_graph import (
     Op,
     Variable,
     batch_rule,
-    compose,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -67,9 +67,9 @@ class AliasedOperandError(InconsistencyError):
     """What a product is added to shares its memory with a factor."""
 
     def __str__(self) -> str:
-        return compose(
+        return format_error(
             "a product cannot be added in place to what is one of its factors",
-            mend="add it to a copy: use gemm_no_inplace",
+            hint="add it to a copy: use gemm_no_inplace",
         )
 
 
@@ -84,17 +84,17 @@ def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[Ten
         If dtypes differ, or are of another kind.
     """
     if len(values) != len(ndims):
-        raise TypeError(compose(f"{name} takes {len(ndims)} operands, got {len(values)}"))
+        raise TypeError(format_error(f"{name} takes {len(ndims)} operands, got {len(values)}"))
     tensors = [as_tensor_variable(v) for v in values]
     if any(v.type.ndim != ndim for v, ndim in zip(tensors, ndims, strict=True)):
         bad = next(ndim for v, ndim in zip(tensors, ndims, strict=True) if v.type.ndim != ndim)
         raise OperandRankError(
             RANK if bad else SCALAR,
-            compose(
+            format_error(
                 f"{name} takes operands of {', '.join(map(str, ndims))} dimensions, "
                 f"not {', '.join(str(v.type.ndim) for v in tensors)}",
-                where=[describe(v) for v in tensors],
-                mend="use T.dot and operators, which take any number of dimensions",
+                context=[describe(v) for v in tensors],
+                hint="use T.dot and operators, which take any number of dimensions",
             ),
         )
     wanted = tensors[0].type.dtype
@@ -102,11 +102,11 @@ def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[Ten
     if mixed or wanted not in _DTYPES:
         raise _OperandError(
             MIXED if mixed else FLOAT,
-            compose(
+            format_error(
                 f"{name} takes operands of one dtype, float32, float64, complex64 or complex128, "
                 f"not {', '.join(v.type.dtype for v in tensors)}",
-                where=[describe(v) for v in tensors],
-                mend="cast them, or use T.dot and operators, which take any dtypes",
+                context=[describe(v) for v in tensors],
+                hint="cast them, or use T.dot and operators, which take any dtypes",
             ),
         )
     return tensors
@@ -149,10 +149,10 @@ def _result(name: str, z: Tensor, product: Sequence[int | None]) -> Tensor:
     for own, other in zip(z.type.shape, product, strict=True):
         if own is not None and other is not None and own != other:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{name}: a product of shape {tuple(product)} cannot be added to one of shape {z.type.shape}",
-                    where=[describe(z)],
-                    mend="give both the same shape: no dimension broadcasts here",
+                    context=[describe(z)],
+                    hint="give both the same shape: no dimension broadcasts here",
                 )
             )
         shape.append(other if own is None else own)
@@ -164,10 +164,10 @@ def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_plac
     """Return ``beta z + product``; z is not read where beta is 0."""
     if z.shape != product.shape:
         raise ValueError(
-            compose(
+            format_error(
                 f"{name}: a product of shape {product.shape} cannot be added to an array of shape {z.shape}",
-                where=[describe(v) for v in node.inputs],
-                mend="give both the same shape: no dimension broadcasts here",
+                context=[describe(v) for v in node.inputs],
+                hint="give both the same shape: no dimension broadcasts here",
             )
         )
     target = z if in_place else np.empty_like(z, order="C")
@@ -182,11 +182,11 @@ def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_plac
 def _check_matrices(node: Apply, x: Array, y: Array) -> None:
     if x.shape[1] != y.shape[0]:
         raise ValueError(
-            compose(
+            format_error(
                 f"Shape mismatch: x has {x.shape[1]} cols (and {x.shape[0]} rows) but y has {y.shape[0]} rows "
                 f"(and {y.shape[1]} cols)",
-                where=[describe(v) for v in node.inputs],
-                mend="the columns of x and the rows of y must be as many; transpose one of them",
+                context=[describe(v) for v in node.inputs],
+                hint="the columns of x and the rows of y must be as many; transpose one of them",
             )
         )
 
@@ -339,11 +339,11 @@ class Gemv(_Accumulation):
         y, alpha, matrix, x, beta = inputs
         if matrix.shape[1] != x.shape[0]:
             raise ValueError(
-                compose(
+                format_error(
                     f"Shape mismatch: A has {matrix.shape[1]} cols (shape {matrix.shape}) but x has "
                     f"{x.shape[0]} elements",
-                    where=[describe(v) for v in node.inputs],
-                    mend="the columns of A and the elements of x must be as many; transpose A",
+                    context=[describe(v) for v in node.inputs],
+                    hint="the columns of A and the elements of x must be as many; transpose A",
                 )
             )
         with np.errstate(all="ignore"):

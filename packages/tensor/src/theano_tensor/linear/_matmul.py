@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -49,7 +49,9 @@ def matmul(x: TensorLike, y: TensorLike) -> Tensor:
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.ndim == 0 or b.type.ndim == 0:
         raise ShapeError(
-            compose("@ needs tensors with dimensions", where=[describe(a), describe(b)], mend="use * with scalars")
+            format_error(
+                "@ needs tensors with dimensions", context=[describe(a), describe(b)], hint="use * with scalars"
+            )
         )
     if a.type.ndim <= 2 and b.type.ndim <= 2:
         return matrix_product(a, b)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import AxisLike, TensorLike
@@ -66,24 +66,24 @@ def _pairs(a: Tensor, b: Tensor, axes: AxisLike) -> tuple[list[int], list[int]]:
     if isinstance(axes, int):
         if not 0 <= axes <= min(a.type.ndim, b.type.ndim):
             raise ShapeError(
-                compose(
+                format_error(
                     f"tensordot: {axes} axes cannot be summed",
-                    where=[describe(a), describe(b)],
-                    mend="use at most the smaller ndim",
+                    context=[describe(a), describe(b)],
+                    hint="use at most the smaller ndim",
                 )
             )
         return list(range(a.type.ndim - axes, a.type.ndim)), list(range(axes))
     if not isinstance(axes, Sequence) or len(axes) != 2:
-        raise ShapeError(compose(f"tensordot: axes must be a number or two lists of axes, not {axes!r}"))
+        raise ShapeError(format_error(f"tensordot: axes must be a number or two lists of axes, not {axes!r}"))
     left, right = ([int(entry)] if isinstance(entry, int | np.integer) else [int(n) for n in entry] for entry in axes)
     if len(left) != len(right):
         raise ShapeError(
-            compose(f"tensordot: {len(left)} axes of the first cannot be summed with {len(right)} of the second")
+            format_error(f"tensordot: {len(left)} axes of the first cannot be summed with {len(right)} of the second")
         )
     for v, chosen in ((a, left), (b, right)):
         for axis in chosen:
             if not -v.type.ndim <= axis < v.type.ndim:
-                raise ShapeError(compose(f"tensordot: axis {axis} is out of range", where=[describe(v)]))
+                raise ShapeError(format_error(f"tensordot: axis {axis} is out of range", context=[describe(v)]))
     return [axis % a.type.ndim for axis in left], [axis % b.type.ndim for axis in right]
 
 
@@ -97,7 +97,7 @@ def _product(lengths: Sequence[Any]) -> Any:
 def _checked_lengths(name: str, x: Tensor, y: Tensor, left: Sequence[int], right: Sequence[int]) -> Tensor:
     """Return `y` with a check of the lengths that are summed: joined lengths could agree where these do not."""
     if len(set(left)) != len(left) or len(set(right)) != len(right):
-        raise ShapeError(compose(f"{name}: an axis is given twice", where=[describe(x), describe(y)]))
+        raise ShapeError(format_error(f"{name}: an axis is given twice", context=[describe(x), describe(y)]))
     for i, j in zip(left, right, strict=True):
         check_inner(name, x, y, i, j)
     unknown = {j: i for i, j in zip(left, right, strict=True) if None in (x.type.shape[i], y.type.shape[j])}
@@ -167,18 +167,18 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: AxisLike = 2) -> Tenso
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if not a.type.ndim or not b.type.ndim:
-        raise ShapeError(compose("batched_tensordot: scalars have no batch", where=[describe(a), describe(b)]))
+        raise ShapeError(format_error("batched_tensordot: scalars have no batch", context=[describe(a), describe(b)]))
     if isinstance(axes, int):
         if not 0 <= axes < min(a.type.ndim, b.type.ndim):
             raise ShapeError(
-                compose(f"batched_tensordot: {axes} axes cannot be summed", where=[describe(a), describe(b)])
+                format_error(f"batched_tensordot: {axes} axes cannot be summed", context=[describe(a), describe(b)])
             )
         axes = [list(range(a.type.ndim - axes, a.type.ndim)), list(range(1, axes + 1))]
     left, right = _pairs(a, b, axes)
     if 0 in left or 0 in right:
         raise ShapeError(
-            compose(
-                "batched_tensordot: the batch cannot be summed", where=[describe(a), describe(b)], mend="T.tensordot"
+            format_error(
+                "batched_tensordot: the batch cannot be summed", context=[describe(a), describe(b)], hint="T.tensordot"
             )
         )
     check_inner("batched_tensordot", a, b, 0, 0)

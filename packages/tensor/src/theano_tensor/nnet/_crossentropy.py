@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
@@ -95,10 +95,10 @@ def categorical_crossentropy(coding_dist: TensorLike, true_dist: TensorLike) -> 
         # log of the other elements must not be seen: it may be infinite.
         return -sum_over(switch(hit, log(switch(hit, coded, 1)), 0), axis=axis)
     raise ShapeError(
-        compose(
+        format_error(
             "categorical_crossentropy needs targets as a matrix, or as a vector of integers",
-            where=[describe(coded), describe(true)],
-            mend="convert class numbers to an integer dtype",
+            context=[describe(coded), describe(true)],
+            hint="convert class numbers to an integer dtype",
         )
     )
 
@@ -132,18 +132,18 @@ def _of_classes(name: str, rows: TensorLike, classes: TensorLike) -> Tensor:
     values, y = as_tensor_variable(rows), as_tensor_variable(classes)
     if values.type.ndim != 2 or y.type.ndim != 1:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name} takes a matrix, and a vector of class numbers",
-                where=[describe(values), describe(y)],
-                mend="reshape them, or use categorical_crossentropy for targets that are distributions",
+                context=[describe(values), describe(y)],
+                hint="reshape them, or use categorical_crossentropy for targets that are distributions",
             )
         )
     if y.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
-            compose(
+            format_error(
                 f"{name}: class numbers are integers, not {y.type.dtype}",
-                where=[describe(y)],
-                mend="convert them: T.cast(y, 'int64')",
+                context=[describe(y)],
+                hint="convert them: T.cast(y, 'int64')",
             )
         )
     result: Tensor = values[arange(shape_i(values, 0)), y]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
@@ -57,18 +57,18 @@ class AlongAxis(TensorOp):
         name = str(self)
         if not -variable.type.ndim <= self.axis < variable.type.ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{name}: there is no axis {self.axis}",
-                    where=[describe(variable)],
-                    mend=f"use an axis of {variable.type.ndim} dimensions",
+                    context=[describe(variable)],
+                    hint=f"use an axis of {variable.type.ndim} dimensions",
                 )
             )
         if variable.type.dtype in COMPLEX_DTYPES:
             raise DTypeError(
-                compose(
+                format_error(
                     f"{name}: complex numbers are no scores",
-                    where=[describe(variable)],
-                    mend="take the real part: x.real",
+                    context=[describe(variable)],
+                    hint="take the real part: x.real",
                 )
             )
         if variable.type.dtype in DISCRETE_DTYPES:
@@ -209,10 +209,10 @@ def _as_rows(name: str, x: TensorLike, axis: int | None) -> tuple[Tensor, int]:
         return variable, axis
     if variable.type.ndim not in (1, 2):
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name} takes a vector or a matrix, not {variable.type.ndim} dimensions",
-                where=[describe(variable)],
-                mend="say along which axis: axis=-1",
+                context=[describe(variable)],
+                hint="say along which axis: axis=-1",
             )
         )
     return (variable if variable.type.ndim == 2 else shape_padleft(variable)), -1
@@ -299,10 +299,10 @@ def with_bias(name: str, x: TensorLike, b: TensorLike) -> Tensor:
     scores, bias = as_tensor_variable(x), as_tensor_variable(b)
     if scores.type.ndim != 2 or bias.type.ndim != 1:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name} takes a matrix of scores and a vector of biases",
-                where=[describe(scores), describe(bias)],
-                mend="reshape them",
+                context=[describe(scores), describe(bias)],
+                hint="reshape them",
             )
         )
     return scores + bias

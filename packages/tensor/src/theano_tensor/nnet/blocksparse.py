@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.modes import optdb
 from theano_linker_c.scalar import upcast
 from theano_optimize import InplaceRewriter, Phase
@@ -49,18 +49,18 @@ class _BlockOp(Op):
         for (name, ndim), value in zip(ndims.items(), found, strict=True):
             if value.type.ndim != ndim:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"{type(self).__name__}: {name} has {value.type.ndim} dimensions, expected {ndim}",
-                        where=[describe(v) for v in found],
-                        mend="the order is o, then the factors, then the numbers of their blocks",
+                        context=[describe(v) for v in found],
+                        hint="the order is o, then the factors, then the numbers of their blocks",
                     )
                 )
             if name.endswith("Idx") and value.type.dtype not in INTEGER_DTYPES:
                 raise DTypeError(
-                    compose(
+                    format_error(
                         f"{type(self).__name__}: {name} holds numbers of blocks, not {value.type.dtype}",
-                        where=[describe(value)],
-                        mend="convert it: T.cast(index, 'int64')",
+                        context=[describe(value)],
+                        hint="convert it: T.cast(index, 'int64')",
                     )
                 )
         return found
@@ -70,7 +70,9 @@ class _BlockOp(Op):
 
     def _refuse(self, error: Exception, node: Apply, values: Sequence[Any]) -> Exception:
         shapes = [f"{describe(v)}; got shape {x.shape}" for v, x in zip(node.inputs, values, strict=True)]
-        return type(error)(compose(f"{type(self).__name__}: {error}", where=shapes, mend="make sizes and numbers fit"))
+        return type(error)(
+            format_error(f"{type(self).__name__}: {error}", context=shapes, hint="make sizes and numbers fit")
+        )
 
 
 def _typed(op: Op, operands: list[Tensor], floats: Sequence[int]) -> Apply:
@@ -78,7 +80,7 @@ def _typed(op: Op, operands: list[Tensor], floats: Sequence[int]) -> Apply:
     dtype = upcast(*(operands[i].type.dtype for i in floats))
     if dtype in COMPLEX_DTYPES:
         raise DTypeError(
-            compose(f"{op} takes real numbers", where=[describe(v) for v in operands], mend="take the real part")
+            format_error(f"{op} takes real numbers", context=[describe(v) for v in operands], hint="take the real part")
         )
     inputs = [cast(v, dtype) if i in floats and v.type.dtype != dtype else v for i, v in enumerate(operands)]
     return Apply(op, list(inputs), [tensor_type(dtype, inputs[0].type.shape).make_variable()])
@@ -290,10 +292,10 @@ def sparse_block_dot(
     vectors, first, second = (as_tensor_variable(v) for v in (h, inputIdx, outputIdx))
     if vectors.type.ndim not in (2, 3) or {first.type.ndim, second.type.ndim} != {vectors.type.ndim - 1}:
         raise ShapeError(
-            compose(
+            format_error(
                 "sparse_block_dot: h has a dimension more than the numbers of blocks, three with a batch",
-                where=[describe(v) for v in (vectors, first, second)],
-                mend="add a dimension for the batch",
+                context=[describe(v) for v in (vectors, first, second)],
+                hint="add a dimension for the batch",
             )
         )
     if vectors.type.ndim == 2:

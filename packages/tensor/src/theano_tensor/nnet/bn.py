@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import AxisLike, TensorLike
@@ -48,7 +48,9 @@ def batch_normalization(
     array([-1.5,  2.5])
     """
     if mode not in ("low_mem", "high_mem"):
-        raise ValueError(compose(f"batch_normalization: unknown mode {mode!r}", mend="use 'low_mem' or 'high_mem'"))
+        raise ValueError(
+            format_error(f"batch_normalization: unknown mode {mode!r}", hint="use 'low_mem' or 'high_mem'")
+        )
     x, scale, shift, center, spread = map(as_tensor_variable, (inputs, gamma, beta, mean, std))
     return (x - center) * (scale / spread) + shift
 
@@ -63,16 +65,18 @@ def _axes_of(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
             found = (0, *range(_CHANNELS, ndim))
         else:
             raise ValueError(
-                compose(f"{name}: unknown axes {axes!r}", mend="use 'per-activation', 'spatial' or a tuple of ints")
+                format_error(
+                    f"{name}: unknown axes {axes!r}", hint="use 'per-activation', 'spatial' or a tuple of ints"
+                )
             )
     else:
         found = tuple(int(a) for a in ([axes] if isinstance(axes, int) else axes))
     if len(set(found)) != len(found) or not found or any(not 0 <= a < ndim for a in found):
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name}: axes {found} do not fit {ndim} dimensions",
-                where=[describe(x)],
-                mend="name each axis once, from 0 up",
+                context=[describe(x)],
+                hint="name each axis once, from 0 up",
             )
         )
     return tuple(sorted(found))
@@ -81,7 +85,7 @@ def _axes_of(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
 def _check_epsilon(name: str, epsilon: Any) -> None:
     if isinstance(epsilon, (int, float)) and epsilon < MIN_EPSILON:
         raise ValueError(
-            compose(f"{name}: epsilon={epsilon} is too small", mend=f"use at least {MIN_EPSILON}, or the default")
+            format_error(f"{name}: epsilon={epsilon} is too small", hint=f"use at least {MIN_EPSILON}, or the default")
         )
 
 
@@ -93,11 +97,11 @@ def _parameters(name: str, x: Tensor, axes: Sequence[int], given: dict[str, Any]
     for key, value in values.items():
         if value.type.ndim not in (ndim, ndim - len(axes)) or len(skipped) > 1:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{name}: {key} has {value.type.ndim} dimensions; the parameters must all have"
                     f" {ndim}, of length 1 along {tuple(axes)}, or all {ndim - len(axes)}",
-                    where=[describe(x), *map(describe, values.values())],
-                    mend="give them the same layout",
+                    context=[describe(x), *map(describe, values.values())],
+                    hint="give them the same layout",
                 )
             )
     if skipped == {True}:
@@ -168,7 +172,7 @@ def batch_normalization_train(
     _check_epsilon(name, epsilon)
     if (running_mean is None) != (running_var is None):
         raise ValueError(
-            compose(f"{name}: one of running_mean and running_var is missing", mend="give both of them, or none")
+            format_error(f"{name}: one of running_mean and running_var is missing", hint="give both of them, or none")
         )
     given = {"gamma": gamma, "beta": beta}
     if running_mean is not None and running_var is not None:

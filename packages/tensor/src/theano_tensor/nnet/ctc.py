@@ -13,8 +13,8 @@ from theano_graph import (
     Op,
     Variable,
     batch_rule,
-    compose,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -72,17 +72,19 @@ class ConnectionistTemporalClassification(Op):
         for name, value, ndim in zip(_NAMES, inputs, (3, 2, 1), strict=True):
             if value.type.ndim != ndim:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"ctc: {name} has {value.type.ndim} dimensions, expected {ndim}",
-                        where=[describe(v) for v in inputs],
-                        mend="activations are (time, batch, symbols), labels (batch, any), input_lengths (batch,)",
+                        context=[describe(v) for v in inputs],
+                        hint="activations are (time, batch, symbols), labels (batch, any), input_lengths (batch,)",
                     )
                 )
             if name == "activations":
                 if value.type.dtype not in ("float16", "float32", "float64"):
-                    raise DTypeError(compose("ctc: activations are floats", where=[describe(value)], mend="cast them"))
+                    raise DTypeError(
+                        format_error("ctc: activations are floats", context=[describe(value)], hint="cast them")
+                    )
             elif value.type.dtype not in INTEGER_DTYPES:
-                raise DTypeError(compose(f"ctc: {name} are integers", where=[describe(value)], mend="cast them"))
+                raise DTypeError(format_error(f"ctc: {name} are integers", context=[describe(value)], hint="cast them"))
         scores = inputs[0]
         outputs = [tensor_type(scores.type.dtype, scores.type.shape[1:2]).make_variable()]
         if self.compute_grad:
@@ -127,7 +129,9 @@ def _check(node: Apply, scores: Array, labels: Array, lengths: Array) -> None:
     elif (labels == BLANK).any():
         problem = f"{BLANK} is the blank, which is no label; padding is negative"
     if problem is not None:
-        raise ValueError(compose(f"ctc: {problem}", where=[describe(v) for v in node.inputs], mend="change the inputs"))
+        raise ValueError(
+            format_error(f"ctc: {problem}", context=[describe(v) for v in node.inputs], hint="change the inputs")
+        )
 
 
 @pullback.register(ConnectionistTemporalClassification)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
@@ -81,19 +81,19 @@ def h_softmax(
     for (name, ndim), value in zip((("x", 2), *_NDIM.items()), (features, *weights), strict=True):
         if value.type.ndim != ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"h_softmax: {name} has {value.type.ndim} dimensions, expected {ndim}",
-                    where=[describe(value)],
-                    mend="reshape it",
+                    context=[describe(value)],
+                    hint="reshape it",
                 )
             )
     sizes = (n_outputs, n_classes, n_outputs_per_class)
     if all(isinstance(n, int) for n in sizes) and n_classes * n_outputs_per_class < n_outputs:
         raise ShapeError(
-            compose(
+            format_error(
                 f"h_softmax: {n_classes} classes of {n_outputs_per_class} outputs are too few for {n_outputs} outputs",
-                where=[describe(features)],
-                mend="use more classes, or more outputs in each",
+                context=[describe(features)],
+                hint="use more classes, or more outputs in each",
             )
         )
     w1, c1, w2, c2 = weights
@@ -118,10 +118,10 @@ def _of_targets(
     wanted = flatten(as_tensor_variable(target))
     if wanted.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
-            compose(
+            format_error(
                 f"h_softmax: targets are numbers of outputs, not {wanted.type.dtype}",
-                where=[describe(as_tensor_variable(target))],
-                mend="convert them: T.cast(target, 'int64')",
+                context=[describe(as_tensor_variable(target))],
+                hint="convert them: T.cast(target, 'int64')",
             )
         )
     group, rows = wanted // per_class, arange(batch_size)

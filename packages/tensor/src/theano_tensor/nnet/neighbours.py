@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import TheanoError, compose, describe
+from theano_graph import TheanoError, describe, format_error
 
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
@@ -66,13 +66,13 @@ def images2neibs(
     """
     images = as_tensor_variable(ten4)
     if mode not in _MODES:
-        raise ValueError(compose(f"images2neibs: unknown mode {mode!r}", mend=f"use one of {', '.join(_MODES)}"))
+        raise ValueError(format_error(f"images2neibs: unknown mode {mode!r}", hint=f"use one of {', '.join(_MODES)}"))
     if images.type.ndim != 4:
         raise ShapeError(
-            compose(
+            format_error(
                 "images2neibs takes four dimensions: two for lists of images, rows and columns",
-                where=[describe(images)],
-                mend="add dimensions with dimshuffle",
+                context=[describe(images)],
+                hint="add dimensions with dimshuffle",
             )
         )
     window = _pair("neib_shape", neib_shape)
@@ -91,14 +91,16 @@ def _pair(name: str, value: TensorLike) -> list[Tensor]:
     """Return two lengths."""
     lengths = as_lengths(value, 2) if not isinstance(value, int) else [value]
     if len(lengths) != 2:
-        raise ShapeError(compose(f"images2neibs: {name} is a pair: of rows and columns", mend=f"pass {name}=(2, 2)"))
+        raise ShapeError(
+            format_error(f"images2neibs: {name} is a pair: of rows and columns", hint=f"pass {name}=(2, 2)")
+        )
     found = [cast(as_tensor_variable(n), "int64") for n in lengths]
     for k, length in enumerate(found):
         known = static_int(length)
         if known is None:
             found[k] = _checked(length, length >= 1, f"images2neibs: {name} has a length below 1")
         elif known < 1:
-            raise ShapeError(compose(f"images2neibs: {name} has a length of {known}", mend="use at least 1"))
+            raise ShapeError(format_error(f"images2neibs: {name} has a length of {known}", hint="use at least 1"))
     return found
 
 
@@ -194,11 +196,11 @@ def neibs2images(neibs: TensorLike, neib_shape: TensorLike, original_shape: Tens
     """
     patches = as_tensor_variable(neibs)
     if mode not in ("valid", "ignore_borders"):
-        raise ValueError(compose(f"neibs2images: unknown mode {mode!r}", mend="use 'valid' or 'ignore_borders'"))
+        raise ValueError(format_error(f"neibs2images: unknown mode {mode!r}", hint="use 'valid' or 'ignore_borders'"))
     if patches.type.ndim != 2:
         raise ShapeError(
-            compose(
-                "neibs2images takes a matrix with a window in each row", where=[describe(patches)], mend="reshape it"
+            format_error(
+                "neibs2images takes a matrix with a window in each row", context=[describe(patches)], hint="reshape it"
             )
         )
     height, width = _pair("neib_shape", neib_shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -49,10 +49,10 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[Tensor]:
     given = [as_tensor_variable(v) for v in (actual, pred)]
     if any(v.type.ndim != 1 for v in given):
         raise ShapeError(
-            compose(
+            format_error(
                 "confusion_matrix takes two vectors of classes",
-                where=[describe(v) for v in given],
-                mend="flatten them",
+                context=[describe(v) for v in given],
+                hint="flatten them",
             )
         )
     classes = Unique()(concatenate(given))
@@ -85,10 +85,10 @@ def prepend_scalar_to_each_row(val: TensorLike, m: TensorLike) -> Tensor:
     number, matrix = as_tensor_variable(val), as_tensor_variable(m)
     if number.type.ndim or matrix.type.ndim != 2:
         raise ShapeError(
-            compose(
+            format_error(
                 "prepend_scalar_to_each_row takes a number and a matrix",
-                where=[describe(number), describe(matrix)],
-                mend="reshape them",
+                context=[describe(number), describe(matrix)],
+                hint="reshape them",
             )
         )
     column = full((shape_i(matrix, 0), 1), number, dtype=matrix.type.dtype)

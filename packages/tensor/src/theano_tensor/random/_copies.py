@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 
-from theano_graph import compose
+from theano_graph import format_error
 
 #: Length of the state of a Mersenne twister in words, and with its position.
 WORDS = 624
@@ -62,7 +62,7 @@ class Mersenne(np.random.MT19937):
     def state(self, value: Any) -> None:
         if not isinstance(value, Mapping) or value.get("bit_generator") != "MT19937":
             raise ValueError(
-                compose(f"{value!r:.60} is no state of MT19937", mend="pass what its attribute `state` gives")
+                format_error(f"{value!r:.60} is no state of MT19937", hint="pass what its attribute `state` gives")
             )
         key = value["state"]["key"]
         if isinstance(key, np.ndarray) and key.shape == (WORDS,) and key.dtype == np.uint32:

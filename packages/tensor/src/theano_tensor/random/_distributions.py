@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, config, describe
+from theano_graph import Constant, Variable, config, describe, format_error
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
@@ -51,10 +51,10 @@ def _integers(name: str, what: str, value: TensorLike) -> Tensor:
     variable = as_tensor_variable(value)
     if variable.type.dtype not in DISCRETE_DTYPES:
         raise DTypeError(
-            compose(
+            format_error(
                 f"{name}: {what} must be of an integer dtype",
-                where=[describe(variable)],
-                mend="T.cast(..., 'int64'), or pass an int",
+                context=[describe(variable)],
+                hint="T.cast(..., 'int64'), or pass an int",
             )
         )
     return variable
@@ -146,7 +146,7 @@ def poisson(
     mean = as_tensor_variable(1.0 if lam is None else lam)
     if size is None and ndim not in (None, mean.type.ndim):
         raise TypeError(
-            compose(f"poisson: ndim={ndim}, but neither `size` nor `lam` tells the shape", mend="pass a size")
+            format_error(f"poisson: ndim={ndim}, but neither `size` nor `lam` tells the shape", hint="pass a size")
         )
     return _draw("poisson", "poisson", random_state, size, ndim, _float_dtype(dtype), mean)
 
@@ -202,7 +202,9 @@ def choice(
     """
     pool = as_tensor_variable(a)
     if pool.type.ndim > 1:
-        raise ShapeError(compose("choice: `a` is a scalar or a vector", where=[describe(pool)], mend="flatten it"))
+        raise ShapeError(
+            format_error("choice: `a` is a scalar or a vector", context=[describe(pool)], hint="flatten it")
+        )
     kind = canonical_dtype(dtype, config.floatX)
     if pool.type.ndim == 0:
         _integers("choice", "a scalar `a`", pool)
@@ -212,7 +214,7 @@ def choice(
     if p is not None and not _is_nothing(p):
         params.append(as_tensor_variable(p))
         if params[-1].type.ndim != 1:
-            raise ShapeError(compose("choice: `p` is a vector", where=[describe(params[-1])], mend="flatten it"))
+            raise ShapeError(format_error("choice: `p` is a vector", context=[describe(params[-1])], hint="flatten it"))
     vector, shape = size_vector("choice", size, ndim, ())
     return _apply(RandomFunction(choice_helper, tensor_type(kind, shape)), random_state, vector, *params)
 
@@ -259,14 +261,16 @@ def permutation(
         size = None
     if size is None and ndim not in (None, 1):
         raise TypeError(
-            compose(
+            format_error(
                 f"permutation: one permutation has one dimension, not ndim={ndim}",
-                mend="pass a size for several of them, or leave ndim out",
+                hint="pass a size for several of them, or leave ndim out",
             )
         )
     length = _integers("permutation", "`n`", n)
     if length.type.ndim:
-        raise ShapeError(compose("permutation: `n` is a scalar", where=[describe(length)], mend="index it: n[0]"))
+        raise ShapeError(
+            format_error("permutation: `n` is a scalar", context=[describe(length)], hint="index it: n[0]")
+        )
     vector, shape = size_vector("permutation", size, ndim, ())
     last = int(length.data) if isinstance(length, Constant) and length.data >= 0 and length.data != 1 else None
     kind = tensor_type(_float_dtype(dtype), (*shape, last))
@@ -313,7 +317,9 @@ def multinomial(
     trials, chances = _integers("multinomial", "`n`", n), as_tensor_variable(pvals if p_vals is None else p_vals)
     if not chances.type.ndim:
         raise ShapeError(
-            compose("multinomial: the probabilities are a scalar", where=[describe(chances)], mend="pass a vector")
+            format_error(
+                "multinomial: the probabilities are a scalar", context=[describe(chances)], hint="pass a vector"
+            )
         )
     rows = [trials]
     if chances.type.ndim > 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, format_error
 
 from .._core._typing import Array
 from ..shape import shape_i
@@ -36,10 +36,10 @@ def random_integers_helper(random_state: Any, low: Array, high: Array, size: Sha
     first, last = np.asarray(low), np.asarray(high)
     if (first > last).any():
         raise ValueError(
-            compose(
+            format_error(
                 "random_integers: a lower bound is above the upper one",
-                where=[f"low: {low!r}", f"high: {high!r}"],
-                mend="both bounds are included, so low must be at most high",
+                context=[f"low: {low!r}", f"high: {high!r}"],
+                hint="both bounds are included, so low must be at most high",
             )
         )
     if size is not None:
@@ -70,7 +70,9 @@ def permutation_helper(random_state: Any, n: Array, size: Shape) -> Any:
     length = int(n)
     if length < 0:
         raise ValueError(
-            compose(f"permutation: n={length} is negative", mend="n is the number of integers to permute, from 0 up")
+            format_error(
+                f"permutation: n={length} is negative", hint="n is the number of integers to permute, from 0 up"
+            )
         )
     shape = size or ()
     found = np.empty((*shape, length), dtype="int64")

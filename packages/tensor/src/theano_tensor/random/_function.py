@@ -13,8 +13,8 @@ from theano_graph import (
     Unstacked,
     Variable,
     batch_rule,
-    compose,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -75,14 +75,14 @@ class RandomFunction(Op):
         known = (np.random.RandomState, np.random.Generator)
         if not (callable(fn) or (isinstance(fn, str) and any(hasattr(kind, fn) for kind in known))):
             raise TypeError(
-                compose(
+                format_error(
                     f"RandomFunction: {fn!r} is neither a function nor a method of NumPy's generators",
-                    mend='pass a name such as "uniform", or a function fn(state, *args, size)',
+                    hint='pass a name such as "uniform", or a function fn(state, *args, size)',
                 )
             )
         if not isinstance(outtype, TensorType):
             raise TypeError(
-                compose(f"RandomFunction: outtype {outtype!r} is no TensorType", mend="pass the type of the draw")
+                format_error(f"RandomFunction: outtype {outtype!r} is no TensorType", hint="pass the type of the draw")
             )
         self.fn, self.outtype, self.inplace, self.ndim_added = fn, outtype, bool(inplace), int(ndim_added)
         self.destroy_map: Mapping[int, Sequence[int]] = {0: [0]} if self.inplace else {}
@@ -107,10 +107,10 @@ class RandomFunction(Op):
         """
         if not isinstance(r, Variable) or not isinstance(r.type, (RandomStateType, GeneratorType)):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: the first argument is a random state, not {r!r}",
-                    where=[describe(r)] if isinstance(r, Variable) else [],
-                    mend="pass random_state_type(), or a shared variable: shared(numpy.random.RandomState(seed))",
+                    context=[describe(r)] if isinstance(r, Variable) else [],
+                    hint="pass random_state_type(), or a shared variable: shared(numpy.random.RandomState(seed))",
                 )
             )
         vector = self._size(size)
@@ -122,16 +122,18 @@ class RandomFunction(Op):
         empty = size is None or (isinstance(size, (tuple, list)) and not size)
         vector = as_tensor_variable(np.zeros(0, "int64") if empty else size)
         if vector.type.ndim != 1:
-            raise ShapeError(compose(f"{self}: the size is a vector", where=[describe(vector)], mend="pass a tuple"))
+            raise ShapeError(
+                format_error(f"{self}: the size is a vector", context=[describe(vector)], hint="pass a tuple")
+            )
         if vector.type.dtype not in INTEGER_DTYPES:
-            raise DTypeError(compose(f"{self}: the size holds integers", where=[describe(vector)]))
+            raise DTypeError(format_error(f"{self}: the size holds integers", context=[describe(vector)]))
         wanted, known = self.outtype.ndim - self.ndim_added, vector.type.shape[0]
         if known not in (None, 0, wanted):
             raise ShapeError(
-                compose(
+                format_error(
                     f"{self}: {known} lengths for a draw of {wanted} dimensions",
-                    where=[describe(vector)],
-                    mend="give outtype as many dimensions as the size has entries",
+                    context=[describe(vector)],
+                    hint="give outtype as many dimensions as the size has entries",
                 )
             )
         return cast(vector, "int64")
@@ -148,10 +150,10 @@ class RandomFunction(Op):
         value = np.asarray(draw)
         if value.ndim != self.outtype.ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{self}: the draw has {value.ndim} dimensions, {self.outtype.ndim} were announced",
-                    where=[f"size: {shape}", *(f"argument of shape {np.shape(arg)}" for arg in args)],
-                    mend="say in `ndim` how many there are",
+                    context=[f"size: {shape}", *(f"argument of shape {np.shape(arg)}" for arg in args)],
+                    hint="say in `ndim` how many there are",
                 )
             )
         output_storage[0][0] = state
@@ -205,10 +207,10 @@ def _batch(
     state, size, *args = inputs
     if stacked[0] or stacked[1] or op.ndim_added:
         raise DTypeError(
-            compose(
+            format_error(
                 f"{op} cannot draw for a batch: its state, its size or its vectors of parameters differ",
-                where=[describe(v) for v in node.outputs[1:]],
-                mend="draw for the whole batch outside of the vectorized function, and pass the numbers",
+                context=[describe(v) for v in node.outputs[1:]],
+                hint="draw for the whole batch outside of the vectorized function, and pass the numbers",
             )
         )
     length = batch_length(inputs, stacked)

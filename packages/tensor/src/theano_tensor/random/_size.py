@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, describe
+from theano_graph import Constant, Variable, describe, format_error
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
@@ -52,7 +52,9 @@ def size_vector(
         If a length is no integer.
     """
     if ndim is not None and (isinstance(ndim, bool) or not isinstance(ndim, (int, np.integer)) or ndim < 0):
-        raise ShapeError(compose(f"{name}: ndim={ndim!r} is no number of dimensions", mend="pass an int from 0 up"))
+        raise ShapeError(
+            format_error(f"{name}: ndim={ndim!r} is no number of dimensions", hint="pass an int from 0 up")
+        )
     if size is None or (isinstance(size, (tuple, list)) and not size):
         if size is not None:
             _check_ndim(name, ndim, 0, "size has")
@@ -80,9 +82,9 @@ def _borrowed(name: str, entries: Sequence[Any], params: Sequence[Tensor]) -> li
         lengths = [p.shape[at] if p.type.shape[at] is None else p.type.shape[at] for p, at in places if at >= 0]
         if not lengths:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{name}: no parameter tells the length that -1 stands for in dimension {i} of `size`",
-                    mend="write the length, or pass a parameter with this dimension",
+                    hint="write the length, or pass a parameter with this dimension",
                 )
             )
         found[i] = next((n for n in lengths if not isinstance(n, int) or n != 1), 1)
@@ -95,19 +97,19 @@ def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor], checked: b
     for param in params:
         if param.type.ndim > len(shape):
             raise ShapeError(
-                compose(
+                format_error(
                     f"{name}: a parameter has {param.type.ndim} dimensions, the result only {len(shape)}",
-                    where=[describe(param)],
-                    mend="give `size` as many dimensions as the parameters have, or leave it out",
+                    context=[describe(param)],
+                    hint="give `size` as many dimensions as the parameters have, or leave it out",
                 )
             )
         for i, length in enumerate(param.type.shape, len(shape) - param.type.ndim):
             if shape[i] is not None and length not in (None, 1, shape[i]):
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"{name}: a parameter has length {length} where `size` says {shape[i]}",
-                        where=[describe(param)],
-                        mend="leave `size` out: the parameters then say how much is drawn",
+                        context=[describe(param)],
+                        hint="leave `size` out: the parameters then say how much is drawn",
                     )
                 )
             if shape[i] == 1 and length is None and not checked:
@@ -124,9 +126,9 @@ def _entries(name: str, size: ShapeLike) -> Sequence[Any]:
     if isinstance(size, (int, np.integer, np.ndarray, Variable)) and not isinstance(size, bool):
         return [size]
     raise DTypeError(
-        compose(
+        format_error(
             f"{name}: {size!r} ({type(size).__name__}) is no size",
-            mend="pass an int, a tuple of ints and integer scalars, or the shape of a tensor",
+            hint="pass an int, a tuple of ints and integer scalars, or the shape of a tensor",
         )
     )
 
@@ -134,7 +136,7 @@ def _entries(name: str, size: ShapeLike) -> Sequence[Any]:
 def _given_vector(name: str, vector: Tensor, ndim: int | None) -> tuple[Tensor, StaticShape]:
     if vector.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
-            compose(f"{name}: `size` holds no integers", where=[describe(vector)], mend="T.cast(size, 'int64')")
+            format_error(f"{name}: `size` holds no integers", context=[describe(vector)], hint="T.cast(size, 'int64')")
         )
     known = vector.type.shape[0]
     if isinstance(vector, Constant):
@@ -144,10 +146,10 @@ def _given_vector(name: str, vector: Tensor, ndim: int | None) -> tuple[Tensor, 
     known = ndim if known is None else known
     if known is None:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name}: how many dimensions the result has is not known: `size` is a vector of unknown length",
-                where=[describe(vector)],
-                mend="add ndim=2 (or whatever it is), or write the lengths as a tuple: (n, m)",
+                context=[describe(vector)],
+                hint="add ndim=2 (or whatever it is), or write the lengths as a tuple: (n, m)",
             )
         )
     node = vector.owner
@@ -161,16 +163,16 @@ def _check_lengths(name: str, lengths: Sequence[Tensor]) -> None:
         value = static_int(length)
         if value is not None and value < 0:
             raise ShapeError(
-                compose(f"{name}: a length in `size` is negative: {value}", mend="lengths are integers from 0 up")
+                format_error(f"{name}: a length in `size` is negative: {value}", hint="lengths are integers from 0 up")
             )
 
 
 def _check_ndim(name: str, ndim: int | None, found: int, whose: str) -> None:
     if ndim is not None and ndim != found:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name}: ndim={ndim}, but {whose} {found} dimension{'' if found == 1 else 's'}",
-                mend="leave ndim out where `size` tells it",
+                hint="leave ndim out where `size` tells it",
             )
         )
 
@@ -188,10 +190,10 @@ def _common_shape(name: str, params: Sequence[Tensor]) -> StaticShape:
             elif length not in (None, 1):
                 if have is not None and have != length:
                     raise ShapeError(
-                        compose(
+                        format_error(
                             f"{name}: the parameters do not fit together: lengths {have} and {length} in one dimension",
-                            where=[describe(p) for p in params],
-                            mend="broadcast them to one shape",
+                            context=[describe(p) for p in params],
+                            hint="broadcast them to one shape",
                         )
                     )
                 common[offset + i] = length

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from theano_graph import SingletonType, compose
+from theano_graph import SingletonType, format_error
 from theano_linker_c import SharedVariable, register_shared_constructor
 
 from ._copies import copy_state
@@ -52,10 +52,10 @@ class _StateType(SingletonType, Generic[_State]):
             return value
         name = f"numpy.random.{self._values.__name__}"
         raise TypeError(
-            compose(
+            format_error(
                 f"a value of type {type(value).__name__} is no {name}",
-                where=[f"value: {value!r:.60}"],
-                mend=f"pass a {name}: {self._hint()}",
+                context=[f"value: {value!r:.60}"],
+                hint=f"pass a {name}: {self._hint()}",
             )
         )
 
@@ -187,5 +187,5 @@ def random_state_constructor(
     elif isinstance(value, np.random.Generator):
         kind = generator_type
     else:
-        raise TypeError(compose(f"{type(value).__name__} is no generator of random numbers"))
+        raise TypeError(format_error(f"{type(value).__name__} is no generator of random numbers"))
     return RandomStateSharedVariable(kind, value if borrow else copy_state(value), name, strict, allow_downcast)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 
 from ._states import GeneratorType, RandomStateSharedVariable, RandomStateType, generator_type, random_state_type
 from ._streams_base import RandomStreamsBase
@@ -89,10 +89,10 @@ class SharedStreams(RandomStreamsBase):
         draws = [v for v in found if isinstance(v, Variable) and v.type != self._kind]
         if len(found) != 2 or len(states) != 1 or len(draws) != 1:
             raise TypeError(
-                compose(
+                format_error(
                     f"gen: {getattr(op, '__name__', op)} gave no draw with a new state",
-                    where=[describe(v) if isinstance(v, Variable) else repr(v) for v in found],
-                    mend=f"let it return two variables: the draw, and a state of type {self._kind}",
+                    context=[describe(v) if isinstance(v, Variable) else repr(v) for v in found],
+                    hint=f"let it return two variables: the draw, and a state of type {self._kind}",
                 )
             )
         return draws[0], states[0]
@@ -102,10 +102,10 @@ class SharedStreams(RandomStreamsBase):
             if item is state or item is new_state or getattr(item, "rng", None) is state:
                 return state
         raise KeyError(
-            compose(
+            format_error(
                 f"{item!r} is no state and no draw of these streams",
-                where=[describe(item)] if isinstance(item, Variable) else [],
-                mend="pass what one of the methods (uniform, normal, ...) returned, or its `rng`",
+                context=[describe(item)] if isinstance(item, Variable) else [],
+                hint="pass what one of the methods (uniform, normal, ...) returned, or its `rng`",
             )
         )
 
@@ -192,9 +192,9 @@ class GeneratorStreams(SharedStreams):
         super().__init__()
         if bit_generator not in self._KINDS:
             raise ValueError(
-                compose(
+                format_error(
                     f"GeneratorStreams: there is no bit generator {bit_generator!r}",
-                    mend=f"use one of {', '.join(self._KINDS)}",
+                    hint=f"use one of {', '.join(self._KINDS)}",
                 )
             )
         self.bit_generator = bit_generator
@@ -231,4 +231,4 @@ def _seeded(seed: Any) -> np.random.RandomState:
 
 def _bad_seed(name: str, seed: Any, error: Exception, wanted: str) -> Exception:
     kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(compose(f"{name}: {seed!r} is no seed", where=[str(error)], mend=f"pass {wanted}, or None"))
+    return kind(format_error(f"{name}: {seed!r} is no seed", context=[str(error)], hint=f"pass {wanted}, or None"))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import DTypeLike, ShapeLike, TensorLike
@@ -134,8 +134,8 @@ class RandomStreamsBase(ABC):
         x = as_tensor_variable(input)
         if not x.type.ndim:
             raise ShapeError(
-                compose(
-                    "shuffle_row_elements: a scalar has no rows", where=[describe(x)], mend="pass a vector at least"
+                format_error(
+                    "shuffle_row_elements: a scalar has no rows", context=[describe(x)], hint="pass a vector at least"
                 )
             )
         *rows, last = lengths_of(x)

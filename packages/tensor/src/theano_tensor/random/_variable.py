@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 
 from .._core._variable import Tensor, TensorVariable
 
@@ -42,7 +42,9 @@ def as_random_variable(variable: Tensor) -> RandomVariable:
     node = variable.owner
     if node is None or variable.index is None:
         raise TypeError(
-            compose("a variable that nothing computes is not random", where=[describe(variable)], mend="apply an op")
+            format_error(
+                "a variable that nothing computes is not random", context=[describe(variable)], hint="apply an op"
+            )
         )
     random = RandomVariable(variable.type, node, variable.index, variable.name)
     if variable.has_tag():

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
@@ -41,7 +41,9 @@ class ArgExtremum(TensorOp):
         variable = as_tensor_variable(x)
         if variable.type.dtype in COMPLEX_DTYPES:
             raise DTypeError(
-                compose(f"{self.label}: complex numbers have no order", where=[describe(variable)], mend="use abs(x)")
+                format_error(
+                    f"{self.label}: complex numbers have no order", context=[describe(variable)], hint="use abs(x)"
+                )
             )
         axis = normal_axes(self.label, self.axis, variable)
         op = self if axis == self.axis else type(self)(axis)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from theano_graph import Constant, compose, describe
+from theano_graph import Constant, describe, format_error
 from theano_linker_c.scalar import upcast
 
 from .._core._typing import AxisLike
@@ -26,7 +26,7 @@ def as_axes(axis: AxisLike) -> Axes | None:
         return (_as_int(axis),)
     if isinstance(axis, Iterable) and not isinstance(axis, (str, bytes)):
         return tuple(_as_int(a.data if isinstance(a, Constant) else a) for a in axis)
-    raise TypeError(compose(f"{axis!r} is no axis", mend="use None (all axes), a number, or a tuple of numbers"))
+    raise TypeError(format_error(f"{axis!r} is no axis", hint="use None (all axes), a number, or a tuple of numbers"))
 
 
 def _as_int(axis: object) -> int:
@@ -37,7 +37,7 @@ def _as_int(axis: object) -> int:
     if isinstance(axis, (float, np.floating)) and float(axis).is_integer():
         return int(axis)
     raise TypeError(
-        compose(f"{axis!r} is no axis: it must be known while the expression is built", mend="use a Python int")
+        format_error(f"{axis!r} is no axis: it must be known while the expression is built", hint="use a Python int")
     )
 
 
@@ -55,10 +55,10 @@ def normal_axes(name: str, axes: Axes | None, x: Tensor) -> Axes | None:
     for axis in axes:
         if not -ndim <= axis < ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{name}: axis {axis} is out of range for {ndim} dimensions",
-                    where=[describe(x)],
-                    mend=f"use an axis from {-ndim} to {ndim - 1}"
+                    context=[describe(x)],
+                    hint=f"use an axis from {-ndim} to {ndim - 1}"
                     if ndim
                     else "leave the axis out: the tensor is a scalar",
                 )
@@ -66,7 +66,7 @@ def normal_axes(name: str, axes: Axes | None, x: Tensor) -> Axes | None:
     normal = tuple(sorted(axis % ndim for axis in axes))
     if len(set(normal)) != len(normal):
         raise ShapeError(
-            compose(f"{name}: an axis is given twice in {axes}", where=[describe(x)], mend="name each axis once")
+            format_error(f"{name}: an axis is given twice in {axes}", context=[describe(x)], hint="name each axis once")
         )
     return None if len(normal) == ndim and ndim else normal
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, config, pullback, pushforward
+from theano_graph import Apply, Variable, config, format_error, pullback, pushforward
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import ScalarOp, ScalarTypeError
 
@@ -77,9 +77,9 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
         super().__init__(axis)
         if not isinstance(scalar_op, ScalarOp) or scalar_op.nin not in (-1, 2) or scalar_op.nout != 1:
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: {scalar_op!r} does not join two numbers to one",
-                    mend="pass a scalar op with two inputs, such as scalar.add",
+                    hint="pass a scalar op with two inputs, such as scalar.add",
                 )
             )
         self.combine: ScalarOp = scalar_op  # type: ignore[misc]  # of the class in reductions with a name
@@ -99,9 +99,9 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
         (found,) = self.combine.result_dtypes(dtype, dtype)
         if self.combine.result_dtypes(found, dtype) != (found,):
             raise ScalarTypeError(
-                compose(
+                format_error(
                     f"{self}: a reduction by {self.combine} has no one dtype for elements of {dtype}",
-                    mend="use a scalar op whose result has the dtype of its inputs, or cast the tensor first",
+                    hint="use a scalar op whose result has the dtype of its inputs, or cast the tensor first",
                 )
             )
         return found
@@ -124,7 +124,9 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
         rows = x.transpose([*axes, *kept]).reshape([-1, *(x.shape[i] for i in kept)])
         if not len(rows):
             raise ValueError(
-                compose(f"{self}: there is no element and {self.combine} has no neutral value", mend="pass an element")
+                format_error(
+                    f"{self}: there is no element and {self.combine} has no neutral value", hint="pass an element"
+                )
             )
         total = rows[0].astype(dtype)
         for row in rows[1:]:

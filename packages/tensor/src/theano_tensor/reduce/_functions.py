@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import compose, config, describe
+from theano_graph import config, describe, format_error
 from theano_linker_c.scalar import part_dtype
 
 from .._core._convert import as_tensor_variable
@@ -251,7 +251,7 @@ def var(x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = Fa
     1
     """
     if not isinstance(ddof, int):
-        raise TypeError(compose(f"var: ddof must be a Python int, not {ddof!r}"))
+        raise TypeError(format_error(f"var: ddof must be a Python int, not {ddof!r}"))
     variable = as_tensor_variable(x)
     if variable.type.dtype == "float16":
         wide = var(cast(variable, "float32"), axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
@@ -313,7 +313,7 @@ def _order_of(L: TensorLike, dtype: str) -> Tensor:
     """Return the order of a norm in the dtype of the elements, so that it does not change that of the result."""
     order = as_tensor_variable(L)
     if order.type.ndim or order.type.dtype in COMPLEX_DTYPES:
-        raise TypeError(compose(f"norm: the order must be one real number, not {L!r}", where=[describe(order)]))
+        raise TypeError(format_error(f"norm: the order must be one real number, not {L!r}", context=[describe(order)]))
     return cast(order, "float64" if dtype in DISCRETE_DTYPES else dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
@@ -120,10 +120,10 @@ def refuse_narrow_accumulator(label: str, x: Tensor, acc_dtype: str | None) -> N
     if dtype in DISCRETE_DTYPES and acc_dtype not in DISCRETE_DTYPES:
         return
     raise DTypeError(
-        compose(
+        format_error(
             f"{label}: elements of {dtype} would lose precision in an accumulator of {acc_dtype}",
-            where=[describe(x)],
-            mend="leave acc_dtype out, or cast the tensor first",
+            context=[describe(x)],
+            hint="leave acc_dtype out, or cast the tensor first",
         )
     )
 
@@ -157,10 +157,10 @@ class AccumulatingReduce(Reduce):
         accumulator = self.acc_dtype or combined_accumulator(x.type.dtype, dtype)
         if x.type.dtype in COMPLEX_DTYPES and not (dtype in COMPLEX_DTYPES and accumulator in COMPLEX_DTYPES):
             raise DTypeError(
-                compose(
+                format_error(
                     f"{self.label}: complex numbers cannot be reduced into {dtype}",
-                    where=[describe(x)],
-                    mend="take T.real(x) first",
+                    context=[describe(x)],
+                    hint="take T.real(x) first",
                 )
             )
         if (axis, dtype, accumulator) == (self.axis, self.dtype, self.acc_dtype):
@@ -230,7 +230,7 @@ class _Extremum(Reduce):
         """Refuse complex numbers."""
         if x.type.dtype in COMPLEX_DTYPES:
             raise DTypeError(
-                compose(f"{self.label}: complex numbers have no order", where=[describe(x)], mend="use abs(x)")
+                format_error(f"{self.label}: complex numbers have no order", context=[describe(x)], hint="use abs(x)")
             )
         return x
 

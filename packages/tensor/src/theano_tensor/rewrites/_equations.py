@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Op, Variable, compose
+from theano_graph import Apply, FunctionGraph, Op, Variable, format_error
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import (
     Applied,
@@ -208,9 +208,9 @@ def _kind_of(write: Callable[..., Equations], name: str) -> Callable[[str], Unkn
         kind = reduce(lambda value, part: getattr(value, part, None), others, write.__globals__.get(first))
     if not (isinstance(kind, type) and issubclass(kind, Unknown)):
         raise PatternError(
-            compose(
+            format_error(
                 f"{write.__name__}: nothing says what the wildcard {name} fits",
-                mend=f"annotate it with a class of the module, for example {name}: Real",
+                hint=f"annotate it with a class of the module, for example {name}: Real",
             )
         )
     made: Callable[[str], Unknown] = kind

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, batch_rule, compose, pullback, shape_rule
+from theano_graph import Apply, Op, batch_rule, format_error, pullback, shape_rule
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, can_reduce, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
@@ -65,7 +65,9 @@ class FusedReduce(Op):
         variables = [as_tensor_variable(x) for x in inputs]
         if len({x.type.ndim for x in variables}) != 1:
             raise TypeError(
-                compose("the inputs of a fused reduction have one number of dimensions", mend="pad them on the left")
+                format_error(
+                    "the inputs of a fused reduction have one number of dimensions", hint="pad them on the left"
+                )
             )
         shape = broadcast_static(self.scalar_op, variables)
         dtypes = self.scalar_op.result_dtypes(*(x.type.dtype for x in variables))

@@ -11,9 +11,9 @@ from theano_graph import (
     FunctionGraph,
     Variable,
     call_with_graph,
-    compose,
     config,
     describe,
+    format_error,
     shape_rule,
     warn_user,
 )
@@ -109,10 +109,10 @@ def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> A
     except Exception as error:  # rules are written by anybody
         if config.on_shape_error == "raise":
             raise
-        text = compose(
+        text = format_error(
             f"the shape rule of {owner.op} failed ({type(error).__name__}: {error}); the shape is taken from the value",
-            where=[describe(x)],
-            mend="correct the rule; on_shape_error=raise shows where it failed",
+            context=[describe(x)],
+            hint="correct the rule; on_shape_error=raise shows where it failed",
         )
         count_report()
         warn_user(text, RewriteWarning)

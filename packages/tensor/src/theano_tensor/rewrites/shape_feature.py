@@ -14,8 +14,8 @@ from theano_graph import (
     FunctionGraph,
     Variable,
     call_with_graph,
-    compose,
     describe,
+    format_error,
     shape_rule as shape_rules,
 )
 from theano_optimize import GraphRewriter, RewriteProfile
@@ -173,7 +173,9 @@ class ShapeFeature(Feature):
         """
         if self._knows(r) and not override:
             raise ShapeError(
-                compose("a variable has a shape already", where=[describe(r)], mend="pass override=True to change it")
+                format_error(
+                    "a variable has a shape already", context=[describe(r)], hint="pass override=True to change it"
+                )
             )
         if s is None:
             self.shape_of[r] = None
@@ -181,8 +183,8 @@ class ShapeFeature(Feature):
         ndim = cast(Any, r.type).ndim
         if len(s) != ndim:
             raise ShapeError(
-                compose(
-                    f"{len(s)} lengths are no shape of {ndim} dimensions", where=[describe(r)], mend="give one each"
+                format_error(
+                    f"{len(s)} lengths are no shape of {ndim} dimensions", context=[describe(r)], hint="give one each"
                 )
             )
         static = cast(Any, r.type).shape
@@ -224,8 +226,8 @@ class ShapeFeature(Feature):
             if int(s_i) == s_i and s_i >= 0:
                 return constant(np.asarray(int(s_i), dtype="int64"))
         raise ShapeError(
-            compose(
-                f"{s_i!r} is no length of a dimension", where=[describe(var)], mend="lengths are integers from 0 up"
+            format_error(
+                f"{s_i!r} is no length of a dimension", context=[describe(var)], hint="lengths are integers from 0 up"
             )
         )
 
@@ -275,7 +277,7 @@ def known_shape_i(var: Variable, i: int, fgraph: FunctionGraph | None = None) ->
     if shape is None:
         return shape_i(var, i)
     if not -len(shape) <= i < len(shape):
-        raise ShapeError(compose(f"there is no dimension {i} of {len(shape)}", where=[describe(var)]))
+        raise ShapeError(format_error(f"there is no dimension {i} of {len(shape)}", context=[describe(var)]))
     return cast(Variable, shape[i])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, describe
+from theano_graph import Constant, Variable, describe, format_error
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
@@ -25,17 +25,17 @@ def as_length(value: TensorLike, what: str = "a length") -> Tensor:
         return constant(np.asarray(int(value), dtype="int64"))
     if value is None or isinstance(value, (str, float)):
         raise DTypeError(
-            compose(
-                f"{value!r} is no {what.split()[-1]}: it must be an integer", mend="pass an int or an integer scalar"
+            format_error(
+                f"{value!r} is no {what.split()[-1]}: it must be an integer", hint="pass an int or an integer scalar"
             )
         )
     variable = as_tensor_variable(value)
     if variable.type.dtype not in INTEGER_DTYPES or any(length != 1 for length in variable.type.shape):
         raise DTypeError(
-            compose(
+            format_error(
                 f"{what} must be an integer scalar",
-                where=[describe(variable)],
-                mend="convert it: T.cast(n, 'int64'), or index it: v[0]",
+                context=[describe(variable)],
+                hint="convert it: T.cast(n, 'int64'), or index it: v[0]",
             )
         )
     if variable.type.ndim:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
@@ -37,7 +37,7 @@ class Roll(TensorOp):
         if known is not None:
             where = constant(np.asarray(one_axis("roll", known, variable), dtype="int64"))
         elif not variable.type.ndim:
-            raise ShapeError(compose("roll: a scalar has no axis", where=[describe(variable)]))
+            raise ShapeError(format_error("roll: a scalar has no axis", context=[describe(variable)]))
         return Apply(self, [variable, places, where], [variable.type.make_variable()])
 
     def perform(
@@ -47,10 +47,10 @@ class Roll(TensorOp):
         x, shift, axis = inputs
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(
-                compose(
+                format_error(
                     f"roll: axis {int(axis)} is out of range for {x.ndim} dimensions",
-                    where=[describe(node.inputs[0])],
-                    mend=f"use an axis from {-x.ndim} to {x.ndim - 1}",
+                    context=[describe(node.inputs[0])],
+                    hint=f"use an axis from {-x.ndim} to {x.ndim - 1}",
                 )
             )
         output_storage[0][0] = np.roll(x, int(shift), int(axis))
@@ -123,7 +123,7 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> Tensor:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     shifts = shift if isinstance(shift, (tuple, list)) else [shift] * len(axes)
     if len(shifts) != len(axes):
-        raise ShapeError(compose(f"roll: {len(shifts)} shifts for {len(axes)} axes", where=[describe(variable)]))
+        raise ShapeError(format_error(f"roll: {len(shifts)} shifts for {len(axes)} axes", context=[describe(variable)]))
     for places, where in zip(shifts, axes, strict=True):
         variable = Roll()(variable, places, where)
     return variable
@@ -182,10 +182,10 @@ def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequ
     ]
     if len(pairs[0]) != len(pairs[1]) or any(len(set(axes)) != len(axes) for axes in pairs):
         raise ShapeError(
-            compose(
+            format_error(
                 f"moveaxis: axes {source!r} cannot go to {destination!r}",
-                where=[describe(variable)],
-                mend="name as many places as axes, each once",
+                context=[describe(variable)],
+                hint="name as many places as axes, each once",
             )
         )
     order: list[int | str] = [i for i in range(variable.type.ndim) if i not in pairs[0]]
@@ -207,7 +207,7 @@ def expand_dims(x: TensorLike, axis: int | tuple[int, ...] | list[int]) -> Tenso
         return shape_padaxis(variable, axis)
     places = [one_axis("expand_dims", a, variable, len(axis)) for a in axis]
     if len(set(places)) != len(places):
-        raise ShapeError(compose(f"expand_dims: an axis is given twice in {axis!r}", where=[describe(variable)]))
+        raise ShapeError(format_error(f"expand_dims: an axis is given twice in {axis!r}", context=[describe(variable)]))
     old = iter(range(variable.type.ndim))
     order = ["x" if i in places else next(old) for i in range(variable.type.ndim + len(places))]
     return dimshuffle(variable, order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -43,10 +43,12 @@ class Rebroadcast(RebroadcastCode):
         shape = list(variable.type.shape)
         for axis, flag in self.pattern:
             if not 0 <= axis < variable.type.ndim:
-                raise ShapeError(compose(f"Rebroadcast: there is no axis {axis}", where=[describe(variable)]))
+                raise ShapeError(format_error(f"Rebroadcast: there is no axis {axis}", context=[describe(variable)]))
             if flag and shape[axis] not in (None, 1):
                 raise ShapeError(
-                    compose(f"Rebroadcast: axis {axis} has length {shape[axis]}, not 1", where=[describe(variable)])
+                    format_error(
+                        f"Rebroadcast: axis {axis} has length {shape[axis]}, not 1", context=[describe(variable)]
+                    )
                 )
             shape[axis] = 1 if flag else (None if shape[axis] == 1 else shape[axis])
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
@@ -59,10 +61,10 @@ class Rebroadcast(RebroadcastCode):
         for axis, flag in self.pattern:
             if flag and x.shape[axis] != 1:
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"Dimension {axis} in Rebroadcast's input was supposed to be 1 (got {x.shape[axis]} instead)",
-                        where=[describe(node.inputs[0])],
-                        mend="pass an array of length 1 there, or do not make this dimension broadcastable",
+                        context=[describe(node.inputs[0])],
+                        hint="pass an array of length 1 there, or do not make this dimension broadcastable",
                     )
                 )
         output_storage[0][0] = x
@@ -163,10 +165,10 @@ def patternbroadcast(x: TensorLike, broadcastable: Iterable[bool]) -> Tensor:
     # An empty pattern, of a scalar, says nothing of any dimension.
     if pattern and len(pattern) != variable.type.ndim:
         raise ShapeError(
-            compose(
+            format_error(
                 f"patternbroadcast: a pattern of {len(pattern)} flags for {variable.type.ndim} dimensions",
-                where=[describe(variable)],
-                mend="give one flag for each dimension",
+                context=[describe(variable)],
+                hint="give one flag for each dimension",
             )
         )
     return _rebroadcast(variable, enumerate(pattern))

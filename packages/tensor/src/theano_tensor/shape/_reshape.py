@@ -8,7 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Constant,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
@@ -53,7 +63,9 @@ class Reshape(TensorOp):
         variable, vector = as_tensor_variable(x), as_tensor_variable(shape)
         if vector.type.dtype not in INTEGER_DTYPES or vector.type.ndim != 1:
             if not (isinstance(vector, Constant) and vector.data.size == 0 and vector.type.ndim == 1):
-                raise DTypeError(compose("reshape: the shape must be a vector of integers", where=[describe(vector)]))
+                raise DTypeError(
+                    format_error("reshape: the shape must be a vector of integers", context=[describe(vector)])
+                )
             vector = constant(np.zeros(0, dtype="int64"))
         static = _static_result(variable, vector, self.ndim)
         return Apply(self, [variable, vector], [tensor_type(variable.type.dtype, static).make_variable()])
@@ -64,23 +76,23 @@ class Reshape(TensorOp):
         """Reshape; ValueError if the number of elements does not fit."""
         x, shape = inputs
         if len(shape) != self.ndim:
-            raise ValueError(compose(f"reshape: the shape has {len(shape)} lengths, expected {self.ndim}"))
+            raise ValueError(format_error(f"reshape: the shape has {len(shape)} lengths, expected {self.ndim}"))
         if _is_no_shape([int(n) for n in shape]):
             raise ValueError(
-                compose(
+                format_error(
                     f"reshape: {tuple(int(n) for n in shape)} is no shape: at most one length may be -1",
-                    where=[describe(node.inputs[0])],
-                    mend="write lengths from 0 up, and -1 for one that follows from the others",
+                    context=[describe(node.inputs[0])],
+                    hint="write lengths from 0 up, and -1 for one that follows from the others",
                 )
             )
         try:
             output_storage[0][0] = np.reshape(x, tuple(int(n) for n in shape))
         except ValueError as error:
             raise ValueError(
-                compose(
+                format_error(
                     f"reshape: cannot give an array of shape {x.shape} the shape {tuple(int(n) for n in shape)}",
-                    where=[describe(node.inputs[0])],
-                    mend="the numbers of elements must be equal; one length may be -1",
+                    context=[describe(node.inputs[0])],
+                    hint="the numbers of elements must be equal; one length may be -1",
                 )
             ) from error
 
@@ -101,7 +113,7 @@ def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
     entries = _entries(vector, ndim)
     if len(entries) != ndim or vector.type.shape[0] not in (None, ndim):
         raise ShapeError(
-            compose(f"reshape: the shape has {len(entries)} lengths, ndim says {ndim}", where=[describe(x)])
+            format_error(f"reshape: the shape has {len(entries)} lengths, ndim says {ndim}", context=[describe(x)])
         )
     if _is_no_shape(entries):
         return tuple(n if n is not None and n >= 0 else None for n in entries)  # refused when it runs
@@ -113,10 +125,10 @@ def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
         fits = known % size == 0 if -1 in entries and size else known == size
         if not fits:
             raise ShapeError(
-                compose(
+                format_error(
                     f"reshape: {known} elements do not fit the shape {tuple(entries)}",
-                    where=[describe(x)],
-                    mend="the numbers of elements must be equal; one length may be -1",
+                    context=[describe(x)],
+                    hint="the numbers of elements must be equal; one length may be -1",
                 )
             )
         return tuple(known // size if n == -1 and size else (None if n == -1 else n) for n in entries)
@@ -222,10 +234,10 @@ def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tens
         ndim = known if ndim is None else ndim
         if ndim is None:
             raise ShapeError(
-                compose(
+                format_error(
                     "reshape: the length of the symbolic shape is not known, so neither is the number of dimensions",
-                    where=[describe(variable), describe(vector)],
-                    mend="pass ndim=..., or give the shape as a tuple",
+                    context=[describe(variable), describe(vector)],
+                    hint="pass ndim=..., or give the shape as a tuple",
                 )
             )
     else:
@@ -238,7 +250,9 @@ def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tens
             vector = constant(np.asarray(values, dtype="int64"))
         if ndim is not None and ndim != len(lengths):
             raise ShapeError(
-                compose(f"reshape: the shape has {len(lengths)} lengths, ndim is {ndim}", where=[describe(variable)])
+                format_error(
+                    f"reshape: the shape has {len(lengths)} lengths, ndim is {ndim}", context=[describe(variable)]
+                )
             )
         ndim = len(lengths)
     result: Tensor = Reshape(ndim)(variable, vector)
@@ -270,10 +284,10 @@ def flatten(x: TensorLike, ndim: int = 1, outdim: int | None = None) -> Tensor:
     ndim = ndim if outdim is None else outdim
     if not 1 <= ndim <= max(variable.type.ndim, 1):
         raise ShapeError(
-            compose(
+            format_error(
                 f"flatten: {ndim} dimensions cannot be had of {variable.type.ndim}",
-                where=[describe(variable)],
-                mend="use 1 up to x.ndim",
+                context=[describe(variable)],
+                hint="use 1 up to x.ndim",
             )
         )
     if ndim == variable.type.ndim:
@@ -307,7 +321,7 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
     order = range(variable.type.ndim - 1, -1, -1) if axes is None else axes
     if len(order) != variable.type.ndim:
         raise ShapeError(
-            compose(f"transpose: {tuple(order)} does not name each dimension once", where=[describe(variable)])
+            format_error(f"transpose: {tuple(order)} does not name each dimension once", context=[describe(variable)])
         )
     # A variable of its own in any case, which a program may name.
     result = shuffled(variable, order)
@@ -324,7 +338,9 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
     try:
         order[axis1], order[axis2] = order[axis2], order[axis1]
     except IndexError as error:
-        raise AxisError(compose(f"swapaxes: no dimensions {axis1} and {axis2}", where=[describe(variable)])) from error
+        raise AxisError(
+            format_error(f"swapaxes: no dimensions {axis1} and {axis2}", context=[describe(variable)])
+        ) from error
     return dimshuffle(variable, order)
 
 
@@ -369,7 +385,9 @@ def shape_padaxis(t: TensorLike, axis: int) -> Tensor:
     ndim = variable.type.ndim + 1
     if not -ndim <= axis < ndim:
         raise AxisError(
-            compose(f"shape_padaxis: axis {axis} is out of range for {ndim} dimensions", where=[describe(variable)])
+            format_error(
+                f"shape_padaxis: axis {axis} is out of range for {ndim} dimensions", context=[describe(variable)]
+            )
         )
     order: list[int | str] = list(range(variable.type.ndim))
     order.insert(axis % ndim, "x")

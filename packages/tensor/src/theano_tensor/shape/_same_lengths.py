@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._typing import ShapeLike, TensorLike
 from ._registered import SPECIFY_SHAPE_CODE, shaped_operand
@@ -39,11 +39,11 @@ class SameLengths(SpecifyShape):
         for axis, n in zip(self.axes, lengths, strict=True):
             if x.shape[axis] != n:
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"Input dimension mis-match. (dimension {axis} has length {x.shape[axis]}, "
                         f"what it is used with has {n})",
-                        where=[describe(node.inputs[0])],
-                        mend="a length of 1 broadcasts only where it is declared: make the variable with shape 1 there "
+                        context=[describe(node.inputs[0])],
+                        hint="a length of 1 broadcasts only where it is declared: make the variable with shape 1 there "
                         "(row, col, broadcastable=...)",
                     )
                 )

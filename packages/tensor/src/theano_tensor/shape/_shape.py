@@ -13,8 +13,8 @@ from theano_graph import (
     Unstacked,
     Variable,
     batch_rule,
-    compose,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -91,7 +91,7 @@ class ShapeI(ShapeICode):
         """Apply to a tensor; ShapeError if it has no such dimension."""
         variable = shaped_operand(x, SHAPE_I_CODE)
         if not 0 <= self.i < getattr(variable.type, "ndim", self.i + 1):
-            raise ShapeError(compose(f"there is no dimension {self.i}", where=[describe(variable)]))
+            raise ShapeError(format_error(f"there is no dimension {self.i}", context=[describe(variable)]))
         return Apply(self, [variable], [tensor_type("int64", ()).make_variable()])
 
     def perform(
@@ -132,14 +132,16 @@ class MakeVector(TensorOp):
         for x in scalars:
             if x.type.ndim:
                 raise ShapeError(
-                    compose("a vector is made of scalars", where=[describe(x)], mend="use T.stack or T.concatenate")
+                    format_error(
+                        "a vector is made of scalars", context=[describe(x)], hint="use T.stack or T.concatenate"
+                    )
                 )
         if scalars and upcast(self.dtype, *(x.type.dtype for x in scalars)) != self.dtype:
             raise _LossOfPrecisionError(
-                compose(
+                format_error(
                     f"a vector of {self.dtype} cannot hold these scalars",
-                    where=[describe(x) for x in scalars],
-                    mend="convert them with T.cast",
+                    context=[describe(x) for x in scalars],
+                    hint="convert them with T.cast",
                 )
             )
         converted = [cast(x, self.dtype) for x in scalars]
@@ -186,9 +188,9 @@ class SpecifyShape(SpecifyShapeCode):
             known = static_int(n)
             if known is not None and shape[axis] is not None and shape[axis] != known:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"dimension {axis} has length {shape[axis]}, which cannot be {known}",
-                        where=[describe(variable)],
+                        context=[describe(variable)],
                     )
                 )
             shape[axis] = known if shape[axis] is None else shape[axis]
@@ -202,10 +204,10 @@ class SpecifyShape(SpecifyShapeCode):
         for axis, n in zip(self.axes, lengths, strict=True):
             if x.shape[axis] != n:
                 raise AssertionError(
-                    compose(
+                    format_error(
                         f"SpecifyShape: dimension {axis} has length {x.shape[axis]}, expected {n} (shape {x.shape})",
-                        where=[describe(node.inputs[0])],
-                        mend="pass an array of the specified shape, or specify another one",
+                        context=[describe(node.inputs[0])],
+                        hint="pass an array of the specified shape, or specify another one",
                     )
                 )
         output_storage[0][0] = x
@@ -422,7 +424,7 @@ def _entries(x: Variable, shape: Any) -> list[Any]:
         entries = list(shape)
     if ndim is not None and len(entries) != ndim:
         raise SpecifiedShapeError(
-            compose(f"{len(entries)} lengths were specified for {ndim} dimensions", where=[describe(x)])
+            format_error(f"{len(entries)} lengths were specified for {ndim} dimensions", context=[describe(x)])
         )
     return entries
 
@@ -451,10 +453,10 @@ def as_lengths(shape: ShapeLike, ndim: int | None = None) -> list[Tensor]:
         known = vector.type.shape[0] if ndim is None else ndim
         if vector.type.ndim != 1 or known is None:
             raise ShapeError(
-                compose(
+                format_error(
                     "a symbolic shape must be a vector of known length",
-                    where=[describe(vector)],
-                    mend="say how many dimensions there are (ndim=...), or give the lengths as a tuple",
+                    context=[describe(vector)],
+                    hint="say how many dimensions there are (ndim=...), or give the lengths as a tuple",
                 )
             )
         if isinstance(vector.owner, Apply) and isinstance(vector.owner.op, MakeVector):

@@ -14,9 +14,9 @@ from theano_graph import (
     TheanoError,
     Variable,
     batch_rule,
-    compose,
     config,
     describe,
+    format_error,
     pullback,
     pushforward,
     shape_rule,
@@ -69,7 +69,7 @@ class PoolingOp(Op):
     def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: object = None) -> None:
         known = {"average": "average_inc_pad", "max_deterministic": "max"}.get(mode, mode)
         if known not in MODES:
-            raise ValueError(compose(f"pooling: unknown mode {mode!r}", mend=f"use one of {', '.join(MODES)}"))
+            raise ValueError(format_error(f"pooling: unknown mode {mode!r}", hint=f"use one of {', '.join(MODES)}"))
         self.ignore_border, self.mode, self.ndim = bool(ignore_border), known, int(ndim)
 
     def layout(self, ws: TensorLike, stride: TensorLike | None = None, pad: TensorLike | None = None) -> list[Tensor]:
@@ -89,9 +89,9 @@ class PoolingOp(Op):
             lengths = as_lengths(value, self.ndim)
             if len(lengths) != self.ndim:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"pooling: {name} has {len(lengths)} entries for {self.ndim} axes",
-                        mend="give one for each axis",
+                        hint="give one for each axis",
                     )
                 )
             found.append(make_vector(*(cast(n, "int64") for n in lengths)))
@@ -106,7 +106,7 @@ class PoolingOp(Op):
         if known and all(isinstance(w, (int, np.integer)) for w in ws) and any(map(operator.ge, pad, ws)):
             problem = "the padding must be smaller than the windows"
         if problem is not None:
-            raise PaddingError(compose(f"pooling: {problem}", where=[f"ws={ws}, pad={pad}"], mend="change them"))
+            raise PaddingError(format_error(f"pooling: {problem}", context=[f"ws={ws}, pad={pad}"], hint="change them"))
 
     def counted(self, lengths: Sequence[Any], layout: Sequence[Any]) -> list[Any]:
         """Return the static numbers of windows along the axes, None where they are not known."""
@@ -128,7 +128,9 @@ class PoolingOp(Op):
             problem = "padding needs ignore_border=True"
         if problem is not None:
             raise ValueError(
-                compose(f"pooling: {problem}", where=[f"ws={windows}, stride={steps}, pad={pads}"], mend="change them")
+                format_error(
+                    f"pooling: {problem}", context=[f"ws={windows}, stride={steps}, pad={pads}"], hint="change them"
+                )
             )
         return axes_of(lengths, windows, steps, pads, self.ignore_border)
 
@@ -143,15 +145,17 @@ class PoolingOp(Op):
         variable = as_tensor_variable(x)
         if variable.type.ndim < self.ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"pooling over {self.ndim} axes of a tensor with {variable.type.ndim} dimensions",
-                    where=[describe(variable)],
-                    mend="add dimensions with dimshuffle",
+                    context=[describe(variable)],
+                    hint="add dimensions with dimshuffle",
                 )
             )
         if variable.type.dtype in COMPLEX_DTYPES:
             raise DTypeError(
-                compose("pooling: complex numbers have no order", where=[describe(variable)], mend="take the real part")
+                format_error(
+                    "pooling: complex numbers have no order", context=[describe(variable)], hint="take the real part"
+                )
             )
         return variable
 
@@ -296,10 +300,10 @@ class AveragePoolGrad(PoolingOp):
         counts = tuple(axis.windows for axis in axes)
         if g.shape[-self.ndim :] != counts:
             raise ValueError(
-                compose(
+                format_error(
                     f"pooling: there are {counts} windows, got numbers for {g.shape[-self.ndim :]}",
-                    where=[describe(node.inputs[0])],
-                    mend="give one number for each window",
+                    context=[describe(node.inputs[0])],
+                    hint="give one number for each window",
                 )
             )
         if self.mode != "sum":
@@ -331,9 +335,9 @@ class _OfLargest(PoolingOp):
         counts = (*x.shape[: -self.ndim], *(axis.windows for axis in axes))
         if y.shape != counts or third.shape != like.shape:
             raise ValueError(
-                compose(
+                format_error(
                     f"pooling: shapes {x.shape}, {y.shape} and {third.shape} do not belong together",
-                    mend=f"the windows have the shape {counts}",
+                    hint=f"the windows have the shape {counts}",
                 )
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from theano_graph import Variable, compose
+from theano_graph import Variable, format_error
 
 from ..elemwise import maximum, minimum
 from ..shape import as_lengths
@@ -17,7 +17,7 @@ def renamed(name: str, new: str, value: Any, former: Any, level: int = 4) -> Any
     if former is None:
         return value
     if value is not None:
-        raise ValueError(compose(f"pooling: {name} is the former name of {new}", mend=f"give {new} only"))
+        raise ValueError(format_error(f"pooling: {name} is the former name of {new}", hint=f"give {new} only"))
     warnings.warn(f"pooling: {name} is called {new} now", DeprecationWarning, stacklevel=level)
     return former
 
@@ -36,11 +36,11 @@ def shape_of_pooled(
     ws, stride = renamed("ds", "ws", ws, ds), renamed("st", "stride", stride, st)
     pad = renamed("padding", "pad", None if pad == (0,) * ndim else pad, padding)
     if ws is None:
-        raise ValueError(compose("pooling: the windows have no size", mend=f"give ws, {ndim} integers"))
+        raise ValueError(format_error("pooling: the windows have no size", hint=f"give ws, {ndim} integers"))
     shape = as_lengths(imgshape) if isinstance(imgshape, Variable) else list(imgshape)
     if len(shape) < ndim:
         raise TypeError(
-            compose(f"pooling over {ndim} axes of the shape {imgshape!r}", mend="give a length for each axis")
+            format_error(f"pooling over {ndim} axes of the shape {imgshape!r}", hint="give a length for each axis")
         )
     layout = (ws, ws if stride is None else stride, (0,) * ndim if pad is None else pad)
     counts = []

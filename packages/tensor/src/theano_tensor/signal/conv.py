@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -65,10 +65,10 @@ def conv2d(
     for variable, shape in ((images, image_shape), (kernel, filter_shape)):
         if variable.type.ndim not in (2, 3) or (shape is not None and len(shape) != variable.type.ndim):
             raise ShapeError(
-                compose(
+                format_error(
                     f"signal.conv2d takes two or three dimensions, not {variable.type.ndim} of shape {shape}",
-                    where=[describe(images), describe(kernel)],
-                    mend="use nnet.conv2d for images with channels",
+                    context=[describe(images), describe(kernel)],
+                    hint="use nnet.conv2d for images with channels",
                 )
             )
     result = former_conv2d(

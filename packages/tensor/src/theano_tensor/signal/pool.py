@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -36,7 +36,7 @@ def _pooled(
     ws, stride = renamed("ds", "ws", ws, ds), renamed("st", "stride", stride, st)
     pad = renamed("padding", "pad", None if pad == (0,) * ndim else pad, padding)
     if ws is None:
-        raise ValueError(compose("pooling: the windows have no size", mend=f"give ws, {ndim} integers"))
+        raise ValueError(format_error("pooling: the windows have no size", hint=f"give ws, {ndim} integers"))
     if ignore_border is None:
         warnings.warn(
             "pooling: ignore_border is not given, and False is taken: windows may reach over the border. "

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -28,10 +28,10 @@ _KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 
 def _check_kind(name: str, kind: str, order: Any) -> Any:
     if kind not in _KINDS:
-        raise ValueError(compose(f"{name}: unknown kind {kind!r}", mend=f"use one of {', '.join(_KINDS)}"))
+        raise ValueError(format_error(f"{name}: unknown kind {kind!r}", hint=f"use one of {', '.join(_KINDS)}"))
     if order is not None:
         raise ValueError(
-            compose(f"{name}: order={order!r} names fields, which tensors do not have", mend="leave order out")
+            format_error(f"{name}: order={order!r} names fields, which tensors do not have", hint="leave order out")
         )
     return kind
 
@@ -39,7 +39,7 @@ def _check_kind(name: str, kind: str, order: Any) -> Any:
 def _check_node(op: Any, name: str, x: TensorLike) -> Tensor:
     variable = as_tensor_variable(x)
     if not 0 <= op.axis < variable.type.ndim:
-        raise ShapeError(compose(f"{name}: there is no axis {op.axis}", where=[describe(variable)]))
+        raise ShapeError(format_error(f"{name}: there is no axis {op.axis}", context=[describe(variable)]))
     return variable
 
 

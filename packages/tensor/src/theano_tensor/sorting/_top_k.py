@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -47,9 +47,9 @@ class TopK(Op):
         return_indices: bool = True,
     ) -> None:
         if idx_dtype not in INTEGER_DTYPES:
-            raise DTypeError(compose(f"topk: {idx_dtype!r} cannot hold numbers of elements", mend="use 'int64'"))
+            raise DTypeError(format_error(f"topk: {idx_dtype!r} cannot hold numbers of elements", hint="use 'int64'"))
         if not (return_values or return_indices):
-            raise ValueError(compose("topk: no result is wanted", mend="set return_values or return_indices"))
+            raise ValueError(format_error("topk: no result is wanted", hint="set return_values or return_indices"))
         self.axis, self.sorted, self.idx_dtype = int(axis), bool(sorted), idx_dtype
         self.return_values, self.return_indices = bool(return_values), bool(return_indices)
 
@@ -65,15 +65,15 @@ class TopK(Op):
         """
         variable, count = as_tensor_variable(x), as_length(k, "a number of elements")
         if not 0 <= self.axis < variable.type.ndim:
-            raise ShapeError(compose(f"topk: there is no axis {self.axis}", where=[describe(variable)]))
+            raise ShapeError(format_error(f"topk: there is no axis {self.axis}", context=[describe(variable)]))
         if variable.type.dtype in COMPLEX_DTYPES:
-            raise DTypeError(compose("topk: complex numbers have no order", where=[describe(variable)]))
+            raise DTypeError(format_error("topk: complex numbers have no order", context=[describe(variable)]))
         known, length = static_int(count), variable.type.shape[self.axis]
         if known == 0:
-            raise ValueError(compose("topk: k is 0, so nothing is asked for", where=[describe(variable)]))
+            raise ValueError(format_error("topk: k is 0, so nothing is asked for", context=[describe(variable)]))
         if known is not None and length is not None and abs(known) > length:
             raise ShapeError(
-                compose(f"topk: {abs(known)} of {length} elements cannot be had", where=[describe(variable)])
+                format_error(f"topk: {abs(known)} of {length} elements cannot be had", context=[describe(variable)])
             )
         shape = list(variable.type.shape)
         shape[self.axis] = None if known is None else abs(known)
@@ -88,10 +88,10 @@ class TopK(Op):
         length = x.shape[self.axis]
         if not 0 < abs(k) <= length:
             raise ValueError(
-                compose(
+                format_error(
                     f"topk: k is {k}, the length of axis {self.axis} is {length}",
-                    where=[describe(node.inputs[0])],
-                    mend=f"use 1 to {length} for the largest, -1 to -{length} for the smallest",
+                    context=[describe(node.inputs[0])],
+                    hint=f"use 1 to {length} for the largest, -1 to -{length} for the smallest",
                 )
             )
         numbers = _selected(x, k, self.axis, self.sorted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
@@ -64,7 +64,9 @@ def as_list(op: Op, x: Any) -> Variable:
     if isinstance(x, Variable) and isinstance(x.type, TypedListType):
         return x
     got = describe(x) if isinstance(x, Variable) else repr(x)
-    raise TypeError(compose(f"{op} works on lists", where=[got], mend="make one: TypedListType(...)(), or make_list"))
+    raise TypeError(
+        format_error(f"{op} works on lists", context=[got], hint="make one: TypedListType(...)(), or make_list")
+    )
 
 
 def as_element(op: Op, x: Any, element: Any) -> Variable:
@@ -75,7 +77,7 @@ def as_element(op: Op, x: Any, element: Any) -> Variable:
     except (TypeError, ValueError) as error:
         got = describe(element) if isinstance(element, Variable) else repr(element)
         raise TypeError(
-            compose(f"{op}: the list has elements of type {kind.ttype}", where=[got], mend="cast the element")
+            format_error(f"{op}: the list has elements of type {kind.ttype}", context=[got], hint="cast the element")
         ) from error
     return converted
 
@@ -84,7 +86,9 @@ def as_position(op: Op, index: Any) -> Variable:
     """Return `index` as a symbolic integer."""
     variable: Any = as_tensor_variable(index)
     if variable.type.ndim or not variable.type.dtype.startswith(("int", "uint")):
-        raise TypeError(compose(f"{op}: a position is an integer", where=[describe(variable)], mend="pass an integer"))
+        raise TypeError(
+            format_error(f"{op}: a position is an integer", context=[describe(variable)], hint="pass an integer")
+        )
     return variable if variable.type == _INT else variable.astype("int64")  # type: ignore[no-any-return]  # a variable
 
 
@@ -121,7 +125,9 @@ class GetItem(ListOp):
             return Apply(self, [given, index[0]], [kind.make_variable()])
         numbers = [as_position(self, n) for n in index]
         if len(numbers) != (1 if self.parts is None else sum(self.parts)):
-            raise TypeError(compose(f"{self} takes one position, not {len(numbers)}", mend="index with one number"))
+            raise TypeError(
+                format_error(f"{self} takes one position, not {len(numbers)}", hint="index with one number")
+            )
         result = kind.ttype if self.parts is None else kind
         return Apply(self, [given, *numbers], [result.make_variable()])
 
@@ -140,7 +146,9 @@ class GetItem(ListOp):
         index = int(numbers[0])
         if not -len(x) <= index < len(x):
             raise IndexError(
-                compose(f"position {index} is out of range for a list of {len(x)}", mend="count from 0 or from the end")
+                format_error(
+                    f"position {index} is out of range for a list of {len(x)}", hint="count from 0 or from the end"
+                )
             )
         output_storage[0][0] = x[index]
 
@@ -172,7 +180,9 @@ class Extend(ListChange):
         """Apply to two lists of one type."""
         given, more = as_list(self, x), as_list(self, other)
         if not given.type.is_super(more.type):
-            raise TypeError(compose(f"{self}: the lists have different types", where=[describe(given), describe(more)]))
+            raise TypeError(
+                format_error(f"{self}: the lists have different types", context=[describe(given), describe(more)])
+            )
         return Apply(self, [given, more], [given.type.make_variable()])
 
     def change(self, node: Apply[Self], result: list[Any], *arguments: Any) -> None:
@@ -286,14 +296,16 @@ class MakeList(ListOp):
             If their types differ.
         """
         if not isinstance(a, (list, tuple)) or not a:
-            raise TypeError(compose(f"make_list: {a!r} is no list of variables", mend="pass a list with one or more"))
+            raise TypeError(
+                format_error(f"make_list: {a!r} is no list of variables", hint="pass a list with one or more")
+            )
         elements = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in a]
         if any(v.type != elements[0].type for v in elements):
             raise TypeError(
-                compose(
+                format_error(
                     "make_list: the elements have different types",
-                    where=[describe(v) for v in elements],
-                    mend="cast or reshape them to one type",
+                    context=[describe(v) for v in elements],
+                    hint="cast or reshape them to one type",
                 )
             )
         kind = elements[0].type
@@ -313,7 +325,9 @@ def _position(node: Apply, x: Sequence[Any], element: Any) -> int:
     for i, found in enumerate(x):
         if equal(found, element):
             return i
-    raise ValueError(compose(f"{node.op}: the list has no such element: {element!r}", mend="look with count first"))
+    raise ValueError(
+        format_error(f"{node.op}: the list has no such element: {element!r}", hint="look with count first")
+    )
 
 
 append, extend, insert, remove, reverse = Append(), Extend(), Insert(), Remove(), Reverse()

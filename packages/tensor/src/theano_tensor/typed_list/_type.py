@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from theano_graph import Constant, Type, Variable, compose, describe
+from theano_graph import Constant, Type, Variable, describe, format_error
 
 
 class TypedListType(Type):
@@ -36,10 +36,14 @@ class TypedListType(Type):
     def __init__(self, ttype: Any, depth: int = 0) -> None:
         if not isinstance(ttype, Type):
             raise TypeError(
-                compose(f"TypedListType: {ttype!r} is no type", mend="pass the type of the elements, such as T.fvector")
+                format_error(
+                    f"TypedListType: {ttype!r} is no type", hint="pass the type of the elements, such as T.fvector"
+                )
             )
         if depth < 0:
-            raise ValueError(compose(f"TypedListType: depth {depth} is negative", mend="pass 0 for a list of elements"))
+            raise ValueError(
+                format_error(f"TypedListType: depth {depth} is negative", hint="pass 0 for a list of elements")
+            )
         self.ttype: Type = TypedListType(ttype, depth - 1) if depth else ttype
 
     def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Any:
@@ -52,7 +56,7 @@ class TypedListType(Type):
         """
         if not (isinstance(value, list) or (not strict and isinstance(value, tuple))):
             raise TypeError(
-                compose(f"a list is wanted here, not {type(value).__name__}", mend=f"pass a list of {self.ttype}")
+                format_error(f"a list is wanted here, not {type(value).__name__}", hint=f"pass a list of {self.ttype}")
             )
         found = []
         for i, element in enumerate(value):
@@ -60,7 +64,7 @@ class TypedListType(Type):
                 found.append(self.ttype.filter(element, strict, allow_downcast))
             except (TypeError, ValueError) as error:
                 raise TypeError(
-                    compose(f"element {i} does not fit: {error}", mend=f"pass a list of {self.ttype}")
+                    format_error(f"element {i} does not fit: {error}", hint=f"pass a list of {self.ttype}")
                 ) from error
         same = isinstance(value, list) and all(a is b for a, b in zip(found, value, strict=True))
         return value if same else found
@@ -127,10 +131,10 @@ class _Operators:
 
     def __iter__(self) -> NoReturn:
         raise TypeError(
-            compose(
+            format_error(
                 "a symbolic list cannot be iterated over: its length is not known yet",
-                where=[describe(self)] if isinstance(self, Variable) else [],
-                mend="take elements by number: x[0], x[1], ...",
+                context=[describe(self)] if isinstance(self, Variable) else [],
+                hint="take elements by number: x[0], x[1], ...",
             )
         )
 

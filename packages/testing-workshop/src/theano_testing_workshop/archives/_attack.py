@@ -114,8 +114,8 @@ def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
         how = "loaded"
     except UnsafeArchiveError as error:
         found, how = None, "damaged" if "is damaged" in str(error) else "refused"
-        if "To mend" not in str(error):
-            return how, f"an error that does not say how to mend it: {error}"
+        if "To hint" not in str(error):
+            return how, f"an error that does not say how to correct it: {error}"
     except _TookTooLong:
         return "slow", f"it takes longer than {_SECONDS} s"
     except BaseException:  # noqa: BLE001  # whatever else it is, it is a finding

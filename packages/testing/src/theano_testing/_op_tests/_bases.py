@@ -61,7 +61,7 @@ class InferShapeTester(unittest.TestCase):
             shape = np.shape(value)
             if warn and len(set(shape)) < len(shape):
                 text = f"`{x}` gets an array of shape {shape}: a shape rule that mixes up equal lengths is not noticed"
-                warnings.warn(f"{text}\n  To mend: pass lengths that differ, or warn=False", stacklevel=2)
+                warnings.warn(f"{text}\n  Hint: pass lengths that differ, or warn=False", stacklevel=2)
         mode = get_mode(None)
         if excluding:
             mode = mode.excluding(*excluding)
@@ -69,9 +69,7 @@ class InferShapeTester(unittest.TestCase):
         lengths: Any = function(inputs, [y.shape for y in outputs], mode=mode, on_unused_input="ignore")
         left = [node for node in lengths.maker.fgraph.toposort() if isinstance(node.op, cls)]
         if check_topo and left:
-            raise AssertionError(
-                f"{left[0].op} runs although only its shape is needed\n  To mend: give it `infer_shape`"
-            )
+            raise AssertionError(f"{left[0].op} runs although only its shape is needed\n  Hint: give it `infer_shape`")
         wanted = [np.shape(value) for value in values(*numeric_inputs)]
         found = [tuple(int(n) for n in shape) for shape in lengths(*numeric_inputs)]
         self.assertEqual(found, wanted)

@@ -91,9 +91,7 @@ class OpRecord:
         """
         if self.domain is None:
             if not self.cases:
-                raise ValueError(
-                    f"record {self.name} has no cases\n  To mend: give `cases`, or a `domain` to draw from"
-                )
+                raise ValueError(f"record {self.name} has no cases\n  Hint: give `cases`, or a `domain` to draw from")
             return self
         rng = np.random.RandomState(fetch_seed())
         every = _default_shapes(len(self.domain)) if self.shapes is None else self.shapes
@@ -101,7 +99,7 @@ class OpRecord:
             if len(shapes) != len(self.domain):
                 raise ValueError(
                     f"record {self.name} has {len(self.domain)} arguments, not {len(shapes)}\n"
-                    "  To mend: give as many shapes as intervals"
+                    "  Hint: give as many shapes as intervals"
                 )
         cases = [
             *self.cases,

@@ -97,7 +97,7 @@ class numeric_grad:
             if p.dtype.name not in self.type_eps:
                 raise TypeError(
                     f"finite differences need float16, float32 or float64, not {p.dtype.name}\n"
-                    "  To mend: pass floating-point arrays; bind other arguments with a lambda"
+                    "  Hint: pass floating-point arrays; bind other arguments with a lambda"
                 )
         names = [p.dtype.name for p in points] + ([out_type] if out_type in self.type_eps else [])
         step = max((self.type_eps[name] for name in names if name is not None), default=1e-5) if eps is None else eps

@@ -45,4 +45,4 @@ def fetch_seed(pseed: int | None = None) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{SEED_VARIABLE}={text!r} is no seed\n  To mend: give a number or the word random") from None
+        raise ValueError(f"{SEED_VARIABLE}={text!r} is no seed\n  Hint: give a number or the word random") from None

@@ -77,7 +77,7 @@ def verify_grad(
         if p.dtype.name not in _TOLERANCES:
             raise TypeError(
                 f"verify_grad: an argument of dtype {p.dtype.name}\n"
-                "  To mend: pass float16, float32 or float64; bind others: lambda x: op(x, index)"
+                "  Hint: pass float16, float32 or float64; bind others: lambda x: op(x, index)"
             )
     variables = [
         TensorType(p.dtype.name, [1 if n == 1 else None for n in p.shape])(f"input {i}") for i, p in enumerate(points)
@@ -85,7 +85,7 @@ def verify_grad(
     output = fun(*variables)
     if isinstance(output, (list, tuple)):
         if len(output) != 1:
-            raise TypeError("verify_grad: the function returns several variables\n  To mend: check them one by one")
+            raise TypeError("verify_grad: the function returns several variables\n  Hint: check them one by one")
         output = output[0]
     output = as_tensor_variable(output)
     shape = function(variables, output, mode=mode, on_unused_input="ignore", accept_inplace=True)(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from theano_graph import Apply, Constant, Variable, compose, describe
+from theano_graph import Apply, Constant, Variable, describe, format_error
 from theano_linker_c import Function, In, Out, SharedVariable, function, shared
 
 __all__ = ["Param", "iter_over_pairs", "pfunc", "rebuild_collect_shared"]
@@ -151,13 +151,13 @@ def rebuild_collect_shared(
     collector = _Collector(rebuild_strict, copy_inputs_over, no_default_updates)
     for old, new in iter_over_pairs(replace or ()):
         if not isinstance(old, Variable):
-            raise TypeError(compose(f"replace: {old!r} is no variable", mend="give variables as keys"))
+            raise TypeError(format_error(f"replace: {old!r} is no variable", hint="give variables as keys"))
         if old in collector.copies:
             raise AssertionError(
-                compose(
+                format_error(
                     "replace: a substitute depends on a variable that is replaced",
-                    where=[describe(old)],
-                    mend="write the substitute without it",
+                    context=[describe(old)],
+                    hint="write the substitute without it",
                 )
             )
         collector.copies[old] = collector.copy(new if isinstance(new, Variable) else shared(new))
@@ -188,10 +188,10 @@ class _Collector:
         """Return the copy of an input."""
         if isinstance(variable, SharedVariable):
             raise TypeError(
-                compose(
+                format_error(
                     "an input is a shared variable",
-                    where=[describe(variable)],
-                    mend="leave it out, or substitute a plain variable for it with `givens`",
+                    context=[describe(variable)],
+                    hint="leave it out, or substitute a plain variable for it with `givens`",
                 )
             )
         copy: Variable = self.copies.setdefault(variable, variable if self._keep_inputs else variable.clone())
@@ -200,16 +200,16 @@ class _Collector:
     def update(self, target: Any, value: Any) -> None:
         """Note a new value of a shared variable."""
         if not isinstance(target, SharedVariable):
-            raise TypeError(compose(f"the target of an update, {target!r}, is no shared variable"))
+            raise TypeError(format_error(f"the target of an update, {target!r}, is no shared variable"))
         if target in self.new_values:
-            raise ValueError(compose("a shared variable has two updates", where=[describe(target)]))
+            raise ValueError(format_error("a shared variable has two updates", context=[describe(target)]))
         new: Variable = target.type.filter_variable(value, allow_convert=False)
         if new.type != target.type:
             raise TypeError(
-                compose(
+                format_error(
                     f"an update of type {new.type} for a shared variable of type {target.type}",
-                    where=[describe(target), describe(new)],
-                    mend="cast it, or use `unbroadcast` where an axis of length 1 is known",
+                    context=[describe(target), describe(new)],
+                    hint="cast it, or use `unbroadcast` where an axis of length 1 is known",
                 )
             )
         self.new_values[target] = new
@@ -225,7 +225,9 @@ class _Collector:
             return Out(self.copy(outputs.variable), borrow=outputs.borrow)
         if isinstance(outputs, Variable):
             return self.copy(outputs)
-        raise TypeError(compose(f"an output, {outputs!r}, is no variable", mend="pass variables, or Out(variable)"))
+        raise TypeError(
+            format_error(f"an output, {outputs!r}, is no variable", hint="pass variables, or Out(variable)")
+        )
 
     def copy(self, root: Variable) -> Variable:
         """Return the copy of a variable; leaves are met in the order of the operands."""

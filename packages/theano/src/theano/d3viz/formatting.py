@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from theano_graph import Apply, Diagram, DiagramShape, compose, diagram
+from theano_graph import Apply, Diagram, DiagramShape, diagram, format_error
 from theano_linker_c import Function
 
 from .. import printing
@@ -75,8 +75,8 @@ class PyDotFormatter:
         pydot = pydot_library()
         if pydot is None:
             raise PictureError(
-                compose(
-                    "PyDotFormatter: the library pydot is not installed", mend="install pydot, or call d3write or d3viz"
+                format_error(
+                    "PyDotFormatter: the library pydot is not installed", hint="install pydot, or call d3write or d3viz"
                 )
             )
         made = pydot.Dot(graph_type="digraph") if graph is None else graph

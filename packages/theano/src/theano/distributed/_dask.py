@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c import Container, Function
 
 from ._engines import check_open
@@ -123,7 +123,7 @@ class DaskDataParallel(DataParallel):
         check_parts(parts, self._step.split)
         check_open(self._client, "step")
         if not parts:
-            raise ValueError(compose("a step has no parts", mend="give a part for each worker"))
+            raise ValueError(format_error("a step has no parts", hint="give a part for each worker"))
         if self.steps % REFRESH == REFRESH - 1:
             self._workers = self._find_workers()
         for left in reversed(range(TRIES)):

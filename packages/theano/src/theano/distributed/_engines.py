@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._protocols import Communicator, DaskClient, JoblibParallel, Submitting
 
@@ -30,16 +30,16 @@ def import_engine(name: str) -> Any:
         return importlib.import_module(module)
     except (ImportError, RuntimeError) as error:
         raise ImportError(
-            compose(
+            format_error(
                 f"the engine {name!r} needs {module.partition('.')[0]}: {error}",
-                mend=f"pip install 'theano-stack[{extra}]'{also}",
+                hint=f"pip install 'theano-stack[{extra}]'{also}",
             )
         ) from error
 
 
 def _named(name: str) -> Any:
     if name not in NAMED:
-        raise ValueError(compose(f"no engine is called {name!r}", mend=f"give {' or '.join(map(repr, NAMED))}"))
+        raise ValueError(format_error(f"no engine is called {name!r}", hint=f"give {' or '.join(map(repr, NAMED))}"))
     module = import_engine(name)
     if name == "mpi":
         return module.COMM_WORLD
@@ -47,9 +47,9 @@ def _named(name: str) -> Any:
         return module.get_client()
     except ValueError as error:
         raise RuntimeError(
-            compose(
+            format_error(
                 "there is no Dask client in this process",
-                mend="make one first: client = dask.distributed.Client(address), or Client() for this machine",
+                hint="make one first: client = dask.distributed.Client(address), or Client() for this machine",
             )
         ) from error
 
@@ -74,9 +74,9 @@ def check_open(client: object, function: str) -> None:
     """
     if getattr(client, "status", None) in ("closing", "closed"):
         raise RuntimeError(
-            compose(
+            format_error(
                 f"{function}: this Dask client is closed",
-                mend="make another one by dask.distributed.Client(address), and close it when all is done",
+                hint="make another one by dask.distributed.Client(address), and close it when all is done",
             )
         )
 
@@ -104,9 +104,9 @@ def find_engine(given: object, function: str, *, others: bool) -> Any:
     if is_dask(engine):
         if getattr(engine, "asynchronous", False):
             raise TypeError(
-                compose(
+                format_error(
                     f"{function}: the Dask client is asynchronous",
-                    mend="make it by dask.distributed.Client(address), or call from a thread: asyncio.to_thread(...)",
+                    hint="make it by dask.distributed.Client(address), or call from a thread: asyncio.to_thread(...)",
                 )
             )
         check_open(engine, function)
@@ -115,7 +115,7 @@ def find_engine(given: object, function: str, *, others: bool) -> Any:
         return engine
     what = "no client was given" if engine is None else f"{engine!r:.80} is no client"
     more = ", a concurrent.futures.Executor, or a joblib.Parallel" if others else ""
-    raise TypeError(compose(f"{function}: {what}", mend=f"give {_CHOICES}{more}"))
+    raise TypeError(format_error(f"{function}: {what}", hint=f"give {_CHOICES}{more}"))
 
 
 def _is_executor(engine: object) -> bool:

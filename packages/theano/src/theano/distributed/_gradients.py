@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 from theano_linker_c import Function, SharedVariable, function
 from theano_tensor import TensorType
 from theano_tensor.gradient import grad
@@ -62,14 +62,16 @@ def make_step(inputs: Sequence[Any], cost: Any, params: Sequence[Any], rule: Rul
     _check_params(params)
     split = [getattr(_variable(v).type, "ndim", 0) > 0 for v in inputs]
     if not any(split):
-        raise ValueError(compose("data_parallel: no input has rows", mend="give arrays with a row for each example"))
+        raise ValueError(
+            format_error("data_parallel: no input has rows", hint="give arrays with a row for each example")
+        )
     compute = function(inputs, [cost, *grad(cost, params)], mode=mode, name="gradients")
     stray = States([compute]).updated
     if stray:
         raise ValueError(
-            compose(
+            format_error(
                 f"data_parallel: the cost updates {', '.join(str(box.name) for box in stray)}, in each worker anew",
-                mend="leave the default update out, or make it an update of the rule",
+                hint="leave the default update out, or make it an update of the rule",
             )
         )
     symbols = [p.type(f"gradient of {p.name or i}") for i, p in enumerate(params)]
@@ -88,32 +90,32 @@ def _check_lists(inputs: object, params: object, rule: object) -> None:
     for name, given in (("inputs", inputs), ("params", params)):
         if isinstance(given, (Variable, str)) or not isinstance(given, Iterable):
             raise TypeError(
-                compose(
+                format_error(
                     f"data_parallel: {name} is no list",
-                    where=[describe(given) if isinstance(given, Variable) else f"{given!r:.80}"],
-                    mend=f"give a list of variables, also of one: {name}=[variable]",
+                    context=[describe(given) if isinstance(given, Variable) else f"{given!r:.80}"],
+                    hint=f"give a list of variables, also of one: {name}=[variable]",
                 )
             )
     if not callable(rule):
-        raise TypeError(compose(f"data_parallel: the rule is {rule!r:.80}", mend=f"give a function: {_RULE}"))
+        raise TypeError(format_error(f"data_parallel: the rule is {rule!r:.80}", hint=f"give a function: {_RULE}"))
 
 
 def _pairs(updates: Any) -> list[tuple[Any, Any]]:
     """Return what a rule gave as pairs of variables and new values."""
     if not isinstance(updates, Iterable):
         raise TypeError(
-            compose(
+            format_error(
                 f"data_parallel: the rule returned {updates!r:.80}",
-                mend=f"return a list of pairs (variable, new value), or a dictionary: {_RULE}",
+                hint=f"return a list of pairs (variable, new value), or a dictionary: {_RULE}",
             )
         )
     pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
-                compose(
+                format_error(
                     f"data_parallel: the rule returned {pair!r:.80} in the place of a pair",
-                    mend=f"return a list of pairs (variable, new value), or a dictionary: {_RULE}",
+                    hint=f"return a list of pairs (variable, new value), or a dictionary: {_RULE}",
                 )
             )
     return pairs
@@ -125,15 +127,17 @@ def _variable(given: Any) -> Any:
 
 def _check_params(params: Sequence[Any]) -> None:
     if not params:
-        raise ValueError(compose("data_parallel: there are no parameters", mend="list the shared variables to train"))
+        raise ValueError(
+            format_error("data_parallel: there are no parameters", hint="list the shared variables to train")
+        )
     for param in params:
         dense = isinstance(param, SharedVariable) and isinstance(param.type, TensorType)
         if not dense or param.type.dtype not in ("float32", "float64"):
             raise TypeError(
-                compose(
+                format_error(
                     "data_parallel: parameters are shared arrays of float32 or float64",
-                    where=[describe(param) if isinstance(param, Variable) else repr(param)],
-                    mend="make them by theano.shared(array)",
+                    context=[describe(param) if isinstance(param, Variable) else repr(param)],
+                    hint="make them by theano.shared(array)",
                 )
             )
 
@@ -148,14 +152,16 @@ def rows_of(batch: Sequence[Any], split: Sequence[bool]) -> int:
     """
     if len(batch) != len(split):
         raise TypeError(
-            compose(f"a step takes {len(split)} arrays, and {len(batch)} were given", mend="give one for each input")
+            format_error(
+                f"a step takes {len(split)} arrays, and {len(batch)} were given", hint="give one for each input"
+            )
         )
     lengths = [_length(array, i) for i, (array, rows) in enumerate(zip(batch, split, strict=True)) if rows]
     if len(set(lengths)) > 1:
         raise ValueError(
-            compose(
+            format_error(
                 f"the arrays of a batch have {', '.join(map(str, lengths))} rows",
-                mend="give arrays with a row for each example",
+                hint="give arrays with a row for each example",
             )
         )
     return lengths[0]
@@ -163,7 +169,9 @@ def rows_of(batch: Sequence[Any], split: Sequence[bool]) -> int:
 
 def _length(array: Any, i: int) -> int:
     if np.ndim(array) == 0:
-        raise ValueError(compose(f"input {i} of a batch has no rows: {array!r:.40}", mend="give an array with rows"))
+        raise ValueError(
+            format_error(f"input {i} of a batch has no rows: {array!r:.40}", hint="give an array with rows")
+        )
     return len(array)
 
 
@@ -184,9 +192,9 @@ def check_parts(parts: Any, split: Sequence[bool]) -> None:
             return
         found = f"finds {_described(parts[wrong[0]])} as part {wrong[0]}, counted from 0"
     raise TypeError(
-        compose(
+        format_error(
             f"step.parts {found}; it takes a list of parts, each a tuple with a value for each input",
-            mend=f"step.parts({form}) for one part, step(...) for a whole batch",
+            hint=f"step.parts({form}) for one part, step(...) for a whole batch",
         )
     )
 
@@ -231,7 +239,7 @@ def mean_of_means(means: Sequence[Mean]) -> Mean:
     """
     means = [mean for mean in means if mean.rows]
     if not means:
-        raise ValueError(compose("a batch has no rows", mend="leave empty batches out"))
+        raise ValueError(format_error("a batch has no rows", hint="leave empty batches out"))
     if len(means) == 1:
         return means[0]
     rows = sum(mean.rows for mean in means)

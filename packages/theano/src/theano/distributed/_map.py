@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._engines import find_engine, is_dask, is_mpi
 from ._packing import Packed, check_items, loaded, pack
@@ -160,9 +160,9 @@ def map(
     engine = find_engine(executor, "map", others=True)
     items = list(enumerate(xs))
     if not callable(f):
-        raise TypeError(compose(f"map: {f!r:.80} cannot be called", mend="give a compiled function first"))
+        raise TypeError(format_error(f"map: {f!r:.80} cannot be called", hint="give a compiled function first"))
     if chunksize is not None and chunksize < 1:
-        raise ValueError(compose(f"map: chunksize is {chunksize}", mend="give a number from 1 up"))
+        raise ValueError(format_error(f"map: chunksize is {chunksize}", hint="give a number from 1 up"))
     check_seed(seed, "map")
     if not items:
         return []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._agreement import Watched, agree, number_of_batch, spread
 from ._gradients import Mean, Step, check_parts, cut, mean_of, mean_of_means, rows_of
@@ -97,36 +97,36 @@ class MPIDataParallel(DataParallel):
         state, lengths, batch = common[:4], common[4:8], common[8:]
         if failures:
             raise RuntimeError(
-                compose(
+                format_error(
                     f"step {self.steps} failed in {int(failures)} of {self._size} processes",
-                    mend="see the error there; the parameters are those before the step",
+                    hint="see the error there; the parameters are those before the step",
                 )
             )
         if not agree(state, self._size):
             raise RuntimeError(
-                compose(
+                format_error(
                     "the processes have different parameters, or made different numbers of steps; "
                     f"process {self._rank} of {self._size}, counted from 0, has made {self.steps}",
-                    mend="call set_state and set_value in all processes, with the same values; those of process 0 are "
+                    hint="call set_state and set_value in all processes, with the same values; those of process 0 are "
                     "taken everywhere by step.set_state(comm.bcast(step.get_state()))",
                 )
             )
         if not agree(lengths, self._size):
             raise ValueError(
-                compose(
+                format_error(
                     f"the processes gave batches of different lengths; process {self._rank} has {whole} rows",
-                    mend="give all processes the same batch, or each its own: step.parts([(x, y)])",
+                    hint="give all processes the same batch, or each its own: step.parts([(x, y)])",
                 )
             )
         if not agree(batch, self._size):
             raise ValueError(
-                compose(
+                format_error(
                     f"the processes gave batches of the same length ({whole} rows) and different content",
-                    mend="give all processes the same whole batch, or each its own: step.parts([(x, y)])",
+                    hint="give all processes the same whole batch, or each its own: step.parts([(x, y)])",
                 )
             )
         if not rows:
-            raise ValueError(compose("a batch has no rows", mend="leave empty batches out"))
+            raise ValueError(format_error("a batch has no rows", hint="leave empty batches out"))
 
     def _summed(self, gradients: Sequence[Any], weight: float) -> list[Any]:
         """Return the sums over processes, each weighted; the arrays of one dtype go together."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_linker_c import Function
 
 from ._states import States
@@ -134,10 +134,10 @@ def check_items(items: Iterable[tuple[int, Any]], *, by_value: bool) -> None:
         reason = _refusal(item, by_value)
         if reason is not None:
             raise TypeError(
-                compose(
+                format_error(
                     f"element {i} of what was passed to map, counted from 0, cannot be sent to workers: {reason}",
-                    where=[reprlib.repr(item)],
-                    mend="give numbers, arrays, names of files, and let the function make from them what it needs",
+                    context=[reprlib.repr(item)],
+                    hint="give numbers, arrays, names of files, and let the function make from them what it needs",
                 )
             ) from reason
 
@@ -158,21 +158,21 @@ def _what_is_wrong(value: object, functions: Sequence[Function], by_value: bool,
         for node in function.maker.fgraph.toposort():
             reason = _refusal(node.op, by_value)
             if reason is not None:
-                return compose(
+                return format_error(
                     f"{label} cannot be sent to workers: its op {node.op} cannot be pickled: {reason}",
-                    where=[describe(node.outputs[0])],
-                    mend=advice,
+                    context=[describe(node.outputs[0])],
+                    hint=advice,
                 )
         for box in function.input_storage:
             reason = _refusal(box.value, by_value)
             if reason is not None:
-                return compose(
+                return format_error(
                     f"{label} cannot be sent to workers: its value {box.name!r} cannot be pickled: {reason}",
-                    mend=advice,
+                    hint=advice,
                 )
-    return compose(
+    return format_error(
         f"{value!r:.80} cannot be sent to workers: it cannot be pickled: {error}",
-        mend="give a compiled function, or a function defined at the top of a module (functools.partial gives it more)",
+        hint="give a compiled function, or a function defined at the top of a module (functools.partial gives it more)",
     )
 
 

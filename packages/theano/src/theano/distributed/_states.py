@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, format_error
 from theano_linker_c import Container, Function
 from theano_tensor.random import GeneratorType, RandomStateType
 from theano_tensor.random.mrg import M1, M2, MRGUniform, substreams
@@ -107,9 +107,9 @@ def check_seed(seed: Any, function: str) -> None:
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(
-            compose(
+            format_error(
                 f"{function}: the seed is {seed!r:.80}",
-                mend="give an integer from 0 up, or a sequence of them; without a seed those of the streams decide",
+                hint="give an integer from 0 up, or a sequence of them; without a seed those of the streams decide",
             )
         ) from error
 

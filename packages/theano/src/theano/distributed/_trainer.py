@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c import SharedVariable
 
 from ._gradients import Mean, Step
@@ -103,20 +103,20 @@ class DataParallel(ABC):
         """
         if not isinstance(state, Mapping):
             raise TypeError(
-                compose(
-                    f"set_state takes a state, and {state!r:.80} was given", mend="step.set_state(numpy.load(path))"
+                format_error(
+                    f"set_state takes a state, and {state!r:.80} was given", hint="step.set_state(numpy.load(path))"
                 )
             )
         variables = self._variables()
         if set(state) != {*variables, STEPS}:
             raise ValueError(
-                compose(
+                format_error(
                     "this is no state of these training steps",
-                    where=[
+                    context=[
                         f"it has: {', '.join(sorted(state))}",
                         f"expected: {', '.join(sorted([*variables, STEPS]))}",
                     ],
-                    mend="make the step with the same parameters, in the same order, and the same rule",
+                    hint="make the step with the same parameters, in the same order, and the same rule",
                 )
             )
         for name, variable in variables.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ._dask import DaskDataParallel
 from ._engines import find_engine, is_mpi
@@ -91,15 +91,15 @@ def data_parallel(
     Traceback (most recent call last):
     ...
     TypeError: data_parallel: no client was given
-      To mend: give a dask.distributed.Client, mpi4py.MPI.COMM_WORLD, 'dask' or 'mpi'
+      Hint: give a dask.distributed.Client, mpi4py.MPI.COMM_WORLD, 'dask' or 'mpi'
     """
     engine = find_engine(client, "data_parallel", others=False)
     mpi = is_mpi(engine)
     if n_parts is not None and (mpi or n_parts < 1):
         raise ValueError(
-            compose(
+            format_error(
                 f"data_parallel: n_parts is {n_parts}",
-                mend="leave it out: each process is a part" if mpi else "give a number from 1 up",
+                hint="leave it out: each process is a part" if mpi else "give a number from 1 up",
             )
         )
     check_seed(seed, "data_parallel")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import TheanoError, Variable, compose
+from theano_graph import TheanoError, Variable, format_error
 
 from ._trees import flatten, parts, paths
 
@@ -63,9 +63,9 @@ class Parameters:
             unknown = sorted(names - keywords)
             if unknown and not takes_any:
                 raise TypeError(
-                    compose(
+                    format_error(
                         f"{what}: {_name_of(function)} has no parameter {unknown[0]!r}",
-                        mend=f"use names of its parameters: {', '.join(sorted(keywords))}",
+                        hint=f"use names of its parameters: {', '.join(sorted(keywords))}",
                     )
                 )
 
@@ -173,10 +173,10 @@ def _static_key(name: str, value: Any) -> Hashable:
         hash(value)
     except TypeError:
         raise ArgumentKindError(
-            compose(
+            format_error(
                 f"the static argument `{name}` has no hash, so that calls with equal values are not recognised: "
                 f"{type(value).__name__}",
-                mend="pass a tuple in place of a list, and give classes of your own __hash__ and __eq__",
+                hint="pass a tuple in place of a list, and give classes of your own __hash__ and __eq__",
             )
         ) from None
     # 1, 1.0 and True are equal, and need not give the same program.
@@ -200,12 +200,14 @@ def refused(name: str, label: str, value: Any) -> ArgumentKindError:
     """Return the error for a value that is not symbolic, of the parameter `name`."""
     kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a value of type {type(value).__name__}"
     if label == name:
-        mend = (
+        hint = (
             f"theano.jit(f, static_argnames={name!r}) takes it as it is and compiles for each value; "
             "classes that are containers are registered with theano.functional.parts"
         )
     else:
-        mend = "pass it as an argument of its own, named in static_argnames, or register its class: functional.parts"
+        hint = "pass it as an argument of its own, named in static_argnames, or register its class: functional.parts"
     return ArgumentKindError(
-        compose(f"argument `{label}` is {kind}: neither an array nor a number, nor a container of these", mend=mend)
+        format_error(
+            f"argument `{label}` is {kind}: neither an array nor a number, nor a container of these", hint=hint
+        )
     )

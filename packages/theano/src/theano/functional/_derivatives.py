@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import TheanoError, Variable, compose, config
+from theano_graph import TheanoError, Variable, config, format_error
 from theano_tensor import as_tensor_variable, concatenate, reshape, tensor_copy
 from theano_tensor.builders import checkpoint as checkpoint_of
 from theano_tensor.gradient import Lop, Rop, grad as grad_of, jacobian as jacobian_of
@@ -297,9 +297,9 @@ def _at_points(who: str, argnums: Argnums, args: tuple[Any, ...]) -> tuple[_Poin
     for k in numbers:
         if not -len(args) <= k < len(args):
             raise DerivativeError(
-                compose(
+                format_error(
                     f"{who}: argnums has {k}, and there are {len(args)} arguments by position",
-                    mend="pass the argument by position",
+                    hint="pass the argument by position",
                 )
             )
         leaves, structure = flatten(args[k])
@@ -315,9 +315,9 @@ def _point(who: str, k: int, leaf: Any) -> Any:
     if variable is None or np.dtype(variable.dtype).kind not in "fc":
         kind = type(leaf).__name__ if variable is None else variable.dtype
         raise DerivativeError(
-            compose(
+            format_error(
                 f"{who}: argument {k} holds a value of {kind}; derivatives are by floating-point values",
-                mend="pass 2.0 for 2, or x.astype('float64')",
+                hint="pass 2.0 for 2, or x.astype('float64')",
             )
         )
     return tensor_copy(variable)
@@ -326,9 +326,9 @@ def _point(who: str, k: int, leaf: Any) -> Any:
 def _pair(result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise DerivativeError(
-            compose(
+            format_error(
                 "grad with has_aux: the function returned no pair",
-                mend="return (cost, anything else), or leave has_aux out",
+                hint="return (cost, anything else), or leave has_aux out",
             )
         )
     return result
@@ -338,9 +338,9 @@ def _scalar(cost: Any) -> Any:
     leaves, _ = flatten(cost)
     if len(leaves) != 1 or leaves[0] is not cost or not is_leaf(cost):
         raise DerivativeError(
-            compose(
+            format_error(
                 f"grad: the function returned a {type(cost).__name__}, and a gradient is that of one scalar",
-                mend="return a scalar; has_aux=True takes a pair (cost, anything else); jacobian takes containers",
+                hint="return a scalar; has_aux=True takes a pair (cost, anything else); jacobian takes containers",
             )
         )
     return as_tensor_variable(cost)

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c import Mode
 from theano_tensor.builders import traced
 
@@ -80,7 +80,9 @@ class Jitted:
             self._parameters.key(args, kwargs)
         except SymbolicArgument:
             raise TypeError(
-                compose(f"{self._name}.lower: an argument is symbolic", mend="call the function: it returns variables")
+                format_error(
+                    f"{self._name}.lower: an argument is symbolic", hint="call the function: it returns variables"
+                )
             ) from None
         return lower(self._target, self._name, self._parameters, args, kwargs, self._options)
 
@@ -285,5 +287,5 @@ def jit(
     if function is None:
         return partial(jit, static_argnames=static_argnames, donate=donate, mode=mode)
     if not callable(function):
-        raise TypeError(compose(f"jit: {function!r} is no function", mend="pass a function"))
+        raise TypeError(format_error(f"jit: {function!r} is no function", hint="pass a function"))
     return Jitted(function, function, Parameters(function, static_argnames, donate), {"mode": mode})

@@ -8,7 +8,7 @@ from functools import singledispatch
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from theano_graph import TheanoError, compose
+from theano_graph import TheanoError, format_error
 
 #: What stands for a leaf in a structure; a container is the pair of its `rebuild` and its children's structures.
 LEAF = "leaf"
@@ -204,7 +204,7 @@ def leaves_like(structure: Structure, value: Any, who: str, like: str) -> list[A
     leaves, own = flatten(value)
     if own != structure:
         raise StructureError(
-            compose(f"{who}: the structure differs from that of {like}", mend=f"pass a container like {like}")
+            format_error(f"{who}: the structure differs from that of {like}", hint=f"pass a container like {like}")
         )
     return leaves
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from theano_graph import MissingRuleError, Op, compose
+from theano_graph import MissingRuleError, Op, format_error
 
 _SIMPLE = (
     "c_headers",
@@ -37,7 +37,7 @@ def _undefined(name: str) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any) -> Any:
         raise MissingRuleError(
-            compose(f"{type(self).__name__} defines no {name}", mend=f"define {type(self).__qualname__}.{name}")
+            format_error(f"{type(self).__name__} defines no {name}", hint=f"define {type(self).__qualname__}.{name}")
         )
 
     method.__name__ = name

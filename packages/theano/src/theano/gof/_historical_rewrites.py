@@ -13,8 +13,8 @@ from theano_graph import (
     Constant,
     Op,
     Variable,
-    compose,
     config,
+    format_error,
     is_same_graph,
     nodes_constructed,
     toposort,
@@ -236,7 +236,7 @@ class LocalMetaOptimizer(LocalOptimizer):
 
     def _say(self, level: int, text: str) -> None:
         if self.verbose >= level:
-            print(compose(text))
+            print(format_error(text))
 
 
 class GraphToGPULocalOptGroup(LocalOptGroup):

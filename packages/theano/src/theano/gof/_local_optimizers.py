@@ -13,7 +13,7 @@ from theano_graph import (
     Op,
     Variable,
     call_with_graph,
-    compose,
+    format_error,
     graph_inputs,
     takes_graph,
 )
@@ -55,8 +55,8 @@ class LocalOptimizer(NodeRewriter, metaclass=AlsoBelow):
     def transform(self, node: Apply) -> Any:  # type: ignore[override]  # the documented form has no graph
         """Return what is to replace the outputs of `node`, or False."""
         raise TypeError(
-            compose(
-                f"{type(self).__name__} has no `transform`", mend=f"define {type(self).__qualname__}.transform(node)"
+            format_error(
+                f"{type(self).__name__} has no `transform`", hint=f"define {type(self).__qualname__}.transform(node)"
             )
         )
 
@@ -140,11 +140,13 @@ def local_optimizer(
     """
     if tracks is not None:
         if len(tracks) == 0:
-            raise ValueError(compose("local_optimizer got an empty list of ops", mend="pass None to see every node"))
+            raise ValueError(
+                format_error("local_optimizer got an empty list of ops", hint="pass None to see every node")
+            )
         for tracked in tracks:
             if not isinstance(tracked, Op) and not (isinstance(tracked, type) and issubclass(tracked, Op)):
                 raise ValueError(
-                    compose(f"local_optimizer cannot track {tracked!r}", mend="list ops and classes of ops")
+                    format_error(f"local_optimizer cannot track {tracked!r}", hint="list ops and classes of ops")
                 )
 
     def decorate(fn: Callable[[Apply], Any]) -> FromFunctionLocalOptimizer:

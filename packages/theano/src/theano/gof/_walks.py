@@ -13,7 +13,7 @@ from theano_graph import (
     Variable,
     ancestors as _ancestors,
     applys_between,
-    compose,
+    format_error,
     ordered_nodes,
     orphans_between,
     sources_first,
@@ -101,7 +101,7 @@ def stack_search(
     [4, 2, 0, 1, 3]
     """
     if mode not in ("bfs", "dfs"):
-        raise GraphError(compose(f"there is no search mode {mode!r}", mend='pass "bfs" or "dfs"'))
+        raise GraphError(format_error(f"there is no search mode {mode!r}", hint='pass "bfs" or "dfs"'))
     waiting = deque(start)
     start.clear()
     take = waiting.popleft if mode == "bfs" else waiting.pop
@@ -123,7 +123,7 @@ def stack_search(
 def _checked(role: str, given: Any) -> list[Variable]:
     """Return variables as a list; refuse a single one."""
     if isinstance(given, Variable):
-        raise TypeError(compose(f"{role} are a list of variables, not one variable", mend=f"pass [{given}]"))
+        raise TypeError(format_error(f"{role} are a list of variables, not one variable", hint=f"pass [{given}]"))
     return list(given)
 
 
@@ -209,9 +209,9 @@ def general_toposort(
     ask = deps if compute_deps_cache is None else compute_deps_cache
     if not callable(ask) or (compute_deps_cache is not None and deps_cache is None):
         raise TypeError(
-            compose(
+            format_error(
                 "general_toposort has no function that gives dependencies",
-                mend="pass `deps`, or both `compute_deps_cache` and the dict `deps_cache`",
+                hint="pass `deps`, or both `compute_deps_cache` and the dict `deps_cache`",
             )
         )
     function = ask
@@ -220,7 +220,9 @@ def general_toposort(
         found = function(node)
         if found and isinstance(found, (set, frozenset)):
             raise TypeError(
-                compose(f"the dependencies of {node} are a set: its order changes from run to run", mend="give a list")
+                format_error(
+                    f"the dependencies of {node} are a set: its order changes from run to run", hint="give a list"
+                )
             )
         return found
 

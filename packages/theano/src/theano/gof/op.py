@@ -10,8 +10,8 @@ from theano_graph import (
     Op as Op,
     PureOp as PureOp,
     Variable,
-    compose,
     config,
+    format_error,
     get_test_value as _test_value_of,
 )
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
@@ -119,7 +119,7 @@ def missing_test_message(msg: str) -> None:
 
 
 def _complain(msg: str, kind: type[Exception]) -> None:
-    text = compose(msg, mend="look at the test values of what this was built from (tag.test_value)")
+    text = format_error(msg, hint="look at the test values of what this was built from (tag.test_value)")
     if config.compute_test_value in ("raise", "ignore"):
         raise kind(text)
     if config.compute_test_value == "warn":

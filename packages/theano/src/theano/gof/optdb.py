@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_optimize import (
     DatabaseError,
     EquilibriumDatabase,
@@ -52,12 +52,14 @@ class DB(RewriteDatabase[Any], metaclass=_SameAsBelow):
         """
         if name not in self and any(name in entry.tags for entry in self.entries()):
             raise DatabaseError(
-                compose(f"The name {name!r} is a tag of another entry", mend="choose another name for the entry")
+                format_error(f"The name {name!r} is a tag of another entry", hint="choose another name for the entry")
             )
         taken = [tag for tag in tags if any(tag == entry.name for entry in self.entries())]
         if taken:
             raise DatabaseError(
-                compose(f"The tag {taken[0]!r} of {name!r} is the name of another entry", mend="choose another tag")
+                format_error(
+                    f"The tag {taken[0]!r} of {name!r} is the name of another entry", hint="choose another tag"
+                )
             )
         super().register(name, rewriter, *tags, **options)
 

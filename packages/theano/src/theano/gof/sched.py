@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from theano_graph import Apply, FunctionGraph, GraphError, Variable, compose
+from theano_graph import Apply, FunctionGraph, GraphError, Variable, format_error
 
 from ..compat import cmp as cmp
 from ._walks import ancestors, list_of_nodes as list_of_nodes
@@ -88,7 +88,7 @@ def _toposort(edges: Mapping[Any, Collection[Any]]) -> list[Any]:
             if not missing[value]:
                 order.append(value)
     if any(missing.values()):
-        raise GraphError(compose("no order has each key before its values: there are cycles", mend="drop an edge"))
+        raise GraphError(format_error("no order has each key before its values: there are cycles", hint="drop an edge"))
     return order
 
 

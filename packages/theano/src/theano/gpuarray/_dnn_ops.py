@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import as_tensor_variable, cast, exp, sum as sum_over
 from theano_tensor.device.dnn import (
     LayerOp,
@@ -28,7 +28,9 @@ _NDIM = 4
 def _check(op: object, name: str, value: object, known: tuple[str, ...]) -> None:
     if value not in known:
         raise ValueError(
-            compose(f"{type(op).__name__}: unknown {name} {value!r}", mend="use one of " + ", ".join(map(repr, known)))
+            format_error(
+                f"{type(op).__name__}: unknown {name} {value!r}", hint="use one of " + ", ".join(map(repr, known))
+            )
         )
 
 
@@ -49,10 +51,10 @@ class _SoftmaxBase(ExpressionOp):
         found = [as_tensor_variable(x) for x in inputs]
         if len(found) != self.count or any(v.type.ndim != _NDIM for v in found):
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__} takes tensors with {_NDIM} dimensions, {self.count} of them",
-                    where=[describe(v) for v in found],
-                    mend="add dimensions with dimshuffle: batch and channels come first",
+                    context=[describe(v) for v in found],
+                    hint="add dimensions with dimshuffle: batch and channels come first",
                 )
             )
         return found
@@ -142,9 +144,9 @@ class _BatchNorm(ExpressionOp):
         running = [running_mean, running_var]
         if self.running_averages != all(v is not None for v in running):
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: running_averages={self.running_averages}, which the operands do not fit",
-                    mend="pass running_mean and running_var if it is true, and neither if it is not",
+                    hint="pass running_mean and running_var if it is true, and neither if it is not",
                 )
             )
         found = [as_tensor_variable(v) for v in (x, scale, bias)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_gpuarray.contexts import list_contexts
 from theano_gpuarray.types import GpuArrayType, host_from_gpu
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 from theano_linker_c import SharedVariable
 from theano_scan import scan
 from theano_tensor import Assert, as_tensor_variable, concatenate, dot, eq, maximum, sigmoid, stack, tanh
@@ -109,7 +109,9 @@ class RNNBlock:
         ):
             if value not in known:
                 raise ValueError(
-                    compose(f"RNNBlock: unknown {name} {value!r}", mend="use one of " + ", ".join(map(repr, known)))
+                    format_error(
+                        f"RNNBlock: unknown {name} {value!r}", hint="use one of " + ", ".join(map(repr, known))
+                    )
                 )
         self.hidden_size, self.num_layers = _positive("hidden_size", hidden_size), _positive("num_layers", num_layers)
         self.rnn_mode, self.input_mode, self.direction_mode = rnn_mode, input_mode, direction_mode
@@ -160,7 +162,7 @@ class RNNBlock:
         parts = list(self._layout.parts(self._input_dim(input_size)))
         if not 0 <= layer < len(parts):
             raise ValueError(
-                compose(f"RNNBlock.split_params: there is no layer {layer}", mend=f"use 0 to {len(parts) - 1}")
+                format_error(f"RNNBlock.split_params: there is no layer {layer}", hint=f"use 0 to {len(parts) - 1}")
             )
         vector = _memory_of(w)
         size = self.get_param_size(input_size)
@@ -168,9 +170,9 @@ class RNNBlock:
         known = tuple(typed.shape)
         if len(known) != 1 or known[0] not in (None, size):
             raise ValueError(
-                compose(
+                format_error(
                     f"RNNBlock.split_params: the parameters have the shape {known}",
-                    mend=f"make a vector of get_param_size(input_size) = {size} elements",
+                    hint=f"make a vector of get_param_size(input_size) = {size} elements",
                 )
             )
         found: list[Any] = []
@@ -212,9 +214,9 @@ class RNNBlock:
         """
         if (cx is not None) != (self.rnn_mode == "lstm"):
             raise TypeError(
-                compose(
+                format_error(
                     f"RNNBlock.apply: {'no' if cx is None else 'a'} first cell for {self.rnn_mode!r}",
-                    mend="pass cx for 'lstm', and only there",
+                    hint="pass cx for 'lstm', and only there",
                 )
             )
         name = self._place(*(v for v in (w, x, hx, cx) if v is not None))
@@ -287,14 +289,14 @@ class RNNBlock:
     def _input_dim(self, input_size: Sequence[int]) -> int:
         if len(input_size) != 2 or any(int(n) != n or n < 1 for n in input_size):
             raise ValueError(
-                compose(f"RNNBlock: input_size={input_size!r}", mend="give batch size and length of the inputs")
+                format_error(f"RNNBlock: input_size={input_size!r}", hint="give batch size and length of the inputs")
             )
         length = int(input_size[1])
         if self.input_mode == "skip" and length != self.hidden_size:
             raise ValueError(
-                compose(
+                format_error(
                     f"RNNBlock: inputs of length {length} are added to states of length {self.hidden_size}",
-                    mend="make them equally long, or use input_mode='linear'",
+                    hint="make them equally long, or use input_mode='linear'",
                 )
             )
         return length
@@ -304,10 +306,10 @@ class RNNBlock:
         found = host_from_gpu(value) if on_device else as_tensor_variable(value)
         if found.type.ndim != ndim or found.type.dtype != self.dtype:
             raise TypeError(
-                compose(
+                format_error(
                     f"RNNBlock.apply: {name} is {found.type.dtype} with {found.type.ndim} dimensions",
-                    where=[describe(found)],
-                    mend=f"make it {self.dtype} with {ndim} dimensions",
+                    context=[describe(found)],
+                    hint=f"make it {self.dtype} with {ndim} dimensions",
                 )
             )
         return found
@@ -326,7 +328,7 @@ _HOST = object()
 
 def _positive(name: str, value: Any) -> int:
     if int(value) != value or value < 1:
-        raise ValueError(compose(f"RNNBlock: {name}={value!r}", mend="give a whole number from 1 up"))
+        raise ValueError(format_error(f"RNNBlock: {name}={value!r}", hint="give a whole number from 1 up"))
     return int(value)
 
 

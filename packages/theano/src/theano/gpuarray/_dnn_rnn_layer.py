@@ -11,7 +11,7 @@ from theano_gpuarray.codegen import LibraryCall, network_numbers
 from theano_gpuarray.contexts import get_context
 from theano_gpuarray.region import workspace_of
 from theano_gpuarray.types import host_from_gpu, host_type
-from theano_graph import Apply, compose
+from theano_graph import Apply, format_error
 from theano_tensor import Lop, as_tensor_variable, constant, zeros_like
 from theano_tensor.device import as_gpuarray_variable
 from theano_tensor.device.dnn import GpuDnnLayer, LayerOp, library_results
@@ -67,10 +67,10 @@ class _Recurrent(LayerOp):
         w, x, *states = (tuple(v.shape) for v in operands[: 2 + self.count])
         wanted = (self.layers * (1 + self.both), x[1], self.hidden)
         raise ValueError(
-            compose(
+            format_error(
                 f"RNNBlock.apply: cuDNN has no such network for parameters of shape {w} and inputs of shape {x}",
-                where=[f"first states have the shape {v}, and need {wanted}" for v in states],
-                mend="make as many parameters as get_param_size says for inputs of this length; with dnn.enabled=False "
+                context=[f"first states have the shape {v}, and need {wanted}" for v in states],
+                hint="make as many parameters as get_param_size says for inputs of this length; with dnn.enabled=False "
                 "when the graph is built, layers are loops",
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import as_tensor_variable, cast, ceil
 from theano_tensor.device.dnn import LayerOp
 from theano_tensor.shape import as_lengths, make_vector
@@ -21,10 +21,10 @@ def _tensors(op: object, **given: tuple[Any, int]) -> list[Any]:
         variable = as_tensor_variable(value)
         if variable.type.ndim != ndim:
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(op).__name__}: {name} has {variable.type.ndim} dimensions, not {ndim}",
-                    where=[describe(variable)],
-                    mend="images are (batch, channels, rows, columns), grids (batch, rows, columns, 2), "
+                    context=[describe(variable)],
+                    hint="images are (batch, channels, rows, columns), grids (batch, rows, columns, 2), "
                     "affine maps (batch, 2, 3)",
                 )
             )

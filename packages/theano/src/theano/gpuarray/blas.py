@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import as_tensor_variable, batched_dot, cast
 
 from ..tensor._expression_ops import ExpressionOp
@@ -40,10 +40,10 @@ class _AddedProducts(ExpressionOp):
         stacks = [as_tensor_variable(v) for v in (C, A, B)]
         if any(v.type.ndim != 3 for v in stacks):
             raise TypeError(
-                compose(
+                format_error(
                     "GpuGemmBatch takes stacks of matrices, which have three dimensions",
-                    where=[describe(v) for v in stacks],
-                    mend="use GpuGemm for matrices",
+                    context=[describe(v) for v in stacks],
+                    hint="use GpuGemm for matrices",
                 )
             )
         target, first, second = stacks

@@ -12,7 +12,7 @@ from theano_gpuarray.contexts import (
     get_context,
     list_contexts,
 )
-from theano_graph import compose
+from theano_graph import format_error
 
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
@@ -114,10 +114,10 @@ def version(raises: bool = True) -> int:
         return max(cudnn_version(context) for context in _contexts() if cudnn_problem(context) is None)
     if raises:
         raise RuntimeError(
-            compose(
+            format_error(
                 "the version of cuDNN is not known",
-                where=problem.splitlines(),
-                mend="run with device=cuda and cuDNN, or ask version(raises=False)",
+                context=problem.splitlines(),
+                hint="run with device=cuda and cuDNN, or ask version(raises=False)",
             )
         )
     return -1

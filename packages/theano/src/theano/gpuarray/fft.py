@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano_gpuarray.types import infer_context_name
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import DTypeError, as_tensor_variable
 from theano_tensor.device import as_gpuarray_variable
 from theano_tensor.fourier import irfft, rfft
@@ -15,8 +15,8 @@ def _single(where: str, inp: Any) -> Any:
     x = as_tensor_variable(inp)
     if x.type.dtype != "float32":
         raise DTypeError(
-            compose(
-                f"{where} takes float32, got {x.type.dtype}", where=[describe(x)], mend="cast it: x.astype('float32')"
+            format_error(
+                f"{where} takes float32, got {x.type.dtype}", context=[describe(x)], hint="cast it: x.astype('float32')"
             )
         )
     return x

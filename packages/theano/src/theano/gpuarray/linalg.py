@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_tensor import as_tensor_variable, dimshuffle
 from theano_tensor.linalg import SVD, Cholesky, Eigh, MatrixInverse, Solve, qr
 
@@ -26,7 +26,7 @@ def _turned(A: Any, trans: str) -> Any:
 
 def _checked(where: str, trans: str) -> str:
     if trans not in _TRANSPOSES:
-        raise ValueError(compose(f"{where}: unknown trans={trans!r}", mend="use 'N', 'T' or 'C'"))
+        raise ValueError(format_error(f"{where}: unknown trans={trans!r}", hint="use 'N', 'T' or 'C'"))
     return trans
 
 
@@ -79,9 +79,9 @@ class GpuCusolverSolve(OnDevice, _Equations):
     def __init__(self, A_structure: str = "general", trans: str = "N", inplace: bool = False) -> None:
         if A_structure not in ("general", "symmetric"):
             raise ValueError(
-                compose(
+                format_error(
                     f"GpuCusolverSolve: unknown A_structure={A_structure!r}",
-                    mend="use 'general' or 'symmetric'; gpu_solve knows triangular ones",
+                    hint="use 'general' or 'symmetric'; gpu_solve knows triangular ones",
                 )
             )
         self.A_structure = self.structure = A_structure

@@ -10,7 +10,7 @@ import numpy as np
 
 from theano import tensor as tensor
 from theano.gof import generic as generic
-from theano_graph import Apply as Apply, Op as Op, Variable, batch_rule, compose
+from theano_graph import Apply as Apply, Op as Op, Variable, batch_rule, format_error
 from theano_tensor.batching import run_in_a_loop
 
 message = "theano.sandbox.fourier is an old place: theano.tensor.fft has transforms with gradients"
@@ -31,7 +31,7 @@ class GradTodo(Op):
     ) -> None:
         """Refuse."""
         raise NotImplementedError(
-            compose("transforms of theano.sandbox.fourier have no gradient", mend="use theano.tensor.fft")
+            format_error("transforms of theano.sandbox.fourier have no gradient", hint="use theano.tensor.fft")
         )
 
 
@@ -61,7 +61,7 @@ class FFT(Op):
         matrix = tensor.as_tensor_variable(frames, ndim=2)
         numbers = [tensor.as_tensor_variable(number, ndim=0) for number in (n, axis)]
         if self.half and matrix.type.dtype.startswith("complex"):
-            raise TypeError(compose("half of a transform is enough for real numbers only", mend="use fft"))
+            raise TypeError(format_error("half of a transform is enough for real numbers only", hint="use fft"))
         return Apply(self, [matrix, *numbers], [tensor.zmatrix(), generic()])
 
     def perform(
@@ -73,7 +73,9 @@ class FFT(Op):
         found = transform(frames, int(n), int(axis))
         if self.half:
             if found.shape[int(axis)] % 2:
-                raise ValueError(compose("half of an odd number of frequencies is undefined", mend="use an even n"))
+                raise ValueError(
+                    format_error("half of an odd number of frequencies is undefined", hint="use an even n")
+                )
             found = np.take(found, range(found.shape[int(axis)] // 2), axis=int(axis))
         output_storage[0][0] = found.astype("complex128", copy=False)
         output_storage[1][0] = None

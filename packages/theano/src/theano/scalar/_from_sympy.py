@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.scalar import ScalarOp, ScalarType, Second
 
 _NUMBERS = itertools.count()
@@ -87,7 +87,7 @@ class SymPyCCode(ScalarOp):
         """Return the type that SymPy gives the formula."""
         if len(types) != self.nin:
             what = f"{self} takes {self.nin} inputs, not {len(types)}"
-            raise TypeError(compose(what, mend="pass one for each symbol"))
+            raise TypeError(format_error(what, hint="pass one for each symbol"))
         return [theano_dtype(self.expr)]
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:

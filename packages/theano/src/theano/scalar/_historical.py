@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import FunctionGraph, compose, config
+from theano_graph import FunctionGraph, config, format_error
 from theano_linker_c.scalar import (
     Composite,
     ScalarConstant,
@@ -114,7 +114,7 @@ def int_or_true_div(x_discrete: bool, y_discrete: bool) -> Any:
         return true_div
     if config.int_division == "raise":
         raise IntegerDivisionError(
-            compose("two integers are divided with /", mend="use // for a whole quotient, or cast one to a float")
+            format_error("two integers are divided with /", hint="use // for a whole quotient, or cast one to a float")
         )
     return int_div
 
@@ -162,7 +162,7 @@ def float_out(*types: ScalarType) -> tuple[ScalarType, ...]:
 
 def _refuse_complex(types: tuple[ScalarType, ...]) -> None:
     if any(is_complex(t.dtype) for t in types):
-        raise TypeError(compose("complex numbers are not supported", mend="take the real part first"))
+        raise TypeError(format_error("complex numbers are not supported", hint="take the real part first"))
 
 
 def int_out_nocomplex(*types: ScalarType) -> tuple[ScalarType, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c import SharedVariable
 from theano_linker_c.scalar import ScalarOperators, ScalarType
 
@@ -38,6 +38,6 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
     'int64'
     """
     if not isinstance(value, (np.number, float, int, complex)):
-        raise TypeError(compose(f"{value!r} is no number", mend="use theano.shared for arrays"))
+        raise TypeError(format_error(f"{value!r} is no number", hint="use theano.shared for arrays"))
     number = np.asarray(value)[()]
     return ScalarSharedVariable(ScalarType(number.dtype.name), number, name, strict, allow_downcast)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Apply, compose, describe
+from theano_graph import Apply, describe, format_error
 from theano_sparse import (
     Comparison,
     SparseOp,
@@ -45,9 +45,9 @@ class _Structured(SparseOp):
         _refuse(self, vector, vector.type.ndim != 1, "the second operand is a vector")
         if matrix.type.dtype != vector.type.dtype:
             raise NotImplementedError(
-                compose(
+                format_error(
                     f"{self}: both operands have one dtype, not {matrix.type.dtype} and {vector.type.dtype}",
-                    mend="cast one of them",
+                    hint="cast one of them",
                 )
             )
         return Apply(self, [matrix, vector], [matrix.type.make_variable()])
@@ -55,13 +55,15 @@ class _Structured(SparseOp):
 
 def _refuse(op: SparseOp, variable: Any, wrong: bool, wanted: str) -> None:
     if wrong:
-        raise TypeError(compose(f"{op}: {wanted}", where=[describe(variable)], mend="pass that"))
+        raise TypeError(format_error(f"{op}: {wanted}", context=[describe(variable)], hint="pass that"))
 
 
 def _factors(x: Any, vector: Any, axis: int) -> Any:
     """Return the element of a vector for each stored element of a matrix: by its row (0) or column (1)."""
     if x.shape[axis] != len(vector):
-        raise ValueError(compose(f"{len(vector)} elements for {x.shape[axis]} lines", mend="pass one for each line"))
+        raise ValueError(
+            format_error(f"{len(vector)} elements for {x.shape[axis]} lines", hint="pass one for each line")
+        )
     coordinates = x.tocoo(copy=False)
     return vector[coordinates.col if axis else coordinates.row]
 
@@ -105,7 +107,9 @@ class ColScaleCSC(_Structured):
     def make_node(self, x: Any, s: Any) -> Apply:
         """Apply to a csc matrix and a vector."""
         if as_sparse_variable(x).type.format != "csc":
-            raise ValueError(compose(f"{self} takes a csc matrix", where=[describe(x)], mend="use col_scale(x, s)"))
+            raise ValueError(
+                format_error(f"{self} takes a csc matrix", context=[describe(x)], hint="use col_scale(x, s)")
+            )
         return super().make_node(x, s)
 
     def compute(self, node: Apply, *values: Any) -> Any:
@@ -139,10 +143,10 @@ class AddSSData(SparseOp):
         first, second = as_sparse_variable(x), as_sparse_variable(y)
         if first.type != second.type:
             raise NotImplementedError(
-                compose(
+                format_error(
                     f"{self}: both matrices have one format and dtype",
-                    where=[describe(first), describe(second)],
-                    mend="use add(x, y)",
+                    context=[describe(first), describe(second)],
+                    hint="use add(x, y)",
                 )
             )
         return Apply(self, [first, second], [first.type.make_variable()])
@@ -151,7 +155,7 @@ class AddSSData(SparseOp):
         """Add what is stored."""
         x, y = values
         if x.shape != y.shape or x.data.shape != y.data.shape:
-            raise ValueError(compose(f"{self}: the matrices store different positions", mend="use add(x, y)"))
+            raise ValueError(format_error(f"{self}: the matrices store different positions", hint="use add(x, y)"))
         return _with(x, x.data + y.data)
 
     def grad(self, inputs: Sequence[Any], gout: Sequence[Any]) -> list[Any]:
@@ -194,7 +198,7 @@ class CSMGrad(SparseOp):
 
     def __init__(self, kmap: Any = None) -> None:
         if kmap is not None:
-            raise TypeError(compose(f"{type(self).__name__} takes no kmap", mend="leave it out"))
+            raise TypeError(format_error(f"{type(self).__name__} takes no kmap", hint="leave it out"))
 
     def make_node(self, *parts: Any) -> Apply:
         """Apply to two times `data, indices, indptr, shape`."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, compose
+from theano_graph import Apply, FunctionGraph, Variable, format_error
 from theano_linker_c import optdb
 from theano_linker_c.scalar import upcast
 from theano_optimize import Phase, node_rewriter
@@ -101,9 +101,9 @@ class AddSD_ccode(SparseOp):
         dtype = str(upcast(matrix.type.dtype, other.type.dtype))
         if matrix.type.format != self.format or other.type.ndim != 2 or (self.inplace and dtype != other.type.dtype):
             raise TypeError(
-                compose(
+                format_error(
                     f"{self} adds a {self.format} matrix to a dense one that holds the result",
-                    mend="use theano.sparse.add(x, y)",
+                    hint="use theano.sparse.add(x, y)",
                 )
             )
         inputs = [csm_data(matrix), csm_indices(matrix), csm_indptr(matrix), other]
@@ -133,7 +133,9 @@ class _OnData(SparseOp):
         """Apply to the arrays and a dense operand."""
         inputs = [as_tensor_variable(part) for part in (a_data, a_indices, a_indptr, b)]
         if inputs[3].type.ndim != self._ndim:
-            raise TypeError(compose(f"{self}: the dense operand has {self._ndim} dimensions", mend="pass that many"))
+            raise TypeError(
+                format_error(f"{self}: the dense operand has {self._ndim} dimensions", hint="pass that many")
+            )
         return Apply(self, inputs, [_vector(inputs[3].type.dtype)])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from theano_graph import Variable, compose
+from theano_graph import Variable, format_error
 from theano_sparse import GetItem2d, GetItemScalar, SparseType, all_dtypes
 from theano_tensor import TensorType
 
@@ -37,7 +37,9 @@ get_item_2d, get_item_scalar = GetItem2d, GetItemScalar()
 
 def _variable(x: Any) -> Variable:
     if not isinstance(x, Variable):
-        raise NotImplementedError(compose(f"this is asked of variables, not of {type(x).__name__}", mend="pass one"))
+        raise NotImplementedError(
+            format_error(f"this is asked of variables, not of {type(x).__name__}", hint="pass one")
+        )
     return x
 
 
@@ -53,7 +55,9 @@ def _is_dense_variable(x: Any) -> bool:
 
 def _value(x: Any, *kinds: type) -> Any:
     if not (isinstance(x, kinds) or scipy.sparse.issparse(x)):
-        raise NotImplementedError(compose(f"this is asked of matrices, not of {type(x).__name__}", mend="pass one"))
+        raise NotImplementedError(
+            format_error(f"this is asked of matrices, not of {type(x).__name__}", hint="pass one")
+        )
     return x
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import Apply, compose, describe
+from theano_graph import Apply, describe, format_error
 from theano_tensor import AllocDiag, as_tensor_variable
 
 
@@ -16,7 +16,9 @@ class _DiagonalOfMatrix(AllocDiag):
         variable = as_tensor_variable(x)
         if variable.type.ndim != 1:
             what = f"alloc_diag: a vector is wanted, not a tensor of {variable.type.ndim} dimensions"
-            raise TypeError(compose(what, where=[describe(variable)], mend="apply theano.tensor.AllocDiag() to it"))
+            raise TypeError(
+                format_error(what, context=[describe(variable)], hint="apply theano.tensor.AllocDiag() to it")
+            )
         return AllocDiag().make_node(variable)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import (
     Alloc,
     Assert,
@@ -68,19 +68,19 @@ def get_vector_length(v: Any) -> int:
     vector = as_tensor_variable(v)
     if vector.type.ndim != 1:
         raise TypeError(
-            compose(
+            format_error(
                 f"get_vector_length: the argument has {vector.type.ndim} dimensions, expected 1",
-                where=[describe(vector)],
-                mend="pass a vector",
+                context=[describe(vector)],
+                hint="pass a vector",
             )
         )
     (length,) = vector.type.shape
     if length is None:
         raise ValueError(
-            compose(
+            format_error(
                 "get_vector_length: the length is known when the function runs, not before",
-                where=[describe(vector)],
-                mend="use v.shape[0], or T.specify_shape(v, (n,)) where it is always n",
+                context=[describe(vector)],
+                hint="use v.shape[0], or T.specify_shape(v, (n,)) where it is always n",
             )
         )
     return length

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import theano.tensor as T
-from theano_graph import Variable, compose
+from theano_graph import Variable, format_error
 from theano_linker_c.scalar import ScalarConstant, ScalarType
 from theano_tensor import IndexingError, NotScalarConstantError, get_scalar_constant_value
 from theano_tensor.indexing import (
@@ -180,7 +180,7 @@ def as_index_variable(idx: Any) -> Any:
         return idx
     variable = T.as_tensor_variable(idx)
     if variable.type.dtype != "bool" and variable.type.dtype not in T.basic.integer_dtypes:
-        raise TypeError(compose("index must be integers or a boolean mask", mend="cast it"))
+        raise TypeError(format_error("index must be integers or a boolean mask", hint="cast it"))
     return variable
 
 
@@ -198,7 +198,7 @@ def check_advanced_indexing_dimensions(input: Any, idx_list: Sequence[Any]) -> N
         mask = str(getattr(entry, "dtype", "")) == "bool" and bool(getattr(entry, "ndim", None))
         needed += 0 if entry is None else entry.ndim if mask else 1
     if needed > input.ndim:
-        raise IndexingError(compose(f"too many indices for array: {needed} for {input.ndim} dimensions"))
+        raise IndexingError(format_error(f"too many indices for array: {needed} for {input.ndim} dimensions"))
 
 
 def check_and_reject_bool(args_el: Any) -> None:
@@ -206,7 +206,7 @@ def check_and_reject_bool(args_el: Any) -> None:
     parts = args_el if isinstance(args_el, tuple | list) else (args_el,)
     for part in parts:
         if isinstance(part, bool) or str(getattr(part, "dtype", "")) == "bool":
-            raise TypeError(compose("TensorType does not support Python bools for indexing", mend="use a mask"))
+            raise TypeError(format_error("TensorType does not support Python bools for indexing", hint="use a mask"))
 
 
 def _sum_grad_over_bcasted_dims(x: Any, gx: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import Tensor, TensorConstant, addbroadcast, as_tensor_variable, cumprod, cumsum, diff, repeat
 
 from ._expression_ops import ExpressionOp
@@ -22,7 +22,7 @@ def _with_axis(op: Any, x: Any) -> Tensor:
     """
     variable = as_tensor_variable(x)
     if op.axis is not None and not -variable.type.ndim <= op.axis < variable.type.ndim:
-        raise ValueError(compose(f"{op}: axis(={op.axis}) out of bounds", where=[describe(variable)]))
+        raise ValueError(format_error(f"{op}: axis(={op.axis}) out of bounds", context=[describe(variable)]))
     return variable
 
 
@@ -40,7 +40,7 @@ class CumOp(ExpressionOp):
 
     def __init__(self, axis: int | None = None, mode: str = "add") -> None:
         if mode not in ("add", "mul"):
-            raise ValueError(compose(f'{type(self).__name__}: Unknown mode "{mode}"', mend='use "add" or "mul"'))
+            raise ValueError(format_error(f'{type(self).__name__}: Unknown mode "{mode}"', hint='use "add" or "mul"'))
         self.axis, self.mode = axis, mode
 
     def operands(self, x: Any) -> list[Any]:
@@ -113,7 +113,9 @@ class RepeatOp(ExpressionOp):
         times = as_tensor_variable(repeats)
         if times.type.dtype not in _INTEGERS or times.type.dtype == "uint64":
             raise TypeError(
-                compose(f"repetitions are integers, not {times.type.dtype}", where=[describe(times)], mend="cast them")
+                format_error(
+                    f"repetitions are integers, not {times.type.dtype}", context=[describe(times)], hint="cast them"
+                )
             )
         return [_with_axis(self, x), times]
 

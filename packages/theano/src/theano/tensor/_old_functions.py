@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 from theano_linker_c import scalar as scal
 from theano_tensor import (
     Dot,
@@ -215,7 +215,9 @@ def cov(
     """
     for name, weights in (("fweights", fweights), ("aweights", aweights)):
         if weights is not None:
-            raise NotImplementedError(compose(f"cov: {name} are not supported", mend="scale the observations yourself"))
+            raise NotImplementedError(
+                format_error(f"cov: {name} are not supported", hint="scale the observations yourself")
+            )
     rows = [as_tensor_variable(v) for v in (m, y) if v is not None]
     if not rowvar:
         rows = [v.T for v in rows]
@@ -232,7 +234,7 @@ def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> boo
     """
     if outdim is not None:
         if ndim is not None:
-            raise ValueError(compose("is_flat: ndim and outdim are the same", mend="pass ndim alone"))
+            raise ValueError(format_error("is_flat: ndim and outdim are the same", hint="pass ndim alone"))
         warnings.warn("is_flat: outdim is now called ndim", stacklevel=2)
     wanted = next((n for n in (ndim, outdim) if n is not None), 1)
     return bool(var.ndim == wanted)
@@ -251,12 +253,14 @@ def check_and_normalize_axes(x: Any, axis: Any) -> list[int]:
     variable = as_tensor_variable(x)
     given = getattr(axis, "data", axis) if isinstance(axis, Variable) else axis
     if isinstance(given, (Variable, str, float)):
-        raise TypeError(compose(f"{given!r} is no axis", mend="pass an integer, or several"))
+        raise TypeError(format_error(f"{given!r} is no axis", hint="pass an integer, or several"))
     numbers = [] if given is None else [int(n) for n in np.atleast_1d(np.asarray(given))]
     ndim = variable.type.ndim
     for number in numbers:
         if not -ndim <= number < ndim:
-            raise ValueError(compose(f"axis {number} is out of range", where=[describe(variable)], mend="pass another"))
+            raise ValueError(
+                format_error(f"axis {number} is out of range", context=[describe(variable)], hint="pass another")
+            )
     return [number % ndim for number in numbers]
 
 
@@ -281,7 +285,9 @@ def alloc_validate_shape(shape: Sequence[Any]) -> tuple[list[Tensor], list[bool]
     for i, length in enumerate(lengths):
         if length.type.dtype not in integer_dtypes or length.type.ndim:
             raise TypeError(
-                compose(f"length {i} is {length.type}", where=[describe(length)], mend="lengths are single integers")
+                format_error(
+                    f"length {i} is {length.type}", context=[describe(length)], hint="lengths are single integers"
+                )
             )
         try:
             known.append(bool(get_scalar_constant_value(length) == 1))
@@ -301,9 +307,9 @@ def numpy_scalar(data: Any) -> Any:
         If it holds several, or no numbers.
     """
     if data.ndim and not data.size:
-        raise EmptyConstantError(compose("the array is empty", mend="pass one number"))
+        raise EmptyConstantError(format_error("the array is empty", hint="pass one number"))
     if data.size != 1 or data.dtype.kind not in "biufc":
-        raise NotScalarConstantError(compose(f"{data!r} is not one number", mend="pass an array with one element"))
+        raise NotScalarConstantError(format_error(f"{data!r} is not one number", hint="pass an array with one element"))
     return data
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_tensor import (
     Tensor,
     TensorType,
@@ -32,7 +32,7 @@ class Tri(Op):
         numbers = [as_tensor_variable(number) for number in (N, M, k)]
         if any(number.type.ndim for number in numbers):
             raise TypeError(
-                compose("Tri takes three numbers", where=[describe(v) for v in numbers], mend="pass scalars")
+                format_error("Tri takes three numbers", context=[describe(v) for v in numbers], hint="pass scalars")
             )
         return Apply(self, numbers, [TensorType(self.dtype, (None, None)).make_variable()])
 
@@ -106,8 +106,10 @@ class Default(Op):
         given = [as_tensor_variable(x), as_tensor_variable(default)]
         if given[0].type != given[1].type:
             raise TypeError(
-                compose(
-                    "default: the two have different types", where=[describe(v) for v in given], mend="cast one of them"
+                format_error(
+                    "default: the two have different types",
+                    context=[describe(v) for v in given],
+                    hint="cast one of them",
                 )
             )
         return Apply(self, given, [given[1].type()])
@@ -137,7 +139,7 @@ class PermuteRowElements(Op):
         back = as_tensor_variable(int(inverse) if isinstance(inverse, (bool, int)) else inverse)
         if "int" not in order.type.dtype:
             raise TypeError(
-                compose(f"PermuteRowElements: orders are integers, not {order.type.dtype}", mend="cast them")
+                format_error(f"PermuteRowElements: orders are integers, not {order.type.dtype}", hint="cast them")
             )
         ndim = max(rows.type.ndim, order.type.ndim)
         rows, order = as_tensor_variable(rows, ndim=ndim), as_tensor_variable(order, ndim=ndim)
@@ -215,8 +217,8 @@ class Tile(Op):
         result = np.tile(x, reps)
         if result.ndim != self.ndim:
             raise ValueError(
-                compose(
-                    f"Tile: the result has {result.ndim} dimensions, expected {self.ndim}", mend="change ndim or reps"
+                format_error(
+                    f"Tile: the result has {result.ndim} dimensions, expected {self.ndim}", hint="change ndim or reps"
                 )
             )
         output_storage[0][0] = result

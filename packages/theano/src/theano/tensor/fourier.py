@@ -9,7 +9,7 @@ import numpy as np
 
 import theano.tensor as tensor
 from theano import gof as gof
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_tensor import Tensor, TensorConstant, as_tensor_variable
 from theano_tensor.batching import run_in_a_loop
 
@@ -42,7 +42,7 @@ class Fourier(Op):
         """
         x = as_tensor_variable(a)
         if x.type.ndim < 1:
-            raise TypeError(compose("Fourier: input must be an array, not a scalar", where=[describe(x)]))
+            raise TypeError(format_error("Fourier: input must be an array, not a scalar", context=[describe(x)]))
         place = as_tensor_variable(x.type.ndim - 1 if axis is None else axis)
         self._check("index", place, range(x.type.ndim))
         length = as_tensor_variable(x.shape[place] if n is None else n)
@@ -59,10 +59,10 @@ class Fourier(Op):
             fits = int(number.data) in known if known is not None else int(number.data) > 0
         if not fits:
             raise TypeError(
-                compose(
+                format_error(
                     f"Fourier: {what} of the transformed axis must be an integer "
                     f"{'from 0 to the number of dimensions' if known is not None else 'greater than 0'}",
-                    where=[describe(number)],
+                    context=[describe(number)],
                 )
             )
 
@@ -93,10 +93,10 @@ class Fourier(Op):
         a, n, axis = inputs
         if not isinstance(axis, TensorConstant):
             raise NotImplementedError(
-                compose(
+                format_error(
                     "Fourier: gradient is currently implemented only for axis being a Theano constant",
-                    where=[describe(axis)],
-                    mend="give the axis as a number",
+                    context=[describe(axis)],
+                    hint="give the axis as a number",
                 )
             )
         place = int(axis.data)

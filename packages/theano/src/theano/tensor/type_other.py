@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Variable, batch_rule, compose
+from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Variable, batch_rule, format_error
 from theano_tensor import DisconnectedType, as_tensor_variable, lscalar
 from theano_tensor.indexing import INDEX_FORMS
 
@@ -22,7 +22,7 @@ class NoneTypeT(Generic):
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> None:
         """Return None, and refuse anything else."""
         if value is not None:
-            raise TypeError(compose(f"{value!r} is not None", mend="pass None"))
+            raise TypeError(format_error(f"{value!r} is not None", hint="pass None"))
 
     def may_share_memory(self, a: Any, b: Any) -> bool:
         """Say that there is no memory to share."""
@@ -49,7 +49,9 @@ def as_int_none_variable(x: Any) -> Variable:
         return found
     number = as_tensor_variable(x, ndim=0)
     if number.type.dtype not in integer_dtypes:
-        raise TypeError(compose(f"{x!r} is {number.type.dtype}", mend="the bounds of a slice are integers or None"))
+        raise TypeError(
+            format_error(f"{x!r} is {number.type.dtype}", hint="the bounds of a slice are integers or None")
+        )
     return number
 
 
@@ -59,7 +61,7 @@ class SliceType(SingletonType):
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> slice:
         """Return a slice as it is, and refuse anything else."""
         if not isinstance(value, slice):
-            raise TypeError(compose(f"{value!r} is no slice", mend="pass slice(start, stop, step)"))
+            raise TypeError(format_error(f"{value!r} is no slice", hint="pass slice(start, stop, step)"))
         return value
 
     def may_share_memory(self, a: Any, b: Any) -> bool:
@@ -109,7 +111,7 @@ class MakeSlice(Op):
     def make_node(self, slc: Any, stop: Any = None, step: Any = None) -> Apply:
         """Apply to a slice, or to start, stop and step."""
         if isinstance(slc, slice) and (stop is not None or step is not None):
-            raise TypeError(compose("MakeSlice: a slice has its stop and step", mend="pass the slice alone"))
+            raise TypeError(format_error("MakeSlice: a slice has its stop and step", hint="pass the slice alone"))
         bounds = [slc.start, slc.stop, slc.step] if isinstance(slc, slice) else [slc, stop, step]
         return Apply(self, [as_int_none_variable(bound) for bound in bounds], [slicetype()])
 

@@ -35,7 +35,7 @@ static inline int import_pygpu__gpuarray(void) {
     if (gpuarray_functions->version == GPUARRAY_TABLE_VERSION)
         return 0;
     PyErr_SetString(PyExc_ImportError, "theano_gpuarray has another version of its C functions than its headers\n"
-                                       "  To mend: compile the code again, or install theano-gpuarray anew");
+                                       "  Hint: compile the code again, or install theano-gpuarray anew");
     gpuarray_functions = NULL;
     return -1;
 }

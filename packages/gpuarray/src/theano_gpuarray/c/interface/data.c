@@ -37,7 +37,7 @@ gpucontext *context_of_object(PyObject *context) {
     gpucontext *found = NULL;
     if (native == NULL || !Py_IS_TYPE(native, &ContextType)) {
         PyErr_Format(PyExc_TypeError,
-                     "%.80s is no context of a device\n  To mend: pass get_context(name), or the attribute `context` "
+                     "%.80s is no context of a device\n  Hint: pass get_context(name), or the attribute `context` "
                      "of a GpuArrayType",
                      Py_TYPE(context)->tp_name);
         Py_XDECREF(native);
@@ -69,7 +69,7 @@ PyObject *object_of_context(gpucontext *ctx) {
     if (found != Py_None)
         return found;
     Py_DECREF(found);
-    PyErr_SetString(DeviceError, "the context of an array was given up\n  To mend: keep a reference to its GpuContext");
+    PyErr_SetString(DeviceError, "the context of an array was given up\n  Hint: keep a reference to its GpuContext");
     return NULL;
 }
 

@@ -78,7 +78,7 @@ static KernelObject *compile(gpucontext *ctx, PyObject *source, const char *name
         letters[i] = letter_of(types[i]);
         if (letters[i] == 0) {
             PyErr_Format(PyExc_TypeError,
-                         "kernel %s: parameter %u has type number %d, which no device takes by value\n  To mend: pass "
+                         "kernel %s: parameter %u has type number %d, which no device takes by value\n  Hint: pass "
                          "an array",
                          name, i, types[i]);
             PyMem_Free(letters);

@@ -199,7 +199,7 @@ static int check_version(cl_device_id device, Failure *failure) {
     int major = 0, minor = 0;
     device_text(device, CL_DEVICE_VERSION, version, sizeof version);
     if (sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor < 12)
-        return failure_set(failure, "the device has %s, and 1.2 is needed\n  To mend: install a newer driver", version);
+        return failure_set(failure, "the device has %s, and 1.2 is needed\n  Hint: install a newer driver", version);
     return 0;
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_type
 
@@ -61,7 +61,7 @@ class _Batch:
 
 
 def _mismatch(what: str) -> ValueError:
-    return ValueError(compose(f"ctc: {what}", mend="change the inputs"))
+    return ValueError(format_error(f"ctc: {what}", hint="change the inputs"))
 
 
 @register_device_form(AlignmentsKernel, supports=lambda kernel: kernel.dtype in _FLOATS)

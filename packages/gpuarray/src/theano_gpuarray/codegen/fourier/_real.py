@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._copies import host_numbers, on_device
 from .._form import Operand, Recorder, register_device_form
@@ -22,7 +22,7 @@ _FLOATS = ("float32", "float64")
 def _forward(kernel: RealFourierKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
     x = on_device(recorder, operands[0])
     if 0 in x.shape[1:]:
-        raise ValueError(compose(f"rfft: there is nothing to transform in shape {x.shape}"))
+        raise ValueError(format_error(f"rfft: there is nothing to transform in shape {x.shape}"))
     *front, n = x.shape
     result = recorder.empty(kernel.dtype, (*front, n // 2 + 1, 2))
     if forward_by_library(recorder, x, result):
@@ -43,9 +43,9 @@ def _inverse(kernel: InverseRealFourierKernel, recorder: Recorder, operands: Seq
     y, (n,) = on_device(recorder, operands[0]), host_numbers(operands[1])
     if y.shape[-1] != 2 or n < 1 or 0 in y.shape[1:] or y.shape[-2] != n // 2 + 1:
         raise ValueError(
-            compose(
+            format_error(
                 f"irfft: shape {y.shape} does not fit {n} elements",
-                mend="the last two lengths are n//2 + 1 and 2; set is_odd for an odd n",
+                hint="the last two lengths are n//2 + 1 and 2; set is_odd for an odd n",
             )
         )
     result = recorder.empty(kernel.dtype, (*y.shape[:-2], n))

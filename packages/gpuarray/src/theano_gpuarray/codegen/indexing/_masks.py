@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._form import DeviceOperand, Recorder
 from .._kernel_writer import KernelWriter, merged_dimensions
@@ -34,10 +34,10 @@ def check_mask(mask: DeviceOperand, x: DeviceOperand, axis: int) -> None:
     """Raise IndexError if a mask has not the lengths of the axes that it indexes."""
     if mask.shape != x.shape[axis : axis + mask.ndim]:
         raise IndexError(
-            compose(
+            format_error(
                 f"boolean index of shape {mask.shape} did not match the indexed array of shape {x.shape} "
                 f"from axis {axis} on",
-                mend="give the mask the lengths of the axes that it indexes",
+                hint="give the mask the lengths of the axes that it indexes",
             )
         )
 

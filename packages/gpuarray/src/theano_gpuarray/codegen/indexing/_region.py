@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import IndexArray, IndexEntry, IndexInput, IndexNumber, IndexSlice
 
 from .._copies import host_numbers
@@ -79,7 +79,7 @@ def _index_numbers(entries: Sequence[IndexEntry], operands: Sequence[Operand]) -
 def out_of_bounds(index: int, axis: int, length: int, shape: Sequence[int]) -> IndexError:
     """Return the error for an index that is out of bounds."""
     what = f"index {index} is out of bounds for axis {axis} with size {length} (shape {tuple(shape)})"
-    return IndexError(compose(what, mend=_MEND))
+    return IndexError(format_error(what, hint=_MEND))
 
 
 def _value(number: IndexNumber | None, numbers: Mapping[int, int]) -> int | None:
@@ -144,7 +144,7 @@ def plain_dimensions(entries: Sequence[IndexEntry], ndims: Sequence[int]) -> tup
 def _add_slice(region: Region, entry: IndexSlice, x: DeviceOperand, axis: int, numbers: Mapping[int, int]) -> None:
     start, stop, step = (_value(n, numbers) for n in (entry.start, entry.stop, entry.step))
     if step == 0:
-        raise ValueError(compose("slice step cannot be zero", mend="use another step"))
+        raise ValueError(format_error("slice step cannot be zero", hint="use another step"))
     positions = range(*slice(start, stop, step).indices(x.shape[axis]))
     stride = x.strides[axis]
     if positions:
@@ -179,9 +179,9 @@ def index_shape(region: Region, shapes: Sequence[Sequence[int]]) -> tuple[int, .
             if (n != 1) if broadcasts else common[d] not in (-1, n):
                 texts = " ".join(str(tuple(s)).replace(" ", "") for s in shapes)
                 raise IndexError(
-                    compose(
+                    format_error(
                         f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts}",
-                        mend="give them one shape; only a dimension that is declared broadcastable broadcasts",
+                        hint="give them one shape; only a dimension that is declared broadcastable broadcasts",
                     )
                 )
             if not broadcasts:

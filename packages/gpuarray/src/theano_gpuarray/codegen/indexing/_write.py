@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import IndexArray, IndexWriteKernel, memory_type
 from theano_linker_c.scalar import CValue
 
@@ -73,9 +73,9 @@ def _fitting(kernel: IndexWriteKernel, part: DeviceOperand, shape: tuple[int, ..
     )
     if not fits:
         raise ValueError(
-            compose(
+            format_error(
                 f"a part of shape {part.shape} does not fit into the indexed part of shape {shape}",
-                mend="give the new part the shape of the indexed part; only a dimension that is declared "
+                hint="give the new part the shape of the indexed part; only a dimension that is declared "
                 "broadcastable broadcasts (T.addbroadcast)",
             )
         )

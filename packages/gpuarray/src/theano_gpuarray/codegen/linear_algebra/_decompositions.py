@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._copies import copy_into, on_device
 from .._form import DeviceOperand, LibraryCall, NoDeviceForm, Operand, Recorder, register_device_form
@@ -27,9 +27,9 @@ def _workspace(recorder: Recorder, call: LibraryCall) -> DeviceOperand:
     size = recorder.workspace(call)
     if size is None:
         raise NoDeviceForm(
-            compose(
+            format_error(
                 f"{call.name} of cuSOLVER does not take {call.dtype} matrices with {call.numbers[:2]} rows and columns",
-                mend="compute this on the host: transfer the matrix with transfer('cpu'), or set tag.target = 'cpu'",
+                hint="compute this on the host: transfer the matrix with transfer('cpu'), or set tag.target = 'cpu'",
             )
         )
     return recorder.empty("uint8", (size,))

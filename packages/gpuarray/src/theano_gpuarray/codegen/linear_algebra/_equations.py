@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._copies import copy_into, on_device
 from .._form import DeviceOperand, Operand, Recorder, register_device_form
@@ -85,7 +85,9 @@ def _cholesky_gradient(
     check_square("CholeskyGrad", factor)
     if g.shape != factor.shape:
         raise ValueError(
-            compose(f"CholeskyGrad: shapes {factor.shape} and {g.shape} do not fit", mend="give both the same shape")
+            format_error(
+                f"CholeskyGrad: shapes {factor.shape} and {g.shape} do not fit", hint="give both the same shape"
+            )
         )
     result, part = recorder.empty(g.dtype, g.shape), recorder.empty(g.dtype, g.shape)
     if not g.size:
@@ -109,9 +111,9 @@ def _solve(kernel: SolveKernel, recorder: Recorder, operands: Sequence[Operand])
     check_square("solve", a)
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)] or (b.ndim > 2 and a.shape[:-2] != b.shape[:-2]):
         raise ValueError(
-            compose(
+            format_error(
                 f"solve: shapes {a.shape} and {b.shape} do not fit",
-                mend="the right-hand side needs as many rows as the matrix",
+                hint="the right-hand side needs as many rows as the matrix",
             )
         )
     result = recorder.empty(b.dtype, b.shape)

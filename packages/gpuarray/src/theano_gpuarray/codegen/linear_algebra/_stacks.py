@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from .._copies import copy_into
 from .._form import DeviceOperand, Recorder
@@ -58,13 +58,13 @@ def check_square(name: str, x: DeviceOperand) -> None:
     rows, columns = x.shape[-2:]
     if rows != columns:
         what = f"{name}: the matrix is {rows} by {columns}, not square"
-        raise np.linalg.LinAlgError(compose(what, mend=_NOT_SQUARE))
+        raise np.linalg.LinAlgError(format_error(what, hint=_NOT_SQUARE))
 
 
-def explained(what: str, mend: str) -> Explain:
+def explained(what: str, hint: str) -> Explain:
     """Return what makes a LinAlgError of what a kernel found wrong."""
 
     def explain(place: int, value: int, length: int) -> Exception:
-        return np.linalg.LinAlgError(compose(what, mend=mend))
+        return np.linalg.LinAlgError(format_error(what, hint=hint))
 
     return explain

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, memory_type
 from theano_linker_c.scalar import CValue, ScalarOp, c_type, program_of
 
@@ -83,8 +83,8 @@ def _supports_epilogue(kernel: ProductEpilogueKernel) -> bool:
         return False
 
 
-def _mismatch(what: str, mend: str) -> ValueError:
-    return ValueError(compose(what, mend=mend))
+def _mismatch(what: str, hint: str) -> ValueError:
+    return ValueError(format_error(what, hint=hint))
 
 
 def _check_inner(kind: str, n_inputs: int, x: DeviceOperand, y: DeviceOperand) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 from theano_linker_c.kernels import Kernel, memory_type
 from theano_linker_c.scalar import CValue
 
@@ -80,16 +80,16 @@ def _check(kernel: CategoriesKernel, chances: DeviceOperand, numbers: DeviceOper
     rows, categories = chances.shape
     if draws < 0 or numbers.shape[0] != rows * draws:
         raise ValueError(
-            compose(
+            format_error(
                 f"{draws} draws from {rows} rows need as many uniform numbers, got {numbers.shape[0]}",
-                mend="pass rows * draws numbers between 0 and 1",
+                hint="pass rows * draws numbers between 0 and 1",
             )
         )
     if kernel.task != "count" and (draws > categories if kernel.task == "choose_once" else draws > 0 == categories):
         raise ValueError(
-            compose(
+            format_error(
                 f"{draws} draws from {categories} categories: there are not so many",
-                mend="draw fewer times, or with replacement",
+                hint="draw fewer times, or with replacement",
             )
         )
 

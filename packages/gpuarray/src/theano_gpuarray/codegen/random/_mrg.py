@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 from theano_linker_c.kernels import Kernel
 
 from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, register_device_form
@@ -84,17 +84,17 @@ def run(kernel: MRGKernel, recorder: Recorder, operands: Sequence[Operand]) -> S
 def _check(kernel: MRGKernel, shape: Sequence[int], states: DeviceOperand) -> None:
     total = math.prod(int(n) for n in shape)
     if any(n < 0 for n in shape):
-        what, mend = f"length {min(shape)} in the size of a draw is negative", "pass lengths from 0 up"
+        what, hint = f"length {min(shape)} in the size of a draw is negative", "pass lengths from 0 up"
     elif len(shape) != kernel.ndim or states.shape[1] != 6:
         what = f"{len(shape)} lengths, states of {states.shape[1]} numbers; not {kernel.ndim} and 6"
-        mend = "take states from MRG_RandomStreams.get_substream_rstates"
+        hint = "take states from MRG_RandomStreams.get_substream_rstates"
     elif states.shape[0] == 0 and total:
-        what, mend = "there is no stream to draw from", "pass states of one stream at least"
+        what, hint = "there is no stream to draw from", "pass states of one stream at least"
     elif total > M1:
-        what, mend = f"one draw takes at most {M1} numbers, not {total}", "draw several times"
+        what, hint = f"one draw takes at most {M1} numbers, not {total}", "draw several times"
     else:
         return
-    raise ValueError(compose(f"MRGUniform: {what}", mend=mend))
+    raise ValueError(format_error(f"MRGUniform: {what}", hint=hint))
 
 
 @lru_cache(maxsize=8)

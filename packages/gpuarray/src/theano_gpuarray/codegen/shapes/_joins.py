@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import ConcatenateKernel, FullKernel, StackKernel
 
 from .._copies import broadcast_to, copy_into, host_numbers, on_device
@@ -42,13 +42,15 @@ def _full(kernel: FullKernel, recorder: Recorder, operands: Sequence[Operand]) -
     value, *lengths = operands
     shape = tuple(host_numbers(n)[0] for n in lengths)
     if min(shape, default=0) < 0:
-        raise ValueError(compose(f"alloc: {shape} is no shape: a length is negative", mend="pass lengths from 0 up"))
+        raise ValueError(
+            format_error(f"alloc: {shape} is no shape: a length is negative", hint="pass lengths from 0 up")
+        )
     ends = shape[len(shape) - value.ndim :]
     if any(n != m and not s for n, m, s in zip(value.shape, ends, kernel.broadcastable, strict=True)):
         raise ValueError(
-            compose(
+            format_error(
                 f"alloc: a value of shape {value.shape} does not fit into the shape {shape}",
-                mend="lengths must be equal; only dimensions that are declared broadcastable broadcast",
+                hint="lengths must be equal; only dimensions that are declared broadcastable broadcast",
             )
         )
     result = recorder.empty(kernel.dtype, shape)
@@ -69,9 +71,9 @@ def _concatenate(kernel: ConcatenateKernel, recorder: Recorder, operands: Sequen
     rests = {(*x.shape[:axis], *x.shape[axis + 1 :]) for x in parts}
     if len(rests) > 1:
         raise ValueError(
-            compose(
+            format_error(
                 f"join: shapes {', '.join(str(x.shape) for x in parts)} do not fit along axis {axis}",
-                mend="all lengths but that of the axis must be equal",
+                hint="all lengths but that of the axis must be equal",
             )
         )
     length = sum(x.shape[axis] for x in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import ArrayRoutineKernel, memory_type
 from theano_linker_c.scalar import CValue
 
@@ -38,7 +38,7 @@ def _arange(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[O
     start, stop, step = (host_numbers(x)[0] for x in operands)
     if step == 0:
         raise ValueError(
-            compose(f"arange: from {start} to {stop} in steps of zero there is no end", mend="use another step")
+            format_error(f"arange: from {start} to {stop} in steps of zero there is no end", hint="use another step")
         )
     result = recorder.empty(kernel.dtype, (len(range(start, stop, step)),))
     if result.size:
@@ -59,9 +59,9 @@ def _eye(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[Oper
     rows, columns, number = (host_numbers(x)[0] for x in operands)
     if min(rows, columns) < 0:
         raise ValueError(
-            compose(
+            format_error(
                 f"negative dimensions are not allowed: eye has {rows} rows and {columns} columns",
-                mend="pass lengths from 0 up",
+                hint="pass lengths from 0 up",
             )
         )
     result = recorder.empty(kernel.dtype, (rows, columns))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import (
     IndexViewKernel,
     LengthKernel,
@@ -33,9 +33,9 @@ def _transpose(kernel: TransposeKernel, recorder: Recorder, operands: Sequence[O
     for axis in kernel.drop:
         if x.shape[axis] != 1:
             raise ValueError(
-                compose(
+                format_error(
                     f"dimshuffle: dimension {axis} of an array of shape {x.shape} cannot be dropped",
-                    mend="drop dimensions of length 1 only, index it (x[0]), or reduce over it",
+                    hint="drop dimensions of length 1 only, index it (x[0]), or reduce over it",
                 )
             )
     shape = [1 if axis is None else x.shape[axis] for axis in kernel.order]
@@ -55,26 +55,26 @@ def _specify_shape(kernel: SpecifyShapeKernel, recorder: Recorder, operands: Seq
         for axis in axes:
             if x.shape[axis] != 1:
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"Dimension {axis} in Rebroadcast's input was supposed to be 1 (got {x.shape[axis]} instead)",
-                        mend="pass an array of length 1 there, or do not make this dimension broadcastable",
+                        hint="pass an array of length 1 there, or do not make this dimension broadcastable",
                     )
                 )
     for axis, length in zip(axes, lengths, strict=False):
         (n,) = host_numbers(length)
         if x.shape[axis] != n and kernel.compared:
             raise ValueError(
-                compose(
+                format_error(
                     f"Input dimension mis-match. (dimension {axis} has length {x.shape[axis]}, what it is used with "
                     f"has {n})",
-                    mend="a length of 1 broadcasts only where it is declared",
+                    hint="a length of 1 broadcasts only where it is declared",
                 )
             )
         if x.shape[axis] != n:
             raise AssertionError(
-                compose(
+                format_error(
                     f"SpecifyShape: dimension {axis} has length {x.shape[axis]}, expected {n} (shape {x.shape})",
-                    mend="pass an array of the specified shape, or specify another one",
+                    hint="pass an array of the specified shape, or specify another one",
                 )
             )
     return [x]
@@ -94,12 +94,12 @@ def _reshape(kernel: ReshapeKernel, recorder: Recorder, operands: Sequence[Opera
 def _new_shape(ndim: int, shape: tuple[int, ...], wanted: Sequence[int]) -> tuple[int, ...]:
     """Return the lengths that are wanted, with the one that is -1 worked out."""
     if len(wanted) != ndim:
-        raise ValueError(compose(f"reshape: the shape has {len(wanted)} lengths, expected {ndim}"))
+        raise ValueError(format_error(f"reshape: the shape has {len(wanted)} lengths, expected {ndim}"))
     if min(wanted, default=0) < -1 or sum(n == -1 for n in wanted) > 1:
         raise ValueError(
-            compose(
+            format_error(
                 f"reshape: {tuple(wanted)} is no shape: at most one length may be -1",
-                mend="write lengths from 0 up, and -1 for one that follows from the others",
+                hint="write lengths from 0 up, and -1 for one that follows from the others",
             )
         )
     known, size = 1, 1
@@ -109,9 +109,9 @@ def _new_shape(ndim: int, shape: tuple[int, ...], wanted: Sequence[int]) -> tupl
         size *= n
     if known != size if -1 not in wanted else known == 0 or size % known:
         raise ValueError(
-            compose(
+            format_error(
                 f"reshape: cannot give an array of shape {shape} the shape {tuple(wanted)}",
-                mend="the numbers of elements must be equal; one length may be -1",
+                hint="the numbers of elements must be equal; one length may be -1",
             )
         )
     return tuple(size // known if n == -1 else n for n in wanted)
@@ -159,9 +159,9 @@ def _split(kernel: SplitKernel, recorder: Recorder, operands: Sequence[Operand])
     x, lengths, axis = on_device(recorder, operands[0]), host_numbers(operands[2]), kernel.axis
     if sum(lengths) != x.shape[axis] or min(lengths, default=0) < 0:
         raise ValueError(
-            compose(
+            format_error(
                 f"split: lengths {lengths} do not add up to {x.shape[axis]} in {len(lengths)} parts",
-                mend="give lengths from 0 up that add up to the length of the axis",
+                hint="give lengths from 0 up that add up to the length of the axis",
             )
         )
     parts, offset = [], x.offset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import memory_type
 
 from .._copies import copy_into, host_numbers, on_device
@@ -78,9 +78,9 @@ def _top_k(kernel: TopKKernel, recorder: Recorder, operands: Sequence[Operand]) 
     length = x.shape[axis]
     if not 0 < abs(k) <= length:
         raise ValueError(
-            compose(
+            format_error(
                 f"topk: k is {k}, the length of axis {axis} is {length}",
-                mend=f"use 1 to {length} for the largest, -1 to -{length} for the smallest",
+                hint=f"use 1 to {length} for the largest, -1 to -{length} for the smallest",
             )
         )
     values, order = sorted_rows(

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import (
     CValue,
@@ -177,7 +177,7 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
     """
     own = [_plain(part) for part in preamble]
     if re.search(r"\b_Complex\b", "".join([text, *own])):
-        raise NoDeviceForm(compose("complex numbers have no form on devices", mend="leave these nodes to the CPU"))
+        raise NoDeviceForm(format_error("complex numbers have no form on devices", hint="leave these nodes to the CPU"))
     special = _special("\n".join([text, *own]))
     # Names of atomic operations are like those of helpers, which do not know them.
     others = [_ATOMIC.sub("", part) for part in (*own, text)]
@@ -191,8 +191,8 @@ def _special(text: str) -> list[str]:
         return special_definitions(called_special_functions(text))
     except KeyError as error:
         raise NoDeviceForm(
-            compose(
-                f"the special function {error.args[0]} has no form on devices", mend="leave this operation to the CPU"
+            format_error(
+                f"the special function {error.args[0]} has no form on devices", hint="leave this operation to the CPU"
             )
         ) from None
 
@@ -201,7 +201,7 @@ def _plain(part: str) -> str:
     """Return a piece of a preamble without headers: what they declare is there on devices."""
     text = _INCLUDE.sub("", part).strip("\n")
     if re.search(r"^\s*#\s*include\b", text, re.MULTILINE):
-        raise NoDeviceForm(compose(f"a header is no part of device code: {text.strip()[:80]}", mend="use plain C"))
+        raise NoDeviceForm(format_error(f"a header is no part of device code: {text.strip()[:80]}", hint="use plain C"))
     return re.sub(r"\n{2,}", "\n", text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import ConvolutionKernel
 
 __all__ = ["Geometry", "geometry_of", "sides_of"]
@@ -90,10 +90,10 @@ def _refused(
     where = [f"images: shape {images}", f"filters: shape {filters}"]
     where += [] if result is None else [f"result: shape {result}"]
     return ValueError(
-        compose(
+        format_error(
             f"{name}: {what}",
-            where=where,
-            mend=f"border_mode={kernel.border!r}, subsample={kernel.strides}, filter_dilation={kernel.dilations}, "
+            context=where,
+            hint=f"border_mode={kernel.border!r}, subsample={kernel.strides}, filter_dilation={kernel.dilations}, "
             f"num_groups={kernel.groups} must fit the shapes",
         )
     )

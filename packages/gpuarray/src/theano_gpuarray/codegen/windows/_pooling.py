@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theano_graph import compose
+from theano_graph import format_error
 from theano_linker_c.kernels import PoolingKernel, memory_type
 from theano_linker_c.scalar import CValue, c_type
 
@@ -58,7 +58,7 @@ def _axes(kernel: PoolingKernel, lengths: Sequence[int], layout: Sequence[Sequen
         problem = "padding needs ignore_border=True"
     if problem is not None:
         where = [f"ws={windows}, stride={steps}, pad={pads}"]
-        raise ValueError(compose(f"pooling: {problem}", where=where, mend="change them"))
+        raise ValueError(format_error(f"pooling: {problem}", context=where, hint="change them"))
     return [
         _Axis(n, w, s, p, _count(n, w, s, p, kernel.ignore_border))
         for n, w, s, p in zip(lengths, windows, steps, pads, strict=True)
@@ -111,9 +111,9 @@ def _check(kernel: PoolingKernel, arrays: Sequence[DeviceOperand], counts: tuple
     first = arrays[0]
     if kernel.task == "average_pool_grad" and first.shape[-kernel.ndim :] != counts:
         raise ValueError(
-            compose(
+            format_error(
                 f"pooling: there are {counts} windows, got numbers for {first.shape[-kernel.ndim :]}",
-                mend="give one number for each window",
+                hint="give one number for each window",
             )
         )
     if len(arrays) == 3:
@@ -121,9 +121,9 @@ def _check(kernel: PoolingKernel, arrays: Sequence[DeviceOperand], counts: tuple
         wanted = (*x.shape[: -kernel.ndim], *counts)
         if y.shape != wanted or third.shape != (y if kernel.task == "max_pool_grad" else x).shape:
             raise ValueError(
-                compose(
+                format_error(
                     f"pooling: shapes {x.shape}, {y.shape} and {third.shape} do not belong together",
-                    mend=f"the windows have the shape {wanted}",
+                    hint=f"the windows have the shape {wanted}",
                 )
             )
 

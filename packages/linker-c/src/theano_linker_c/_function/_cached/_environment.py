@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import LOADED_AT, compose, config, is_library_module, rule_tables
+from theano_graph import LOADED_AT, config, format_error, is_library_module, rule_tables
 from theano_graph.hashing import NoStructuralHashError, StructuralHasher, hex_digest
 from theano_optimize import RewriteDatabase
 
@@ -100,10 +100,10 @@ def _registered(database: RewriteDatabase[Any], hasher: StructuralHasher) -> Ite
         inner = isinstance(item, RewriteDatabase)
         if inner and entry.of_user:
             raise NoStructuralHashError(
-                compose(
+                format_error(
                     f"the database {entry.name!r} of rewrites was registered from outside of the library, "
                     "and nobody can tell how it chooses among them",
-                    mend="register the rewrites themselves.",
+                    hint="register the rewrites themselves.",
                 )
             )
         marks = (*sorted(entry.tags), *sorted(entry.aliases), repr(entry.position), entry.role, str(inner))

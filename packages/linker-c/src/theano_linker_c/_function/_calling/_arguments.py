@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Variable, compose, describe, filter_options
+from theano_graph import Variable, describe, filter_options, format_error
 
 from ..._storage._container import Container
 from .._signature._collect import Signature
@@ -54,10 +54,10 @@ class Arguments:
             index = self._index_of(name)
             if given[index] is not _MISSING:
                 raise ArgumentError(
-                    compose(
+                    format_error(
                         f"Multiple values for input: {name}",
-                        where=[f"{self._label}, input {index}: {describe(self.inputs[index].variable)}"],
-                        mend=f"pass {name} either by position or by keyword.",
+                        context=[f"{self._label}, input {index}: {describe(self.inputs[index].variable)}"],
+                        hint=f"pass {name} either by position or by keyword.",
                     )
                 )
             given[index] = value
@@ -72,10 +72,10 @@ class Arguments:
             item = self.inputs[index]
             label = item.name or str(item.variable)
             raise ArgumentError(
-                compose(
+                format_error(
                     f"Missing required input: {label}",
-                    where=[f"{self._label}, input {index}: {describe(item.variable)}"],
-                    mend="pass a value for it; to make it optional, declare it with `In(x, value=...)`.",
+                    context=[f"{self._label}, input {index}: {describe(item.variable)}"],
+                    hint="pass a value for it; to make it optional, declare it with `In(x, value=...)`.",
                 )
             )
         return value
@@ -97,12 +97,12 @@ class Arguments:
 
     def _bad_value(self, index: int, value: Any, error: Exception) -> str:
         item = self.inputs[index]
-        reason, mends = _first_line_and_mend(error)
+        reason, hints = _first_line_and_hint(error)
         label = f"`{item.name or item.variable}`"
-        return compose(
+        return format_error(
             f"Bad input argument to theano {self._label} at index {index} (0-based), {label}: {reason}",
-            where=[f"expected {describe(item.variable)}", f"got {describe_value(value)}"],
-            mend=mends or _mend(item, value),
+            context=[f"expected {describe(item.variable)}", f"got {describe_value(value)}"],
+            hint=hints or _hint(item, value),
         )
 
     def _index_of(self, name: str) -> int:
@@ -111,10 +111,10 @@ class Arguments:
             raise ArgumentError(self._unknown(name))
         if index is None:
             raise ArgumentError(
-                compose(
+                format_error(
                     f"Ambiguous name: {name}; several inputs are called so",
-                    where=[f"{self._label}: {describe(i.variable)}" for i in self.inputs if i.name == name],
-                    mend="give the inputs different names with `In(x, name=...)`, or pass them by position.",
+                    context=[f"{self._label}: {describe(i.variable)}" for i in self.inputs if i.name == name],
+                    hint="give the inputs different names with `In(x, name=...)`, or pass them by position.",
                 )
             )
         assert isinstance(index, int), "names map to positions"
@@ -131,14 +131,14 @@ class Arguments:
                 f", and {_count(n_unnamed, 'unnamed input')} which thus cannot be accessed through keyword argument"
                 " (use 'name=...' in a variable's constructor to give it a name)"
             )
-        return compose(f"{text}.", mend="use one of the names, or pass the value by position.")
+        return format_error(f"{text}.", hint="use one of the names, or pass the value by position.")
 
     def _too_many(self, n_given: int) -> str:
         inputs = ", ".join(str(item.name or item.variable) for item in self.inputs)
-        return compose(
+        return format_error(
             f"{self._label} takes {_count(len(self.inputs), 'argument')}, got {n_given}",
-            where=[f"inputs: {inputs}"] if inputs else [],
-            mend="leave out the others; shared variables are not passed but set with `set_value`.",
+            context=[f"inputs: {inputs}"] if inputs else [],
+            hint="leave out the others; shared variables are not passed but set with `set_value`.",
         )
 
 
@@ -153,13 +153,13 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _first_line_and_mend(error: Exception) -> tuple[str, str | None]:
+def _first_line_and_hint(error: Exception) -> tuple[str, str | None]:
     lines = str(error).splitlines() or [type(error).__name__]
-    mends = [line.strip().removeprefix("To mend:").strip() for line in lines if line.strip().startswith("To mend:")]
-    return lines[0], mends[0] if mends else None
+    hints = [line.strip().removeprefix("Hint:").strip() for line in lines if line.strip().startswith("Hint:")]
+    return lines[0], hints[0] if hints else None
 
 
-def _mend(item: In, value: Any) -> str:
+def _hint(item: In, value: Any) -> str:
     wanted = getattr(item.variable.type, "dtype", None)
     found = getattr(value, "dtype", None)
     if wanted is not None and found is not None and str(found) != str(wanted):

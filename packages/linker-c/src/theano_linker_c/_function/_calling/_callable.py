@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
-from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
+from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, config, format_error, printable_graph
 
 from ..._lazy import exporting
 from ..._overwriting._shown import Decisions
@@ -233,7 +233,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
     def __iter__(self) -> Any:
         # Defined because __getitem__ alone would make Python try integer keys without end.
         raise TypeError(
-            compose("a compiled function is not iterable", mend="use `fn.maker.inputs` or `fn.value[key]`.")
+            format_error("a compiled function is not iterable", hint="use `fn.maker.inputs` or `fn.value[key]`.")
         )
 
     @property
@@ -376,7 +376,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         count = thread_count(threads)
         most = ahead_count(ahead, count)
         if not isinstance(in_order, bool):
-            raise TypeError(compose(f"map: in_order is True or False; got {in_order!r}", mend="leave it out for True."))
+            raise TypeError(format_error(f"map: in_order is a bool; got {in_order!r}", hint="leave it out for True."))
         if count == 1 or (in_order and self.maker.signature.update_targets):
             return one_after_another(self, elements)
         bind, n_inputs = self._arguments.bind, len(self._arguments.inputs)
@@ -509,10 +509,10 @@ class Function(ShownAsHtml, Generic[ResultT]):
         if isinstance(key, int) and -n_outputs <= key < n_outputs:
             return key % n_outputs
         raise ArgumentError(
-            compose(
+            format_error(
                 f"output_subset: {self.maker.signature.label} has no output {key!r}",
-                where=[f"it has {n_outputs} outputs" + (f" with the keys {', '.join(keys)}" if keys else "")],
-                mend="list indices of outputs" + (" or their keys." if keys else "."),
+                context=[f"it has {n_outputs} outputs" + (f" with the keys {', '.join(keys)}" if keys else "")],
+                hint="list indices of outputs" + (" or their keys." if keys else "."),
             )
         )
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ..._machines._machine import BUFFER_LIMIT
 from ...program import Machine
@@ -67,9 +67,9 @@ def check_elements(elements: Any) -> None:
     single = isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable)
     if single or getattr(elements, "ndim", 1) == 0:
         raise TypeError(
-            compose(
+            format_error(
                 f"map: elements is an iterable of arguments, got {describe_value(elements)}",
-                mend="pass a list or a generator with one element a call.",
+                hint="pass a list or a generator with one element a call.",
             )
         )
 
@@ -80,11 +80,11 @@ def thread_count(threads: int | None) -> int:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         what = "threads is a number of at least 1, or None for as many as there are cores"
-        mend = "pass threads=1 to make all calls in the calling thread."
+        hint = "pass threads=1 to make all calls in the calling thread."
         given: Any = threads
         if isinstance(given, Iterable) and not isinstance(given, str):
-            mend = "the arguments of one call are one element: f.map(zip(xs, ys))."
-        raise ValueError(compose(f"map: {what}; got {describe_value(threads)}", mend=mend))
+            hint = "the arguments of one call are one element: f.map(zip(xs, ys))."
+        raise ValueError(format_error(f"map: {what}; got {describe_value(threads)}", hint=hint))
     return int(threads)
 
 
@@ -94,9 +94,9 @@ def ahead_count(ahead: int | None, threads: int) -> int:
         return AHEAD * threads
     if isinstance(ahead, bool) or not isinstance(ahead, (int, np.integer)) or ahead < 1:
         raise ValueError(
-            compose(
+            format_error(
                 f"map: ahead is a number of elements, at least 1; got {ahead!r}",
-                mend="leave it out, or pass how many elements may be taken before their results are asked for.",
+                hint="leave it out, or pass how many elements may be taken before their results are asked for.",
             )
         )
     return int(ahead)
@@ -263,9 +263,9 @@ class Workers:
         """
         if self._process != os.getpid():
             raise RuntimeError(
-                compose(
+                format_error(
                     "map: the iterator was begun before this process was forked, and its threads are not here",
-                    mend="call map after the fork, or with threads=1",
+                    hint="call map after the fork, or with threads=1",
                 )
             )
         if self._helps and batch.first == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from theano_graph import Variable, compose
+from theano_graph import Variable, format_error
 
 from ..._storage._container import Container
 from .._signature._collect import Signature
@@ -44,17 +44,19 @@ class Finder:
             box = self._by_key[key]
         except (KeyError, TypeError):
             raise ArgumentError(
-                compose(
+                format_error(
                     f"Unknown input or state: {key}",
-                    where=[f"{self._label} has {', '.join(str(i.name or i.variable) for i in self._inputs) or 'none'}"],
-                    mend="use the position, the name or the variable of one of these.",
+                    context=[
+                        f"{self._label} has {', '.join(str(i.name or i.variable) for i in self._inputs) or 'none'}"
+                    ],
+                    hint="use the position, the name or the variable of one of these.",
                 )
             ) from None
         if box is None:
             raise ArgumentError(
-                compose(
+                format_error(
                     f"Ambiguous name: {key}; several inputs of {self._label} are called so",
-                    mend="use the variable itself, or its position.",
+                    hint="use the variable itself, or its position.",
                 )
             )
         return box

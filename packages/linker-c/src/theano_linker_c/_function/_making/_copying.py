@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, describe, format_error
 
 from ..._storage._shared import SharedVariable
 from .._signature._collect import Signature
@@ -48,20 +48,20 @@ def _check_swap(signature: Signature, swap: Mapping[Any, Any]) -> None:
     for old, new in swap.items():
         if old not in known:
             raise SwapError(
-                compose(
+                format_error(
                     f"{signature.label}.copy: swap names a variable that the function does not use: {old}",
-                    where=[describe(old)] if isinstance(old, Variable) else [],
-                    mend=f"its shared variables are {', '.join(str(v) for v in known) or 'none'}.",
+                    context=[describe(old)] if isinstance(old, Variable) else [],
+                    hint=f"its shared variables are {', '.join(str(v) for v in known) or 'none'}.",
                 )
             )
         if not isinstance(new, SharedVariable) or not old.type.is_super(new.type):
             found = describe(new) if isinstance(new, Variable) else repr(new)
             raise FunctionInputError(
-                compose(
+                format_error(
                     f"{signature.label}.copy: `{old}` can only be swapped for a shared variable of its type "
                     f"{old.type.describe()}",
-                    where=[describe(old), f"to be swapped for {found}"],
-                    mend="make a shared variable of the same type.",
+                    context=[describe(old), f"to be swapped for {found}"],
+                    hint="make a shared variable of the same type.",
                 )
             )
 
@@ -72,10 +72,10 @@ def _check_targets(signature: Signature) -> None:
         item = signature.inputs[target]
         if item.shared and id(item.value) in seen:
             raise SwapError(
-                compose(
+                format_error(
                     f"{signature.label}: after the swap, one shared variable would have two updates",
-                    where=[describe(item.variable), describe(seen[id(item.value)])],
-                    mend="swap for different variables, or pass delete_updates=True.",
+                    context=[describe(item.variable), describe(seen[id(item.value)])],
+                    hint="swap for different variables, or pass delete_updates=True.",
                 )
             )
         seen[id(item.value)] = item.variable

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from theano_graph import FunctionGraph, InconsistencyError, compose, config, filter_options, record
+from theano_graph import FunctionGraph, InconsistencyError, config, filter_options, format_error, record
 from theano_optimize import DestroyHandler
 
 from ..._overwriting._kinds import Overwriting
@@ -213,9 +213,9 @@ def _check_native(program: Program, linker: Linker, where: str) -> None:
         if not instruction.native and not little:
             made = f" made at {node.origin}" if node.origin is not None else ""
             raise ModeError(
-                compose(
+                format_error(
                     f"{where}: linker {linker} runs native code only, and {node.op} has none for these types",
-                    where=[f"{node}{made}", *(f"`{v}`: {v.type.describe()}" for v in node.inputs)],
-                    mend="use the linker 'cvm', which runs such nodes in Python.",
+                    context=[f"{node}{made}", *(f"`{v}`: {v.type.describe()}" for v in node.inputs)],
+                    hint="use the linker 'cvm', which runs such nodes in Python.",
                 )
             )

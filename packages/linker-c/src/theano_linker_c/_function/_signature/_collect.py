@@ -6,7 +6,7 @@ from collections.abc import Collection as AbstractCollection, Container, Iterabl
 from dataclasses import field
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Variable, ancestors, compose, describe, record, warn_user
+from theano_graph import Apply, FunctionGraph, Variable, ancestors, describe, format_error, record, warn_user
 
 from ..._overwriting._results import Boundary
 from ..._storage._advances import left_behind
@@ -187,9 +187,9 @@ def _without_default(no_default_updates: bool | Sequence[Variable], where: str) 
     ):
         return frozenset(no_default_updates)
     raise FunctionInputError(
-        compose(
+        format_error(
             f"{where}: no_default_updates is {no_default_updates!r}",
-            mend="pass True, False, or the list of shared variables without default update.",
+            hint="pass True, False, or the list of shared variables without default update.",
         )
     )
 
@@ -216,11 +216,11 @@ def _warn_of_states(due: Sequence[SharedVariable], expressions: Sequence[Variabl
     """Warn of random states that a loop moves on and the function does not: its default update is that of one draw."""
     for state, node in left_behind(due, expressions):
         warn_user(
-            compose(
+            format_error(
                 f"{where}: a loop draws random numbers, and the updates that `scan` returned for it are not passed on: "
                 "the state moves on by one draw, so that the next call draws nearly the same numbers again",
-                where=[describe(state), f"the loop {node}" + (f" made at {node.origin}" if node.origin else "")],
-                mend="pass updates=updates, with what scan returned; or no_default_updates=True for equal numbers",
+                context=[describe(state), f"the loop {node}" + (f" made at {node.origin}" if node.origin else "")],
+                hint="pass updates=updates, with what scan returned; or no_default_updates=True for equal numbers",
             )
         )
 
@@ -281,11 +281,11 @@ def check_related(signature: Signature, updates: Any, givens: Any, on_unused_inp
 
 
 def _unused(signature: Signature, index: int) -> str:
-    return compose(
+    return format_error(
         f"{signature.label}: the input variable at index {index} is not part of the computational graph needed to "
         "compute the outputs",
-        where=[describe(signature.inputs[index].variable)],
-        mend="leave it out of the inputs, or pass on_unused_input='ignore' (or 'warn').",
+        context=[describe(signature.inputs[index].variable)],
+        hint="leave it out of the inputs, or pass on_unused_input='ignore' (or 'warn').",
     )
 
 
@@ -301,6 +301,6 @@ def as_unused_choice(choice: Any, default: str, where: str) -> str:
         return default
     if choice not in ("raise", "warn", "ignore"):
         raise ValueError(
-            compose(f"{where}: on_unused_input is {choice!r}", mend="pass 'raise', 'warn', 'ignore' or None.")
+            format_error(f"{where}: on_unused_input is {choice!r}", hint="pass 'raise', 'warn', 'ignore' or None.")
         )
     return str(choice)

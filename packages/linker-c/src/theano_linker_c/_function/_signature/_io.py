@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Constant, Variable, compose, describe
+from theano_graph import Constant, Variable, describe, format_error
 
 from ..._storage._container import Container
 from ..._storage._shared import SharedVariable
@@ -73,14 +73,16 @@ class In:
     ) -> None:
         if not isinstance(variable, Variable):
             raise FunctionInputError(
-                compose(
+                format_error(
                     f"In: {variable!r} is a {type(variable).__name__}, not a variable",
-                    mend="make a variable for the input, with its type's constructor, and pass that.",
+                    hint="make a variable for the input, with its type's constructor, and pass that.",
                 )
             )
         if not (name is None or isinstance(name, str)):
             raise FunctionInputError(
-                compose(f"In: the name of an input is a string, not {name!r}", mend="pass a string, or leave it out.")
+                format_error(
+                    f"In: the name of an input is a string, not {name!r}", hint="pass a string, or leave it out."
+                )
             )
         self.variable = variable
         self.name = variable.name if name is None and autoname else name
@@ -95,18 +97,18 @@ class In:
         self.shared = shared
         if self.mutable and not self.borrow:
             raise FunctionInputError(
-                compose(
+                format_error(
                     "In: mutable=True with borrow=False is contradictory",
-                    where=[describe(variable)],
-                    mend="leave out borrow: an input that may be overwritten may be aliased too.",
+                    context=[describe(variable)],
+                    hint="leave out borrow: an input that may be overwritten may be aliased too.",
                 )
             )
         if self.implicit and value is None:
             raise FunctionInputError(
-                compose(
+                format_error(
                     "In: implicit=True needs a value, since the caller cannot pass one",
-                    where=[describe(variable)],
-                    mend="give `value=`, a plain value or a container.",
+                    context=[describe(variable)],
+                    hint="give `value=`, a plain value or a container.",
                 )
             )
 
@@ -127,10 +129,10 @@ def _filter_update(variable: Variable, update: Any) -> Variable:
     except TypeError as error:
         found = describe(update) if isinstance(update, Variable) else repr(update)
         raise FunctionInputError(
-            compose(
+            format_error(
                 f"In: the update's type differs from the input's type {variable.type.describe()}",
-                where=[f"input {describe(variable)}", f"update {found}"],
-                mend=f"cast the update to {variable.type.describe()}.",
+                context=[f"input {describe(variable)}", f"update {found}"],
+                hint=f"cast the update to {variable.type.describe()}.",
             )
         ) from error
 
@@ -159,9 +161,9 @@ class Out:
     def __init__(self, variable: Variable, borrow: bool = False, return_internal_type: bool = False) -> None:
         if not isinstance(variable, Variable):
             raise FunctionInputError(
-                compose(
+                format_error(
                     f"Out: {variable!r} is a {type(variable).__name__}, not a variable",
-                    mend="pass the expression to compute; make a constant of a plain value first.",
+                    hint="pass the expression to compute; make a constant of a plain value first.",
                 )
             )
         self.variable = variable
@@ -188,9 +190,9 @@ def as_inputs(inputs: Any, allow_input_downcast: bool | None, where: str) -> lis
     """
     if not isinstance(inputs, (list, tuple)):
         what = f"{where}: the inputs are not a list but a {type(inputs).__name__}"
-        mend = "write a list of variables: `function([x], ...)`."
+        hint = "write a list of variables: `function([x], ...)`."
         where_lines = [describe(inputs)] if isinstance(inputs, Variable) else []
-        raise FunctionInputError(compose(what, where=where_lines, mend=mend))
+        raise FunctionInputError(format_error(what, context=where_lines, hint=hint))
     found = [_as_input(item, index, where) for index, item in enumerate(inputs)]
     for index, item in enumerate(found):
         _check_input(item, index, where)
@@ -225,9 +227,9 @@ def _as_input(item: Any, index: int, where: str) -> In:
         case (str(name), (Variable() as variable, update), value):
             return In(variable, name=name, value=value, update=update)
     raise FunctionInputError(
-        compose(
+        format_error(
             f"{where}: the input at position {index} is not a variable but {item!r} ({type(item).__name__})",
-            mend="pass a variable, an In, or one of the tuples (name, x), (x, value), ((x, update), value).",
+            hint="pass a variable, an In, or one of the tuples (name, x), (x, value), ((x, update), value).",
         )
     )
 
@@ -237,20 +239,20 @@ def _check_input(item: In, index: int, where: str) -> None:
     if isinstance(variable, SharedVariable):
         name = f"`{variable.name}`" if variable.name else "this shared variable"
         raise FunctionInputError(
-            compose(
+            format_error(
                 f"{where}: Cannot use a shared variable ({variable}) as explicit input (at position {index}); "
                 "shared variables are implicit inputs",
-                where=[describe(variable)],
-                mend=f"leave it out of the inputs. To compute with another value than that of {name}, make a plain "
+                context=[describe(variable)],
+                hint=f"leave it out of the inputs. To compute with another value than that of {name}, make a plain "
                 "variable of its type for the input and substitute it: `givens={shared: variable}`.",
             )
         )
     if isinstance(variable, Constant):
         raise FunctionInputError(
-            compose(
+            format_error(
                 f"{where}: the input at position {index} is a constant",
-                where=[describe(variable)],
-                mend="leave it out of the inputs; to vary it, substitute a variable: `givens={constant: variable}`.",
+                context=[describe(variable)],
+                hint="leave it out of the inputs; to vary it, substitute a variable: `givens={constant: variable}`.",
             )
         )
 
@@ -261,10 +263,10 @@ def _check_distinct(inputs: Sequence[In], where: str) -> None:
         first = positions.setdefault(item.variable, index)
         if first != index:
             raise DuplicateInputError(
-                compose(
+                format_error(
                     f"{where}: the same variable is the input at positions {first} and {index}",
-                    where=[describe(item.variable)],
-                    mend="list each input once; pass the value to both uses, or make a second variable.",
+                    context=[describe(item.variable)],
+                    hint="list each input once; pass the value to both uses, or make a second variable.",
                 )
             )
 
@@ -277,9 +279,9 @@ def as_outputs(outputs: Any, where: str) -> tuple[list[Out], list[str] | None, b
         wrong = [key for key in outputs if not isinstance(key, str)]
         if wrong:
             raise OutputKeyError(
-                compose(
+                format_error(
                     f"{where}: the keys of an output dictionary must be strings, not {wrong[0]!r}",
-                    mend="name each output with a string.",
+                    hint="name each output with a string.",
                 )
             )
         keys = sorted(outputs)
@@ -296,8 +298,8 @@ def _as_output(item: Any, label: str, where: str) -> Out:
         return Out(item)
     label = f"the output {label}" if label else "the output"
     raise FunctionInputError(
-        compose(
+        format_error(
             f"{where}: {label} is not a variable but {item!r} ({type(item).__name__})",
-            mend="pass an expression, an Out, a list or dictionary of these, or None for updates only.",
+            hint="pass an expression, an Out, a list or dictionary of these, or None for updates only.",
         )
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, MissingInputError, Op, Variable, compose, describe, toposort
+from theano_graph import Apply, Constant, MissingInputError, Op, Variable, describe, format_error, toposort
 
 from ..._machines._extension import HAS_RUNTIME, runtime
 from ..._storage._shared import SharedVariable
@@ -38,25 +38,25 @@ def as_givens(givens: Any, inputs: Iterable[Variable], strict: bool, where: str)
     for old, new in as_pairs(givens, f"{where}: givens"):
         if not isinstance(old, Variable):
             raise GivensError(
-                compose(
+                format_error(
                     f"{where}: givens can only replace variables, not {old!r} ({type(old).__name__})",
-                    mend="use as key the very variable that stands in the expression.",
+                    hint="use as key the very variable that stands in the expression.",
                 )
             )
         if old in explicit:
             raise GivensError(
-                compose(
+                format_error(
                     f"{where}: givens would replace `{old}`, which is also an input",
-                    where=[describe(old), f"by {describe_any(new)}"],
-                    mend=f"make a new input y, and write `function([y], ..., givens={{{old}: expression of y}})`.",
+                    context=[describe(old), f"by {describe_any(new)}"],
+                    hint=f"make a new input y, and write `function([y], ..., givens={{{old}: expression of y}})`.",
                 )
             )
         if old in checked:
             raise GivensError(
-                compose(
+                format_error(
                     f"{where}: givens has two substitutes for `{old}`",
-                    where=[describe(old), describe(checked[old]), describe_any(new)],
-                    mend="keep one of them.",
+                    context=[describe(old), describe(checked[old]), describe_any(new)],
+                    hint="keep one of them.",
                 )
             )
         checked[old] = _substitute(old, new, strict, where)
@@ -70,10 +70,10 @@ def _substitute(old: Variable, new: Any, strict: bool, where: str) -> Variable:
         return old.type.narrow_variable(new)
     except (TypeError, ValueError) as error:
         raise GivensError(
-            compose(
+            format_error(
                 f"{where}: givens would replace a variable by one of another type",
-                where=[describe(old), f"by {describe_any(new)}"],
-                mend=f"convert the substitute to {old.type.describe()}; "
+                context=[describe(old), f"by {describe_any(new)}"],
+                hint=f"convert the substitute to {old.type.describe()}; "
                 f"or pass rebuild_strict=False to rebuild what depends on "
                 "it with the new type.",
             )
@@ -257,8 +257,8 @@ def _missing(variable: Variable, user: Apply | None, where: str) -> str:
         use = f"used to compute {user}{made}"
     lines.append(use)
     label = f"`{variable}`" if variable.name else "an unnamed variable"
-    return compose(
+    return format_error(
         f"{where}: an input of the graph, {label}, {use.split(' at ')[0]}, was not provided and not given a value",
-        where=lines,
-        mend=f"add {label} to the inputs, give it a value with `givens`, or make it a shared variable.",
+        context=lines,
+        hint=f"add {label} to the inputs, give it a value with `givens`, or make it a shared variable.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from theano_graph import Constant, Type, Variable, ancestors, compose, describe
+from theano_graph import Constant, Type, Variable, ancestors, describe, format_error
 
 from ..._storage._shared import SharedVariable
 from ._errors import DuplicateUpdateError, UpdateError
@@ -31,10 +31,10 @@ class OrderedUpdates(dict[SharedVariable, Any]):
     def __setitem__(self, key: SharedVariable, value: Any) -> None:
         if not isinstance(key, SharedVariable):
             raise TypeError(
-                compose(
+                format_error(
                     f"OrderedUpdates: a key must be a shared variable, not {type(key).__name__}",
-                    where=[describe(key)] if isinstance(key, Variable) else [repr(key)],
-                    mend="make it with `shared(value)`.",
+                    context=[describe(key)] if isinstance(key, Variable) else [repr(key)],
+                    hint="make it with `shared(value)`.",
                 )
             )
         super().__setitem__(key, value)
@@ -50,10 +50,10 @@ class OrderedUpdates(dict[SharedVariable, Any]):
         for key, value in _pairs(other, "OrderedUpdates.update"):
             if key in self and self[key] is not value:
                 raise KeyError(
-                    compose(
+                    format_error(
                         "OrderedUpdates: one variable would have two different updates",
-                        where=[describe(key)],
-                        mend="combine the two expressions into one.",
+                        context=[describe(key)],
+                        hint="combine the two expressions into one.",
                     )
                 )
             self[key] = value
@@ -78,9 +78,9 @@ def _pairs(given: Any, where: str) -> Iterable[tuple[Any, Any]]:
     for item in items:
         if len(item) != 2:
             raise UpdateError(
-                compose(
+                format_error(
                     f"{where}: neither a dictionary nor a list of pairs: {given!r}",
-                    mend="write `{variable: expression}` or `[(variable, expression)]`.",
+                    hint="write `{variable: expression}` or `[(variable, expression)]`.",
                 )
             )
     return [(item[0], item[1]) for item in items]
@@ -112,19 +112,19 @@ def as_updates(updates: Any, where: str) -> dict[SharedVariable, Variable]:
         if not isinstance(target, SharedVariable):
             named = describe(target) if isinstance(target, Variable) else repr(target)
             raise UpdateError(
-                compose(
+                format_error(
                     f"{where}: the target of an update must be a shared variable, not {type(target).__name__}",
-                    where=[named],
-                    mend="make the target with `shared(value)`, or give an input that keeps its value between calls: "
+                    context=[named],
+                    hint="make the target with `shared(value)`, or give an input that keeps its value between calls: "
                     "`In(x, value=..., update=...)`.",
                 )
             )
         if target in checked:
             raise DuplicateUpdateError(
-                compose(
+                format_error(
                     f"{where}: `{target}` has two update expressions",
-                    where=[describe(target), describe(checked[target]), describe_any(expression)],
-                    mend="combine them into one expression.",
+                    context=[describe(target), describe(checked[target]), describe_any(expression)],
+                    hint="combine them into one expression.",
                 )
             )
         checked[target] = check_update(target, expression, where)
@@ -143,19 +143,21 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
         return _of_same_pattern(target, target.type.narrow_variable(expression, allow_convert=False))
     except (TypeError, ValueError) as error:
         lines = [f"shared variable {describe(target)}", f"its update {describe_any(expression)}"]
-        mend = f"give the update the type {target.type.describe()}."
+        hint = f"give the update the type {target.type.describe()}."
         if isinstance(expression, Variable):
             wanted, found = _dtype(target.type), _dtype(expression.type)
             if wanted is not None and found is not None and wanted != found:
                 lines += _dtype_entries(expression, found)
-                mend = f"cast the update: `({target}, new_value.astype({wanted!r}))`, or cast what brings {found} in."
+                hint = f"cast the update: `({target}, new_value.astype({wanted!r}))`, or cast what brings {found} in."
             elif wanted is not None and wanted == found:
-                mend = (
+                hint = (
                     f"give the update the shape of {target.type.describe()}: reduce or add axes; "
                     "for an axis of length 1, `unbroadcast` or `patternbroadcast`."
                 )
         raise UpdateError(
-            compose(f"{where}: the update of `{target}` has another type than the variable", where=lines, mend=mend)
+            format_error(
+                f"{where}: the update of `{target}` has another type than the variable", context=lines, hint=hint
+            )
         ) from error
 
 

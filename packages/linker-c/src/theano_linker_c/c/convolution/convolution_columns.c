@@ -77,7 +77,8 @@ DEFINE_GATHER(gather_doubles, double)
         int64_t last = inside <= 0 ? 0 : smaller(g->kernel[2], (inside + step - 1) / step);                            \
         const TYPE *row = window;                                                                                      \
         for (int64_t i = 0, depth = corner[0]; i < g->kernel[0]; i++, depth += g->dilation[0])                         \
-            for (int64_t j = 0, line = corner[1]; j < g->kernel[1]; j++, line += g->dilation[1], row += g->kernel[2]) {\
+            for (int64_t j = 0, line = corner[1]; j < g->kernel[1];                                                    \
+                 j++, line += g->dilation[1], row += g->kernel[2]) {                                                   \
                 if (depth < 0 || depth >= g->image[0] || line < 0 || line >= g->image[1])                              \
                     continue;                                                                                          \
                 TYPE *to = image + (depth * g->image[1] + line) * g->image[2] + corner[2];                             \

@@ -30,7 +30,7 @@ int shape_fits(const npy_intp *shape, int ndim) {
         return RUN_DONE;
     gil_take();
     PyErr_SetString(PyExc_ValueError, "the common shape of the operands has more elements than can be counted\n"
-                                      "  To mend: pass operands that broadcast along fewer axes.");
+                                      "  Hint: pass operands that broadcast along fewer axes.");
     return RUN_RAISED;
 }
 

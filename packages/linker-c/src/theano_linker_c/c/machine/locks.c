@@ -77,7 +77,7 @@ static int wait_for(UpdateLock *t, unsigned long self) {
             PyErr_SetString(PyExc_RuntimeError,
                             "functions of two threads wait for each other: each updates a shared variable and, while "
                             "it runs, calls a function that updates the other's\n"
-                            "  To mend: let operations not call functions that update shared variables.");
+                            "  Hint: let operations not call functions that update shared variables.");
             status = -1;
             break;
         }

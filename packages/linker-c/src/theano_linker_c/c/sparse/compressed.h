@@ -82,7 +82,7 @@ static int NAME(open)(NAME(Compressed) * x, PyArrayObject *data, PyArrayObject *
         return 0;
     PyErr_Format(PyExc_ValueError,
                  "the arrays do not make a sparse matrix: %s\n"
-                 "  To mend: take them from csm_properties(x) of one matrix",
+                 "  Hint: take them from csm_properties(x) of one matrix",
                  fault);
     return -1;
 }

@@ -38,7 +38,7 @@ static int NAME(dense)(PyArrayObject *data, PyArrayObject *indices, PyArrayObjec
     if (z != NULL && (PyArray_DIM(z, 0) != shape[0] || PyArray_DIM(z, 1) != shape[1])) {
         PyErr_Format(PyExc_ValueError,
                      "AddSD: the shapes (%lld, %lld) and (%lld, %lld) differ\n"
-                     "  To mend: sparse matrices do not broadcast",
+                     "  Hint: sparse matrices do not broadcast",
                      (long long)shape[0], (long long)shape[1], (long long)PyArray_DIM(z, 0),
                      (long long)PyArray_DIM(z, 1));
         goto end;

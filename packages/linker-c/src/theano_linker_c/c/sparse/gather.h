@@ -45,7 +45,7 @@ static int NAME(gather)(PyArrayObject *vector, PyArrayObject *indices, PyArrayOb
         if (found < nnz)
             PyErr_Format(PyExc_IndexError,
                          "element %lld of a sparse matrix has no element in a vector of %lld\n"
-                         "  To mend: pass one element for each row (or column) of the matrix",
+                         "  Hint: pass one element for each row (or column) of the matrix",
                          (long long)found, (long long)length);
     }
     Py_XDECREF(from);

@@ -12,7 +12,7 @@ static int major_indices(PyArrayObject *indptr, npy_intp nnz, PyArrayObject **ou
     }
     if (!fits) {
         PyErr_SetString(PyExc_ValueError, "the arrays do not make a sparse matrix: indptr does not cover its elements\n"
-                                          "  To mend: take them from csm_properties(x) of one matrix");
+                                          "  Hint: take them from csm_properties(x) of one matrix");
         return -1;
     }
     if (*out == NULL || PyArray_DIM(*out, 0) != nnz || !PyArray_IS_C_CONTIGUOUS(*out)) {

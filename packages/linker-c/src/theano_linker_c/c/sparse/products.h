@@ -196,13 +196,13 @@ static PyArrayObject *NAME(with_rows)(PyArrayObject *array) {
 static int NAME(fits)(npy_intp rows, npy_intp inner, PyArrayObject *y, PyArrayObject *z) {
     if (PyArray_DIM(y, 0) != inner) {
         PyErr_Format(PyExc_ValueError,
-                     "%lld columns of the sparse matrix meet %lld rows\n  To mend: transpose one of the two",
+                     "%lld columns of the sparse matrix meet %lld rows\n  Hint: transpose one of the two",
                      (long long)inner, (long long)PyArray_DIM(y, 0));
         return -1;
     }
     if (z != NULL && (PyArray_DIM(z, 0) != rows || PyArray_DIM(z, 1) != PyArray_DIM(y, 1))) {
         PyErr_Format(PyExc_ValueError,
-                     "a product of shape (%lld, %lld) is added to (%lld, %lld)\n  To mend: mend the shape of z",
+                     "a product of shape (%lld, %lld) is added to (%lld, %lld)\n  Hint: correct the shape of z",
                      (long long)rows, (long long)PyArray_DIM(y, 1), (long long)PyArray_DIM(z, 0),
                      (long long)PyArray_DIM(z, 1));
         return -1;

@@ -16,7 +16,7 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
     const npy_intp made = rows_are_major ? x.n_major : n_minor;
     if (made != wanted_rows || PyArray_DIM(y, 1) != wanted_columns) {
         PyErr_Format(PyExc_ValueError,
-                     "a product of shape (%lld, %lld) is added to (%lld, %lld)\n  To mend: mend the shape of z",
+                     "a product of shape (%lld, %lld) is added to (%lld, %lld)\n  Hint: correct the shape of z",
                      (long long)made, (long long)PyArray_DIM(y, 1), (long long)wanted_rows, (long long)wanted_columns);
         goto end;
     }

@@ -43,7 +43,7 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
     if (inner != PyArray_DIM(y, 0) || count != PyArray_DIM(columns, 0)) {
         PyErr_Format(PyExc_ValueError,
                      "SampledProduct: %lld columns meet %lld rows, at %lld rows and %lld columns\n"
-                     "  To mend: transpose one of the two, or pass as many rows as columns",
+                     "  Hint: transpose one of the two, or pass as many rows as columns",
                      (long long)inner, (long long)PyArray_DIM(y, 0), (long long)count,
                      (long long)PyArray_DIM(columns, 0));
         return -1;
@@ -88,7 +88,7 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
         return 0;
     PyErr_Format(PyExc_IndexError,
                  "SampledProduct: position %lld lies outside the product of %lld x %lld\n"
-                 "  To mend: take the places from a matrix of that shape",
+                 "  Hint: take the places from a matrix of that shape",
                  (long long)outside, (long long)m, (long long)n);
     return -1;
 }

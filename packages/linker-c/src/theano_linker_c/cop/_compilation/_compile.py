@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, format_error
 
 from ...compiler import CompileDirectory, CompileError, CompilerOptions, CompilerRun, Toolchain, digest, run_compiler
 from ._node_code import Arguments
@@ -109,9 +109,9 @@ def refused(
         where += [f"as {name}: {line}" for line in errors[:6]]
     names = ", ".join(dict.fromkeys(str(node.op) for node in nodes[:8]))
     return CompileError(
-        compose(
+        format_error(
             f"the C code of {names} does not compile",
-            where=where,
-            mend="correct the op's C code at the lines of the source named above; without C code its `perform` is run",
+            context=where,
+            hint="correct the op's C code at the lines of the source named above; without C code its `perform` is run",
         )
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from theano_graph import Apply, MissingRuleError, compose, has_own_thunk, record
+from theano_graph import Apply, MissingRuleError, format_error, has_own_thunk, record
 
 from ..._perform import params_of, perform_runner
 from ...compiler import CompilerOptions
@@ -154,7 +154,7 @@ def storage_thunk(
     """
     thunk = c_thunk(node) if impl != "py" or not has_perform(node.op) else None
     if thunk is None and impl == "c":
-        raise NoCompilerError(compose(f"{node.op} has no C code for this node", mend="ask for impl='py'"))
+        raise NoCompilerError(format_error(f"{node.op} has no C code for this node", hint="ask for impl='py'"))
     run: Callable[[list[Any]], Sequence[Any]] = perform_runner(node) if thunk is None else thunk
 
     def run_once() -> None:
@@ -194,9 +194,9 @@ def _require_perform(node: Apply, reason: NoCCode | None, options: CompilerOptio
     op_class = type(node.op).__qualname__
     where = [] if node.origin is None else [f"{node.op} applied at {node.origin}"]
     if reason is not None:
-        what, mend = f"op {node.op} cannot be run: {reason}", f"complete the C code, or define {op_class}.perform"
+        what, hint = f"op {node.op} cannot be run: {reason}", f"complete the C code, or define {op_class}.perform"
     else:
         command = options.command or "none is set"
         what = f"op {node.op} has C code only, and there is no C compiler with Python's headers ({command})"
-        mend = f"install gcc or clang, set THEANO_FLAGS=cxx=<path of a compiler>, or define {op_class}.perform"
-    raise NoCompilerError(compose(what, where=where, mend=mend)) from reason
+        hint = f"install gcc or clang, set THEANO_FLAGS=cxx=<path of a compiler>, or define {op_class}.perform"
+    raise NoCompilerError(format_error(what, context=where, hint=hint)) from reason

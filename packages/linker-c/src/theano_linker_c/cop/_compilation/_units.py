@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from theano_graph import compose, record, warn_user
+from theano_graph import format_error, record, warn_user
 
 from ..._cache import KernelCache
 from ...compiler import (
@@ -276,9 +276,9 @@ def _open(path: str, key: str) -> LoadedCode:
 def _warn_no_version(node_code: NodeCode) -> None:
     op = node_code.node.op
     warn_user(
-        compose(
+        format_error(
             f"the C code of {op} is compiled in every process: it has no version",
-            mend=f"define {type(op).__qualname__}.c_code_cache_version, and that of the types of its variables",
+            hint=f"define {type(op).__qualname__}.c_code_cache_version, and that of the types of its variables",
         ),
         CompilerWarning,
     )
@@ -288,9 +288,9 @@ def _warn_no_version(node_code: NodeCode) -> None:
 def _warn_no_headers() -> None:
     """Warn, once in a process."""
     warn_user(
-        compose(
+        format_error(
             "Python's headers are not installed, so C code of ops cannot be compiled: their Python code is run",
-            mend="install the development files of Python (python3-dev)",
+            hint="install the development files of Python (python3-dev)",
         ),
         CompilerWarning,
     )

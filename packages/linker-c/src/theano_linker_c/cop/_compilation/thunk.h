@@ -138,8 +138,7 @@ static inline int theano_get_scalar(PyObject *value, int type_num, const char *t
     if (PyArray_TYPE(array) == type_num && PyArray_ISNOTSWAPPED(array)) {
         memcpy(target, PyArray_DATA(array), (size_t)PyArray_ITEMSIZE(array));
     } else if (check && !PyArray_EquivTypenums(PyArray_TYPE(array), type_num)) {
-        PyErr_Format(PyExc_TypeError, "a scalar of type %s is needed here, got %s", type_name,
-                     Py_TYPE(value)->tp_name);
+        PyErr_Format(PyExc_TypeError, "a scalar of type %s is needed here, got %s", type_name, Py_TYPE(value)->tp_name);
         Py_DECREF(array);
         Py_DECREF(wanted);
         return -1;

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, MissingRuleError, Op, compose
+from theano_graph import Apply, MissingRuleError, Op, format_error
 
 from ..._c_interface import type_number
 from ...compiler import digest
@@ -57,19 +57,19 @@ def read_sections(path: str, text: str, further: Sequence[str] = ()) -> dict[str
     pieces = _MARKER.split(text)
     if len(pieces) == 1:
         raise ValueError(
-            compose(
-                f"{path} has no section", mend=f"begin it with a line `#section <tag>`, tag {' or '.join(SECTIONS)}"
+            format_error(
+                f"{path} has no section", hint=f"begin it with a line `#section <tag>`, tag {' or '.join(SECTIONS)}"
             )
         )
     if _COMMENT.sub("", pieces[0]).strip():
         raise ValueError(
-            compose(f"{path} has code before its first section", mend="move it below a line `#section <tag>`")
+            format_error(f"{path} has code before its first section", hint="move it below a line `#section <tag>`")
         )
     found: dict[str, str] = {}
     for tag, code in zip(pieces[1::2], pieces[2::2], strict=True):
         if tag not in (*SECTIONS, *further):
             known = ", ".join((*SECTIONS, *further))
-            raise ValueError(compose(f"{path} has a section {tag!r}, which does not exist", mend=f"use {known}"))
+            raise ValueError(format_error(f"{path} has a section {tag!r}, which does not exist", hint=f"use {known}"))
         found[tag] = found.get(tag, "") + code
     return found
 
@@ -117,9 +117,9 @@ class COp(Op):
         self.code_sections = self.load_c_code(self.func_files)
         if func_name is not None and "code" in self.code_sections:
             raise ValueError(
-                compose(
+                format_error(
                     f"{type(self).__qualname__} has a section `code` and a function {func_name}",
-                    mend="leave out one of the two: the section is the place of the call",
+                    hint="leave out one of the two: the section is the place of the call",
                 )
             )
 
@@ -139,10 +139,10 @@ class COp(Op):
         found = next((p for p in (os.path.join(f, name) for f in folders) if os.path.exists(p)), None)
         if found is None:
             raise FileNotFoundError(
-                compose(
+                format_error(
                     f"{cls.__qualname__}: there is no file {name}",
-                    where=[f"searched in {folder}" for folder in folders],
-                    mend="give the path relative to the file that defines the class, or an absolute one",
+                    context=[f"searched in {folder}" for folder in folders],
+                    hint="give the path relative to the file that defines the class, or an absolute one",
                 )
             )
         return os.path.realpath(found)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from theano_graph import Apply, Op, compose, config, warn_user
+from theano_graph import Apply, Op, config, format_error, warn_user
 
 from ..._cache import KernelCache
 from ..._flags import _c_code as _c_code
@@ -95,9 +95,9 @@ class OpenMPOp(Op):
         if self.openmp and options.command and not has_openmp(options):
             self.openmp = False
             warn_user(
-                compose(
+                format_error(
                     f"the compiler {options.command} cannot use OpenMP: {self} runs in one thread",
-                    mend="install the compiler's OpenMP library, or set THEANO_FLAGS=openmp=False",
+                    hint="install the compiler's OpenMP library, or set THEANO_FLAGS=openmp=False",
                 ),
                 CompilerWarning,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Type, compose, record
+from theano_graph import Apply, Op, Type, format_error, record
 
 
 @record
@@ -63,9 +63,9 @@ class TypeCodeTable:
         """
         if not isinstance(type_class, type) or not issubclass(type_class, Type):
             raise TypeError(
-                compose(
+                format_error(
                     f"C code of {self.name} is registered for a class of types, not for {type_class!r}",
-                    mend="pass the class, not an instance",
+                    hint="pass the class, not an instance",
                 )
             )
         versions = tuple(version) if isinstance(version, (tuple, list)) else (version,)

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from theano_graph import Type, compose
+from theano_graph import Type, format_error
 
 from ..._c_interface import CLinkerType, Sub
 from ...compiler import digest
@@ -59,7 +59,7 @@ class CDataType(CLinkerType, Type):
         version: Hashable = None,
     ) -> None:
         if not isinstance(ctype, str):
-            raise TypeError(compose(f"ctype is a C type as a string, not {ctype!r}", mend='write "double *", say'))
+            raise TypeError(format_error(f"ctype is a C type as a string, not {ctype!r}", hint='write "double *", say'))
         self.ctype = ctype
         self.freefunc = freefunc
         self.headers = tuple(headers)
@@ -87,9 +87,9 @@ class CDataType(CLinkerType, Type):
         """Return `value`, a capsule or None; TypeError for anything else."""
         if value is not None and type(value) is not _CAPSULE:
             raise TypeError(
-                compose(
+                format_error(
                     f"{value!r} of type {type(value).__name__} is no C data",
-                    mend="pass what an op of this type made, or `make_value(address)`",
+                    hint="pass what an op of this type made, or `make_value(address)`",
                 )
             )
         return value
@@ -103,7 +103,7 @@ class CDataType(CLinkerType, Type):
             For a null pointer, which None stands for.
         """
         if not ptr:
-            raise ValueError(compose("a null pointer is no value", mend="use None"))
+            raise ValueError(format_error("a null pointer is no value", hint="use None"))
         return _new_capsule(ptr, None, None)
 
     def c_declare(self, name: str, sub: Sub, check_input: bool = True) -> str:

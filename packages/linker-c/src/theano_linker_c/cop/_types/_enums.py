@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Type, compose, config
+from theano_graph import Type, config, format_error
 
 from ..._c_interface import CLinkerType, Sub, integer_literal
 
@@ -69,16 +69,16 @@ class EnumType(CLinkerType, Type):
         for name in values:
             if not isinstance(name, str) or not _CONSTANT.fullmatch(name):
                 raise EnumNameError(
-                    compose(
+                    format_error(
                         f"{name!r} is no name of an enumeration's constant",
-                        mend="start with a capital letter, and use capital letters, digits and underscores",
+                        hint="start with a capital letter, and use capital letters, digits and underscores",
                     )
                 )
         self.ctype = ctype
         self.cname = re.sub(r"\s+", "_", ctype) if cname is None else cname
         if not _IDENTIFIER.fullmatch(self.cname):
             raise ValueError(
-                compose(f"{self.cname!r} is no C name for an enumeration", mend="pass a C identifier as `cname`")
+                format_error(f"{self.cname!r} is no C name for an enumeration", hint="pass a C identifier as `cname`")
             )
         self.constants = dict(sorted(values.items()))
         self.aliases = dict(sorted(aliases.items()))
@@ -125,9 +125,9 @@ class EnumType(CLinkerType, Type):
         name = self.aliases.get(alias, alias)
         if name not in self.constants:
             raise ValueError(
-                compose(
+                format_error(
                     f"{self} has neither an alias nor a constant {alias!r}",
-                    mend=f"use one of {', '.join((*self.aliases, *self.constants))}",
+                    hint=f"use one of {', '.join((*self.aliases, *self.constants))}",
                 )
             )
         return self.constants[name]
@@ -148,16 +148,16 @@ class EnumType(CLinkerType, Type):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise TypeError(
-                compose(
+                format_error(
                     f"{value!r} of type {type(value).__name__} is no value of {self}",
-                    mend="give one of its constants" + ("" if strict else ", by value, name or alias"),
+                    hint="give one of its constants" + ("" if strict else ", by value, name or alias"),
                 )
             )
         for known in self.constants.values():
             if known == value:
                 return known
         raise ValueError(
-            compose(f"no constant of {self} has the value {value!r}", mend="use one of its constants by name")
+            format_error(f"no constant of {self} has the value {value!r}", hint="use one of its constants by name")
         )
 
     def values_eq_approx(self, a: Any, b: Any) -> bool:
@@ -262,7 +262,7 @@ class EnumList(EnumType):
         aliases: dict[str, str] = {}
         for i, (name, alias) in enumerate(names):
             if name in values:
-                raise ValueError(compose(f"the constant {name} is listed twice", mend="give each name once"))
+                raise ValueError(format_error(f"the constant {name} is listed twice", hint="give each name once"))
             values[name] = i
             if alias is not None:
                 _check_alias(alias, name, aliases, {n: None for n, _ in names})
@@ -313,7 +313,7 @@ def _value_and_alias(name: str, given: Any) -> tuple[Number, str | None]:
         numbers = [item for item in given if not isinstance(item, str)]
         if len(texts) != 1 or len(numbers) != 1:
             raise TypeError(
-                compose(f"the constant {name} is given as {given!r}", mend=f"write {name}=('alias', value)")
+                format_error(f"the constant {name} is given as {given!r}", hint=f"write {name}=('alias', value)")
             )
         (alias,), (given,) = texts, numbers
     if isinstance(given, (bool, np.bool_)):
@@ -323,7 +323,9 @@ def _value_and_alias(name: str, given: Any) -> tuple[Number, str | None]:
     if isinstance(given, (float, np.floating)):
         return float(given), alias
     raise TypeError(
-        compose(f"the constant {name} has a value of type {type(given).__name__}", mend="use an int, a float or a bool")
+        format_error(
+            f"the constant {name} has a value of type {type(given).__name__}", hint="use an int, a float or a bool"
+        )
     )
 
 
@@ -333,20 +335,20 @@ def _name_and_alias(item: Any) -> tuple[str, str | None]:
     if isinstance(item, (tuple, list)) and len(item) == 2 and all(isinstance(text, str) for text in item):
         return item[0], item[1]
     raise TypeError(
-        compose(f"{item!r} is no constant of an enumeration", mend="give its name, or (name, alias), as strings")
+        format_error(f"{item!r} is no constant of an enumeration", hint="give its name, or (name, alias), as strings")
     )
 
 
 def _check_alias(alias: str, name: str, aliases: Mapping[str, str], constants: Mapping[str, Any]) -> None:
     if alias in aliases:
         raise ValueError(
-            compose(f"{aliases[alias]} and {name} have the same alias {alias!r}", mend="give each alias once")
+            format_error(f"{aliases[alias]} and {name} have the same alias {alias!r}", hint="give each alias once")
         )
     if alias == name:
-        raise TypeError(compose(f"{name} has its own name for an alias", mend="give the name alone"))
+        raise TypeError(format_error(f"{name} has its own name for an alias", hint="give the name alone"))
     if alias in constants:
         raise ValueError(
-            compose(f"the alias {alias!r} of {name} is the name of another constant", mend="choose another alias")
+            format_error(f"the alias {alias!r} of {name} is the name of another constant", hint="choose another alias")
         )
 
 

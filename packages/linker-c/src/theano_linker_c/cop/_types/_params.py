@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Type, compose
+from theano_graph import Type, format_error
 
 from ..._c_interface import CLinkerType, Sub
 from ...compiler import digest
@@ -56,13 +56,13 @@ class Params:
 
     def __init__(self, params_type: ParamsType, **values: Any) -> None:
         if not isinstance(params_type, ParamsType):
-            raise TypeError(compose(f"{params_type!r} is no ParamsType", mend="pass a ParamsType first"))
+            raise TypeError(format_error(f"{params_type!r} is no ParamsType", hint="pass a ParamsType first"))
         missing = [name for name in params_type.fields if name not in values]
         unknown = [name for name in values if name not in params_type.fields]
         if missing or unknown:
             problems = [f"no value for {name}" for name in missing] + [f"there is no field {name}" for name in unknown]
             raise TypeError(
-                compose(f"values for {params_type}: {', '.join(problems)}", mend="give one value for each field")
+                format_error(f"values for {params_type}: {', '.join(problems)}", hint="give one value for each field")
             )
         object.__setattr__(self, "__params_type__", params_type)
         object.__setattr__(self, "_values", {name: values[name] for name in params_type.fields})
@@ -144,7 +144,7 @@ class ParamsType(CLinkerType, Type):
     def __init__(self, **types: Type) -> None:
         if not types:
             raise TypeError(
-                compose("ParamsType needs at least one field", mend="write ParamsType(a=ScalarType('int32'))")
+                format_error("ParamsType needs at least one field", hint="write ParamsType(a=ScalarType('int32'))")
             )
         for field, type_ in types.items():
             _check_field(field, type_)
@@ -166,10 +166,10 @@ class ParamsType(CLinkerType, Type):
                 for name in names:
                     if name in table:
                         raise EnumNameError(
-                            compose(
+                            format_error(
                                 f"two enumerations in one ParamsType have the same {kind} {name}",
-                                where=[str(table[name]), str(enum)],
-                                mend="rename one of the two",
+                                context=[str(table[name]), str(enum)],
+                                hint="rename one of the two",
                             )
                         )
                     table[name] = enum
@@ -212,7 +212,9 @@ class ParamsType(CLinkerType, Type):
         """Return the name of the first field, by the alphabet, that has a type; ValueError if there is none."""
         if theano_type not in self.types:
             raise ValueError(
-                compose(f"no field of {self} has the type {theano_type}", mend="ask `has_type` where it may be missing")
+                format_error(
+                    f"no field of {self} has the type {theano_type}", hint="ask `has_type` where it may be missing"
+                )
             )
         return self.fields[self.types.index(theano_type)]
 
@@ -228,9 +230,9 @@ class ParamsType(CLinkerType, Type):
             if key in enum.constants:
                 return enum.constants[key]
         raise ValueError(
-            compose(
+            format_error(
                 f"no enumeration of {self} has a constant {key!r}",
-                mend=f"use one of {', '.join(name for enum in self._enums for name in enum.constants)}",
+                hint=f"use one of {', '.join(name for enum in self._enums for name in enum.constants)}",
             )
         )
 
@@ -243,7 +245,7 @@ class ParamsType(CLinkerType, Type):
 
     def _need_enums(self) -> list[EnumType]:
         if not self._enums:
-            raise ValueError(compose(f"{self} has no enumeration", mend="give one of the fields an EnumType"))
+            raise ValueError(format_error(f"{self} has no enumeration", hint="give one of the fields an EnumType"))
         return self._enums
 
     # ---- values
@@ -285,9 +287,9 @@ class ParamsType(CLinkerType, Type):
         """
         if not isinstance(value, Params) or value.__params_type__.fields != self.fields:
             raise TypeError(
-                compose(
+                format_error(
                     f"{value!r} of type {type(value).__name__} holds no values for {self}",
-                    mend="make it with `get_params` of this ParamsType",
+                    hint="make it with `get_params` of this ParamsType",
                 )
             )
         filtered = {
@@ -475,11 +477,13 @@ def _copies(field: str, type_: Type, to_struct: bool) -> str:
 def _check_field(field: str, type_: Any) -> None:
     if not _IDENTIFIER.fullmatch(field) or keyword.iskeyword(field) or _C_WORD.fullmatch(field):
         raise ValueError(
-            compose(f"{field!r} cannot be the name of a field", mend="use an identifier that is no word of Python or C")
+            format_error(
+                f"{field!r} cannot be the name of a field", hint="use an identifier that is no word of Python or C"
+            )
         )
     if not isinstance(type_, Type):
         raise TypeError(
-            compose(
-                f"the field {field} has {type_!r}, which is no type", mend="give an instance, as in ScalarType('int32')"
+            format_error(
+                f"the field {field} has {type_!r}, which is no type", hint="give an instance, as in ScalarType('int32')"
             )
         )

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from theano_graph import compose, record
+from theano_graph import format_error, record
 
 from ...scalar import CValue, ScalarOp, ScalarTypeError, c_cast, c_literal, c_type, is_complex, is_discrete
 from ._source import CWriter, memory_type
@@ -61,7 +61,7 @@ def reduction_seed(combine: ScalarOp, dtype: str) -> float | int:
             return int(np.iinfo(dtype).min if lowest else np.iinfo(dtype).max)
         return float("-inf") if lowest else float("inf")
     raise ScalarTypeError(
-        compose(f"a reduction with {combine} has no starting value", mend="give the kernel an identity")
+        format_error(f"a reduction with {combine} has no starting value", hint="give the kernel an identity")
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import compose
+from theano_graph import format_error
 
 __all__ = ["broadcast_lengths"]
 
@@ -56,17 +56,17 @@ def _mismatch(i: int, j: int, axis: int, shapes: Sequence[Sequence[int]]) -> str
     n, m = shapes[i][axis], shapes[j][axis]
     what = f"Input dimension mis-match. (input[{i}].shape[{axis}] = {n}, input[{j}].shape[{axis}] = {m})"
     if 1 in (n, m):
-        mend = (
+        hint = (
             "a length of 1 broadcasts only where it is declared: make the variable with shape "
             "1 there (row, col, broadcastable=...)"
         )
     else:
-        mend = "pass arrays whose lengths are equal in this dimension"
-    return compose(what, mend=mend)
+        hint = "pass arrays whose lengths are equal in this dimension"
+    return format_error(what, hint=hint)
 
 
 def _not_one(i: int, axis: int, length: int) -> str:
-    return compose(
+    return format_error(
         f"input {i} has length {length} in dimension {axis}, which was declared to broadcast",
-        mend="pass an array whose length is 1 there",
+        hint="pass an array whose length is 1 there",
     )

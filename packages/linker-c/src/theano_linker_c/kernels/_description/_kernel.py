@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
-from theano_graph import Apply, RuleTable, compose
+from theano_graph import Apply, RuleTable, format_error
 
 from ...compiler import MappedCode
 from ...scalar import ScalarTypeError
@@ -205,8 +205,8 @@ def check_broadcast(what: str, dtypes: tuple[str, ...], broadcast: tuple[tuple[b
     """Refuse a broadcast pattern that does not fit the inputs of a kernel."""
     if len(dtypes) != len(broadcast) or any(len(pattern) != ndim for pattern in broadcast):
         raise ScalarTypeError(
-            compose(
+            format_error(
                 f"{what}: {len(dtypes)} inputs of {ndim} dimensions do not fit the broadcast pattern {broadcast}",
-                mend="give one pattern for each input, with one entry for each dimension",
+                hint="give one pattern for each input, with one entry for each dimension",
             )
         )

@@ -9,7 +9,7 @@ import shlex
 import sys
 from functools import cache
 
-from theano_graph import ConfigError, compose, config, record
+from theano_graph import ConfigError, config, format_error, record
 
 # Declares the flag that is read here.
 from ..._flags import _compiler as _compiler
@@ -75,7 +75,7 @@ def _load(flags: str) -> tuple[ctypes.CDLL, ...]:
     files = library_files(link_arguments(flags))
     if not files:
         raise ConfigError(
-            compose(f"`blas.ldflags` is {flags!r}, which names no library", mend="add one, as -lopenblas")
+            format_error(f"`blas.ldflags` is {flags!r}, which names no library", hint="add one, as -lopenblas")
         )
     loaded = []
     for file in files:
@@ -85,10 +85,10 @@ def _load(flags: str) -> tuple[ctypes.CDLL, ...]:
             loaded.append(ctypes.CDLL(file, mode=ctypes.RTLD_GLOBAL if len(files) > 1 else ctypes.RTLD_LOCAL))
         except OSError as error:
             raise ConfigError(
-                compose(
+                format_error(
                     f"the BLAS library {file!r} cannot be loaded: {error}",
-                    where=[f"`blas.ldflags` is {flags!r}, from {config.source_of('blas.ldflags')}"],
-                    mend="name the folder with -L or give the full path of the library; with an empty `blas.ldflags` "
+                    context=[f"`blas.ldflags` is {flags!r}, from {config.source_of('blas.ldflags')}"],
+                    hint="name the folder with -L or give the full path of the library; with an empty `blas.ldflags` "
                     "the BLAS of SciPy is used",
                 )
             ) from None
@@ -124,9 +124,9 @@ def _address(name: str, flags: str) -> int:
             if hasattr(library, symbol):
                 return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0
     raise ConfigError(
-        compose(
+        format_error(
             f"none of the libraries {', '.join(library_files(link_arguments(flags)))} has the BLAS routine {name!r}",
-            where=[f"`blas.ldflags` is {flags!r}, from {config.source_of('blas.ldflags')}"],
-            mend="name a library with the Fortran interface of BLAS (routines such as dgemm_, with 32-bit integers)",
+            context=[f"`blas.ldflags` is {flags!r}, from {config.source_of('blas.ldflags')}"],
+            hint="name a library with the Fortran interface of BLAS (routines such as dgemm_, with 32-bit integers)",
         )
     )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, applys_between, compose, pullback, pushforward
+from theano_graph import Apply, FunctionGraph, Variable, applys_between, format_error, pullback, pushforward
 
 from .._cast import cast
 from .._contract._cvalue import CValue, c_cast, c_type
@@ -149,7 +149,7 @@ class Composite(HasProgram):
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Give a statement expression; loops use `c_statements`."""
         if self.nout != 1:
-            raise ScalarTypeError(compose(f"{self} has {self.nout} results", mend="use c_statements"))
+            raise ScalarTypeError(format_error(f"{self} has {self.nout} results", hint="use c_statements"))
         named = [CValue(f"a{i}", arg.dtype) for i, arg in enumerate(args)]
         statements, (value,) = self.program.retyped([arg.dtype for arg in args]).emit(named, "c")
         copies = [f"const {c_type(a.dtype)} {n.text} = {a.text};" for a, n in zip(args, named, strict=True)]

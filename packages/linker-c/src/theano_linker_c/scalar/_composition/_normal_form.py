@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, applys_between, compose, record
+from theano_graph import Apply, Variable, applys_between, format_error, record
 
 from .._contract._cvalue import CValue, NoNativeForm, c_literal
 from .._contract._op import ScalarOp, ScalarTypeError, dtype_name, quiet
@@ -162,7 +162,9 @@ class ProgramBuilder:
         if isinstance(op, HasProgram):
             return self.inline(op.program.retyped(dtypes), args)
         if op.nout != 1:
-            raise NoNativeForm(compose(f"{op} has {op.nout} results", mend="put ops with one result into a Composite"))
+            raise NoNativeForm(
+                format_error(f"{op} has {op.nout} results", hint="put ops with one result into a Composite")
+            )
         key = (op, tuple(args), tuple(dtypes))
         number = self._known.get(key)
         if number is None:
@@ -210,8 +212,8 @@ def program_from_graph(inputs: Sequence[Variable], outputs: Sequence[Variable]) 
         if variable not in numbers:
             if not isinstance(variable, ScalarConstant):
                 raise ScalarTypeError(
-                    compose(
-                        f"the scalar graph needs {variable}, which is not among its inputs", mend="add it to inputs"
+                    format_error(
+                        f"the scalar graph needs {variable}, which is not among its inputs", hint="add it to inputs"
                     )
                 )
             numbers[variable] = builder.constant(variable.dtype, np.asarray(variable.data).tobytes())
@@ -219,7 +221,9 @@ def program_from_graph(inputs: Sequence[Variable], outputs: Sequence[Variable]) 
 
     for node in applys_between(inputs, outputs):
         if not isinstance(node.op, ScalarOp):
-            raise ScalarTypeError(compose(f"{node.op} is no scalar op", mend="build composites of scalar ops only"))
+            raise ScalarTypeError(
+                format_error(f"{node.op} is no scalar op", hint="build composites of scalar ops only")
+            )
         args = [number_of(variable) for variable in node.inputs]
         results = builder.step(node.op, args, [_scalar_dtype(variable) for variable in node.inputs])
         numbers.update(zip(node.outputs, results, strict=True))
@@ -287,7 +291,7 @@ def reverse_accumulate(
 def _scalar_dtype(variable: Variable) -> str:
     if not isinstance(variable.type, ScalarType):
         raise ScalarTypeError(
-            compose(f"{variable} of type {variable.type} is no scalar", mend="use variables of ScalarType(dtype)")
+            format_error(f"{variable} of type {variable.type} is no scalar", hint="use variables of ScalarType(dtype)")
         )
     return variable.type.dtype
 

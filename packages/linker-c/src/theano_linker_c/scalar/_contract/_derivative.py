@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from theano_graph import Apply, RuleTable, Type, Variable, compose, pullback, pushforward
+from theano_graph import Apply, RuleTable, Type, Variable, format_error, pullback, pushforward
 
 from ._dtypes import is_complex, is_discrete
 from ._op import ScalarOp, ScalarTypeError
@@ -55,7 +55,7 @@ class NoDerivative(Type):
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Refuse every value."""
-        raise TypeError(compose(f"there is no derivative: {self.reason}", mend="leave it out of the expression"))
+        raise TypeError(format_error(f"there is no derivative: {self.reason}", hint="leave it out of the expression"))
 
 
 def undefined(reason: str) -> Variable:
@@ -221,9 +221,9 @@ def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
         parts = op.grad(given, cotangents)
     if not isinstance(parts, (list, tuple)) or len(parts) != len(given):
         raise ScalarTypeError(
-            compose(
+            format_error(
                 f"the gradient of {op} returned {parts!r} for {len(given)} inputs",
-                mend="return a list with one scalar expression for each input, None where there is no dependence",
+                hint="return a list with one scalar expression for each input, None where there is no dependence",
             )
         )
     return [_own_part(x, part) for x, part in zip(given, parts, strict=True)]

@@ -67,7 +67,7 @@ def upcast(*dtypes: str) -> str:
     'float64'
     """
     if not dtypes:
-        raise TypeError("upcast: no dtype given\n  To mend: pass at least one dtype name, such as 'float64'.")
+        raise TypeError("upcast: no dtype given\n  Hint: pass at least one dtype name, such as 'float64'.")
     for dtype in dtypes:
         check_dtype(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
     return np.result_type(*(str(dtype) if isinstance(dtype, np.str_) else dtype for dtype in dtypes)).name
@@ -76,7 +76,7 @@ def upcast(*dtypes: str) -> str:
 def check_dtype(dtype: str) -> str:
     """Return `dtype` if it names an element type; TypeError otherwise."""
     if dtype not in ALL_DTYPES:
-        raise TypeError(f"{dtype!r} is not an element type\n  To mend: use one of {', '.join(sorted(ALL_DTYPES))}.")
+        raise TypeError(f"{dtype!r} is not an element type\n  Hint: use one of {', '.join(sorted(ALL_DTYPES))}.")
     return dtype if type(dtype) is str else str(dtype)
 
 
@@ -128,7 +128,7 @@ def dtype_of_number(value: Any) -> str:
             if info.min <= value <= info.max:
                 return name
         raise OverflowError(
-            f"the integer {value} does not fit in 64 bits\n  To mend: write it as a float, for instance float({value})."
+            f"the integer {value} does not fit in 64 bits\n  Hint: write it as a float, for instance float({value})."
         )
     if isinstance(value, float):
         with np.errstate(all="ignore"):
@@ -136,4 +136,4 @@ def dtype_of_number(value: Any) -> str:
         return "float32" if exact else "float64"
     if isinstance(value, complex):
         return "complex128"
-    raise TypeError(f"{value!r} of type {type(value).__name__} is not a number\n  To mend: pass a number or a scalar.")
+    raise TypeError(f"{value!r} of type {type(value).__name__} is not a number\n  Hint: pass a number or a scalar.")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from theano_graph import Apply, Op, compose, pullback
+from theano_graph import Apply, Op, format_error, pullback
 
 from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_rounded, c_type
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
@@ -110,9 +110,9 @@ class ScalarOp(Op):
         if output_types_preference is not None:
             if not callable(output_types_preference):
                 raise ScalarTypeError(
-                    compose(
+                    format_error(
                         f"{type(self).__name__}: {output_types_preference!r} is no preference for the type of results",
-                        mend="pass a function from types to types, such as upgrade_to_float",
+                        hint="pass a function from types to types, such as upgrade_to_float",
                     )
                 )
             if output_types_preference != type(self).output_types_preference:
@@ -180,7 +180,7 @@ class ScalarOp(Op):
 
     def impl(self, *values: Any) -> Any:
         """Compute the op on numbers, or on arrays where it is marked as `arraywise`; a tuple for several outputs."""
-        raise ScalarTypeError(compose(f"{type(self).__name__} has no NumPy form", mend="define impl"))
+        raise ScalarTypeError(format_error(f"{type(self).__name__} has no NumPy form", hint="define impl"))
 
     @quiet
     def evaluate(self, *values: Any) -> Any:
@@ -252,7 +252,9 @@ class ScalarOp(Op):
         if count != self.nin and not (self.nin < 0 < count):
             wanted = f"{self.nin}" if self.nin >= 0 else "at least 1"
             raise ScalarTypeError(
-                compose(f"{self} takes {wanted} inputs, not {count}", mend=f"pass {wanted} numbers or scalar variables")
+                format_error(
+                    f"{self} takes {wanted} inputs, not {count}", hint=f"pass {wanted} numbers or scalar variables"
+                )
             )
 
     def perform(
@@ -264,9 +266,9 @@ class ScalarOp(Op):
         for storage, value in zip(output_storage, results, strict=True):
             storage[0] = value
 
-    def refuse(self, dtypes: Sequence[str], reason: str, mend: str) -> ScalarTypeError:
+    def refuse(self, dtypes: Sequence[str], reason: str, hint: str) -> ScalarTypeError:
         """Make the error for dtypes that the op does not work on."""
-        return ScalarTypeError(compose(f"{self}: {reason} (got {', '.join(dtypes)})", mend=mend))
+        return ScalarTypeError(format_error(f"{self}: {reason} (got {', '.join(dtypes)})", hint=hint))
 
     def refuse_complex(self, dtypes: Sequence[str]) -> None:
         """Raise if one of `dtypes` is complex."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import TheanoError, compose
+from theano_graph import TheanoError, format_error
 
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
 from ._type import ScalarType
@@ -30,7 +30,7 @@ def upcast_out_nobool(*types: ScalarType) -> tuple[ScalarType, ...]:
     """Prefer the common type of the inputs; TypeError where that is bool."""
     (result,) = upcast_out(*types)
     if result.dtype == "bool":
-        raise ScalarTypeError(compose("bool is not supported", mend="cast to int8 first"))
+        raise ScalarTypeError(format_error("bool is not supported", hint="cast to int8 first"))
     return (result,)
 
 
@@ -63,7 +63,9 @@ def same_out_nocomplex(first: ScalarType) -> tuple[ScalarType, ...]:
 def same_out_float_only(first: ScalarType) -> tuple[ScalarType, ...]:
     """Prefer the type of the input; TypeError where it is no float."""
     if is_discrete(_not_complex(first).dtype):
-        raise ScalarTypeError(compose(f"only floats are supported, not {first.dtype}", mend="cast to a float first"))
+        raise ScalarTypeError(
+            format_error(f"only floats are supported, not {first.dtype}", hint="cast to a float first")
+        )
     return (first,)
 
 
@@ -90,7 +92,7 @@ def upgrade_to_float_no_complex(*types: ScalarType) -> tuple[ScalarType, ...]:
 
 def _not_complex(given: ScalarType) -> ScalarType:
     if is_complex(given.dtype):
-        raise ScalarTypeError(compose("complex numbers are not supported", mend="take the real part first"))
+        raise ScalarTypeError(format_error("complex numbers are not supported", hint="take the real part first"))
     return given
 
 
@@ -154,7 +156,7 @@ class unary_out_lookup:  # as above
         found = self.type_table.get(given)
         if found is None:
             raise ScalarTypeError(
-                compose(f"{given} is not supported", mend=f"cast to one of {', '.join(map(str, self.type_table))}")
+                format_error(f"{given} is not supported", hint=f"cast to one of {', '.join(map(str, self.type_table))}")
             )
         return tuple(found) if isinstance(found, (list, tuple)) else (found,)
 

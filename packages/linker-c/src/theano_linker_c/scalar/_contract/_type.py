@@ -86,7 +86,7 @@ class ScalarType(ScalarInterface, Type):
     def _refusal(self, value: Any, reason: str) -> str:
         return (
             f"{value!r} of type {type(value).__name__} is no value of {self}: {reason}\n"
-            f"  To mend: convert it yourself, for instance numpy.{self.dtype}(value), or pass allow_downcast=True."
+            f"  Hint: convert it yourself, for instance numpy.{self.dtype}(value), or pass allow_downcast=True."
         )
 
     def is_valid_value(self, value: Any) -> bool:
@@ -212,7 +212,7 @@ class ScalarOperators:
     def __bool__(self) -> bool:
         raise TypeError(
             "a symbolic scalar has no truth value: it is not computed yet\n"
-            "  To mend: use `switch(condition, a, b)` in place of `if`."
+            "  Hint: use `switch(condition, a, b)` in place of `if`."
         )
 
 
@@ -297,14 +297,14 @@ def as_scalar(value: Any, like: str | None = None) -> ScalarVariable | ScalarCon
                 return converted
         raise TypeError(
             f"{value} of type {value.type} is not a scalar variable\n"
-            "  To mend: use the tensor functions for tensors, or make the variable with ScalarType(dtype)."
+            "  Hint: use the tensor functions for tensors, or make the variable with ScalarType(dtype)."
         )
     dtype = dtype_of_number(value)
     if like is not None and not isinstance(value, (np.generic, np.ndarray)):
         dtype = _weak_dtype(value, dtype, like)
     if isinstance(value, np.ndarray) and value.ndim:
         raise TypeError(
-            f"an array of shape {value.shape} is not a scalar\n  To mend: use the tensor functions for arrays."
+            f"an array of shape {value.shape} is not a scalar\n  Hint: use the tensor functions for arrays."
         )
     return ScalarType(dtype).make_constant(value)
 

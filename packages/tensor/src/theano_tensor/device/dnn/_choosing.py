@@ -12,7 +12,7 @@ from typing import Any
 
 from theano_gpuarray.contexts import cudnn_problem, get_context, has_cudnn, list_contexts
 from theano_gpuarray.types import DeviceOp
-from theano_graph import Apply, FunctionGraph, Op, TheanoError, Variable, compose, config, describe, toposort
+from theano_graph import Apply, FunctionGraph, Op, TheanoError, Variable, config, describe, format_error, toposort
 from theano_linker_c.kernels import ConvolutionTask
 from theano_optimize import GraphRewriter, RewriteProfile
 
@@ -156,11 +156,11 @@ class CheckConvolutions(GraphRewriter):
 
 
 def _left(variable: Variable, op: Op) -> str:
-    return compose(
+    return format_error(
         f"no implementation of `{op}` is left on the device: conv_gemm is excluded, and conv_dnn is, too, or cuDNN "
         "cannot be used",
-        where=[describe(variable)],
-        mend="take one of the two out of optimizer_excluding, or leave the convolution on the host with device=cpu",
+        context=[describe(variable)],
+        hint="take one of the two out of optimizer_excluding, or leave the convolution on the host with device=cpu",
     )
 
 
@@ -182,10 +182,10 @@ class RequireCudnn(GraphRewriter):
             problem = cudnn_problem(get_context(name))
             if problem is not None:
                 raise CudnnMissing(
-                    compose(
+                    format_error(
                         f"optimizer_including=cudnn, and cuDNN cannot be used in the context {name}",
-                        where=problem.splitlines(),
-                        mend="theano-doctor lists what was found; without that tag convolutions are computed by "
+                        context=problem.splitlines(),
+                        hint="theano-doctor lists what was found; without that tag convolutions are computed by "
                         "kernels of our own",
                     )
                 )

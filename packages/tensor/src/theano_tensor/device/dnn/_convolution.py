@@ -22,9 +22,9 @@ from theano_graph import (
     Op,
     Variable,
     batch_rule,
-    compose,
     config,
     describe,
+    format_error,
     generic,
     pullback,
     pushforward,
@@ -96,9 +96,9 @@ class GpuDnnConvDesc(Op):
         one_of(where, "precision", precision, PRECISIONS)
         if len(subsample) not in (2, 3) or len(dilation) != len(subsample):
             raise ValueError(
-                compose(
+                format_error(
                     f"{where}: subsample has {len(subsample)} entries, dilation {len(dilation)}",
-                    mend="give two or three for each, as many as there are axes",
+                    hint="give two or three for each, as many as there are axes",
                 )
             )
         host = (AbstractConv2d if len(subsample) == 2 else AbstractConv3d)(
@@ -183,9 +183,9 @@ class _Convolution(DnnBase):
 
     def _too_many(self, count: int) -> Any:
         raise TypeError(
-            compose(
+            format_error(
                 f"{type(self).__name__} takes at most 6 operands, got {count}",
-                mend="pass two arrays, the output, the descriptor, alpha and beta",
+                hint="pass two arrays, the output, the descriptor, alpha and beta",
             )
         )
 
@@ -193,9 +193,9 @@ class _Convolution(DnnBase):
         """Return the operand to which a result is added, on the host."""
         if not isinstance(value, Variable) or getattr(value.type, "ndim", None) != ndim:
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: beta multiplies the third operand, which is no array of {ndim} dimensions",
-                    mend="pass an array of the shape of the result, or beta=0",
+                    hint="pass an array of the shape of the result, or beta=0",
                 )
             )
         return host_from_gpu(value) if isinstance(value.type, GpuArrayType) else value
@@ -211,16 +211,16 @@ class _Convolution(DnnBase):
             descriptor = descriptor.owner.op
         if not isinstance(descriptor, GpuDnnConvDesc):
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: {descriptor!r} is no descriptor of a convolution",
-                    mend="make one with GpuDnnConvDesc(border_mode)(kernel.shape)",
+                    hint="make one with GpuDnnConvDesc(border_mode)(kernel.shape)",
                 )
             )
         if descriptor.num_groups != self.num_groups:
             raise ValueError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: num_groups={self.num_groups}, the descriptor has {descriptor.num_groups}",
-                    mend="give the op and its descriptor the same number of groups",
+                    hint="give the op and its descriptor the same number of groups",
                 )
             )
         return self.with_host_op(descriptor.host_op(self._kinds))
@@ -360,10 +360,10 @@ class _Gradient(_Convolution):
         if kind is not None and kind.ndim > 1:
             if kind.ndim != count + 2:
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"{type(self).__name__}: the third operand must have {count + 2} dimensions",
-                        where=[describe(like)],
-                        mend="pass a variable of the shape of the result, or this shape",
+                        context=[describe(like)],
+                        hint="pass a variable of the shape of the result, or this shape",
                     )
                 )
             return as_lengths(like.shape, count + 2)[-count:]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_gpuarray.types import GpuArrayType, infer_context_name
-from theano_graph import Variable, compose
+from theano_graph import Variable, format_error
 
 from ..._core._convert import as_tensor_variable
 from ..._core._typing import ShapeLike, TensorLike
@@ -107,7 +107,7 @@ def dnn_conv(
         If operands have other than four dimensions.
     """
     if workmem is not None and algo is not None:
-        raise ValueError(compose("dnn_conv: workmem and algo are one argument", mend="give algo alone"))
+        raise ValueError(format_error("dnn_conv: workmem and algo are one argument", hint="give algo alone"))
     options = border_mode, subsample, dilation, conv_mode, num_groups
     return _convolved("dnn_conv", (img, kerns), options, direction_hint, workmem if algo is None else algo, precision)
 

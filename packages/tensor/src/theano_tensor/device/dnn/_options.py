@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theano_gpuarray.dnn_flags import PRECISIONS
-from theano_graph import compose, config
+from theano_graph import config, format_error
 from theano_linker_c.scalar import upcast
 
 CONV_MODES = ("conv", "cross")
@@ -15,7 +15,7 @@ def one_of(where: str, name: str, value: object, known: Sequence[str | None]) ->
     """Raise ValueError if an argument has a value that is not known."""
     if value not in known:
         raise ValueError(
-            compose(f"{where}: unknown {name} {value!r}", mend="use one of " + ", ".join(map(repr, known)))
+            format_error(f"{where}: unknown {name} {value!r}", hint="use one of " + ", ".join(map(repr, known)))
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from theano_gpuarray.codegen import DnnPoolingKernel
 from theano_gpuarray.types import DeviceOp, host_from_gpu
-from theano_graph import Apply, Op, Variable, batch_rule, compose, generic, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, generic, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, PoolingKernel
 
 from ...shape import lengths_of, make_vector
@@ -45,9 +45,9 @@ class GpuDnnPoolBase(DnnBase):
         ndim = int(variable.type.ndim)
         if ndim not in (4, 5):
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: images have {ndim} dimensions",
-                    mend="use four, or five for volumes: batch and channels come first",
+                    hint="use four, or five for volumes: batch and channels come first",
                 )
             )
         return ndim - 2
@@ -101,9 +101,9 @@ class GpuDnnPoolGrad(GpuDnnPoolBase):
             return DnnBase.make_node(self, *operands)
         if len(operands) != _OPERANDS:
             raise TypeError(
-                compose(
+                format_error(
                     f"GpuDnnPoolGrad takes {_OPERANDS} operands, got {len(operands)}",
-                    mend="pass images, result, gradient, ws, stride and pad",
+                    hint="pass images, result, gradient, ws, stride and pad",
                 )
             )
         image, result, gradient = map(as_operand, operands[:3])
@@ -163,9 +163,9 @@ class GpuDnnPoolDesc(Op):
         one_of(type(self).__name__, "mode", mode, MODES)
         if not len(ws) == len(stride) == len(pad) or len(ws) not in (2, 3):
             raise ValueError(
-                compose(
+                format_error(
                     f"GpuDnnPoolDesc: ws={tuple(ws)}, stride={tuple(stride)} and pad={tuple(pad)} do not fit",
-                    mend="give two or three numbers for each",
+                    hint="give two or three numbers for each",
                 )
             )
         self.ws, self.stride, self.pad = tuple(ws), tuple(stride), tuple(pad)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import format_error
 
 __all__ = ["correlation_code"]
 
@@ -44,10 +44,12 @@ def correlation_code(
         If each position has filters of its own.
     """
     if direction not in _DIRECTIONS:
-        raise ValueError(compose(f"{op}: there is no direction {direction!r}", mend=f"use {', '.join(_DIRECTIONS)}"))
+        raise ValueError(
+            format_error(f"{op}: there is no direction {direction!r}", hint=f"use {', '.join(_DIRECTIONS)}")
+        )
     if op.unshared:
         raise TypeError(
-            compose(f"{op}: filters for each position have no code for devices", mend="compute it on the host")
+            format_error(f"{op}: filters for each position have no code for devices", hint="compute it on the host")
         )
     number = _DIRECTIONS.index(direction)
     _check_lengths(op, direction, lengths)
@@ -82,9 +84,9 @@ def _check_lengths(op: Any, direction: str, lengths: Sequence[str | None]) -> No
         half = op.border_mode == "half" and direction == "backprop weights"
         if length is None and (op.subsample[axis] != 1 or half):
             raise ValueError(
-                compose(
+                format_error(
                     f"{op}: the {_AXES[axis]} does not follow from those of the operands",
-                    mend=f"pass the variable that has it as `{_AXES[axis]}`",
+                    hint=f"pass the variable that has it as `{_AXES[axis]}`",
                 )
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, format_error
 
 from ...nnet.convolution import (
     AbstractConv2d,
@@ -29,9 +29,9 @@ class _Correlation(NamedDeviceOp):
     def _make_host(self, **arguments: Any) -> BaseAbstractConv:
         if self.host_class is None:
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__} is a base, and computes nothing",
-                    mend="use GpuCorrMM, GpuCorr3dMM, or one of their gradients",
+                    hint="use GpuCorrMM, GpuCorr3dMM, or one of their gradients",
                 )
             )
         return self.host_class(filter_flip=False, **arguments)
@@ -256,9 +256,9 @@ class _InputGradient(_Correlation):
 def _check_follows(op: _Correlation, follows: bool) -> None:
     if not follows or any(step != 1 for step in op.subsample):
         raise ValueError(
-            compose(
+            format_error(
                 f"{op}: the lengths do not follow from those of the operands",
-                mend="pass them as the third operand",
+                hint="pass them as the third operand",
             )
         )
 

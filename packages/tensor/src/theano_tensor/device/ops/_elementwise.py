@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from theano_gpuarray.kernel_base import Kernel
 from theano_gpuarray.types import device_kernel
-from theano_graph import Apply, TheanoError, compose
+from theano_graph import Apply, TheanoError, format_error
 from theano_linker_c.scalar import Composite, ScalarOp, upgrade_to_float_no_complex
 from theano_linker_c.scalar.special import Erfcinv, Erfinv
 
@@ -153,15 +153,17 @@ class GpuCAReduceCuda(_Reduction):
             masked = tuple(i for i, flag in enumerate(reduce_mask) if flag)
             if axis is not None and _as_tuple(axis) != masked:
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"GpuCAReduceCuda: axis={axis} and reduce_mask={tuple(reduce_mask)} are different axes",
-                        mend="give one of them",
+                        hint="give one of them",
                     )
                 )
             axis = masked
         if pre_scalar_op is not None and pre_scalar_op.nin not in (-1, 1):
             raise TypeError(
-                compose(f"GpuCAReduceCuda: {pre_scalar_op} does not take one number", mend="pass a unary scalar op")
+                format_error(
+                    f"GpuCAReduceCuda: {pre_scalar_op} does not take one number", hint="pass a unary scalar op"
+                )
             )
         super().__init__(CAReduceDtype(scalar_op, axis, dtype, acc_dtype))
         if reduce_mask is not None:
@@ -187,9 +189,9 @@ class GpuCAReduceCuda(_Reduction):
         kernel: Any = device_kernel(self._plain().make_node(*node.inputs))
         if kernel.axes != tuple(range(1, x.ndim)) or not 1 <= len(kernel.axes) <= _MOST_AXES:
             raise TypeError(
-                compose(
+                format_error(
                     f"{self}: there is no kernel for axes {kernel.axes} of {x.ndim} dimensions",
-                    mend="reduce one to three axes, all but the first",
+                    hint="reduce one to three axes, all but the first",
                 )
             )
         return [reduction_kernel(kernel.reductions[0], self.pre_scalar_op, x.dtype, len(kernel.axes), name)]
@@ -219,7 +221,7 @@ class GpuCAReduceCuda(_Reduction):
             For another number of axes.
         """
         if N not in range(1, _MOST_AXES + 1):
-            raise ValueError(compose(f"{self}: N={N}", mend="use 1 for the pattern 01, 2 for 011, 3 for 0111"))
+            raise ValueError(format_error(f"{self}: N={N}", hint="use 1 for the pattern 01, 2 for 011, 3 for 0111"))
         sio.write(reduction_launch(N, name, x, z, fail))
 
     def _plain(self) -> GpuCAReduceCuda:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from theano_gpuarray.types import GpuArrayType
-from theano_graph import Apply, compose, describe
+from theano_graph import Apply, describe, format_error
 
 from ...elemwise import cast
 from ...indexing import (
@@ -96,10 +96,10 @@ class GpuIncSubtensor(_Changing):
         """Look at the types of a node; NotImplementedError where C code has no form for them."""
         if not all(isinstance(v.type, GpuArrayType) for v in (*node.inputs[:2], *node.outputs)):
             raise NotImplementedError(
-                compose(
+                format_error(
                     f"{self}: C code needs the array and the new part on a device",
-                    where=[describe(v) for v in node.inputs[:2]],
-                    mend="transfer them with x.transfer(name)",
+                    context=[describe(v) for v in node.inputs[:2]],
+                    hint="transfer them with x.transfer(name)",
                 )
             )
 

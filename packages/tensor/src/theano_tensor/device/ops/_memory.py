@@ -8,7 +8,7 @@ from typing import Any, Self
 from theano_gpuarray.arrays import GpuArray, empty
 from theano_gpuarray.contexts import get_context
 from theano_gpuarray.types import DEVICE, GpuArrayType, host_from_gpu, infer_context_name
-from theano_graph import Apply, Constant, Op, Variable, batch_rule, compose, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Op, Variable, batch_rule, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ConcatenateKernel, FullKernel, Kernel, native_kernel
 from theano_linker_c.profiling import device_kind
 
@@ -82,7 +82,7 @@ class GpuAllocEmpty(Op):
         shape = tuple(int(n) for n in inputs)
         if any(n < 0 for n in shape):
             raise ValueError(
-                compose(f"{self}: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
+                format_error(f"{self}: {shape} is no shape: a length is negative", hint="pass lengths from 0 up")
             )
         output_storage[0][0] = empty(shape, dtype=self.dtype, context=get_context(self.context_name))
 

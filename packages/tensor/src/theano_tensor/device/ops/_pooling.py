@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, format_error
 
 from ...extra_ops import Cumulative
 from ...signal.pool import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool
@@ -70,7 +70,9 @@ class GpuMaxPoolGrad(_Pooling):
     def __init__(self, ignore_border: bool, mode: str = "max", ndim: int = 2) -> None:
         if mode not in ("max", "max_deterministic"):
             raise ValueError(
-                compose(f"{type(self).__name__} is for the mode 'max', not {mode!r}", mend="use GpuAveragePoolGrad")
+                format_error(
+                    f"{type(self).__name__} is for the mode 'max', not {mode!r}", hint="use GpuAveragePoolGrad"
+                )
             )
         super().__init__(self._host_class(ignore_border, ndim))
 
@@ -136,7 +138,7 @@ class GpuCumOp(NamedDeviceOp):
         ndim: int = x.type.ndim if hasattr(x, "type") else getattr(x, "ndim", 1)
         if not -ndim <= self.axis < ndim:
             raise ValueError(
-                compose(f"{self}: axis(={self.axis}) out of bounds for {ndim} dimensions", mend="use another axis")
+                format_error(f"{self}: axis(={self.axis}) out of bounds for {ndim} dimensions", hint="use another axis")
             )
         if self.axis < 0:
             return type(self)(self.axis + ndim, self.mode).make_node(x)

@@ -9,8 +9,8 @@ from theano_graph import (
     Op,
     PureOp,
     Variable,
-    compose,
     connection_pattern,
+    format_error,
     origin_from,
     pullback,
     pushforward,
@@ -53,9 +53,9 @@ def _push(node: Apply, tangents: dict[Variable, Variable], unanswered: set[Varia
         found = _pushed(node, given) if null is None else [null] * len(node.outputs)
     if len(found) != len(node.outputs):
         raise PullbackError(
-            compose(
+            format_error(
                 f"the R-op of {node.op} returned {len(found)} items for {len(node.outputs)} outputs",
-                mend="return one each",
+                hint="return one each",
             )
         )
     for output, tangent in zip(node.outputs, found, strict=True):
@@ -115,8 +115,8 @@ def r_op_by_gradient(
     """Return the derivatives of the outputs along directions of the inputs, from the gradient of the op."""
     if pullback.get(self, "grad", "L_op") is None and not any(written_method(self, m) for m in ("grad", "L_op")):
         raise NotImplementedError(
-            compose(
-                f"{self} ({type(self).__name__}) has neither an R-op nor a gradient", mend="define `R_op` or `grad`"
+            format_error(
+                f"{self} ({type(self).__name__}) has neither an R-op nor a gradient", hint="define `R_op` or `grad`"
             )
         )
     node = self.make_node(*inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from theano_graph import Variable, ancestors, collector_paused, compose, config, describe, warn_user
+from theano_graph import Variable, ancestors, collector_paused, config, describe, format_error, warn_user
 from theano_linker_c.profiling import Stopwatch, outside
 
 from ..._core._typing import TensorLike
@@ -277,14 +277,14 @@ def warn_of_integers(variables: Sequence[Variable], costs: Collection[Variable])
     )
 
 
-def _warn_of_zeros(variables: Sequence[Variable], shown: Iterable[Variable], reason: str, mend: str) -> None:
+def _warn_of_zeros(variables: Sequence[Variable], shown: Iterable[Variable], reason: str, hint: str) -> None:
     if variables:
         names = ", ".join(f"`{v}`" for v in variables)
         warn_user(
-            compose(
+            format_error(
                 f"grad: the gradient with respect to {names} is zero: {reason}",
-                where=[describe(v) for v in shown],
-                mend=f"{mend}, or set config.warn_integer_gradient=False",
+                context=[describe(v) for v in shown],
+                hint=f"{hint}, or set config.warn_integer_gradient=False",
             )
         )
 
@@ -305,7 +305,9 @@ def _read_by_floats(costs: Iterable[Variable]) -> set[Variable]:
 
 def check_option(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if value not in allowed:
-        raise ValueError(compose(f"{name}={value!r} is not known", mend=f"use one of {', '.join(map(repr, allowed))}"))
+        raise ValueError(
+            format_error(f"{name}={value!r} is not known", hint=f"use one of {', '.join(map(repr, allowed))}")
+        )
 
 
 def _as_list(value: Any, name: str) -> list[Variable]:
@@ -317,9 +319,9 @@ def _as_list(value: Any, name: str) -> list[Variable]:
     for item in items:
         if not isinstance(item, Variable):
             raise TypeError(
-                compose(
+                format_error(
                     f"`{name}` holds {item!r} ({type(item).__name__}), which is no variable",
-                    mend="pass symbolic variables",
+                    hint="pass symbolic variables",
                 )
             )
     return items
@@ -332,7 +334,7 @@ def _iterable(value: Any) -> bool:
 def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | None) -> dict[Variable, Variable]:
     if cost is None and not known_grads:
         raise ValueError(
-            compose("grad needs a cost or known_grads", mend="pass the scalar that is to be differentiated")
+            format_error("grad needs a cost or known_grads", hint="pass the scalar that is to be differentiated")
         )
     seeds: dict[Variable, Variable] = {}
     if cost is not None:
@@ -349,28 +351,28 @@ def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | Non
 def _check_cost(cost: object) -> None:
     if not isinstance(cost, Variable):
         raise TypeError(
-            compose(
-                f"the cost is {cost!r} ({type(cost).__name__}), which is no variable", mend="pass a scalar expression"
+            format_error(
+                f"the cost is {cost!r} ({type(cost).__name__}), which is no variable", hint="pass a scalar expression"
             )
         )
     if isinstance(cost.type, NullType):
-        raise NullTypeGradError(compose(f"the cost cannot be differentiated: {cost.type.reason}"))
+        raise NullTypeGradError(format_error(f"the cost cannot be differentiated: {cost.type.reason}"))
     if is_complex(cost):
         raise TypeError(
-            compose(
+            format_error(
                 f"the cost of a gradient is a real number, but `{cost}` is complex",
-                where=[describe(cost)],
-                mend="differentiate a real function of it, for instance `real(cost)` or `abs(cost)`",
+                context=[describe(cost)],
+                hint="differentiate a real function of it, for instance `real(cost)` or `abs(cost)`",
             )
         )
     shape = static_shape(cost)
     if shape is not None and len(shape) > 0:
         text = ", ".join("?" if n is None else str(n) for n in shape)
         raise TypeError(
-            compose(
+            format_error(
                 f"the cost of a gradient is a scalar, but `{cost}` has {len(shape)} dimension(s), shape ({text})",
-                where=[describe(cost)],
-                mend="reduce it first, for instance `cost.sum()` or `cost.mean()`",
+                context=[describe(cost)],
+                hint="reduce it first, for instance `cost.sum()` or `cost.mean()`",
             )
         )
 
@@ -378,15 +380,17 @@ def _check_cost(cost: object) -> None:
 def known_gradient(variable: Variable, gradient: TensorLike) -> Variable:
     """Return a gradient that the user gave for `variable`, checked and in its dtype."""
     if not isinstance(variable, Variable) or not isinstance(gradient, Variable):
-        raise TypeError(compose("known_grads maps variables to variables", where=[f"got {variable!r}: {gradient!r}"]))
+        raise TypeError(
+            format_error("known_grads maps variables to variables", context=[f"got {variable!r}: {gradient!r}"])
+        )
     wanted, got = static_shape(variable), static_shape(gradient)
     # A number stands for an array of it, as rules of ops may treat it.
     if wanted is not None and got is not None and len(wanted) != len(got) > 0:
         raise TypeError(
-            compose(
+            format_error(
                 f"known_grads gives `{variable}` with {len(wanted)} dimensions a gradient with {len(got)}",
-                where=[describe(variable), describe(gradient)],
-                mend="a gradient has the shape of its variable",
+                context=[describe(variable), describe(gradient)],
+                hint="a gradient has the shape of its variable",
             )
         )
     if dtype_of(gradient) is not None and (not is_continuous(gradient) or is_continuous(variable)):
@@ -406,10 +410,10 @@ def _stand_in(variable: Variable, kind: Disconnected) -> Variable | None:
 def _null_error(cost: Variable | None, variable: Variable, null: NullType) -> NullTypeGradError:
     of = "" if cost is None else f" of `{cost}`"
     return null.error(
-        compose(
+        format_error(
             f"the gradient{of} with respect to `{variable}` cannot be computed: {null.reason}",
-            where=[describe(variable)],
-            mend="write the gradient of that op, leave the variable out of `wrt`, or cut the path: `disconnected_grad`",
+            context=[describe(variable)],
+            hint="write the gradient of that op, leave the variable out of `wrt`, or cut the path: `disconnected_grad`",
         )
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from theano_graph import Apply, Variable, compose, connection_pattern, describe, graph_inputs
+from theano_graph import Apply, Variable, connection_pattern, describe, format_error, graph_inputs
 
 from .._rules._arrays import is_continuous
 
@@ -21,16 +21,16 @@ def disconnected_text(
     path = _path(wrt, costs, blocked, cuts)
     if path is None:
         used = [describe(v) for v in graph_inputs(costs) if not hasattr(v, "data")]
-        return compose(
+        return format_error(
             f"the gradient of {names} with respect to `{wrt}` is disconnected: `{wrt}` is not used to compute {names}",
-            where=[describe(wrt), *(f"the cost depends on {u}" for u in used[:8])],
-            mend="differentiate with respect to a variable that the cost is computed from "
+            context=[describe(wrt), *(f"the cost depends on {u}" for u in used[:8])],
+            hint="differentiate with respect to a variable that the cost is computed from "
             "(the very object, not another one with the same name), or pass disconnected_inputs='ignore' to get zeros",
         )
-    return compose(
+    return format_error(
         f"the gradient of {names} with respect to `{wrt}` is disconnected",
-        where=[describe(wrt), f"path from the cost to `{wrt}`:", *_path_lines(path, blocked)],
-        mend="compute the cost without the step that breaks the path, take the variable out of `wrt`, "
+        context=[describe(wrt), f"path from the cost to `{wrt}`:", *_path_lines(path, blocked)],
+        hint="compute the cost without the step that breaks the path, take the variable out of `wrt`, "
         "or pass disconnected_inputs='ignore' to get zeros",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward
 
 from ..._core._stacks import all_stacked
 from .._blocks import GradientGate
@@ -28,7 +28,7 @@ class EvaluationPoint(GradientGate):
         """
         if len(inputs) != 2 or not all(isinstance(v, Variable) for v in inputs):
             raise TypeError(
-                compose(f"{self} takes two variables, got {inputs!r}", mend="pass a point and its variable")
+                format_error(f"{self} takes two variables, got {inputs!r}", hint="pass a point and its variable")
             )
         return Apply(self, list(inputs), [inputs[0].type()])
 
@@ -39,10 +39,10 @@ class EvaluationPoint(GradientGate):
         point, value = inputs
         if getattr(point, "shape", None) != getattr(value, "shape", None):
             raise ValueError(
-                compose(
+                format_error(
                     f"the evaluation point `{node.inputs[0]}` has shape {point.shape}, its variable {value.shape}",
-                    where=[describe(v) for v in node.inputs],
-                    mend="give the point the shape of its variable",
+                    context=[describe(v) for v in node.inputs],
+                    hint="give the point the shape of its variable",
                 )
             )
         output_storage[0][0] = point

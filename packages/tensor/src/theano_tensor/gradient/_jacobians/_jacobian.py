@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from theano_graph import Variable, batch_rule, compose, config, describe, toposort
+from theano_graph import Variable, batch_rule, config, describe, format_error, toposort
 
 from ..._core._type import tensor_type
 from ..._protocols._operations import call
@@ -66,10 +66,10 @@ def jacobian(
     ndim = _ndim("the expression of a Jacobian", expression)
     if ndim > 1:
         raise TypeError(
-            compose(
+            format_error(
                 f"the Jacobian is that of a vector, but `{expression}` has {ndim} dimensions",
-                where=[describe(expression)],
-                mend="flatten it first: `jacobian(y.flatten(), x)`, and reshape the result",
+                context=[describe(expression)],
+                hint="flatten it first: `jacobian(y.flatten(), x)`, and reshape the result",
             )
         )
     if ndim == 0:
@@ -126,10 +126,10 @@ def hessian(
         ndim = _ndim("what a Hessian is taken for", variable)
         if ndim != 1:
             raise TypeError(
-                compose(
+                format_error(
                     f"the Hessian is taken with respect to vectors, but `{variable}` has {ndim} dimension(s)",
-                    where=[describe(variable)],
-                    mend="cut it from one vector, `W = v.reshape(...)`, or use jacobian(grad(cost, W).flatten(), W)",
+                    context=[describe(variable)],
+                    hint="cut it from one vector, `W = v.reshape(...)`, or use jacobian(grad(cost, W).flatten(), W)",
                 )
             )
     gradients = grad(cost, variables, consider_constant, disconnected_inputs, add_names=False)
@@ -239,5 +239,5 @@ def _zero_rows(vector: Any, variable: Any) -> Any:
 def _ndim(role: str, variable: Any) -> int:
     shape = static_shape(variable) if isinstance(variable, Variable) else None
     if shape is None:
-        raise TypeError(compose(f"{role} is {variable!r}, which is no tensor", mend="pass a tensor variable"))
+        raise TypeError(format_error(f"{role} is {variable!r}, which is no tensor", hint="pass a tensor variable"))
     return len(shape)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, compose, describe, shape_rule
+from theano_graph import Apply, describe, format_error, shape_rule
 from theano_linker_c import Mode
 
 from ..._core._convert import as_tensor_variable
@@ -73,7 +73,9 @@ class MapRows(ComparedGraphOp):
         """
         inner = self.fgraph.inputs
         if len(inputs) != len(inner):
-            raise TypeError(compose(f"{self} takes {len(inner)} inputs, got {len(inputs)}", mend="pass one for each"))
+            raise TypeError(
+                format_error(f"{self} takes {len(inner)} inputs, got {len(inputs)}", hint="pass one for each")
+            )
         given: list[Any] = [as_tensor_variable(x) for x in inputs]
         for k, (x, wanted) in enumerate(zip(given, inner, strict=True)):
             if 1 <= k <= self.sequences:
@@ -84,8 +86,8 @@ class MapRows(ComparedGraphOp):
         n = given[0]
         if n.type.ndim or not n.type.dtype.startswith(("int", "uint")):
             raise TypeError(
-                compose(
-                    "the number of rows is no integer", where=[describe(n)], mend="pass a length, such as x.shape[0]"
+                format_error(
+                    "the number of rows is no integer", context=[describe(n)], hint="pass a length, such as x.shape[0]"
                 )
             )
         length = int(n.data) if hasattr(n, "data") else None
@@ -103,7 +105,9 @@ class MapRows(ComparedGraphOp):
         for k, sequence in enumerate(sequences):
             if len(sequence) < n:
                 raise ValueError(
-                    compose(f"sequence {k} has {len(sequence)} rows, not {n}", mend="give it one row for each step")
+                    format_error(
+                        f"sequence {k} has {len(sequence)} rows, not {n}", hint="give it one row for each step"
+                    )
                 )
         results = self._empty(n, inputs)
         if n:
@@ -158,9 +162,9 @@ def _rows_of(row: TensorType) -> TensorType:
 
 
 def _shape_text(op: MapRows, row: int, got: Sequence[int], wanted: Sequence[int]) -> str:
-    return compose(
+    return format_error(
         f"{op}: row {row} has shape {tuple(got)}, not {tuple(wanted)}",
-        mend="all rows have one shape, and a gradient has that of its variable; check the rules of the ops on the way",
+        hint="all rows have one shape, and a gradient has that of its variable; check the rules of the ops on the way",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Variable, ancestors, compose, describe
+from theano_graph import Variable, ancestors, describe, format_error
 
 from .._accumulation._forward import forward
 from .._accumulation._grad import (
@@ -133,7 +133,9 @@ def Rop(
             _report_output(output, sources, disconnected_outputs)
             results.append(_stand_in(output, return_disconnected))
         elif isinstance(tangent.type, NullType):
-            raise tangent.type.error(compose(f"the derivative of `{output}` cannot be computed: {tangent.type.reason}"))
+            raise tangent.type.error(
+                format_error(f"the derivative of `{output}` cannot be computed: {tangent.type.reason}")
+            )
         else:
             results.append(tangent)
     return _as_given(f, results)
@@ -142,7 +144,7 @@ def Rop(
 def _report_output(output: Variable, sources: Sequence[Variable], policy: OnDisconnected) -> None:
     if not sources:
         raise DisconnectedInputError(
-            compose(f"Rop of `{output}` with respect to nothing", mend="give at least one `wrt`")
+            format_error(f"Rop of `{output}` with respect to nothing", hint="give at least one `wrt`")
         )
     report_disconnected(sources[0], [output], (), policy)
 
@@ -160,7 +162,9 @@ def _listed(value: Any) -> list[Variable]:
     items = list(value) if isinstance(value, (list, tuple)) else [value]
     for item in items:
         if not isinstance(item, Variable):
-            raise TypeError(compose(f"{item!r} ({type(item).__name__}) is no variable", mend="pass symbolic variables"))
+            raise TypeError(
+                format_error(f"{item!r} ({type(item).__name__}) is no variable", hint="pass symbolic variables")
+            )
     return items
 
 
@@ -173,22 +177,22 @@ def _as_given(model: Any, results: list[Any]) -> Any:
 def _check_points(variables: Sequence[Variable], points: Sequence[Variable], name: str) -> None:
     if len(variables) != len(points):
         raise ValueError(
-            compose(
-                f"{len(points)} evaluation points for {len(variables)} variables in `{name}`", mend="give one for each"
+            format_error(
+                f"{len(points)} evaluation points for {len(variables)} variables in `{name}`", hint="give one for each"
             )
         )
     for variable, point in zip(variables, points, strict=True):
         wanted, got = static_shape(variable), static_shape(point)
         if wanted is not None and got is not None and len(wanted) != len(got):
             raise ValueError(
-                compose(
+                format_error(
                     f"the evaluation point of `{variable}` has {len(got)} dimensions, not {len(wanted)}",
-                    where=[describe(variable), describe(point)],
-                    mend="give it the shape of its variable",
+                    context=[describe(variable), describe(point)],
+                    hint="give it the shape of its variable",
                 )
             )
         if dtype_of(point) is None:
-            raise NullTypeGradError(compose(f"the evaluation point `{point}` of `{variable}` holds no numbers"))
+            raise NullTypeGradError(format_error(f"the evaluation point `{point}` of `{variable}` holds no numbers"))
 
 
 def subgraph_grad(
@@ -225,7 +229,9 @@ def subgraph_grad(
     """
     if cost is None and not start:
         raise ValueError(
-            compose("subgraph_grad needs a cost or a start", mend="give the cost, or known gradients to start from")
+            format_error(
+                "subgraph_grad needs a cost or a start", hint="give the cost, or known gradients to start from"
+            )
         )
     targets = [*wrt, *end]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theano_graph import Apply, Variable, compose, describe, origin_from, pullback
+from theano_graph import Apply, Variable, describe, format_error, origin_from, pullback
 
 from ._arrays import (
     cast_to,
@@ -167,10 +167,10 @@ def _check_shape(node: Apply, position: int, term: Variable) -> None:
     raise PullbackError(_text(node, problem, "a gradient has the shape of its input: sum over broadcast dimensions"))
 
 
-def _text(node: Apply, problem: str, mend: str) -> str:
+def _text(node: Apply, problem: str, hint: str) -> str:
     made = f" made at {node.origin}" if node.origin is not None else ""
-    return compose(
+    return format_error(
         f"the gradient rule of {node.op}{made} {problem}",
-        where=[f"input {i}: {describe(v)}" for i, v in enumerate(node.inputs)],
-        mend=mend,
+        context=[f"input {i}: {describe(v)}" for i, v in enumerate(node.inputs)],
+        hint=hint,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Never
 
-from theano_graph import Op, SingletonType, Type, Variable, compose
+from theano_graph import Op, SingletonType, Type, Variable, format_error
 
 from ..._protocols._operators import operation
 from ._errors import GradNotImplementedError, GradUndefinedError, NullTypeGradError
@@ -35,9 +35,9 @@ class DisconnectedType(SingletonType):
     def no_value(self) -> TypeError:
         """Return the error for whoever needs a value of this type, for instance to compile a function."""
         return TypeError(
-            compose(
+            format_error(
                 "a disconnected gradient has no value",
-                mend="ask `grad` for zeros instead: return_disconnected='zero', disconnected_inputs='ignore'",
+                hint="ask `grad` for zeros instead: return_disconnected='zero', disconnected_inputs='ignore'",
             )
         )
 
@@ -79,7 +79,7 @@ class NullType(Type):
 
     def no_value(self) -> NullTypeGradError:
         """Return the error for whoever needs a value of this type, for instance to compile a function."""
-        return self.error(compose(self.reason, mend="leave this gradient out of the expression"))
+        return self.error(format_error(self.reason, hint="leave this gradient out of the expression"))
 
     def is_valid_value(self, value: object) -> bool:
         """Tell whether `value` has this type: none has."""

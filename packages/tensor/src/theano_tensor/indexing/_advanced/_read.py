@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Variable, compose, describe
+from theano_graph import Apply, Constant, Variable, describe, format_error
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
@@ -129,10 +129,10 @@ def split_index(index: Sequence[Any]) -> tuple[Entries, list[Variable]]:
             node = item.owner
             if node is None or len(node.inputs) != 3:
                 raise IndexingError(
-                    compose(
+                    format_error(
                         f"`{item}` is no index: what kind of slice it is cannot be told from the graph",
-                        where=[describe(item)],
-                        mend="make the slice of its bounds: slice(start, stop, step)",
+                        context=[describe(item)],
+                        hint="make the slice of its bounds: slice(start, stop, step)",
                     )
                 )
             value = slice(*[None if isinstance(v, Constant) and v.data is None else v for v in node.inputs])
@@ -157,10 +157,10 @@ def check_vector(x: TensorLike, inputs: Sequence[Any]) -> None:
     index = [as_index(i) for i in inputs]
     if len(index) != 1 or index[0].type.ndim != 1 or index[0].type.dtype == "bool":
         raise IndexingError(
-            compose(
+            format_error(
                 "rows are taken by one vector of integers",
-                where=[describe(as_tensor_variable(x)), *(describe(i) for i in index)],
-                mend="use x[index], which takes any index",
+                context=[describe(as_tensor_variable(x)), *(describe(i) for i in index)],
+                hint="use x[index], which takes any index",
             )
         )
 
@@ -170,10 +170,10 @@ def as_index(value: object) -> Tensor:
     variable = as_tensor_variable(value)
     if variable.type.dtype not in INTEGER_DTYPES and variable.type.dtype != "bool":
         raise IndexingError(
-            compose(
+            format_error(
                 f"an index must be of integers or truth values, not {variable.type.dtype}",
-                where=[describe(variable)],
-                mend="convert it: T.cast(i, 'int64')",
+                context=[describe(variable)],
+                hint="convert it: T.cast(i, 'int64')",
             )
         )
     return variable
@@ -187,27 +187,27 @@ def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> Static
 
     if count_symbols(entries) != len(inputs):
         raise IndexingError(
-            compose(
+            format_error(
                 f"{len(inputs)} inputs for an index with {count_symbols(entries)} symbols",
-                where=where(),
-                mend="give one input for each SYMBOL of the entries",
+                context=where(),
+                hint="give one input for each SYMBOL of the entries",
             )
         )
     items = as_python(entries, inputs)
     wanted = sum(consumed(item) for item in items)
     if wanted > x.type.ndim or not any(_is_array(e, i) for e, i in zip(entries, items, strict=True)):
         raise IndexingError(
-            compose(
+            format_error(
                 f"an index for {wanted} dimensions cannot be used here: the tensor has {x.type.ndim}, and an "
                 "advanced index has an array in it",
-                where=where(),
-                mend="use x[index], which takes any index",
+                context=where(),
+                hint="use x[index], which takes any index",
             )
         )
     try:
         return static_advanced(x.type.shape, entries, inputs)
     except IndexError as error:
-        raise IndexError(compose(str(error), where=where(), mend="use indices below the length")) from error
+        raise IndexError(format_error(str(error), context=where(), hint="use indices below the length")) from error
 
 
 def _is_array(entry: Any, item: Any) -> bool:

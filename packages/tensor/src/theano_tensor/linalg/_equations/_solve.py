@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
@@ -72,7 +72,7 @@ class Solve(MatrixOp):
     ) -> None:
         if A_structure not in _STRUCTURES:
             raise ValueError(
-                compose(f"Solve: unknown A_structure={A_structure!r}", mend=f"use one of {', '.join(_STRUCTURES)}")
+                format_error(f"Solve: unknown A_structure={A_structure!r}", hint=f"use one of {', '.join(_STRUCTURES)}")
             )
         self.A_structure, self.lower = A_structure, bool(lower)
         self.overwrite_A, self.overwrite_b = bool(overwrite_A), bool(overwrite_b)
@@ -90,10 +90,10 @@ class Solve(MatrixOp):
         matrix, right = as_matrices("solve", A, square=True), as_matrices("solve", b, least=1)
         if right.type.ndim != matrix.type.ndim and not (matrix.type.ndim == 2 and right.type.ndim == 1):
             raise ShapeError(
-                compose(
+                format_error(
                     "solve: a matrix takes a vector or a matrix, a stack of matrices a stack of matrices",
-                    where=[describe(matrix), describe(right)],
-                    mend="use slinalg.solve, which brings stacks together",
+                    context=[describe(matrix), describe(right)],
+                    hint="use slinalg.solve, which brings stacks together",
                 )
             )
         dtype = upcast(matrix.type.dtype, right.type.dtype)
@@ -101,9 +101,9 @@ class Solve(MatrixOp):
         rows, given = matrix.type.shape[-2], right.type.shape[max(right.type.ndim - 2, 0)]
         if rows is not None and given is not None and rows != given:
             raise ShapeError(
-                compose(
+                format_error(
                     f"solve: the matrix has {rows} rows, the right-hand side {given}",
-                    where=[describe(matrix), describe(right)],
+                    context=[describe(matrix), describe(right)],
                 )
             )
         return Apply(self, [matrix, right], [tensor_type(dtype, right.type.shape).make_variable()])
@@ -116,10 +116,10 @@ class Solve(MatrixOp):
         check_square("solve", node, a)
         if a.shape[-1] != b.shape[max(b.ndim - 2, 0)] or (b.ndim > 2 and a.shape[:-2] != b.shape[:-2]):
             raise ValueError(
-                compose(
+                format_error(
                     f"solve: shapes {a.shape} and {b.shape} do not fit",
-                    where=[describe(v) for v in node.inputs],
-                    mend="the right-hand side needs as many rows as the matrix",
+                    context=[describe(v) for v in node.inputs],
+                    hint="the right-hand side needs as many rows as the matrix",
                 )
             )
         try:

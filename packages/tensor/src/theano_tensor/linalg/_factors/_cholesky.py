@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, format_error, pullback, pushforward, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._typing import Array, TensorLike
@@ -60,7 +60,7 @@ class Cholesky(MatrixOp):
 
     def __init__(self, lower: bool = True, on_error: str = "raise") -> None:
         if on_error not in ("raise", "nan"):
-            raise ValueError(compose(f"Cholesky: unknown on_error={on_error!r}", mend="use 'raise' or 'nan'"))
+            raise ValueError(format_error(f"Cholesky: unknown on_error={on_error!r}", hint="use 'raise' or 'nan'"))
         self.lower, self.on_error = bool(lower), on_error
 
     def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
@@ -128,7 +128,7 @@ class Eigh(MatrixOp):
 
     def __init__(self, UPLO: str = "L") -> None:
         if UPLO not in ("L", "U"):
-            raise ValueError(compose(f"Eigh: unknown UPLO={UPLO!r}", mend="use 'L' or 'U'"))
+            raise ValueError(format_error(f"Eigh: unknown UPLO={UPLO!r}", hint="use 'L' or 'U'"))
         self.UPLO = UPLO
 
     def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, pullback, shape_rule
+from theano_graph import Apply, Variable, format_error, pullback, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._type import tensor_type
@@ -52,7 +52,9 @@ class _QR(MatrixOp):
     def __init__(self, mode: str) -> None:
         if mode not in self.modes:
             raise ValueError(
-                compose(f"{type(self).__name__}: unknown mode={mode!r}", mend=f"use one of {', '.join(self.modes)}")
+                format_error(
+                    f"{type(self).__name__}: unknown mode={mode!r}", hint=f"use one of {', '.join(self.modes)}"
+                )
             )
         self.mode = mode
 

@@ -10,7 +10,7 @@ from typing import Any, cast as typed
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, batch_rule, compose, describe, pushforward
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pushforward
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES
@@ -60,15 +60,15 @@ def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 
     variable = as_tensor_variable(x)
     if variable.type.ndim < least:
         what = "a matrix (or a stack of matrices)" if least == 2 else "a vector or a matrix"
-        raise ShapeError(compose(f"{name} takes {what}", where=[describe(variable)], mend="use T.reshape"))
+        raise ShapeError(format_error(f"{name} takes {what}", context=[describe(variable)], hint="use T.reshape"))
     if square:
         rows, columns = variable.type.shape[-2:]
         if rows is not None and columns is not None and rows != columns:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{name} takes a square matrix, this one is {rows} by {columns}",
-                    where=[describe(variable)],
-                    mend="use nlinalg.pinv or nlinalg.lstsq for matrices that are not square",
+                    context=[describe(variable)],
+                    hint="use nlinalg.pinv or nlinalg.lstsq for matrices that are not square",
                 )
             )
     if variable.type.dtype in _WORKING_DTYPES:
@@ -80,7 +80,9 @@ def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 
 def must_be_real(name: str, x: Tensor) -> Tensor:
     """Return `x`; DTypeError if it is complex."""
     if x.type.dtype in COMPLEX_DTYPES:
-        raise DTypeError(compose(f"{name} takes real numbers", where=[describe(x)], mend="use T.real and T.imag"))
+        raise DTypeError(
+            format_error(f"{name} takes real numbers", context=[describe(x)], hint="use T.real and T.imag")
+        )
     return x
 
 
@@ -94,9 +96,9 @@ def check_square(name: str, node: Apply[Any, Tensor], value: Any) -> None:
         )
 
 
-def linear_error(what: str, node: Apply[Any, Tensor], mend: str) -> np.linalg.LinAlgError:
+def linear_error(what: str, node: Apply[Any, Tensor], hint: str) -> np.linalg.LinAlgError:
     """Return the error of linear algebra that names the inputs of a node."""
-    return np.linalg.LinAlgError(compose(what, where=[describe(v) for v in node.inputs], mend=mend))
+    return np.linalg.LinAlgError(format_error(what, context=[describe(v) for v in node.inputs], hint=hint))
 
 
 def static_square(x: Tensor) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Variable, batch_rule, compose, describe
+from theano_graph import Variable, batch_rule, describe, format_error
 
 from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
@@ -80,13 +80,13 @@ class ConvOp(AbstractConv2d):
         for logical, shape in ((imshp_logical, imshp), (kshp_logical, kshp)):
             if logical is not None and (shape is None or tuple(logical) != tuple(shape)):
                 raise ValueError(
-                    compose(
+                    format_error(
                         f"ConvOp: the logical shape {logical!r} is not {shape!r}",
-                        mend="use conv2d with filter_dilation, or conv2d_grad_wrt_inputs with subsample",
+                        hint="use conv2d with filter_dilation, or conv2d_grad_wrt_inputs with subsample",
                     )
                 )
         if output_mode not in ("valid", "full"):
-            raise ValueError(compose(f"ConvOp: unknown output_mode {output_mode!r}", mend="use 'valid' or 'full'"))
+            raise ValueError(format_error(f"ConvOp: unknown output_mode {output_mode!r}", hint="use 'valid' or 'full'"))
         channels = None if imshp is None else imshp[0]
         super().__init__(
             None if imshp is None else (bsize, *imshp),
@@ -168,12 +168,12 @@ def former_conv2d(
     unknown = sorted(set(kwargs) - set(_HINTS))
     if unknown:
         raise TypeError(
-            compose(f"conv2d: unknown arguments {', '.join(unknown)}", mend=f"known are {', '.join(_HINTS)}")
+            format_error(f"conv2d: unknown arguments {', '.join(unknown)}", hint=f"known are {', '.join(_HINTS)}")
         )
     (dx, dy), images, kernel = subsample, _known(image_shape, "image_shape"), _known(filter_shape, "filter_shape")
     if None not in (images[1], kernel[1]) and images[1] != kernel[1]:
         raise ChannelError(
-            compose(f"conv2d: {images[1]} channels of images, {kernel[1]} of filters", mend="make the shapes fit")
+            format_error(f"conv2d: {images[1]} channels of images, {kernel[1]} of filters", hint="make the shapes fit")
         )
     op = ConvOp(images[1:], kernel[2:], kernel[0], images[0], dx, dy, border_mode, **kwargs)
     result: Tensor = op(_of_shape(input, images, "image_shape"), _of_shape(filters, kernel, "filter_shape"))
@@ -192,7 +192,7 @@ def _known(shape: Shape, name: str) -> tuple[int | None, ...]:
     for k, (length, known) in enumerate(zip(given, found, strict=True)):
         if length is not None and known is None:
             raise NotScalarConstantError(
-                compose(f"conv2d: {name}[{k}] is no constant", mend="pass a number, or None where it is not known")
+                format_error(f"conv2d: {name}[{k}] is no constant", hint="pass a number, or None where it is not known")
             )
     return found
 
@@ -249,18 +249,18 @@ def conv3d2d(
     movies, kernel = as_tensor_variable(signals), as_tensor_variable(filters)
     if movies.type.ndim != 5 or kernel.type.ndim != 5:
         raise ShapeError(
-            compose(
+            format_error(
                 "conv3d2d takes signals and filters with five dimensions",
-                where=[describe(movies), describe(kernel)],
-                mend="their order is batch (or filters), time, channels, rows, columns",
+                context=[describe(movies), describe(kernel)],
+                hint="their order is batch (or filters), time, channels, rows, columns",
             )
         )
     modes: list[Any] = list(border_mode) if isinstance(border_mode, (tuple, list)) else [border_mode] * 3
     if len(modes) != 3 or not {"valid", "full", "half"}.issuperset(modes):
         raise ValueError(
-            compose(
+            format_error(
                 f"conv3d2d: unknown border_mode {border_mode!r}",
-                mend="use 'valid', 'full' or 'half', or a tuple of three of them",
+                hint="use 'valid', 'full' or 'half', or a tuple of three of them",
             )
         )
     images: Shape = signals_shape

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, config, describe
+from theano_graph import config, describe, format_error
 
 from ..._core._convert import as_tensor_variable
 from ..._core._typing import TensorLike
@@ -100,7 +100,9 @@ def conv2d(
         warnings.warn(f"conv2d ignores {', '.join(sorted(kwargs))}", DeprecationWarning, stacklevel=2)
     if image_shape is not None:
         if input_shape is not None:
-            raise ValueError(compose("conv2d: input_shape and image_shape are the same", mend="give input_shape only"))
+            raise ValueError(
+                format_error("conv2d: input_shape and image_shape are the same", hint="give input_shape only")
+            )
         warnings.warn("conv2d: image_shape is called input_shape now", DeprecationWarning, stacklevel=2)
         input_shape = image_shape
     return abstract_conv2d(
@@ -326,15 +328,17 @@ def causal_conv1d(
     wanted = 4 if unshared else 3
     if x.type.ndim != 3 or kernel.type.ndim != wanted:
         raise ShapeError(
-            compose(
+            format_error(
                 f"causal_conv1d takes three dimensions, and filters with {wanted}",
-                where=[describe(x), describe(kernel)],
-                mend="batch and channels come first",
+                context=[describe(x), describe(kernel)],
+                hint="batch and channels come first",
             )
         )
     length = filter_shape[-1]
     if length is None:
-        raise ValueError(compose("causal_conv1d: the length of the filters is not known", mend="say filter_shape[-1]"))
+        raise ValueError(
+            format_error("causal_conv1d: the length of the filters is not known", hint="say filter_shape[-1]")
+        )
     before = (int(getattr(length, "data", length)) - 1) * filter_dilation
     order: list[int | str] = [0, 1, "x", 2, 3, "x"] if unshared else [0, 1, 2, "x"]
     result = conv2d(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, config, describe
+from theano_graph import config, describe, format_error
 
 from ..._core._convert import as_tensor_variable
 from ..._core._typing import TensorLike
@@ -33,13 +33,13 @@ def _lengths(name: str, shape: Shape, ndim: int, computed: Sequence[Any]) -> lis
     """Return the lengths along the axes of filters that a user has given, where needed completed by computed ones."""
     given = list(shape)[-ndim:] if shape is not None else [None] * ndim
     if len(given) != ndim:
-        raise ShapeError(compose(f"{name} has {len(given)} entries for {ndim} axes", mend="give the whole shape"))
+        raise ShapeError(format_error(f"{name} has {len(given)} entries for {ndim} axes", hint="give the whole shape"))
     found = [n if n is not None else other for n, other in zip(given, computed, strict=True)]
     if any(n is None for n in found):
         raise ValueError(
-            compose(
+            format_error(
                 f"{name} = {shape!r} leaves several shapes possible",
-                mend="say the lengths along the axes along which filters slide",
+                hint="say the lengths along the axes along which filters slide",
             )
         )
     return found
@@ -73,10 +73,10 @@ def _wrt_weights(op: BaseAbstractConv, x: TensorLike, cotangent: Any, filter_sha
 def _check_ndim(op: BaseAbstractConv, variable: Tensor, name: str) -> None:
     if variable.type.ndim != 2 + op.convdim:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{type(op).__name__}: {name} must have {2 + op.convdim} dimensions, not {variable.type.ndim}",
-                where=[describe(variable)],
-                mend="batch and channels come first; add dimensions with dimshuffle",
+                context=[describe(variable)],
+                hint="batch and channels come first; add dimensions with dimshuffle",
             )
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from theano_graph import Constant, Variable, compose, describe
+from theano_graph import Constant, Variable, describe, format_error
 
 from ..._assert import Assert
 from ..._core._convert import as_tensor_variable
@@ -28,7 +28,7 @@ def _one_side(value: Any) -> Any:
         return value
     width = int(value)
     if width != value or width < 0:
-        raise ValueError(compose(f"convolution: a border of {value!r}", mend="use integers from 0 up"))
+        raise ValueError(format_error(f"convolution: a border of {value!r}", hint="use integers from 0 up"))
     return width
 
 
@@ -36,7 +36,7 @@ def _both_sides(mode: BorderMode) -> tuple[Any, Any]:
     if isinstance(mode, (tuple, list)):
         if len(mode) != 2:
             raise ValueError(
-                compose(f"convolution: {mode!r} is no border of one axis", mend="use a width, or a pair of widths")
+                format_error(f"convolution: {mode!r} is no border of one axis", hint="use a width, or a pair of widths")
             )
         return (_one_side(mode[0]), _one_side(mode[1]))
     width = _one_side(mode)
@@ -71,16 +71,18 @@ def border_mode_to_pad(mode: BorderMode, convdim: int, kshp: Sequence[Any]) -> P
     if isinstance(mode, str):
         if mode not in _NAMES:
             raise ValueError(
-                compose(f"convolution: unknown border_mode {mode!r}", mend=f"use one of {_NAMES}, widths, or pairs")
+                format_error(
+                    f"convolution: unknown border_mode {mode!r}", hint=f"use one of {_NAMES}, widths, or pairs"
+                )
             )
         widths = [0 if mode == "valid" else k // 2 if mode == "half" else k - 1 for k in kshp]
         return tuple((w, w) for w in widths)
     if isinstance(mode, (tuple, list)):
         if len(mode) != convdim:
             raise ValueError(
-                compose(
+                format_error(
                     f"convolution: border_mode {mode!r} has {len(mode)} entries for {convdim} axes",
-                    mend="give a width, or a pair of widths, for each axis",
+                    hint="give a width, or a pair of widths, for each axis",
                 )
             )
         return tuple(_both_sides(m) for m in mode)
@@ -346,7 +348,7 @@ def _asserted(length: Any, i: int) -> Any:
     what = f"convolution: the length of dimension {i} must be at least {least}"
     known = _known(length)
     if known is not None and known < least:
-        raise ValueError(compose(f"{what}, not {known}", mend="look at border_mode, subsample and the shapes"))
+        raise ValueError(format_error(f"{what}, not {known}", hint="look at border_mode, subsample and the shapes"))
     if length is None or known is not None:
         return length
     return Assert(f"{what}; look at border_mode, subsample and the shapes")(length, length >= least)
@@ -384,10 +386,10 @@ def assert_shape(x: TensorLike, expected_shape: Sequence[Any] | None, msg: str =
         return variable
     if len(expected_shape) != variable.type.ndim:
         raise ShapeError(
-            compose(
+            format_error(
                 f"assert_shape: {len(expected_shape)} lengths for {variable.type.ndim} dimensions",
-                where=[describe(variable)],
-                mend="give one for each dimension, None for any",
+                context=[describe(variable)],
+                hint="give one for each dimension, None for any",
             )
         )
     conditions = [eq(shape_i(variable, i), n) for i, n in enumerate(expected_shape) if n is not None]
@@ -401,17 +403,17 @@ def as_static(shape: Sequence[Any] | Variable | None, count: Sequence[int], name
         return None
     if isinstance(shape, Variable):
         raise ShapeError(
-            compose(
+            format_error(
                 f"convolution: {name} is one variable, whose lengths are not known here",
-                where=[describe(shape)],
-                mend="give a tuple with a number for each dimension, None for what is not known",
+                context=[describe(shape)],
+                hint="give a tuple with a number for each dimension, None for what is not known",
             )
         )
     if len(shape) not in count:
         raise ShapeError(
-            compose(
+            format_error(
                 f"convolution: {name} has {len(shape)} entries, expected {' or '.join(map(str, count))}",
-                mend="give one for each dimension, None for what is not known",
+                hint="give one for each dimension, None for what is not known",
             )
         )
     return tuple(_known(as_length(n) if isinstance(n, (Variable, Constant)) else n) for n in shape)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
@@ -29,7 +29,7 @@ def _positive(name: str, values: Any, count: int) -> tuple[int, ...]:
     given = (1,) * count if values is None else tuple(values) if isinstance(values, (tuple, list)) else (values,)
     if len(given) != count or any(int(v) != v or v < 1 for v in given):
         raise ValueError(
-            compose(f"convolution: {name}={values!r}", mend=f"give {count} integers from 1 up, one for each axis")
+            format_error(f"convolution: {name}={values!r}", hint=f"give {count} integers from 1 up, one for each axis")
         )
     return tuple(int(v) for v in given)
 
@@ -88,7 +88,7 @@ class BaseAbstractConv(Op):
     ) -> None:
         self.convdim = int(convdim)
         if self.convdim < 1:
-            raise ValueError(compose(f"convolution along {convdim} axes", mend="use 2 or 3"))
+            raise ValueError(format_error(f"convolution along {convdim} axes", hint="use 2 or 3"))
         self.subsample = _positive("subsample", subsample, self.convdim)
         self.filter_dilation = _positive("filter_dilation", filter_dilation, self.convdim)
         (self.num_groups,) = _positive("num_groups", num_groups, 1)
@@ -145,8 +145,8 @@ class BaseAbstractConv(Op):
         """
         if mode not in ("valid", "full") or direction != "forward":
             raise ValueError(
-                compose(
-                    f"conv: mode={mode!r}, direction={direction!r}", mend="use mode 'valid' or 'full', and 'forward'"
+                format_error(
+                    f"conv: mode={mode!r}, direction={direction!r}", hint="use mode 'valid' or 'full', and 'forward'"
                 )
             )
         spread = (dilation,) * self.convdim if isinstance(dilation, int) else tuple(dilation)
@@ -179,7 +179,9 @@ class BaseAbstractConv(Op):
             If `direction` is unknown.
         """
         if direction not in _DIRECTIONS:
-            raise ValueError(compose(f"unshared2d: unknown direction {direction!r}", mend=f"use one of {_DIRECTIONS}"))
+            raise ValueError(
+                format_error(f"unshared2d: unknown direction {direction!r}", hint=f"use one of {_DIRECTIONS}")
+            )
         way = Geometry(((0, 0), (0, 0)), (1, 1), (1, 1), True, 1, True)
         one, other = np.asarray(inp)[None, None], np.asarray(kern)
         if direction == "backprop weights":
@@ -205,19 +207,19 @@ class BaseAbstractConv(Op):
             wanted = self._filter_ndim() if name == "filters" else 2 + self.convdim
             if value.type.ndim != wanted:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"{type(self).__name__}: {name} must have {wanted} dimensions, not {value.type.ndim}",
-                        where=[describe(v) for v in found.values()],
-                        mend="batch and channels come first; add dimensions with dimshuffle",
+                        context=[describe(v) for v in found.values()],
+                        hint="batch and channels come first; add dimensions with dimshuffle",
                     )
                 )
         dtype = upcast(*(v.type.dtype for v in found.values()))
         if dtype in COMPLEX_DTYPES:
             raise DTypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__} takes real numbers",
-                    where=[describe(v) for v in found.values()],
-                    mend="convolve real and imaginary parts, or use the Fourier transform",
+                    context=[describe(v) for v in found.values()],
+                    hint="convolve real and imaginary parts, or use the Fourier transform",
                 )
             )
         return [v if v.type.dtype == dtype else cast(v, dtype) for v in found.values()]
@@ -228,7 +230,7 @@ class BaseAbstractConv(Op):
 
     def _refuse(self, what: str, **shapes: Sequence[int]) -> ValueError:
         where = [f"{name.replace('_', ' ')}: shape {tuple(int(n) for n in shape)}" for name, shape in shapes.items()]
-        return ValueError(compose(f"{type(self).__name__}: {what}", where=where, mend=f"the op is {self}"))
+        return ValueError(format_error(f"{type(self).__name__}: {what}", context=where, hint=f"the op is {self}"))
 
     def check(self, images: Sequence[int], kernel: Sequence[int], result: Sequence[int] | None = None) -> Geometry:
         """Return how filters slide; ValueError if shapes do not fit."""
@@ -300,8 +302,8 @@ class AbstractConv_gradInputs(BaseAbstractConv):
         lengths = as_lengths(shape, self.convdim)
         if len(lengths) != self.convdim:
             raise ShapeError(
-                compose(
-                    f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", mend="give one for each"
+                format_error(
+                    f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", hint="give one for each"
                 )
             )
         channels = kernel.type.shape[-self.convdim - 1]
@@ -336,8 +338,8 @@ class AbstractConv_gradWeights(BaseAbstractConv):
         lengths = as_lengths(shape, self.convdim)
         if len(lengths) != self.convdim:
             raise ShapeError(
-                compose(
-                    f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", mend="give one for each"
+                format_error(
+                    f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", hint="give one for each"
                 )
             )
         channels, positions = images.type.shape[1], cotangent.type.shape[2:] if self.unshared else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, config, describe
+from theano_graph import config, describe, format_error
 
 from ..._core._convert import as_tensor_variable
 from ..._core._typing import TensorLike
@@ -74,10 +74,10 @@ def _images(name: str, input: TensorLike, batch_size: Any, channels: Any) -> Ten
     images = as_tensor_variable(input)
     if images.type.ndim != 4:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name} takes four dimensions: batch, channels, rows and columns",
-                where=[describe(images)],
-                mend="add dimensions with dimshuffle",
+                context=[describe(images)],
+                hint="add dimensions with dimshuffle",
             )
         )
     if images.type.dtype not in ("float16", "float32", "float64"):
@@ -132,7 +132,7 @@ def bilinear_upsampling(
     array([0., 0., 1., 2., 3., 3.])
     """
     if (ratio is None) == (frac_ratio is None):
-        raise ValueError(compose("bilinear_upsampling needs either ratio or frac_ratio", mend="give one of them"))
+        raise ValueError(format_error("bilinear_upsampling needs either ratio or frac_ratio", hint="give one of them"))
     images = _images("bilinear_upsampling", input, batch_size, num_input_channels)
     if frac_ratio is not None:
         return frac_bilinear_upsampling(images, frac_ratio)
@@ -172,9 +172,9 @@ def _fractions(ratio: Any) -> Sequence[tuple[int, int]]:
     pairs = ratio if isinstance(ratio[0], (tuple, list)) else (ratio, ratio)
     if len(pairs) != 2 or any(len(p) != 2 or any(int(n) != n or n < 1 for n in p) for p in pairs):
         raise ValueError(
-            compose(
+            format_error(
                 f"frac_bilinear_upsampling: {ratio!r} is no fraction",
-                mend="give (numerator, denominator), positive integers, or such a pair for rows and one for columns",
+                hint="give (numerator, denominator), positive integers, or such a pair for rows and one for columns",
             )
         )
     return [(int(up), int(down)) for up, down in pairs]

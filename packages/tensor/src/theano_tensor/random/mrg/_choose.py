@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, batch_rule, compose, describe, shape_rule
+from theano_graph import Apply, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES, canonical_dtype
@@ -143,14 +143,14 @@ class _FromUniform(DiscreteOp):
         for variable, ndim, what in ((chances, 2, "probabilities"), (numbers, 1, "uniform numbers"), (draws, 0, "n")):
             if variable.type.ndim != ndim:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         f"{self}: {what} must have {ndim} dimensions, not {variable.type.ndim}",
-                        where=[describe(variable)],
-                        mend="use p[None, :] for one row, or reshape",
+                        context=[describe(variable)],
+                        hint="use p[None, :] for one row, or reshape",
                     )
                 )
         if draws.type.dtype not in INTEGER_DTYPES:
-            raise DTypeError(compose(f"{self}: the number of draws is no integer", where=[describe(draws)]))
+            raise DTypeError(format_error(f"{self}: the number of draws is no integer", context=[describe(draws)]))
         kinds = ("float32", "float64")
         chances, numbers = (v if v.type.dtype in kinds else cast(v, "float64") for v in (chances, numbers))
         kind = tensor_type(

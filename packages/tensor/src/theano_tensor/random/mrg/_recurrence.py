@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import format_error
 
 from ..._core._typing import Array
 
@@ -143,19 +143,21 @@ def check_state(seed: Any) -> Any:
     elif isinstance(seed, (list, tuple, np.ndarray)) and all(isinstance(n, (int, np.integer)) for n in seed):
         numbers = [int(n) for n in seed]
     else:
-        raise TypeError(compose(f"MRG31k3p: {seed!r} is no seed", mend="pass an int, or a list of six ints"))
+        raise TypeError(format_error(f"MRG31k3p: {seed!r} is no seed", hint="pass an int, or a list of six ints"))
     if len(numbers) != 6:
         raise ValueError(
-            compose(f"MRG31k3p: a seed has six numbers, not {len(numbers)}", mend="pass an int, or a list of six ints")
+            format_error(
+                f"MRG31k3p: a seed has six numbers, not {len(numbers)}", hint="pass an int, or a list of six ints"
+            )
         )
     for half, modulus in ((numbers[:3], M1), (numbers[3:], M2)):
         if not all(0 <= n < modulus for n in half) or not any(half):
             which = "first" if modulus == M1 else "last"
             raise ValueError(
-                compose(
+                format_error(
                     f"MRG31k3p: the {which} three numbers of a seed lie below {modulus}, and are not all 0: {half}",
-                    where=[f"seed: {seed!r}"],
-                    mend="choose other numbers, from 1 up",
+                    context=[f"seed: {seed!r}"],
+                    hint="choose other numbers, from 1 up",
                 )
             )
     return np.array(numbers, "int32")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, batch_rule, compose, describe, shape_rule
+from theano_graph import Apply, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
@@ -48,10 +48,10 @@ class DotModulo(DiscreteOp):
         for variable, ndim in zip(inputs, (2, 1, 0, 2, 1, 0), strict=True):
             if variable.type.ndim != ndim or variable.type.dtype not in INTEGER_DTYPES:
                 raise ShapeError(
-                    compose(
+                    format_error(
                         "DotModulo takes a matrix, a vector and a number twice, all of integers",
-                        where=[describe(variable)],
-                        mend="cast it to int64, or index it",
+                        context=[describe(variable)],
+                        hint="cast it to int64, or index it",
                     )
                 )
         lengths = [inputs[i].type.shape[0] for i in (0, 3)]

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from theano_graph import Variable, compose, config, describe
+from theano_graph import Variable, config, describe, format_error
 from theano_linker_c import shared
 from theano_linker_c.scalar import upcast
 
@@ -77,7 +77,7 @@ def _drawing(
         unknown = [key for key in kwargs if key not in known]
         if unknown:
             text = f"{method.__name__}: unknown option {unknown[0]}={kwargs[unknown[0]]!r}"
-            raise TypeError(compose(text, mend='leave it out; besides those above, target="cpu" is understood'))
+            raise TypeError(format_error(text, hint='leave it out; besides those above, target="cpu" is understood'))
         before, streams._target = streams._target, target
         try:
             numbers, made = method(streams, *args, **kwargs)
@@ -96,7 +96,7 @@ def _shared_at(target: Any, rows: Any) -> Any:
         return shared(rows, borrow=True, target=target)
     except (TypeError, ValueError) as error:
         text = f"draws cannot have target={target!r}, which names no context"
-        raise TypeError(compose(text, mend='use target="cpu", or the name of a context')) from error
+        raise TypeError(format_error(text, hint='use target="cpu", or the name of a context')) from error
 
 
 class MRG_RandomStreams:
@@ -201,7 +201,9 @@ class MRG_RandomStreams:
             If `n_streams` is no positive integer, or nothing can be drawn in `dtype`.
         """
         if isinstance(n_streams, bool) or not isinstance(n_streams, (int, np.integer)) or n_streams < 1:
-            raise ValueError(compose(f"MRG31k3p: {n_streams!r} is no number of streams", mend="pass an int from 1 up"))
+            raise ValueError(
+                format_error(f"MRG31k3p: {n_streams!r} is no number of streams", hint="pass an int from 1 up")
+            )
         if dtype is not None:
             _draw_dtype(dtype)
         states = substreams(self.rstate, int(n_streams))
@@ -518,7 +520,7 @@ def _draw_dtype(dtype: DTypeLike) -> str:
     kind = canonical_dtype(dtype, config.floatX)
     if kind not in DTYPES:
         raise DTypeError(
-            compose(f"MRG31k3p draws no {kind}", mend=f"draw one of {', '.join(DTYPES)}, and cast it with astype")
+            format_error(f"MRG31k3p draws no {kind}", hint=f"draw one of {', '.join(DTYPES)}, and cast it with astype")
         )
     return kind
 
@@ -528,7 +530,9 @@ def _params(dtype: DTypeLike | None, *values: Any) -> tuple[list[Tensor], str]:
     params = [as_tensor_variable(value) for value in values]
     for param in params:
         if param.type.dtype.startswith("complex"):
-            raise DTypeError(compose("MRG31k3p: a parameter is complex", where=[describe(param)], mend="take x.real"))
+            raise DTypeError(
+                format_error("MRG31k3p: a parameter is complex", context=[describe(param)], hint="take x.real")
+            )
     kind = upcast(config.floatX, *(p.type.dtype for p in params)) if dtype is None else dtype
     kind = _draw_dtype(kind)
     return [_in_dtype(p, kind) for p in params], kind

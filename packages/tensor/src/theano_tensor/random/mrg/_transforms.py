@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, config, describe
+from theano_graph import config, describe, format_error
 
 from ..._core._convert import as_tensor_variable, constant
 from ..._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
@@ -30,9 +30,9 @@ StaticShape = Sequence[int | None]
 def warn_unknown_size(size: ShapeLike, count: int) -> None:
     """Warn that the number of streams is a guess."""
     warnings.warn(
-        compose(
+        format_error(
             f"MRG31k3p: {size!r} does not tell how many numbers are drawn; {count} streams are used",
-            mend="say how many there are to be: nstreams=...",
+            hint="say how many there are to be: nstreams=...",
         ),
         UserWarning,
         stacklevel=3,
@@ -212,7 +212,7 @@ def trials(n: Any) -> tuple[Tensor, int | None]:
     variable = as_length(n, "the number of draws")
     value = static_int(variable)
     if value is not None and value < 0:
-        raise ShapeError(compose(f"the number of draws is negative: {value}", mend="pass an int from 0 up"))
+        raise ShapeError(format_error(f"the number of draws is negative: {value}", hint="pass an int from 0 up"))
     return variable, value
 
 
@@ -222,8 +222,8 @@ def rows_of(
     """Return probabilities as a matrix, and for a vector the number of its rows, the size and its static shape."""
     if pvals is None:
         raise TypeError(
-            compose(
-                f"{name}: probabilities are missing", mend="pass a matrix with a row of probabilities for each draw"
+            format_error(
+                f"{name}: probabilities are missing", hint="pass a matrix with a row of probabilities for each draw"
             )
         )
     chances = as_tensor_variable(pvals)
@@ -231,10 +231,10 @@ def rows_of(
         chances = cast(chances, config.floatX)
     if not least <= chances.type.ndim <= 2:
         raise ShapeError(
-            compose(
+            format_error(
                 f"{name}: the probabilities have {chances.type.ndim} dimensions",
-                where=[describe(chances)],
-                mend="pass a matrix with a row of probabilities for each draw: p[None, :] for one",
+                context=[describe(chances)],
+                hint="pass a matrix with a row of probabilities for each draw: p[None, :] for one",
             )
         )
     if chances.type.ndim == 2:
@@ -252,9 +252,9 @@ def rows_of(
 def useless_size(name: str, size: ShapeLike) -> Exception:
     """Return the error for a size where rows of probabilities say how many draws there are."""
     return ShapeError(
-        compose(
+        format_error(
             f"{name}: size={size!r} was given, but the rows of the probabilities say how many draws there are",
-            mend="leave size out; `n` says how many are drawn from each row",
+            hint="leave size out; `n` says how many are drawn from each row",
         )
     )
 
@@ -289,13 +289,19 @@ def pool_of(a: TensorLike, p: Any) -> tuple[Tensor, Tensor | None]:
     """
     pool = as_tensor_variable(a)
     if pool.type.ndim > 1:
-        raise ShapeError(compose("choice: `a` is a scalar or a vector", where=[describe(pool)], mend="flatten it"))
+        raise ShapeError(
+            format_error("choice: `a` is a scalar or a vector", context=[describe(pool)], hint="flatten it")
+        )
     if pool.type.ndim == 0 and pool.type.dtype not in INTEGER_DTYPES:
-        raise DTypeError(compose("choice: a scalar `a` is an integer", where=[describe(pool)], mend="pass an int"))
+        raise DTypeError(
+            format_error("choice: a scalar `a` is an integer", context=[describe(pool)], hint="pass an int")
+        )
     chances = None if p is None else as_tensor_variable(p)
     if chances is not None and chances.type.ndim != 1:
         raise ShapeError(
-            compose("choice: with `a`, `p` is a vector", where=[describe(chances)], mend="leave `a` out for a matrix")
+            format_error(
+                "choice: with `a`, `p` is a vector", context=[describe(chances)], hint="leave `a` out for a matrix"
+            )
         )
     return pool, chances
 

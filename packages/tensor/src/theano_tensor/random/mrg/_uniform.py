@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, batch_rule, compose, describe, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
@@ -163,9 +163,9 @@ class MRGUniform(DiscreteOp):
     def __init__(self, output_type: TensorType, inplace: bool = False) -> None:
         if output_type.dtype not in DTYPES:
             raise DTypeError(
-                compose(
+                format_error(
                     f"MRG31k3p draws no {output_type.dtype}",
-                    mend=f"draw one of {', '.join(DTYPES)}, and cast it with astype",
+                    hint=f"draw one of {', '.join(DTYPES)}, and cast it with astype",
                 )
             )
         self.output_type, self.inplace = output_type, bool(inplace)
@@ -201,19 +201,19 @@ class MRGUniform(DiscreteOp):
         states, vector = as_tensor_variable(rstate), as_tensor_variable(size)
         if states.type.dtype != "int32" or states.type.ndim != 2 or states.type.shape[1] not in (None, 6):
             raise DTypeError(
-                compose(
+                format_error(
                     "MRG31k3p: states of streams are an int32 matrix with six columns",
-                    where=[describe(states)],
-                    mend="take them from MRG_RandomStreams.get_substream_rstates",
+                    context=[describe(states)],
+                    hint="take them from MRG_RandomStreams.get_substream_rstates",
                 )
             )
         if vector.type.ndim != 1 or vector.type.dtype not in INTEGER_DTYPES:
-            raise ShapeError(compose("MRG31k3p: the size is a vector of integers", where=[describe(vector)]))
+            raise ShapeError(format_error("MRG31k3p: the size is a vector of integers", context=[describe(vector)]))
         if vector.type.shape[0] not in (None, self.output_type.ndim):
             raise ShapeError(
-                compose(
+                format_error(
                     f"MRG31k3p: {vector.type.shape[0]} lengths for a draw of {self.output_type.ndim} dimensions",
-                    where=[describe(vector)],
+                    context=[describe(vector)],
                 )
             )
         return Apply(

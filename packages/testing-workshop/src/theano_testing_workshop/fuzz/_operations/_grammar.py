@@ -78,9 +78,7 @@ class Grammar:
         known = {op.name for op in self.operations}
         missing = sorted(set(wanted) - known)
         if missing:
-            raise ValueError(
-                f"no operation is called {missing[0]!r}\n  To mend: use some of {', '.join(sorted(known))}"
-            )
+            raise ValueError(f"no operation is called {missing[0]!r}\n  Hint: use some of {', '.join(sorted(known))}")
         return Grammar(op for op in self.operations if op.name in wanted)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.gof.optdb import LocalGroupDB
-from theano_graph import Apply, compose, describe
+from theano_graph import Apply, describe, format_error
 from theano_linker_c.scalar import Composite, ScalarType, add, mul, sub, true_div, upcast
 from theano_tensor import ShapeError, Tensor, as_tensor_variable, cast, mean as mean_over, sum as sum_over
 from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
@@ -42,7 +42,9 @@ class _Normalization(ExpressionOp):
 
     def __init__(self, axes: Sequence[int] = (0,)) -> None:
         if not isinstance(axes, (tuple, list)) or not axes:
-            raise ValueError(compose(f"{type(self).__name__}: axes={axes!r}", mend="give a tuple of axes, from 0 up"))
+            raise ValueError(
+                format_error(f"{type(self).__name__}: axes={axes!r}", hint="give a tuple of axes, from 0 up")
+            )
         self.axes = tuple(int(a) for a in axes)
 
     def _together(self, *given: Any) -> list[Tensor]:
@@ -50,18 +52,18 @@ class _Normalization(ExpressionOp):
         found = [as_tensor_variable(v) for v in given]
         if len({v.type.ndim for v in found}) > 1:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: operands differ in dimensions",
-                    where=[describe(v) for v in found],
-                    mend="keep the axes that are normalized over, of length 1",
+                    context=[describe(v) for v in found],
+                    hint="keep the axes that are normalized over, of length 1",
                 )
             )
         if min(self.axes) < 0 or max(self.axes) >= found[0].type.ndim:
             raise ShapeError(
-                compose(
+                format_error(
                     f"{type(self).__name__}: axes={self.axes} do not fit",
-                    where=[describe(found[0])],
-                    mend=f"use axes from 0 to {found[0].type.ndim - 1}",
+                    context=[describe(found[0])],
+                    hint=f"use axes from 0 to {found[0].type.ndim - 1}",
                 )
             )
         return list(as_common_dtype(*found))
@@ -90,7 +92,9 @@ class AbstractBatchNormTrain(_Normalization):
         """Take the batch, scale and shift, two numbers, and running averages or none."""
         if (running_mean is None) != (running_var is None):
             raise ValueError(
-                compose(f"{type(self).__name__}: one running average is missing", mend="give both of them, or none")
+                format_error(
+                    f"{type(self).__name__}: one running average is missing", hint="give both of them, or none"
+                )
             )
         running = [] if running_mean is None else [running_mean, running_var]
         batch = self._together(x, scale, bias, *running)

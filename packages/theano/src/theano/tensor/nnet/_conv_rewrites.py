@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.gof.optdb import LocalGroupDB, TopoDB
-from theano_graph import Apply, compose
+from theano_graph import Apply, format_error
 from theano_linker_c import optdb
 from theano_tensor import Tensor, dimshuffle
 from theano_tensor.nnet.blocksparse import SparseBlockGemv, SparseBlockOuter
@@ -157,9 +157,9 @@ def local_abstractconv_check(node: Apply) -> Any:
     """
     if type(node.op) in _ABSTRACT:
         raise AssertionError(
-            compose(
+            format_error(
                 f"{type(node.op).__name__} is left in the graph",
-                mend="include the rewrites that are called 'conv_gemm'",
+                hint="include the rewrites that are called 'conv_gemm'",
             )
         )
     return False

@@ -5,7 +5,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
-from theano_graph import Variable, compose
+from theano_graph import Variable, format_error
 from theano_tensor.nnet import convolution as _convolution
 from theano_tensor.nnet.convolution import (
     conv2d as conv2d,
@@ -31,14 +31,16 @@ def _with_lengths(function: Callable[P, R], name: str) -> Callable[P, R]:
     @wraps(function)
     def insisting(*args: P.args, **kwargs: P.kwargs) -> R:
         shape: Any = required.bind(*args, **kwargs).arguments[name]
-        mend = "say at least the lengths along the axes along which filters slide"
+        hint = "say at least the lengths along the axes along which filters slide"
         if shape is None:
-            raise TypeError(compose(f"{function.__name__}: {name} is None", mend=mend))
+            raise TypeError(format_error(f"{function.__name__}: {name} is None", hint=hint))
         if isinstance(shape, Variable):
-            raise ValueError(compose(f"{function.__name__}: {name} is a list of lengths, not one variable", mend=mend))
+            raise ValueError(
+                format_error(f"{function.__name__}: {name} is a list of lengths, not one variable", hint=hint)
+            )
         lengths: Sequence[Any] = list(shape)
         if None in [n for n in (lengths[first_length:] or lengths) if not isinstance(n, Variable)]:
-            raise ValueError(compose(f"{function.__name__}: {name} = {shape} has no lengths", mend=mend))
+            raise ValueError(format_error(f"{function.__name__}: {name} = {shape} has no lengths", hint=hint))
         return function(*args, **kwargs)
 
     insisting.__signature__ = required  # type: ignore[attr-defined]  # what inspect.signature asks for

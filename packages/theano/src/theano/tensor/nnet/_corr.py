@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, compose, config
+from theano_graph import Apply, config, format_error
 from theano_linker_c.cop import OpenMPOp
 from theano_linker_c.scalar import upcast
 from theano_tensor import Tensor, as_tensor_variable
@@ -73,14 +73,16 @@ class Correlation(BaseAbstractConv, OpenMPOp):
     ) -> None:
         if self._direction is None:
             raise ValueError(
-                compose(
-                    f"{type(self).__name__} is a base", mend="use one of its subclasses, which say what they compute"
+                format_error(
+                    f"{type(self).__name__} is a base", hint="use one of its subclasses, which say what they compute"
                 )
             )
         OpenMPOp.__init__(self, openmp=openmp)
         for name, value in (("subsample", subsample), ("filter_dilation", filter_dilation)):
             if len(value) != convdim:
-                raise ValueError(compose(f"{name}={value!r}: there are {convdim} axes", mend="give a number for each"))
+                raise ValueError(
+                    format_error(f"{name}={value!r}: there are {convdim} axes", hint="give a number for each")
+                )
         BaseAbstractConv.__init__(
             self,
             convdim,
@@ -138,9 +140,9 @@ def _needs_shape(op: Correlation) -> bool:
 
 def _refused(op: Correlation) -> ValueError:
     return ValueError(
-        compose(
+        format_error(
             f"{type(op).__name__}: shape must be given where subsample is not 1, or border_mode is 'half'",
-            mend="give the lengths along the axes along which filters slide",
+            hint="give the lengths along the axes along which filters slide",
         )
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, local_optimizer
-from theano_graph import Apply, Op, Variable, batch_rule, compose, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback, pushforward, shape_rule
 from theano_linker_c import optdb
 from theano_tensor import as_tensor_variable, zeros_like
 from theano_tensor.batching import run_in_a_loop
@@ -44,7 +44,9 @@ def get_diagonal_subtensor_view(x: Any, i0: Any, i1: Any) -> Any:
     first, second = int(i0), int(i1)
     if x.shape[first] < x.shape[second]:
         raise NotImplementedError(
-            compose(f"the diagonals of shape {x.shape} along {first} and {second}", mend="make the first axis longer")
+            format_error(
+                f"the diagonals of shape {x.shape} along {first} and {second}", hint="make the first axis longer"
+            )
         )
     shape, strides = list(x.shape), list(x.strides)
     shape[first] -= x.shape[second] - 1

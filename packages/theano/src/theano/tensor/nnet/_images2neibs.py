@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_linker_c.cop import EnumList
 from theano_tensor import ShapeError, Tensor, as_tensor_variable
 from theano_tensor.nnet.neighbours import images2neibs as neighbourhoods
@@ -45,7 +45,7 @@ class Images2Neibs(ExpressionOp):
     def __init__(self, mode: str = "valid") -> None:
         if mode not in _MODES:
             raise NotImplementedError(
-                compose(f"Images2Neibs: unknown mode {mode!r}", mend=f"use one of {', '.join(_MODES)}")
+                format_error(f"Images2Neibs: unknown mode {mode!r}", hint=f"use one of {', '.join(_MODES)}")
             )
         self.mode = mode
 
@@ -58,10 +58,10 @@ class Images2Neibs(ExpressionOp):
         step = shape if neib_step is None else as_tensor_variable(neib_step)
         if (images.type.ndim, shape.type.ndim, step.type.ndim) != (4, 1, 1):
             raise ShapeError(
-                compose(
+                format_error(
                     "Images2Neibs takes images with four dimensions, and vectors with two lengths",
-                    where=[describe(v) for v in (images, shape, step)],
-                    mend="add dimensions with dimshuffle",
+                    context=[describe(v) for v in (images, shape, step)],
+                    hint="add dimensions with dimshuffle",
                 )
             )
         return [images, shape, step]

@@ -173,7 +173,7 @@ def compute_mul(tree: Tree) -> Any:
     """
     negated, content = tree
     if content is None:
-        raise AssertionError("compute_mul: the tree has a factor that is not there. To mend: simplify_mul(tree) first.")
+        raise AssertionError("compute_mul: the tree has a factor that is not there. Hint: simplify_mul(tree) first.")
     result = mul(*map(compute_mul, content)) if isinstance(content, list) else content
     return -result if negated else result
 

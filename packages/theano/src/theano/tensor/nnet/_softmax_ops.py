@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose, describe
+from theano_graph import describe, format_error
 from theano_tensor import (
     CheckAndRaise,
     ShapeError,
@@ -41,10 +41,10 @@ def _takes(op: ExpressionOp, wanted: str, *checks: tuple[Tensor, bool]) -> None:
     """Raise a ShapeError unless all operands are what is wanted."""
     if not all(fits for _, fits in checks):
         raise ShapeError(
-            compose(
+            format_error(
                 f"{type(op).__name__} takes {wanted}",
-                where=[describe(v) for v, _ in checks],
-                mend="reshape or cast what does not fit",
+                context=[describe(v) for v, _ in checks],
+                hint="reshape or cast what does not fit",
             )
         )
 
@@ -202,10 +202,10 @@ class CrossentropyCategorical1Hot(ExpressionOp):
         rows, y = as_tensor_variable(coding_dist), as_tensor_variable(true_one_of_n)
         if rows.type.ndim != 2 or not _are_classes(y):
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__} takes a matrix, and a vector of integers",
-                    where=[describe(rows), describe(y)],
-                    mend="reshape or cast what does not fit",
+                    context=[describe(rows), describe(y)],
+                    hint="reshape or cast what does not fit",
                 )
             )
         return [rows, y]
@@ -252,10 +252,10 @@ class Prepend_scalar_to_each_row(ExpressionOp):
         number, matrix = as_tensor_variable(val), as_tensor_variable(mat)
         if matrix.type.ndim != 2 or number.type.ndim:
             raise TypeError(
-                compose(
+                format_error(
                     f"{type(self).__name__} takes a number and a matrix",
-                    where=[describe(number), describe(matrix)],
-                    mend="reshape them",
+                    context=[describe(number), describe(matrix)],
+                    hint="reshape them",
                 )
             )
         return [number, matrix]
