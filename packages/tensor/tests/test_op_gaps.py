@@ -344,8 +344,8 @@ for _record in _RECORDS:
 del _class
 
 
-#: Modules whose ops have no records: they take lists, states of generators, or arrays on devices, or only raise. Those on
-#: devices stand for ops of the host, whose records run there too (`theano_testing.device`).
+#: Modules whose ops have no records: they take lists, states of generators, or arrays on devices, or only raise.
+#: Those on devices stand for ops of the host, whose records run there too (`theano_testing.device`).
 BY_HAND = (
     "theano_tensor.random.",
     "theano_tensor.typed_list.",
