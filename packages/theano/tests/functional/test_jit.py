@@ -509,24 +509,24 @@ class TestKindsInTurn(unittest.TestCase):
             traces.append(args)
             return [2 * leaf for leaf in flatten(args)[0]]
 
-        row, column, whole = np.ones((1, 3)), np.ones((3, 1)), np.ones((3, 2))
+        row, column, matrix = np.ones((1, 3)), np.ones((3, 1)), np.ones((3, 2))
         kinds: list[tuple[Any, ...]] = [
-            (whole,),
+            (matrix,),
             (row,),
             (column,),
-            (whole.astype("float32"),),
+            (matrix.astype("float32"),),
             (np.ones(3),),
             (np.array(1.0),),
             (1.0,),
             (1,),
             (True,),
-            (whole, whole),
-            ((whole, 1.0),),
-            ([whole, 1.0],),
-            ({"a": whole, "b": 1.0},),
-            ({"b": 1.0, "a": whole},),
-            ({"a": whole},),
-            ({"a": [whole, (1, None)]}, None),
+            (matrix, matrix),
+            ((matrix, 1.0),),
+            ([matrix, 1.0],),
+            ({"a": matrix, "b": 1.0},),
+            ({"b": 1.0, "a": matrix},),
+            ({"a": matrix},),
+            ({"a": [matrix, (1, None)]}, None),
             ((),),
             (),
         ]

@@ -1,7 +1,7 @@
 """Calls of a program that is already there: a check of the arguments, written for their structure.
 
 A general look at arguments costs microseconds. The check compares classes, dtypes, lengths and keys with those of the
-call that the program was compiled for, takes containers apart on the way, and calls the program with the leaves.
+first call. It takes containers apart on the way, and calls the program with the leaves.
 """
 
 from __future__ import annotations
