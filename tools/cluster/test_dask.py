@@ -74,7 +74,7 @@ class TestMap(DaskCase):
         self.assertEqual(caught.exception.__notes__, ["  in element 3 of what was passed to map, counted from 0: 3"])
 
     def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
-        with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*Hint"):
             distributed.map(models.draw(), [1.0, (1.0, threading.Lock())], self.client)
 
     def test_tasks_are_cancelled_in_the_thread_of_the_caller(self) -> None:

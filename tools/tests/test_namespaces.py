@@ -86,7 +86,7 @@ class TestFunctionsOfScalarOps(unittest.TestCase):
         self.assertTrue(text.endswith("\n\nby_hand = any\n"))
 
     def test_a_name_that_no_module_has(self) -> None:
-        with self.assertRaisesRegex(SystemExit, "ops that do not exist: first, other\n  To hint"):
+        with self.assertRaisesRegex(SystemExit, "ops that do not exist: first, other\n  Hint"):
             self.write("-other top=first")
 
 

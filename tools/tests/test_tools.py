@@ -192,7 +192,7 @@ class TestReleases(FolderTestCase):
         modules = {parts[1].removesuffix(".py") for parts in names if parts[0] == "theano_testing"}
         public = {name for name in modules if not name.startswith("_")} - {"py.typed"}
         layers = {"graph", "optimize", "linker_c", "gpuarray", "tensor", "sparse"}
-        self.assertEqual(layers | {"device", "gaps", "nose2_plugin", "overwriting", "tiers"}, public)
+        self.assertEqual(layers | {"device", "gaps", "interrupts", "nose2_plugin", "overwriting", "tiers"}, public)
         self.assertEqual({"_op_tests", "_values", "_version", "__init__"}, modules - public - {"py.typed"})
         self.assertEqual(set(), {parts[-1] for parts in names if parts[-1].endswith((".c", ".h"))})
 

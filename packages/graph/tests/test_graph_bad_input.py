@@ -79,7 +79,7 @@ class TestWalkers(unittest.TestCase):
         for walk in BETWEEN:
             with (
                 self.subTest(walk.__name__),
-                self.assertRaisesRegex(TypeError, "(?s)input.* is no variable: 'x'.*To hint"),
+                self.assertRaisesRegex(TypeError, "(?s)input.* is no variable: 'x'.*Hint"),
             ):
                 walk(["x"], [self.out])
 
@@ -93,15 +93,15 @@ class TestWalkers(unittest.TestCase):
                         walk(self.x, [self.out])
 
     def test_no_list_at_all(self) -> None:
-        with self.assertRaisesRegex(TypeError, "outputs are a list of variables, not 3\n  To hint"):
+        with self.assertRaisesRegex(TypeError, "outputs are a list of variables, not 3\n  Hint"):
             toposort([self.x], 3)  # type: ignore[arg-type]  # the wrong type is what is tested
 
     def test_walks_from_outputs(self) -> None:
         bad: Any = [3]
         for walk in (ancestors, graph_inputs):
-            with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To hint"):
+            with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  Hint"):
                 walk(bad)
-            with self.assertRaisesRegex(TypeError, "0 of the blockers is no variable: 3\n  To hint"):
+            with self.assertRaisesRegex(TypeError, "0 of the blockers is no variable: 3\n  Hint"):
                 walk([self.out], bad)
         self.assertEqual(graph_inputs([self.out], None), [self.x])
 
@@ -111,15 +111,15 @@ class TestWalkers(unittest.TestCase):
             is_in_ancestors(self.out, bad)
         with self.assertRaisesRegex(TypeError, rf"is a node, not a variable{THREE_PARTS}pass its outputs"):
             is_in_ancestors(self.out.owner, self.out.owner)
-        with self.assertRaisesRegex(TypeError, "no variable: None\n  To hint"):
+        with self.assertRaisesRegex(TypeError, "no variable: None\n  Hint"):
             view_roots(None)  # type: ignore[arg-type]  # the wrong type is what is tested
-        with self.assertRaisesRegex(TypeError, "the second is no variable: 3\n  To hint"):
+        with self.assertRaisesRegex(TypeError, "the second is no variable: 3\n  Hint"):
             is_same_graph(self.x, 3)  # type: ignore[arg-type]  # the wrong type is what is tested
 
     def test_comparisons(self) -> None:
-        with self.assertRaisesRegex(GraphError, "do not correspond: 1 and 0\n  To hint"):
+        with self.assertRaisesRegex(GraphError, "do not correspond: 1 and 0\n  Hint"):
             equal_computations([self.out], [self.out], [self.x])
-        with self.assertRaisesRegex(TypeError, "0 of the xs is no variable: 3\n  To hint"):
+        with self.assertRaisesRegex(TypeError, "0 of the xs is no variable: 3\n  Hint"):
             equal_computations([3], [3])  # type: ignore[list-item]  # the wrong type is what is tested
         self.assertTrue(is_same_graph(join(self.x, 1), join(self.x, 1), debug=True))
         self.assertFalse(is_same_graph(join(self.x, 1), join(self.x, 2), debug=True))
@@ -136,17 +136,17 @@ class TestWalkers(unittest.TestCase):
             is_same_graph(Unstable("u")(self.x), Unstable("u")(self.x), debug=True)
 
     def test_replacements(self) -> None:
-        with self.assertRaisesRegex(GraphError, "only variables can be replaced, not 'x'\n  To hint"):
+        with self.assertRaisesRegex(GraphError, "only variables can be replaced, not 'x'\n  Hint"):
             clone_replace(self.out, {"x": self.x})
-        with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To hint"):
+        with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  Hint"):
             clone_replace([3], {})  # type: ignore[list-item]  # the wrong type is what is tested
 
     def test_searches(self) -> None:
-        with self.assertRaisesRegex(TypeError, "(?s)starts from a deque or list, not 'a'.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)starts from a deque or list, not 'a'.*Hint"):
             stack_search("a", lambda n: None)  # type: ignore[call-overload]  # the wrong type is what is tested
-        with self.assertRaisesRegex(GraphError, "(?s)no search mode 'best'.*To hint"):
+        with self.assertRaisesRegex(GraphError, "(?s)no search mode 'best'.*Hint"):
             stack_search(deque("a"), lambda n: None, "best")
-        with self.assertRaisesRegex(TypeError, "(?s)a comparator is a function of two nodes, not 3.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)a comparator is a function of two nodes, not 3.*Hint"):
             sort_apply_nodes([self.x], [self.out], [3])  # type: ignore[list-item]  # the wrong type is tested
         with self.assertRaisesRegex((TypeError, AttributeError), "."):
             op_as_string([self.x], 3)  # type: ignore[arg-type]  # the wrong type is what is tested
@@ -176,11 +176,11 @@ class TestOrders(unittest.TestCase):
             ({self.a.owner: [self.b]}, "what must come before join.* is no apply node"),
             ([self.a.owner], "orderings are a mapping, not"),
         ):
-            with self.assertRaisesRegex(TypeError, f"(?s){text}.*To hint"):
+            with self.assertRaisesRegex(TypeError, f"(?s){text}.*Hint"):
                 toposort([self.x], [self.a], bad)
 
     def test_cycle_is_named(self) -> None:
-        with self.assertRaisesRegex(CycleError, r"(?s)cycle through join .*\n  join .*\n  other .*\n  To hint"):
+        with self.assertRaisesRegex(CycleError, r"(?s)cycle through join .*\n  join .*\n  other .*\n  Hint"):
             toposort([self.x], [self.a], {self.a.owner: [self.b.owner], self.b.owner: [self.a.owner]})
         with self.assertRaisesRegex(CycleError, "(?s)0\n  1\n  2\n  3\n  ... 92 more ...\n.*99\n"):
             general_toposort([0], lambda n: [(n + 1) % 100])
@@ -226,26 +226,26 @@ class TestGraphs(unittest.TestCase):
             with self.assertRaisesRegex(GraphError, "(?s)update_mapping .*Hint: map the index"):
                 FunctionGraph([x, y], [join(x), y], update_mapping=bad)
         bad = [0]
-        with self.assertRaisesRegex(TypeError, "(?s)update_mapping is a mapping of indices.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)update_mapping is a mapping of indices.*Hint"):
             FunctionGraph([x], [x], update_mapping=bad)
 
     def test_pairs(self) -> None:
         bad: Any = [(self.out,)]
-        with self.assertRaisesRegex(TypeError, "(?s)a replacement is a pair of variables.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)a replacement is a pair of variables.*Hint"):
             self.fgraph.replace_all(bad)
 
     def test_places(self) -> None:
         bad: Any = "0"
-        with self.assertRaisesRegex(GraphError, "(?s)has no place '0'.*To hint"):
+        with self.assertRaisesRegex(GraphError, "(?s)has no place '0'.*Hint"):
             self.fgraph.change_input(self.out.owner, bad, self.x)
-        with self.assertRaisesRegex(GraphError, "(?s)is not a node of this graph.*To hint"):
+        with self.assertRaisesRegex(GraphError, "(?s)is not a node of this graph.*Hint"):
             self.fgraph.change_input(other(self.x).owner, 0, self.x)
 
     def test_inputs(self) -> None:
         with self.assertRaisesRegex(GraphError, rf"an input has no owner{THREE_PARTS}"):
             self.fgraph.add_input(other(self.x))
         bad: Any = 3
-        with self.assertRaisesRegex(TypeError, "(?s)an input is a variable, not 3.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)an input is a variable, not 3.*Hint"):
             self.fgraph.add_input(bad)
         y = names("y")[0]
         self.fgraph.add_input(y)
@@ -265,7 +265,7 @@ class TestGraphs(unittest.TestCase):
         class Lends(Feature):
             provides = {"missing": "nowhere"}
 
-        with self.assertRaisesRegex(GraphError, "(?s)lends the graph `missing` but has no method `nowhere`.*To hint"):
+        with self.assertRaisesRegex(GraphError, "(?s)lends the graph `missing` but has no method `nowhere`.*Hint"):
             self.fgraph.attach_feature(Lends())
         self.fgraph.attach_feature(NodeFinder())
         self.fgraph.attach_feature(NodeFinder())
@@ -282,7 +282,7 @@ class TestGraphs(unittest.TestCase):
             def on_detach(self, fgraph: FunctionGraph) -> None:
                 told.append("detached")
 
-        with self.assertRaisesRegex(GraphError, "(?s)`replace`, which FunctionGraph offers.*To hint"):
+        with self.assertRaisesRegex(GraphError, "(?s)`replace`, which FunctionGraph offers.*Hint"):
             self.fgraph.attach_feature(Lends())
         self.assertEqual((told, self.fgraph.features), (["detached"], ()))
 
@@ -290,7 +290,7 @@ class TestGraphs(unittest.TestCase):
         bad: Any = self.x
         with self.assertRaisesRegex(TypeError, "are lists or tuples of variables"):
             Apply(join, bad, [NUMBER()])
-        with self.assertRaisesRegex(TypeError, "(?s)output 0 of join is no variable: 3.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)output 0 of join is no variable: 3.*Hint"):
             bad = [3]
             Apply(join, [self.x], bad)
         with self.assertRaisesRegex(GraphError, "both an owner and an index, or neither"):

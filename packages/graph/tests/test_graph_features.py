@@ -255,7 +255,7 @@ class TestBadInput(unittest.TestCase):
 
     def test_cycle_through_nodes_of_the_graph(self) -> None:
         for new in (self.out, other(self.x, other(self.out))):
-            with self.assertRaisesRegex(CycleError, "(?s)the cycle: join -> .*To hint"):
+            with self.assertRaisesRegex(CycleError, "(?s)the cycle: join -> .*Hint"):
                 self.fgraph.replace(self.mid, new)
         self.unchanged()
 

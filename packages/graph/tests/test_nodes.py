@@ -51,7 +51,7 @@ class TestType(unittest.TestCase):
     def test_filter_variable_names_what_does_not_fit(self) -> None:
         x = NUMBER.make_variable("x")
         with self.assertRaisesRegex(
-            TypeError, rf"(?s)number cannot stand where positive.*`x` made at {HERE}:\d+.*To hint"
+            TypeError, rf"(?s)number cannot stand where positive.*`x` made at {HERE}:\d+.*Hint"
         ):
             POSITIVE.filter_variable(x)
         with self.assertRaisesRegex(ValueError, "not positive"):

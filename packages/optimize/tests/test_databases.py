@@ -62,7 +62,7 @@ class TestRegistration(unittest.TestCase):
     def test_a_name_is_taken_once(self) -> None:
         db = EquilibriumDatabase("canon")
         db.register("neg_of_neg", neg_of_neg)
-        with self.assertRaisesRegex(DatabaseError, "(?s)^The name 'neg_of_neg' is taken in database canon.*To hint"):
+        with self.assertRaisesRegex(DatabaseError, "(?s)^The name 'neg_of_neg' is taken in database canon.*Hint"):
             db.register("neg_of_neg", neg_of_neg)
 
     def test_what_has_no_place(self) -> None:

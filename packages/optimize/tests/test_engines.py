@@ -66,13 +66,13 @@ class TestNodeRewriter(unittest.TestCase):
         self.assertEqual(drop_identity(fgraph, fgraph.toposort()[0]), [x])
 
     def test_only_ops_can_be_tracked(self) -> None:
-        with self.assertRaisesRegex(TypeError, "(?s)rewriter bad is to track 'add'.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)rewriter bad is to track 'add'.*Hint"):
             node_rewriter(["add"], name="bad")(lambda fgraph, node: None)  # type: ignore[list-item]
 
     def test_a_rewriter_without_transform_says_so(self) -> None:
         x = real("x")
         fgraph = graph([x], neg(x))
-        with self.assertRaisesRegex(TypeError, "(?s)rewriter NodeRewriter has no `transform`.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)rewriter NodeRewriter has no `transform`.*Hint"):
             NodeRewriter().transform(fgraph, fgraph.toposort()[0])
 
     def test_a_constructor_need_not_call_that_of_the_base(self) -> None:
@@ -459,7 +459,7 @@ class TestSequencesAndOwnRewriters(unittest.TestCase):
 
     def test_a_rewriter_without_apply_says_so(self) -> None:
         x = real("x")
-        with self.assertRaisesRegex(TypeError, "(?s)graph rewriter GraphRewriter has no `apply`.*To hint"):
+        with self.assertRaisesRegex(TypeError, "(?s)graph rewriter GraphRewriter has no `apply`.*Hint"):
             GraphRewriter().rewrite(graph([x], x))
 
     def test_a_sequence_refuses_node_rewriters(self) -> None:

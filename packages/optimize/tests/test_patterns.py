@@ -221,7 +221,7 @@ class TestMaking(unittest.TestCase):
         self.assertEqual(PatternRewriter((log, (sub, 1, (exp, "x"))), "x").reach, 2)
 
     def test_an_unknown_wildcard_in_the_replacement(self) -> None:
-        with self.assertRaisesRegex(PatternError, r"wildcard 'z'.*\n.*wildcards of the pattern: x, y\n.*To hint"):
+        with self.assertRaisesRegex(PatternError, r"wildcard 'z'.*\n.*wildcards of the pattern: x, y\n.*Hint"):
             PatternRewriter((add, "x", "y"), (neg, "z"))
 
     def test_malformed_patterns(self) -> None:

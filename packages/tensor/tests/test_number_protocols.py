@@ -41,7 +41,7 @@ class TestAskedForANumber(unittest.TestCase):
                 ask()
             self.assertIsInstance(caught.exception, TypeError)
             self.assertIsInstance(caught.exception, ValueError)
-            for word in (*words, "To hint", "test_number_protocols.py:"):
+            for word in (*words, "Hint", "test_number_protocols.py:"):
                 self.assertIn(word, str(caught.exception), name)
 
     def test_variables_are_still_no_numbers(self) -> None:

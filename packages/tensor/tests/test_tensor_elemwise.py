@@ -50,7 +50,7 @@ class TestStaticShape(unittest.TestCase):
             "`x`: float64[None, 3] made at",
             "`y`: float64[4] made at",
             "test_tensor_elemwise.py:",
-            "To hint",
+            "Hint",
         ):
             self.assertIn(part, text)
 

@@ -47,7 +47,7 @@ class TestDot(unittest.TestCase):
         with self.assertRaises(ValueError) as caught:
             x.dot(w)
         text = str(caught.exception)
-        for part in ("128 (axis 1 of `x`) and 512 (axis 0 of `W1`)", "test_tensor_linear.py:", "To hint", "`W1.T`"):
+        for part in ("128 (axis 1 of `x`) and 512 (axis 0 of `W1`)", "test_tensor_linear.py:", "Hint", "`W1.T`"):
             self.assertIn(part, text)
 
     def test_mismatch_at_run_time(self) -> None:

@@ -138,7 +138,7 @@ class TestAsTensorVariable(unittest.TestCase):
 
     def test_refusals(self) -> None:
         for value in (None, "text", object(), {}, [[1], [2, 3]]):
-            with self.subTest(value=value), self.assertRaisesRegex(TypeError, "To hint"):
+            with self.subTest(value=value), self.assertRaisesRegex(TypeError, "Hint"):
                 T.as_tensor_variable(value)
 
 

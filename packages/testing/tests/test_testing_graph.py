@@ -42,7 +42,7 @@ class TestSeeds(unittest.TestCase):
             self.assertEqual(fetch_seed(), 12)
         with mock.patch.dict(os.environ, {"THEANO_TEST_SEED": "random"}):
             self.assertIsInstance(fetch_seed(), int)
-        with mock.patch.dict(os.environ, {"THEANO_TEST_SEED": "soon"}), self.assertRaisesRegex(ValueError, "To hint"):
+        with mock.patch.dict(os.environ, {"THEANO_TEST_SEED": "soon"}), self.assertRaisesRegex(ValueError, "Hint"):
             fetch_seed()
 
 

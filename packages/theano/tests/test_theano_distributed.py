@@ -180,9 +180,9 @@ class TestMap(unittest.TestCase):
     def test_an_op_that_cannot_be_pickled_is_named(self) -> None:
         x = T.dvector("x")
         f = theano.function([x], NoPickle()(x) + 1, mode="FAST_COMPILE", name="f")
-        with self.assertRaisesRegex(TypeError, "(?s)function `f` .*its op NoPickle cannot be pickled.*To repair"):
+        with self.assertRaisesRegex(TypeError, "(?s)function `f` .*its op NoPickle cannot be pickled.*Hint"):
             self.over_threads(f, [np.ones(2)])
-        with self.assertRaisesRegex(TypeError, "(?s)it cannot be pickled: .*To repair: give a compiled function"):
+        with self.assertRaisesRegex(TypeError, "(?s)it cannot be pickled: .*Hint: give a compiled function"):
             self.over_threads(lambda x: x, [1.0])
 
     def test_wrong_arguments(self) -> None:
@@ -207,13 +207,13 @@ class TestMap(unittest.TestCase):
         for seed, error in seeds:
             with (
                 self.subTest(seed),
-                self.assertRaisesRegex(error, f"map: the seed is {seed!r}\n  To repair: give an int"),
+                self.assertRaisesRegex(error, f"map: the seed is {seed!r}\n  Hint: give an int"),
             ):
                 self.over_threads(abs, [1.0], seed=seed)
 
     @slow
     def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
-        text = "(?s)element 1 .*counted from 0, cannot be sent.*lock.*To repair"
+        text = "(?s)element 1 .*counted from 0, cannot be sent.*lock.*Hint"
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=context) as pool, self.assertRaisesRegex(TypeError, text):
             distributed.map(abs, [1.0, threading.Lock()], pool)
@@ -240,7 +240,7 @@ class TestMap(unittest.TestCase):
         names = ("submit", "scatter", "nthreads", "wait_for_workers")
         held: dict[str, Any] = {"__module__": "distributed.client", "status": "closed", **dict.fromkeys(names, len)}
         client: Any = type("Client", (), held)()
-        with self.assertRaisesRegex(RuntimeError, "map: this Dask client is closed\n  To repair: make another one"):
+        with self.assertRaisesRegex(RuntimeError, "map: this Dask client is closed\n  Hint: make another one"):
             distributed.map(square(), [1.0], client)
 
     def test_a_client_of_another_kind(self) -> None:
@@ -467,7 +467,7 @@ class TestDataParallel(unittest.TestCase):
             with self.subTest(act.__name__):
                 for found in together(2, partial(self.errors, act=act, count=count)):
                     self.assertEqual(len(found), 1 if count == 100 else 2)
-                    self.assertRegex(found[0], "(?s)the processes have different parameters.*To repair: call set_state")
+                    self.assertRegex(found[0], "(?s)the processes have different parameters.*Hint: call set_state")
 
     def test_values_that_all_processes_set(self) -> None:
         def set_all(world: World, step: Any) -> None:
@@ -499,9 +499,9 @@ class TestDataParallel(unittest.TestCase):
         step: Any = distributed.data_parallel(*model(), momentum, world)
         x, y, scale = batches()[0]
         for parts in ([x, y, scale], x):
-            with self.assertRaisesRegex(TypeError, "(?s)an array of shape .*a list of parts, each a tuple.*To repair"):
+            with self.assertRaisesRegex(TypeError, "(?s)an array of shape .*a list of parts, each a tuple.*Hint"):
                 step.parts(parts)
-        with self.assertRaisesRegex(TypeError, "'file.npz' was given\n  To repair: step.set_state\\(numpy.load"):
+        with self.assertRaisesRegex(TypeError, "'file.npz' was given\n  Hint: step.set_state\\(numpy.load"):
             step.set_state("file.npz")
 
     def test_wrong_arguments(self) -> None:

@@ -42,7 +42,7 @@ LAYERS: tuple[ModuleType, ...] = (
 
 # Building blocks of the tensor layer that no program for Theano 1.0 knows; new programs take them from `theano_tensor`.
 OWN = {
-    "NEWAXIS", "register_sparse_gradient", "slice_length",
+    "NEWAXIS", "SameLengths", "is_length", "register_sparse_gradient", "slice_length",
     "AccumulatingReduce", "LogicalReduce", "PluralConstructor", "SYMBOL", "Slice", "as_length",
     "as_lengths", "broadcast_static", "check_broadcast",
     "complex_from_polar", "conj", "constant_value", "dimshuffle", "lengths_of", "make_vector",

@@ -85,7 +85,7 @@ class TestDevices(unittest.TestCase):
 
     def test_what_is_no_name(self) -> None:
         for name in ("", "cpu", "gpu0", "CUDA0", "cuda0:0", "opencl0", "opencl0:", "null-1", "cuda 0"):
-            with self.subTest(name), self.assertRaisesRegex(DeviceUnavailable, "names no device\n  To hint"):
+            with self.subTest(name), self.assertRaisesRegex(DeviceUnavailable, "names no device\n  Hint"):
                 parse_device(name)
 
     def test_devices_that_are_not_there(self) -> None:

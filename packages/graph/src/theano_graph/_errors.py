@@ -1,6 +1,6 @@
 """Errors of the graph layer, and the three-part text that every error of the project has.
 
-The text says *what* rule was broken, *where* in the user's program the things involved were made, and *how to hint* it.
+The text says *what* rule was broken, *where* in the user's program the things involved were made, and a hint.
 """
 
 from __future__ import annotations

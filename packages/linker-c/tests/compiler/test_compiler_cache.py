@@ -177,7 +177,7 @@ class TestSurroundings(DirectoryTestCase):
     def test_unusable_directory(self) -> None:
         Path(self.path).write_text("a file where the directory should be")
         library = KernelLibrary()
-        with self.assertWarnsRegex(CompilerWarning, r"cannot be kept in(.|\n)*To hint"):
+        with self.assertWarnsRegex(CompilerWarning, r"cannot be kept in(.|\n)*Hint"):
             loaded = library.build([kernel(sc.exp)], self.options)
         self.assertEqual(value_of(loaded[0], 0.0), 1.0)
         folder = library.toolchain(self.options)[0]
@@ -210,7 +210,7 @@ class TestSurroundings(DirectoryTestCase):
             library = KernelLibrary()
             options = CompilerOptions(command=command, directory=self.path)
             with self.subTest(command=command):
-                with self.assertWarnsRegex(CompilerWarning, r"functions run in Python(.|\n)*To hint"):
+                with self.assertWarnsRegex(CompilerWarning, r"functions run in Python(.|\n)*Hint"):
                     self.assertEqual(library.build([kernel(sc.exp)], options), [None])
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
@@ -226,7 +226,7 @@ class TestSurroundings(DirectoryTestCase):
 
     def test_wrong_arguments_of_the_user(self) -> None:
         options = CompilerOptions(command="gcc", directory=self.path, extra=("--no-such-argument",))
-        with self.assertRaisesRegex(CompileError, r"no-such-argument(.|\n)*source: (.|\n)*To hint") as caught:
+        with self.assertRaisesRegex(CompileError, r"no-such-argument(.|\n)*source: (.|\n)*Hint") as caught:
             KernelLibrary().build([kernel(sc.exp)], options)
         (kept,) = Path(self.path, "failed").iterdir()
         self.assertIn(str(kept), str(caught.exception))

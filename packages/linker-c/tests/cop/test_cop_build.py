@@ -198,7 +198,7 @@ class TestNoCompiler(unittest.TestCase):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 with self.assertRaisesRegex(
-                    NoCompilerError, r"(?s)has C code only, and there is no C compiler.*test_cop_build\.py:\d+.*To hint"
+                    NoCompilerError, r"(?s)has C code only, and there is no C compiler.*test_cop_build\.py:\d+.*Hint"
                 ):
                     function([x], COnly(COPY)(x), mode=Mode(linker=linker, optimizer=None))
 
@@ -221,7 +221,7 @@ class TestNoHeaders(BuildTestCase):
         op = BinaryDoubleOp("both", lambda x, y: x + y, "%(z)s = 1.0;")
         x = double("x")
         with mock.patch("theano_linker_c.cop._compilation._units.python_include", return_value=None):
-            with self.assertWarnsRegex(CompilerWarning, "(?s)Python's headers are not installed.*To hint"):
+            with self.assertWarnsRegex(CompilerWarning, "(?s)Python's headers are not installed.*Hint"):
                 self.assertIsNone(c_thunk(node_of(op(x, x)), self.options))
             with self.assertRaisesRegex(NoCompilerError, "no C compiler with Python's headers"):
                 c_thunk(node_of(COnly(COPY)(vector("v"))), self.options)

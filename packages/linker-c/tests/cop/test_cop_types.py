@@ -307,7 +307,7 @@ class TestPythonFirst(unittest.TestCase):
 
     def test_an_incomplete_type_is_named(self) -> None:
         x = Type()("x")
-        with self.assertRaisesRegex(NoCompilerError, r"(?s)Type \(Type\) does not define c_\w+.*To hint"):
+        with self.assertRaisesRegex(NoCompilerError, r"(?s)Type \(Type\) does not define c_\w+.*Hint"):
             function([x], COnly("%(z)s = %(x)s;")(x))
 
 

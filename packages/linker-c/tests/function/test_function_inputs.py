@@ -183,7 +183,7 @@ class TestBadArguments(unittest.TestCase):
     def test_too_many_and_doubled(self) -> None:
         x = scalar("x")
         fn = function([x], add(x, x), name="double")
-        self.check(fn, (1, 2), {}, "function `double` takes 1 argument, got 2", "To hint")
+        self.check(fn, (1, 2), {}, "function `double` takes 1 argument, got 2", "Hint")
         self.check(fn, (1,), {"x": 2}, "Multiple values for input: x")
         self.check(fn, (), {}, "Missing required input: x")
 
@@ -212,7 +212,7 @@ class TestBadArguments(unittest.TestCase):
         x = vector("x")
         fn = function([x], add(x, x))
         self.check(fn, (np.ones((2, 2)),), {}, "wrong number of dimensions: 2 instead of 1", "shape (2, 2)")
-        self.check(fn, (None,), {}, "None", "`x`", "To hint")
+        self.check(fn, (None,), {}, "None", "`x`", "Hint")
         self.check(fn, (vector("v"),), {}, "symbolic variable `v`", "eval()")
         self.check(fn, ("text",), {}, "`x`", "'text' (str)")
 

@@ -123,5 +123,5 @@ class TestPrint(unittest.TestCase):
             lambda: Print("x")(vector("x"), vector("y")),
         )
         for call in bad:
-            with self.assertRaisesRegex(TypeError, "(?s)Print.*To hint"):
+            with self.assertRaisesRegex(TypeError, "(?s)Print.*Hint"):
                 call()

@@ -259,7 +259,7 @@ class TestFailures(TieredTestCase):
 
     def test_a_compiler_that_refuses_kernels(self) -> None:
         self.compiler(REFUSING, "refusing")
-        self.check_goes_on(self.build(add(self.x, self.y)), "goes on in Python(.|\n)*no kernels today(.|\n)*To hint")
+        self.check_goes_on(self.build(add(self.x, self.y)), "goes on in Python(.|\n)*no kernels today(.|\n)*Hint")
 
     def test_a_call_warns_too(self) -> None:
         self.compiler(REFUSING, "refusing")

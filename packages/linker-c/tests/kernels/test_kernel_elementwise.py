@@ -268,7 +268,7 @@ class TestDescriptions(unittest.TestCase):
         self.assertIsNone(kernel_source(flat_kernel(Mystery(), ("float64",))))
 
     def test_pattern_must_fit(self) -> None:
-        with self.assertRaisesRegex(TypeError, r"broadcast pattern(.|\n)*To hint"):
+        with self.assertRaisesRegex(TypeError, r"broadcast pattern(.|\n)*Hint"):
             ElementwiseKernel(sc.add, ("float64", "float64"), ("float64",), ((False,),), 1)
 
     def test_cost(self) -> None:

@@ -192,5 +192,5 @@ class TestSeeds(unittest.TestCase):
                         self.assertEqual(op.impl(seed[()], value), value)
 
     def test_op_without_seed(self) -> None:
-        with self.assertRaisesRegex(TypeError, r"no starting value(.|\n)*To hint"):
+        with self.assertRaisesRegex(TypeError, r"no starting value(.|\n)*Hint"):
             reduction_seed(sc.sub, "float64")

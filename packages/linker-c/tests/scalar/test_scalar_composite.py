@@ -52,7 +52,7 @@ class TestNormalForm(unittest.TestCase):
 
     def test_missing_input(self) -> None:
         x, y = pair()
-        with self.assertRaisesRegex(TypeError, r"needs y, which is not among its inputs(.|\n)*To hint"):
+        with self.assertRaisesRegex(TypeError, r"needs y, which is not among its inputs(.|\n)*Hint"):
             Composite([x], [x + y])
 
     def test_name_shows_the_formula(self) -> None:

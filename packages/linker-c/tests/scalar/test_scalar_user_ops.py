@@ -79,7 +79,7 @@ class TestPreferences(unittest.TestCase):
         self.assertEqual(sc.same_out_nocomplex(FLOAT32), (FLOAT32,))
         self.assertEqual(sc.same_out_float_only(FLOAT32), (FLOAT32,))
         for preference in (sc.same_out_nocomplex, sc.same_out_float_only, sc.upgrade_to_float_no_complex):
-            with self.assertRaisesRegex(TypeError, "To hint"):
+            with self.assertRaisesRegex(TypeError, "Hint"):
                 preference(ScalarType("complex64"))
         with self.assertRaisesRegex(TypeError, "only floats"):
             sc.same_out_float_only(INT8)

@@ -54,6 +54,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.control._ifelse": "IfElse",
         "theano_tensor.creation._alloc": "Alloc AllocEmpty",
         "theano_tensor.creation._ranges": "ARange Eye",
+        "theano_tensor.elemwise._differing": "LengthsDiffer",
         "theano_tensor.elemwise._dimshuffle": "DimShuffle",
         "theano_tensor.elemwise._elemwise": "Elemwise",
         "theano_tensor.extra_ops._counting": "Bartlett BinCount",

@@ -110,9 +110,9 @@ class TestBlocks(unittest.TestCase):
     def test_run_time(self) -> None:
         h, first = tt.dtensor3("h"), tt.lmatrix("first")
         f = function([h, first], sparse_block_dot(W, h, first, BIAS, SECOND))
-        with self.assertRaisesRegex(IndexError, "index 4(.|\n)*`first`(.|\n)*To hint"):
+        with self.assertRaisesRegex(IndexError, "index 4(.|\n)*`first`(.|\n)*Hint"):
             f(H, FIRST + 1)
-        with self.assertRaisesRegex(ValueError, "SparseBlockGemv(.|\n)*`h`(.|\n)*To hint"):
+        with self.assertRaisesRegex(ValueError, "SparseBlockGemv(.|\n)*`h`(.|\n)*Hint"):
             f(RNG.randn(2, 3, 5), FIRST)
 
     def test_refused(self) -> None:
@@ -135,4 +135,4 @@ class TestBlocks(unittest.TestCase):
         for error, pattern, call in cases:
             with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern) as caught:
                 call()
-            self.assertIn("To hint", str(caught.exception))
+            self.assertIn("Hint", str(caught.exception))

@@ -345,7 +345,7 @@ class TestRefused(unittest.TestCase):
         for error, pattern, call in cases:
             with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern) as caught:
                 call()
-            self.assertIn("To hint", str(caught.exception))
+            self.assertIn("Hint", str(caught.exception))
 
     def test_old_arguments_warn(self) -> None:
         with self.assertWarnsRegex(DeprecationWarning, "image_shape is called input_shape"):

@@ -140,7 +140,7 @@ class TestLoss(unittest.TestCase):
         for error, pattern, call in cases:
             with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern) as caught:
                 call()
-            self.assertIn("To hint", str(caught.exception))
+            self.assertIn("Hint", str(caught.exception))
 
     def test_values_that_do_not_fit(self) -> None:
         x, y, n = tt.dtensor3("x"), tt.lmatrix("y"), tt.lvector("n")
@@ -152,5 +152,5 @@ class TestLoss(unittest.TestCase):
                 ("smaller than 3", LABELS + 1, LENGTHS),
                 ("0 is the blank", LABELS - 1, LENGTHS),
             ):
-                with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, pattern + "(.|\n)*To hint"):
+                with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, pattern + "(.|\n)*Hint"):
                     f(SCORES, labels, lengths)

@@ -130,4 +130,4 @@ class TestNeighbours(unittest.TestCase):
         for error, pattern, call in cases:
             with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern) as caught:
                 call()
-            self.assertIn("To hint", str(caught.exception))
+            self.assertIn("Hint", str(caught.exception))

@@ -252,7 +252,7 @@ class TestPooling(unittest.TestCase):
         for error, pattern, call in cases:
             with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern) as caught:
                 call()
-            self.assertIn("To hint", str(caught.exception))
+            self.assertIn("Hint", str(caught.exception))
 
     def test_layouts_that_cannot_be(self) -> None:
         x = tt.dmatrix("x")
@@ -337,5 +337,5 @@ class TestSignals(unittest.TestCase):
     def test_refused(self) -> None:
         m, c = tt.dmatrix("m"), tt.dtensor4("c")
         for x, w, shape in ((m, c, None), (c, m, None), (m, m, (1, 2, 3))):
-            with self.assertRaisesRegex(tt.ShapeError, "two or three dimensions(.|\n)*To hint"):
+            with self.assertRaisesRegex(tt.ShapeError, "two or three dimensions(.|\n)*Hint"):
                 conv.conv2d(x, w, shape)

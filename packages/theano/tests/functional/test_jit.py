@@ -17,6 +17,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano.functional import flatten
 from theano.tensor.shared_randomstreams import RandomStreams
 
 
@@ -495,3 +496,73 @@ class TestHints(unittest.TestCase):
         with self.assertRaises(TypeError):
             theano.jit(lambda x: 1.0 if x else -x)(1.0)
         self.assertTrue(T.dscalar("x"))
+
+
+class TestKindsInTurn(unittest.TestCase):
+    """Calls of one function with arguments of many kinds, one after the other and again."""
+
+    def test_each_call_has_its_program(self) -> None:
+        traces: list[Any] = []
+
+        @theano.jit
+        def doubled(*args: Any) -> Any:
+            traces.append(args)
+            return [2 * leaf for leaf in flatten(args)[0]]
+
+        row, column, matrix = np.ones((1, 3)), np.ones((3, 1)), np.ones((3, 2))
+        kinds: list[tuple[Any, ...]] = [
+            (matrix,),
+            (row,),
+            (column,),
+            (matrix.astype("float32"),),
+            (np.ones(3),),
+            (np.array(1.0),),
+            (1.0,),
+            (1,),
+            (True,),
+            (matrix, matrix),
+            ((matrix, 1.0),),
+            ([matrix, 1.0],),
+            ({"a": matrix, "b": 1.0},),
+            ({"b": 1.0, "a": matrix},),
+            ({"a": matrix},),
+            ({"a": [matrix, (1, None)]}, None),
+            ((),),
+            (),
+        ]
+        for _ in range(3):
+            for args in kinds:
+                for _ in range(2):
+                    results = doubled(*args)
+                    self.assertEqual(len(results), len(flatten(args)[0]))
+                    for result, leaf in zip(results, flatten(args)[0], strict=True):
+                        self.assertEqual(result.dtype, np.asarray(leaf).dtype if leaf is not True else "int8")
+                        np.testing.assert_array_equal(result, 2 * np.asarray(leaf).astype(result.dtype))
+        self.assertEqual(len(traces), len(kinds))
+
+    def test_other_lengths_are_the_same_kind(self) -> None:
+        traces: list[int] = []
+
+        @theano.jit
+        def total(params: dict[str, Any]) -> Any:
+            traces.append(1)
+            return params["w"].sum() + params["b"]
+
+        for n in (2, 3, 5, 2, 0):
+            self.assertEqual(total({"w": np.ones((n, 4)), "b": 1.0}), 4 * n + 1)
+        self.assertEqual(len(traces), 1)
+        self.assertEqual(total({"w": np.ones((1, 4)), "b": 1.0}), 5)
+        self.assertEqual(len(traces), 2)
+
+    def test_what_is_no_array_after_one_that_was(self) -> None:
+        f = theano.jit(lambda x: x + 1)
+        self.assertEqual(f(np.array([1.0]))[0], 2.0)
+        with self.assertRaises(TypeError):
+            f("text")
+        with self.assertRaises(TypeError):
+            f(np.array(["text"]))
+        x = T.dvector("x")
+        self.assertIsInstance(f(x), T.TensorVariable)
+        with self.assertRaises(TypeError):
+            f()
+        self.assertEqual(f(x=np.array([1.0]))[0], 2.0)

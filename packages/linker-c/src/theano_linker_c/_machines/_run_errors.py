@@ -79,7 +79,7 @@ def _annotate(
     text = "\n".join([*_lines(program, index, values), *position, *_hints()])
     args = error.args
     if len(args) == 1 and isinstance(args[0], str) and type(error).__str__ is _PLAIN_STR:
-        # What, where, how hint: the place goes before the advice.
+        # The place goes before the advice.
         what, advice, hint = args[0].partition(_ADVICE)
         error.args = (f"{what}\n{text}{advice}{hint}",)
     else:

@@ -65,7 +65,7 @@ static inline void guard_give(void) {}
 #endif
 
 /* What an instruction answers: done; it wants some of its inputs first (`asked` of the frame); a Python exception is
- * set; or the operands do not fit, and the shared Python checks format_error the message (`on_error` is called without an
+ * set; or the operands do not fit, and the shared Python checks compose the message (`on_error` is called without an
  * exception). */
 enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISMATCH = -2 };
 

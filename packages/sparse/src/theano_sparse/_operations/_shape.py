@@ -112,7 +112,8 @@ class ScatterPart(SparseOp):
         if part.shape != tuple(len(found) for found in positions):
             raise ValueError(
                 format_error(
-                    f"a part of {len(positions[0])} x {len(positions[1])} has the shape {part.shape}", hint="hint it"
+                    f"a part of {len(positions[0])} x {len(positions[1])} has the shape {part.shape}",
+                    hint="correct the shape",
                 )
             )
         moved = (positions[0][part.row], positions[1][part.col])

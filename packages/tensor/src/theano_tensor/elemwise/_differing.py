@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import Apply, Op, Variable, config, pullback, pushforward
+from theano_graph import Apply, Op, Variable, config, pullback, pushforward, shape_rule
 
 from .._core._dtypes import DISCRETE_DTYPES
 from .._core._type import TensorType, tensor_type
@@ -66,3 +66,8 @@ def _pullback(node: Apply[LengthsDiffer, Tensor], cotangents: list[Variable]) ->
 @pushforward.register(LengthsDiffer)
 def _pushforward(node: Apply[LengthsDiffer, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return list(node.op.make_node(*node.inputs).outputs)
+
+
+@shape_rule.register(LengthsDiffer)
+def _shape(node: Apply[LengthsDiffer, Tensor], input_shapes: list[Any]) -> list[Any]:
+    return [t.shape for t in node.op.types]  # asking for the other lengths raises the error, too

@@ -94,8 +94,8 @@ def _signed_sum(terms: list[tuple[Tensor, int]]) -> Tensor:
 
 
 def _kind(variable: Variable) -> type[ScalarOp] | None:
-    node = variable.owner
-    return type(getattr(node.op, "scalar_op", None)) if node is not None else None
+    scalar_op = None if variable.owner is None else getattr(variable.owner.op, "scalar_op", None)
+    return type(scalar_op) if isinstance(scalar_op, ScalarOp) else None
 
 
 def _summands(g: Tensor) -> list[tuple[Tensor, int]]:

@@ -105,7 +105,7 @@ def sum_to(value: Tensor, like: Tensor) -> Tensor:
 def out_of_range(error: IndexError, node: Apply, x: Array) -> IndexError:
     """Return an error of NumPy with the tensor that was indexed, and a hint."""
     text = str(error.args[0]) if error.args else str(error)
-    if "To hint" in text:
+    if "Hint" in text:
         return error
     return IndexError(
         format_error(

@@ -16,6 +16,7 @@ from ..linear import Dot
 from ..reduce import Sum, prod, sum as sum_over
 from ..rewrites._equations import Anything, Equations, equations
 from ..rewrites._language import kind_of, number, operands, remade, sole_client
+from ..rewrites._length_links import COMPARED, Term, term_of
 from ..rewrites._registry import RULES, register_rules, rule, stabilizing
 from ..rewrites._terms import applied, built
 from ..shape import shape_i
@@ -241,6 +242,24 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> 
         size = _logarithm_of_size(fgraph, x)
         return _as_replacement(node, SLogDet()(x)[1] if size is None else size)
     return None
+
+
+@COMPARED.register(Cholesky, Cofactors, CofactorsChange, Det, MatrixInverse, SLogDet)
+def _squares(node: Apply[Any, Tensor]) -> list[list[Term]]:
+    """Return the lengths that a square matrix compares."""
+    return [_sides(node)]
+
+
+@COMPARED.register(Solve)
+def _compared_by_solve(node: Apply[Any, Tensor]) -> list[list[Term]]:
+    """Return the lengths of a square matrix, and the number of rows of the right-hand sides."""
+    b = node.inputs[1]
+    return [[*_sides(node), term_of(b, max(b.type.ndim - 2, 0))]]
+
+
+def _sides(node: Apply[Any, Tensor]) -> list[Term]:
+    ndim = node.inputs[0].type.ndim
+    return [term_of(node.inputs[0], axis) for axis in (ndim - 2, ndim - 1)]
 
 
 #: What is applied to a matrix only where it has an inverse.

@@ -114,7 +114,7 @@ def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
         how = "loaded"
     except UnsafeArchiveError as error:
         found, how = None, "damaged" if "is damaged" in str(error) else "refused"
-        if "To hint" not in str(error):
+        if "Hint" not in str(error):
             return how, f"an error that does not say how to correct it: {error}"
     except _TookTooLong:
         return "slow", f"it takes longer than {_SECONDS} s"

@@ -9,13 +9,12 @@ from types import MethodType
 from typing import Any, overload
 from weakref import ref
 
-import numpy as np
-
 from theano_graph import format_error
 from theano_linker_c import Mode
 from theano_tensor.builders import traced
 
-from ._arguments import Parameters, SymbolicArgument, dimensions
+from ._arguments import Parameters, SymbolicArgument
+from ._guards import guarded
 from ._lowered import Lowered, inline, lower
 from ._trees import parts
 
@@ -34,7 +33,17 @@ class Jitted:
     """
 
     # A call is that of the closure in the slot `__call__`, without a method of ours in between.
-    __slots__ = ("__call__", "__dict__", "__weakref__", "_instances", "_options", "_parameters", "_programs", "_target")
+    __slots__ = (
+        "__call__",
+        "__dict__",
+        "__weakref__",
+        "_guards",
+        "_instances",
+        "_options",
+        "_parameters",
+        "_programs",
+        "_target",
+    )
 
     __call__: Callable[..., Any]
 
@@ -49,9 +58,10 @@ class Jitted:
         self._parameters = parameters
         self._options = options
         self._programs: dict[Hashable, Program] = {}
+        self._guards: dict[Hashable, Program] = {}
         self._instances: dict[int, tuple[Any, Jitted]] = {}
         update_wrapper(self, function)
-        self.__call__ = _caller(self._programs, self._call)
+        self._call_anyhow()
 
     @property
     def static_argnames(self) -> frozenset[str]:
@@ -89,8 +99,18 @@ class Jitted:
     def clear(self) -> None:
         """Let go of all compiled programs."""
         self._programs.clear()
+        self._guards.clear()
         self._instances.clear()
-        self.__call__ = _caller(self._programs, self._call)
+        self._call_anyhow()
+
+    def _call_anyhow(self) -> None:
+        """Let calls go the general way."""
+        general = self._call
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return general(args, kwargs)
+
+        self.__call__ = call
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parameters = self._parameters
@@ -108,7 +128,15 @@ class Jitted:
                 return inline(self._target, self._name, parameters, args, kwargs)
             # Threads that come here at one time compile both, and keep what the first one has made.
             program = self._programs.setdefault(key, lowered.program())
+            guard = None if kwargs or parameters.static else guarded(args, program, self._call)
+            if guard is not None:
+                self._guards[key] = guard
             _drop_oldest(self._programs, N_PROGRAMS)
+            _drop_oldest(self._guards, N_PROGRAMS)
+        # The next call is probably of the same kind.
+        guard = None if kwargs else self._guards.get(key)
+        if guard is not None:
+            self.__call__ = guard
         return program(*leaves)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -179,38 +207,6 @@ def _drop_oldest(programs: dict[Hashable, Program], bound: int) -> None:
             programs.pop(next(iter(programs)), None)
         except (RuntimeError, StopIteration):  # another thread has changed it
             return
-
-
-def _caller(
-    programs: dict[Hashable, Program], otherwise: Callable[[tuple[Any, ...], dict[str, Any]], Any]
-) -> Callable[..., Any]:
-    """Return what calls of a jitted function run.
-
-    Arrays by position are compared with those of the last call first: comparing classes, dtypes and lengths takes less
-    time than a look-up by their hashes.
-    """
-    last: tuple[list[Any] | None, Program | None] = (None, None)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal last
-        if not kwargs and traced() is None:
-            try:
-                kinds = [(x.__class__, x.dtype, x.shape) for x in args]
-            except AttributeError:
-                return otherwise(args, kwargs)
-            known, program = last
-            if kinds != known:
-                if not all(c is np.ndarray for c, _, _ in kinds):
-                    return otherwise(args, kwargs)
-                program = programs.get(tuple([(c, dtype, dimensions(shape)) for c, dtype, shape in kinds]))
-                if program is None:
-                    return otherwise(args, kwargs)
-                last = kinds, program
-            assert program is not None, "it is noted with its kinds"
-            return program(*args)
-        return otherwise(args, kwargs)
-
-    return call
 
 
 @overload

@@ -1,7 +1,7 @@
 /* Instructions of linear algebra: one matrix, or those of stacks, which threads share.
  *
- * Whatever is out of the ordinary (a singular matrix, shapes that do not fit, stacks that broadcast) is left to the op's
- * Python code, which computes it or raises. */
+ * Whatever is out of the ordinary (a singular matrix, shapes that do not fit, stacks that broadcast) is left to the
+ * op's Python code, which computes it or raises. */
 #include "lapack.h"
 #include <stdatomic.h>
 

@@ -1,7 +1,8 @@
 /* Linear algebra of one matrix through LAPACK's and BLAS's routines of the Fortran calling convention with 32-bit
  * integers.
  *
- * A matrix with contiguous rows is, for Fortran, its transpose; the arguments of the routines take this into account. */
+ * A matrix with contiguous rows is, for Fortran, its transpose; the arguments of the routines take this into
+ * account. */
 #include "lapack.h"
 #include <float.h>
 #include <limits.h>

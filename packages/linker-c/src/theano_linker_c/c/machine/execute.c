@@ -49,7 +49,7 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload) {
     return 0;
 }
 
-/* Replace the exception that is set (or format_error one for a mismatch) by what the Python hook returns. */
+/* Replace the exception that is set (or compose one for a mismatch) by what the Python hook returns. */
 void machine_explain(Machine *m, Frame *f, int position, int status) {
     PyObject *error = status == RUN_RAISED ? error_take() : NULL;
     m->failed_instruction = position;

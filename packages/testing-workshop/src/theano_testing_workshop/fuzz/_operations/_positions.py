@@ -140,7 +140,8 @@ def _places(d: Draw, x: int, *, distinct: bool) -> tuple[list[int], tuple[Any, .
         else:
             entries.append(named.get(kind, kind))
         axis += 1
-    if d.chance(0.1):
+    # With None and without an ellipsis, unnamed broadcastable dimensions are dropped, unlike in NumPy.
+    if d.chance(0.1) or (None in entries and all(d.broadcastable(x)[axis:])):
         entries.append(Ellipsis)
     return operands, tuple(entries)
 
