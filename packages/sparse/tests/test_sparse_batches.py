@@ -16,7 +16,7 @@ from theano_testing.gaps import without_batch_rule
 class TestBatches(unittest.TestCase):
     def test_refusal_names_the_op(self) -> None:
         x, y, ys = theano_sparse.csr_matrix("x"), tt.dmatrix("y"), tt.dtensor3("ys")
-        with self.assertRaisesRegex(tt.BatchError, "op Dot cannot be applied to a batch.*\n.*\n  To hint"):
+        with self.assertRaisesRegex(tt.BatchError, "op Dot cannot be applied to a batch.*\n.*\n  Hint"):
             tt.vectorize_graph(theano_sparse.dot(x, y), {y: ys})
 
     def test_sparse_matrices_that_are_the_same_for_all_entries(self) -> None:

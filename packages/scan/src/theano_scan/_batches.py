@@ -19,7 +19,7 @@ from ._loop._plan import STACK, SUM, Plan
 
 @batch_rule.register(Scan)
 def _batch_scan(node: Apply[Scan], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable | Unstacked]:
-    """Return what the loop in the form that runs makes of the batch."""
+    """Return the outputs of the loop, in the form that runs, for the batch."""
     op: Scan = node.op
     with without_test_values():
         loop, numbers = loop_of(node, op.whole_loop, _row_of), places_in_loop(op)
@@ -75,7 +75,7 @@ class _Batch:
         return stack_of(x, self.length) if self.flags[k] and not is_stacked else x
 
     def outputs(self) -> list[Variable | Unstacked]:
-        """Return the outputs of the loop, with the dimension of the batch in front of those that differ."""
+        """Return the outputs of the loop, with the dimension of the batch in front where entries differ."""
         plan, op = self.plan, self.op
         sources = {v: (new, True) for v, new, flag in zip(self.inner, self.stand_ins, self.flags, strict=True) if flag}
         entries = batch_entries(self.results, sources)
@@ -156,6 +156,6 @@ def _other_steps(node: Apply, what: str, variable: Variable) -> BatchError:
         format_error(
             f"{node.op}: {what} may not differ between the entries of a batch",
             context=[describe(variable)],
-            hint="do the same number of steps for all entries, and choose what counts with T.switch",
+            hint="do the same number of steps for all entries, and select the values with T.switch",
         )
     )

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class BatchError(TypeError):
-    """An expression cannot be computed for a batch, or a batch does not fit what it stands for."""
+    """An expression cannot be computed for a batch, or a batch does not fit its variable."""

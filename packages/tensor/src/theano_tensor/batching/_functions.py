@@ -114,7 +114,7 @@ def _checked_results(lengths: Lengths, outputs: list[Tensor]) -> list[Tensor]:
 
 
 def _over_batch(value: Tensor, core: int, fronts: Sequence[tuple[Tensor, int]]) -> Tensor:
-    """Return a result with all dimensions of the batch, repeated along those that it does not depend on."""
+    """Return a result with all dimensions of the batch, repeated where it does not depend on one."""
     depth = max((ndim for _, ndim in fronts), default=0)
     missing = depth - (value.type.ndim - core)
     full = dimshuffle(value, ["x"] * missing + list(range(value.type.ndim))) if missing else value

@@ -67,7 +67,7 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
     values: list[Any] = [outputs] if single else list(outputs)
     batches = {x: _fitting(x, batch) for x, batch in replace.items()}
     extra = {x: batch.type.ndim - x.type.ndim for x, batch in batches.items()}
-    # New variables, so that batches may be computed from those that they replace.
+    # New variables, for a batch may be computed from the variable that it replaces.
     current: dict[Any, Any] = {x: entry_of(batch, x.type, x.name) for x, batch in batches.items() if extra[x]}
     values = clone_replace(values, {x: current.get(x, batch) for x, batch in batches.items()})
     for level in range(1, max(extra.values(), default=0) + 1):

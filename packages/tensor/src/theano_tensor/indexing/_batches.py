@@ -79,7 +79,7 @@ class _Index:
     entries, inputs
         The index of the tensor with the dimension of the batch in front.
     order : list of int
-        For each dimension of the part of all entries, that of what the index gives.
+        For each dimension of the part of all entries, the dimension of the result of the index.
     """
 
     def __init__(self, node: Apply, index: Sequence[Any], stacked: Sequence[bool], numbers: Tensor) -> None:
@@ -105,7 +105,7 @@ class _Index:
         self.order = [0, *middle, *range(1 + arrays + before, self.ndim + 1)] if before else None
 
     def ordered(self, part: Tensor) -> Tensor:
-        """Return what the index gives with the dimension of the batch in front, then those of the part."""
+        """Return the result of the index with the dimension of the batch in front, then those of the part."""
         return part if self.order is None else dimshuffle(part, self.order)
 
     def as_indexed(self, part: Tensor) -> Tensor:

@@ -427,7 +427,7 @@ def _ger_pullback(node: Apply[Ger, Tensor], cotangents: list[Variable]) -> list[
 
 @batch_rule.register(Dot22, Dot22Scalar, Gemm, Gemv, Ger)
 def _batch(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Any]:
-    """Return what the expression of the product says."""
+    """Return the batch of the expression that the op computes."""
     op: Any = node.op
     match op:
         case Dot22():
@@ -440,7 +440,7 @@ def _batch(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> Sequence[
             expression = a + alpha * dimshuffle(x, (0, "x")) * dimshuffle(y, ("x", 0))
         case _:
             z, alpha, x, y, beta = map(as_tensor_variable, node.inputs)
-            # What is added to is not read where its factor is 0.
+            # BLAS does not read z where its factor beta is 0.
             expression = switch(eq(beta, 0), 0, beta * z).astype(z.type.dtype) + alpha * _dot(x, y)
     return batch_of_expression(node, inputs, stacked, [expression])
 

@@ -75,7 +75,7 @@ def _check(record: OpRecord, arguments: Sequence[Any], stacked: Sequence[int], e
 def check_batch_gradients(record: OpRecord, entries: int = 2) -> None:
     """Compare gradients of a record on batches with a loop over the entries, at the first point of the record.
 
-    Both are checked: gradients of what the op makes of a batch, and gradients of one entry applied to a batch.
+    Both are checked: gradients of the outputs for a batch, and gradients of one entry applied to a batch.
 
     Parameters
     ----------
