@@ -45,9 +45,9 @@ class TestVectorize(unittest.TestCase):
     def test_lengths(self) -> None:
         f = tt.vectorize(tt.dot, "(n),(n)->()")
         with self.assertRaisesRegex(BatchError, "dimension n"):
-            f(tt.tensor("float64", (None, 3)), tt.tensor("float64", (4,)))
+            f(tt.tensor("float64", shape=(None, 3)), tt.tensor("float64", shape=(4,)))
         with self.assertRaisesRegex(BatchError, "dimension 3"):
-            tt.vectorize(tt.sum, "(3)->()")(tt.tensor("float64", (4,)))
+            tt.vectorize(tt.sum, "(3)->()")(tt.tensor("float64", shape=(4,)))
         with self.assertRaisesRegex(BatchError, "at least are needed"):
             f(tt.dscalar(), tt.dvector())
         with self.assertRaisesRegex(BatchError, "arguments"):
@@ -68,7 +68,7 @@ class TestVectorize(unittest.TestCase):
 
 class TestVmap(unittest.TestCase):
     def check(self, fn: Any, values: list[Any], axes: Any, out_axes: Any, expected: Any) -> None:
-        variables = [tt.tensor("float64", (None,) * v.ndim) for v in values]
+        variables = [tt.tensor("float64", shape=(None,) * v.ndim) for v in values]
         result = tt.vmap(fn, axes, out_axes)(*variables)
         np.testing.assert_allclose(function(variables, result)(*values), expected)
 
@@ -106,7 +106,7 @@ class TestVmap(unittest.TestCase):
         with self.assertRaisesRegex(BatchError, "2 entries for 1"):
             tt.vmap(tt.exp, (0, 1))(tt.dmatrix())
         with self.assertRaisesRegex(BatchError, "3 and 4 entries"):
-            tt.vmap(tt.add)(tt.tensor("float64", (3,)), tt.tensor("float64", (4,)))
+            tt.vmap(tt.add)(tt.tensor("float64", shape=(3,)), tt.tensor("float64", shape=(4,)))
         x, y = tt.dvector(), tt.dvector()
         f = function([x, y], tt.vmap(lambda a, b: a * b)(x, y))
         with self.assertRaises((AssertionError, ValueError)):

@@ -32,7 +32,7 @@ class Doubled(Op):
 
 class TestJacobians(unittest.TestCase):
     def check(self, expression: Any, *values: Any) -> None:
-        variables = [tt.tensor("float64", (None,) * v.ndim) for v in values]
+        variables = [tt.tensor("float64", shape=(None,) * v.ndim) for v in values]
         y = expression(*variables)
         for vectorize in (True, "auto"):
             loop = tt.jacobian(y, variables)
@@ -49,7 +49,7 @@ class TestJacobians(unittest.TestCase):
         self.check(lambda x: tt.tanh(x), np.zeros(0))
 
     def test_static_length_1(self) -> None:
-        x = tt.tensor("float64", (1,))
+        x = tt.tensor("float64", shape=(1,))
         np.testing.assert_allclose(tt.jacobian(x**2, x, vectorize=True).eval({x: [3.0]}), [[6.0]])
 
     def test_disconnected(self) -> None:
@@ -75,7 +75,7 @@ class TestJacobians(unittest.TestCase):
     def test_wrong_choice(self) -> None:
         x = tt.dvector("x")
         with self.assertRaisesRegex(ValueError, "vectorize"):
-            tt.jacobian(x, x, vectorize="yes")
+            tt.jacobian(x, x, vectorize="yes")  # type: ignore[arg-type]
 
 
 def _nodes(output: Any) -> list[Apply]:

@@ -33,9 +33,10 @@ def check_batch(
     """Compare an expression on a batch with a loop of Python over its entries."""
     flags = [True] * len(shapes) if stacked is None else stacked
     dtype, front = "float64", entries if static else None
-    variables = [tt.tensor(dtype, (None,) * len(shape)) for shape in shapes]
+    variables = [tt.tensor(dtype, shape=(None,) * len(shape)) for shape in shapes]
     batches = [
-        tt.tensor(dtype, (*[front] * flag, *[None] * len(shape))) for shape, flag in zip(shapes, flags, strict=True)
+        tt.tensor(dtype, shape=(*[front] * flag, *[None] * len(shape)))
+        for shape, flag in zip(shapes, flags, strict=True)
     ]
     result = expression(*variables)
     outputs = list(result) if isinstance(result, (list, tuple)) else [result]
@@ -121,7 +122,7 @@ class TestDimensions(unittest.TestCase):
 
     def test_declared_length_1_broadcasts(self) -> None:
         x, y = tt.dvector("x"), tt.dvector("y")
-        xs, ys = tt.tensor("float64", (1, None)), tt.tensor("float64", (None, None))
+        xs, ys = tt.tensor("float64", shape=(1, None)), tt.tensor("float64", shape=(None, None))
         outputs = vectorize_graph([x + y, x * 2, x.shape[0]], {x: xs, y: ys})
         values = RNG.randn(1, 4), RNG.randn(3, 4)
         both, double, length = function([xs, ys], outputs)(*values)
@@ -136,7 +137,7 @@ class TestDimensions(unittest.TestCase):
             f([1.0], [1.0, 2.0])
 
     def test_lengths_that_only_the_batch_declares_do_not_broadcast(self) -> None:
-        x, y, xs = tt.dvector(), tt.dvector(), tt.tensor("float64", (None, 1))
+        x, y, xs = tt.dvector(), tt.dvector(), tt.tensor("float64", shape=(None, 1))
         f = function([xs, y], vectorize_graph(x + y, {x: xs}))
         with self.assertRaises(ValueError):
             f([[1.0]], [1.0, 2.0])
@@ -200,8 +201,8 @@ class TestConvolutions(unittest.TestCase):
                 check_batch(expression, (2, 4, 5, 5), (6, 2, 3, 3), stacked=stacked, static=True)
 
     def test_known_lengths_leave_no_loop(self) -> None:
-        x, w = (tt.tensor("float64", (None,) * 4) for _ in range(2))
-        xs, ws = (tt.tensor("float64", (3, None, None, None, None)) for _ in range(2))
+        x, w = (tt.tensor("float64", shape=(None,) * 4) for _ in range(2))
+        xs, ws = (tt.tensor("float64", shape=(3, None, None, None, None)) for _ in range(2))
         result = vectorize_graph(conv2d(x, w), {x: xs, w: ws})
         ops = {
             type(node.op).__name__ for node in function([xs, ws], result, mode="FAST_COMPILE").maker.fgraph.toposort()

@@ -19,7 +19,7 @@ from theano_graph import (
 )
 from theano_linker_c.scalar import ScalarType
 
-from .._core._convert import constant
+from .._core._convert import as_tensor_variable, constant
 from .._core._stacks import batch_length
 from .._core._type import TensorType, tensor_type
 from .._core._variable import Tensor
@@ -104,8 +104,8 @@ def _applied(node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
 
 
 def _tensor(variable: Variable) -> Tensor:
-    result: Tensor = tensor_from_scalar(variable) if isinstance(variable.type, ScalarType) else variable
-    return result
+    tensor: Any = tensor_from_scalar(variable) if isinstance(variable.type, ScalarType) else variable
+    return as_tensor_variable(tensor)
 
 
 def _first_row(x: Tensor) -> Tensor:

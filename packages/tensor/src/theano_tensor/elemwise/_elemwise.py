@@ -440,15 +440,15 @@ def _batch(node: Apply[Elemwise, Tensor], inputs: list[Any], stacked: Sequence[b
     op = node.op
     # A result with more dimensions than the overwritten input does not fit into it.
     plain = op if not op.inplace_pattern else _plain(op._compared)
-    results: Sequence[Variable] = plain(*inputs, return_list=True)
-    return results
+    results: Any = plain(*inputs, return_list=True)
+    return list(results)
 
 
 @batch_rule.register(ScalarOp)
 def _batch_of_numbers(node: Apply[ScalarOp], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Variable]:
     """A batch of numbers is a vector."""
-    results: Sequence[Variable] = _plain(node.op)(*inputs, return_list=True)
-    return results
+    results: Any = _plain(node.op)(*inputs, return_list=True)
+    return list(results)
 
 
 @shape_rule.register(Elemwise)

@@ -167,7 +167,7 @@ class AccumulatingReduce(Reduce):
             return self
         return self._with(axis, dtype, accumulator)
 
-    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> AccumulatingReduce:
+    def _with(self, axis: tuple[int, ...] | None, dtype: str | None, accumulator: str | None) -> AccumulatingReduce:
         return type(self)(axis, dtype, accumulator)
 
     def result_dtype(self, dtype: str) -> str:
@@ -221,7 +221,7 @@ class Prod(AccumulatingReduce):
         super().__init__(axis, dtype, acc_dtype)
         self.no_zeros_in_input = bool(no_zeros_in_input)
 
-    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> AccumulatingReduce:
+    def _with(self, axis: tuple[int, ...] | None, dtype: str | None, accumulator: str | None) -> AccumulatingReduce:
         return Prod(axis, dtype, accumulator, self.no_zeros_in_input)
 
 
