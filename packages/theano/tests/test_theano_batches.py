@@ -26,7 +26,7 @@ class TestBatches(unittest.TestCase):
 
     def test_functions_of_programs(self) -> None:
         @theano.compile.ops.as_op(itypes=[T.dvector], otypes=[T.dvector])
-        def ranks(x: object) -> object:
+        def ranks(x: np.ndarray) -> np.ndarray:
             return np.argsort(np.argsort(x)).astype(float)
 
         xs = T.dmatrix("xs")
