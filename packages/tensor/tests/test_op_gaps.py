@@ -46,8 +46,8 @@ from theano_tensor.reduce._reduce import Supremum
 from theano_tensor.rewrites._fused_reduce import FusedReduce
 from theano_tensor.rewrites.unfolded import Unfolded
 from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
-from theano_testing.gaps import find_gaps, load_records, record_absence
-from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
+from theano_testing.gaps import find_gaps, known_records, load_records, record_absence, without_batch_rule
+from theano_testing.tensor import OpRecord, OpTestCase, check_batch_gradients, check_batches, fetch_seed, op_tests
 from theano_testing.tiers import slow
 
 del OpTestCase  # a base class without a record is no test
@@ -361,6 +361,23 @@ class TestNoGaps(unittest.TestCase):
         gaps = find_gaps(["theano_tensor"])
         left = [g for g in gaps if g.missing != ("record",) or not g.op_class.__module__.startswith(BY_HAND)]
         self.assertEqual([str(gap) for gap in left], [])
+
+    def test_every_op_has_a_rule_for_batches(self) -> None:
+        self.assertEqual(without_batch_rule(["theano_tensor", "theano_linker_c.ops"]), [])
+
+    @slow
+    def test_every_record_on_batches(self) -> None:
+        load_records([HERE])
+        for record in known_records:
+            with self.subTest(record.name):
+                check_batches(record)
+
+    @slow
+    def test_gradients_of_every_record_on_batches(self) -> None:
+        load_records([HERE])
+        for record in known_records:
+            with self.subTest(record.name):
+                check_batch_gradients(record)
 
     def test_every_scalar_op_has_rules_and_a_record(self) -> None:
         load_records([HERE])

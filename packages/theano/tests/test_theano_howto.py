@@ -101,6 +101,9 @@ class TestHowTo(unittest.TestCase):
     def test_export(self) -> None:
         self.run_page("export.md")
 
+    def test_batches(self) -> None:
+        self.run_page("batches.md")
+
     def test_scan(self) -> None:
         self.run_page("scan.md")
 

@@ -13,7 +13,7 @@ Examples
 from theano_graph import announce_words, register_library
 from theano_linker_c import announce_straight_rules, note_library
 
-from . import rewrites as rewrites
+from . import _batches as _batches, rewrites as rewrites
 from ._call._arguments import until as until
 from ._call._checkpoints import scan_checkpoints as scan_checkpoints
 from ._call._scan import scan as scan

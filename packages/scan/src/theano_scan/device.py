@@ -22,7 +22,7 @@ from theano_gpuarray.types import (
     host_from_gpu,
     is_host_array,
 )
-from theano_graph import Apply, Op, Variable, clone_replace, config
+from theano_graph import Apply, Op, Variable, batch_rule, clone_replace, config
 from theano_linker_c import Function, function
 from theano_linker_c.kernels import native_kernel
 from theano_linker_c.profiling import device_kind
@@ -269,3 +269,6 @@ def _call(node: Apply[GpuLoop]) -> Any:
 @device_kind.register(GpuLoop)
 def _kind(node: Apply) -> Any:
     return "gpu"
+
+
+batch_rule.declare_absent(GpuLoop, "graphs are applied to batches before they are compiled for a device")

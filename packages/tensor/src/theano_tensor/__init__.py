@@ -72,6 +72,12 @@ from ._scalar_bridge import (
     tensor_from_scalar as tensor_from_scalar,
 )
 from ._transfer import register_transfer as register_transfer, transfer as transfer
+from .batching import (
+    BatchError as BatchError,
+    vectorize as vectorize,
+    vectorize_graph as vectorize_graph,
+    vmap as vmap,
+)
 from .gradient import (
     DisconnectedInputError as DisconnectedInputError,
     DisconnectedType as DisconnectedType,
@@ -279,6 +285,10 @@ __all__ = [
     "TensorFromScalar",
     "scalar_from_tensor",
     "tensor_from_scalar",
+    "BatchError",
+    "vectorize",
+    "vectorize_graph",
+    "vmap",
     "BatchedDot",
     "Dot",
     "batched_dot",

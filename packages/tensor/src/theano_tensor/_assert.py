@@ -7,11 +7,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Op,
+    Unstacked,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 
 from ._core._convert import as_tensor_variable
 from ._core._typing import TensorLike
 from ._errors import ShapeError
+from ._protocols._operations import call
 
 
 class CheckAndRaise(Op):
@@ -126,6 +138,15 @@ def _pullback(node: Apply[CheckAndRaise], cotangents: list[Variable]) -> list[Va
 @pushforward.register(CheckAndRaise)
 def _pushforward(node: Apply[CheckAndRaise], tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]
+
+
+@batch_rule.register(CheckAndRaise)
+def _batch(node: Apply[CheckAndRaise], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable | Unstacked]:
+    """A condition has to hold for all entries."""
+    value, *conditions = inputs
+    checks = [call("all", c) if flag else c for c, flag in zip(conditions, stacked[1:], strict=True)]
+    checked = node.op(value, *checks)
+    return [checked if stacked[0] else Unstacked(checked)]
 
 
 @shape_rule.register(CheckAndRaise)

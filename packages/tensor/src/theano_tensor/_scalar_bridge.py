@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
 from ._core._convert import CONVERTERS, as_tensor_variable
@@ -117,6 +117,15 @@ def _pushforward_to_scalar(node: Apply[ScalarFromTensor], tangents: list[Variabl
 @pushforward.register(TensorFromScalar)
 def _pushforward_to_tensor(node: Apply[TensorFromScalar], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else tensor_from_scalar(tangents[0])]
+
+
+@batch_rule.register(ScalarFromTensor)
+@batch_rule.register(TensorFromScalar)
+def _batch(
+    node: Apply[ScalarFromTensor | TensorFromScalar], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable]:
+    """A batch of numbers is a vector."""
+    return [inputs[0]]
 
 
 @shape_rule.register(ScalarFromTensor)

@@ -20,6 +20,7 @@ from typing import Any
 from theano_graph import (
     Op,
     RuleTable,
+    batch_rule,
     format_error,
     graph_inputs,
     inner_graph,
@@ -48,6 +49,7 @@ __all__ = [
     "op_classes",
     "record_absence",
     "recorded_classes",
+    "without_batch_rule",
 ]
 
 #: What an op may lack, in the order of reports.
@@ -136,6 +138,30 @@ def find_gaps(packages: Iterable[str], records: Sequence[OpRecord] | None = None
         if missing:
             gaps.append(Gap(op_class, missing))
     return gaps
+
+
+def without_batch_rule(packages: Iterable[str]) -> list[type[Op]]:
+    """Return the ops of some packages that run in a loop over the entries of a batch, since they have no rule for it.
+
+    Parameters
+    ----------
+    packages : iterable of str
+        Names of packages or modules.
+
+    Returns
+    -------
+    list of type
+        Without scalar ops, bases of ops that have rules, and ops that are declared to have none.
+
+    Examples
+    --------
+    >>> without_batch_rule(["theano_tensor.linear"])
+    []
+    """
+    classes = [c for c in op_classes(packages) if not issubclass(c, ScalarOp)]
+    lacking = [c for c in classes if not _answered(batch_rule, object.__new__(c))]
+    with_rules = [c for c in classes if c not in lacking]
+    return [c for c in lacking if not any(issubclass(other, c) for other in with_rules)]
 
 
 def recorded_classes(records: Iterable[OpRecord]) -> set[type]:

@@ -9,6 +9,7 @@ from ._op_tests._bases import (
     MockRandomState as MockRandomState,
     RopLopChecker as RopLopChecker,
 )
+from ._op_tests._batches import check_batch_gradients as check_batch_gradients, check_batches as check_batches
 from ._op_tests._records import (
     OpRecord as OpRecord,
     OpTestCase as OpTestCase,
@@ -27,6 +28,8 @@ from ._values._tolerance import (
 from ._values._verify_grad import verify_grad as verify_grad
 
 __all__ = [
+    "check_batch_gradients",
+    "check_batches",
     "check_on_device",
     "TOLERANCES",
     "GradientError",

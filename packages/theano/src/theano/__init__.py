@@ -65,6 +65,7 @@ with collector_paused(lasting=True):
         dot as _dot,
         get_scalar_constant_value as get_scalar_constant_value,
         sparse_grad as sparse_grad,
+        vectorize_graph as vectorize_graph,
     )
     from theano_tensor.builders import OpFromGraph as OpFromGraph
     from theano_tensor.gradient import (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Apply, Op, describe, format_error
+from theano_graph import Apply, Op, batch_rule, describe, format_error
 from theano_tensor import as_tensor_variable
+from theano_tensor.batching import run_in_a_loop
 
 from ._lazy import lazy_names
 
@@ -66,3 +67,6 @@ class Raise(Op):
 __all__ = ["Raise"]
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})
+
+
+batch_rule.register(Raise)(run_in_a_loop)

@@ -9,7 +9,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Constant,
+    Op,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.kernels import Kernel, native_kernel
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
@@ -308,3 +319,6 @@ def _pushforward(node: Apply[DeviceOp], tangents: list[Variable | None]) -> Sequ
     rule = pushforward.lookup(node.op.host_op)
     given = [host_from_gpu(t) if _is_on_device(t) else t for t in tangents]
     return rule(node.op.host_node(node, transfer=True), given)
+
+
+batch_rule.declare_absent(DeviceOp, "graphs are applied to batches before they are compiled for a device")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c import as_host, function_cache_depends_on
 from theano_linker_c.profiling import device_kind
 from theano_linker_c.program import call_form
@@ -200,3 +200,6 @@ def _call(node: Apply[TransferOp]) -> Any:
 @device_kind.register(TransferOp)
 def _kind(node: Apply) -> Any:
     return "transfer"
+
+
+batch_rule.declare_absent(TransferOp, "arrays on a device have no dimension for a batch; transfer the batch")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._errors import DuplicateRuleError, MissingRuleError, format_error
+from .._record import record
 from .._user_code import asked_by_user
 
 if TYPE_CHECKING:
@@ -167,9 +168,22 @@ def _is_written(op_class: type, method: str) -> bool:
     return method in vars(op_class) and not getattr(vars(op_class)[method], "is_rule", False)
 
 
+@record
+class Unstacked:
+    """An output in a batch that is the same for all entries: it has no dimension of the batch.
+
+    Attributes
+    ----------
+    variable : Variable
+    """
+
+    variable: Variable
+
+
 PullbackRule = Callable[["Apply", "list[Variable]"], "Sequence[Variable | None]"]
 PushforwardRule = Callable[["Apply", "list[Variable | None]"], "Sequence[Variable | None]"]
 ShapeRule = Callable[["Apply", "list[Any]"], "Sequence[Any]"]
+BatchRule = Callable[["Apply", "list[Any]", "Sequence[bool]"], "Sequence[Any] | None"]
 
 #: Vector-Jacobian products: ``rule(node, cotangents)`` gives one cotangent per input, None where it is disconnected.
 #: An op without a rule is asked for its methods `L_op` and `grad`. A cotangent is cast to the precision of its input,
@@ -184,3 +198,10 @@ pushforward: RuleTable[PushforwardRule] = RuleTable("pushforward")
 #: with None for a length that only the value tells. An input whose type has no shape comes as None, and such an output
 #: is answered with None. An op without a rule is asked for its method `infer_shape`.
 shape_rule: RuleTable[ShapeRule] = RuleTable("shape_rule")
+
+#: Batches: ``rule(node, inputs, stacked)`` gives the outputs for all entries of a batch at once. An input `k` for which
+#: ``stacked[k]`` is true has one more dimension in front of those of ``node.inputs[k]``, the others are the same for
+#: all entries; at least one is stacked, and stacked ones have one length. Each output has the dimension in front too,
+#: or is an `Unstacked`. A rule returns None where it cannot do better than a loop over the entries, as an op without a
+#: rule gets.
+batch_rule: RuleTable[BatchRule] = RuleTable("batch_rule")

@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 #: Debuggers, the preferred one first.
 _DEBUGGERS = ("pudb", "ipdb", "pdb")
@@ -115,3 +115,6 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 @shape_rule.register(PdbBreakpoint)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return list(input_shapes[1:])
+
+
+batch_rule.declare_absent(PdbBreakpoint, "a program stops for all entries at once")

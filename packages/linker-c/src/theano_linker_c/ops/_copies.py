@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, pullback, pushforward, shape_rule
 
 from ..cop import RegisteredCodeOp, TypeCodeTable
 
@@ -100,3 +100,10 @@ def register_deep_copy_op_c_code(typ: Any, code: str, version: Any = ()) -> None
 def register_view_op_c_code(type: Any, code: str, version: Any = ()) -> None:
     """Say how C code makes ``%(oname)s`` the same value as ``%(iname)s``; see :func:`register_deep_copy_op_c_code`."""
     ViewOp.type_code.register(type, code, version)
+
+
+@batch_rule.register(DeepCopyOp, ViewOp, OutputGuard)
+def _batch(
+    node: Apply[DeepCopyOp | ViewOp | OutputGuard], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable]:
+    return [node.op(inputs[0])]

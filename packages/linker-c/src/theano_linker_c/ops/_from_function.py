@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Type, describe, format_error, pullback, pushforward
+from theano_graph import Apply, Op, Type, batch_rule, describe, format_error, pullback, pushforward
 
 _NO_GRADIENT = "it is a Python function that nothing is known of"
 
@@ -179,3 +179,8 @@ def as_op(
         return FromFunctionOp(fn, itypes, otypes, infer_shape)
 
     return decorate
+
+
+@batch_rule.register(FromFunctionOp)
+def _batch(node: Apply[FromFunctionOp], inputs: list[Any], stacked: Sequence[bool]) -> None:
+    """A function of a program takes one entry after the other."""

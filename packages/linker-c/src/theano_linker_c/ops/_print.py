@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Variable, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback, pushforward, shape_rule
 
 
 def print_attributes(op: Print, value: Any) -> None:
@@ -104,3 +104,9 @@ def _print_pushforward(node: Apply, tangents: list[Variable | None]) -> list[Var
 @shape_rule.register(Print)
 def _print_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return input_shapes
+
+
+@batch_rule.register(Print)
+def _batch(node: Apply[Print], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    """All entries are printed as one array."""
+    return [node.op(inputs[0])]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
-from theano_graph import Apply, FunctionGraph, Op, RuleTable, Variable, record
+from theano_graph import Apply, FunctionGraph, Op, RuleTable, Variable, batch_rule, record
 
 from .._instructions._needed import ALWAYS, when_needed
 from .._machines._run_errors import NodeError
@@ -288,3 +288,6 @@ def _sorted(
 
 
 __all__ = ["Cluster", "ClusterRule", "Contraction", "NodeError", "cluster_rule", "contract"]
+
+
+batch_rule.declare_absent(Cluster, "it is made where a graph is compiled")

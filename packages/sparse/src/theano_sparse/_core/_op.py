@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, describe, format_error
+from theano_graph import Apply, Op, batch_rule, describe, format_error
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType
 
@@ -66,3 +66,6 @@ def refuse_rank(op: Op, variable: Any, ndim: int, wanted: str) -> None:
     """Raise TypeError where a tensor variable has not `ndim` dimensions."""
     if variable.type.ndim != ndim:
         raise TypeError(format_error(f"{op}: {wanted}", context=[describe(variable)], hint=f"pass {ndim} dimensions"))
+
+
+batch_rule.declare_absent(SparseOp, "sparse matrices have no dimension for a batch")

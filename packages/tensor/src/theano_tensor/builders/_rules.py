@@ -8,7 +8,9 @@ from typing import Any, cast
 from theano_graph import (
     Apply,
     Op,
+    Unstacked,
     Variable,
+    batch_rule,
     clone_replace,
     config,
     format_error,
@@ -20,6 +22,8 @@ from theano_graph import (
 )
 from theano_linker_c.program import call_form
 
+from .._core._type import tensor_type
+from .._protocols._operations import call
 from ..gradient import DisconnectedType, NullType, Rop
 from ..gradient._accumulation._grad import differentiate, known_gradient
 from ._op_from_graph import OpFromGraph
@@ -208,6 +212,30 @@ def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
 
     single = op.tangent if not isinstance(op.tangent, list) else None
     return _assemble(op, _spread(op.tangent, len(outputs)), single, [*inputs, *points.values()], default, call)
+
+
+@batch_rule.register(OpFromGraph)
+def _batch(node: Apply[OpFromGraph], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable | Unstacked] | None:
+    """The graph inside is applied to the batch; an op with overrides runs in a loop, for they take one entry."""
+    op = node.op
+    overridden = [op.gradient, op.tangent, *_listed(op.gradient), *_listed(op.tangent)]
+    if any(not isinstance(override, list) and override != "default" for override in overridden):
+        return None
+    graph = op.fgraph
+    inner_inputs: list[Any] = list(graph.inputs)
+    stand_ins = [
+        tensor_type(x.type.dtype, (x.type.shape[0], *inner.type.shape)).make_variable(inner.name) if flag else inner
+        for x, inner, flag in zip(inputs, inner_inputs, stacked, strict=True)
+    ]
+    sources = dict(zip(inner_inputs, zip(stand_ins, stacked, strict=True), strict=True))
+    entries = call("batch_entries", list(graph.outputs), sources)
+    batched = OpFromGraph(stand_ins, [v for v, _ in entries], inline=op.inline, name=op.name, **op.kwargs)
+    outputs: list[Variable] = batched(*inputs, return_list=True)
+    return [v if flag else Unstacked(v) for v, (_, flag) in zip(outputs, entries, strict=True)]
+
+
+def _listed(overrides: Any) -> list[Any]:
+    return overrides if isinstance(overrides, list) else []
 
 
 @shape_rule.register(OpFromGraph)

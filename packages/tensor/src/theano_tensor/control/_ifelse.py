@@ -9,7 +9,9 @@ from theano_graph import (
     Apply,
     Op,
     Type,
+    Unstacked,
     Variable,
+    batch_rule,
     describe,
     format_error,
     pullback,
@@ -19,8 +21,10 @@ from theano_graph import (
 from theano_linker_c.program import Branch, lazy_form
 
 from .._core._convert import as_tensor_variable
+from .._core._stacks import batch_length, fronted, padded, stack_of
 from .._core._type import TensorType, tensor_type
 from .._core._typing import TensorLike
+from ..elemwise import switch
 
 
 class IfElse(Op):
@@ -188,6 +192,26 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
 def _lazy(node: Apply[IfElse]) -> Branch:
     n = node.op.n_outs
     return Branch(0, tuple(range(1, 1 + n)), tuple(range(1 + n, 1 + 2 * n)))
+
+
+@batch_rule.register(IfElse)
+def _batch(node: Apply[IfElse], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable | Unstacked]:
+    """One branch for all entries, or a choice for each entry of a result of both."""
+    condition, *branches = inputs
+    n = node.op.n_outs
+    flags = stacked[1:]
+    mixed = [flags[k] or flags[n + k] for k in range(n)]
+    if stacked[0]:
+        pairs = [(fronted(branches[k], flags[k]), fronted(branches[n + k], flags[n + k])) for k in range(n)]
+        return [switch(padded(condition, True, a.type.ndim - 1), a, b) for a, b in pairs]
+    if any(mixed):
+        length = batch_length(inputs, stacked)
+        branches = [
+            v if flag or not mixed[i % n] else stack_of(v, length)
+            for i, (v, flag) in enumerate(zip(branches, flags, strict=True))
+        ]
+    outputs: list[Variable] = node.op(condition, *branches, return_list=True)
+    return [v if flag else Unstacked(v) for v, flag in zip(outputs, mixed, strict=True)]
 
 
 @pullback.register(IfElse)

@@ -7,15 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
 from .._core._ops import TensorOp
+from .._core._stacks import batch_length, padded, run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
+from .._protocols._operations import operation
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
 
@@ -107,11 +109,21 @@ def _pushforward(node: Apply[Alloc, Tensor], tangents: list[Variable | None]) ->
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
+@batch_rule.register(Alloc)
+def _batch(node: Apply[Alloc, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    """Lengths are those of all entries, or a loop finds out whether they are."""
+    value, *lengths = inputs
+    if any(stacked[1:]):
+        return None
+    return [Alloc()(padded(value, True, len(lengths)), batch_length(inputs, stacked), *lengths)]
+
+
 @shape_rule.register(Alloc)
 def _shape(node: Apply[Alloc, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[1:])]
 
 
+@operation("alloc")
 def alloc(value: TensorLike, *shape: ShapeLike) -> Tensor:
     """Return a tensor of a given shape, filled with `value`.
 
@@ -189,6 +201,9 @@ def _pullback_empty(node: Apply[AllocEmpty, Tensor], cotangents: list[Variable])
 @pushforward.register(AllocEmpty)
 def _pushforward_empty(node: Apply[AllocEmpty, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
+
+
+batch_rule.register(AllocEmpty)(run_in_a_loop)
 
 
 @shape_rule.register(AllocEmpty)

@@ -7,17 +7,30 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Variable, config, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Constant,
+    Variable,
+    batch_rule,
+    config,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
 from .._core._ops import TensorOp
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
+from .._protocols._operators import operation
 from ..elemwise import cast, ceil, maximum
 from ..gradient import derived_pushforward
 from ..shape import as_length, static_int
@@ -130,6 +143,10 @@ def _pullback_eye(node: Apply[Eye, Tensor], cotangents: list[Variable]) -> list[
 pushforward.register(ARange, Eye)(derived_pushforward)
 
 
+# Entries with ranges of other lengths are refused in the loop.
+batch_rule.register(ARange, Eye)(run_in_a_loop)
+
+
 @shape_rule.register(ARange)
 def _shape_range(node: Apply[ARange, Tensor], input_shapes: list[Any]) -> list[Any]:
     start, stop, step = node.inputs
@@ -150,6 +167,7 @@ def _shape_eye(node: Apply[Eye, Tensor], input_shapes: list[Any]) -> list[Any]:
 _RANGES: dict[str, ARange] = {}
 
 
+@operation("arange")
 def arange(
     start: TensorLike, stop: TensorLike | None = None, step: TensorLike | None = None, dtype: DTypeLike | None = None
 ) -> Tensor:
@@ -197,6 +215,7 @@ def arange(
     return result
 
 
+@operation("eye")
 def eye(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix of zeros with ones on one diagonal.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import Apply, Op, Variable, config, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, config, pullback, pushforward, shape_rule
 
 from .._core._dtypes import DISCRETE_DTYPES
 from .._core._type import TensorType, tensor_type
@@ -66,6 +66,12 @@ def _pullback(node: Apply[LengthsDiffer, Tensor], cotangents: list[Variable]) ->
 @pushforward.register(LengthsDiffer)
 def _pushforward(node: Apply[LengthsDiffer, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return list(node.op.make_node(*node.inputs).outputs)
+
+
+@batch_rule.register(LengthsDiffer)
+def _batch(node: Apply[LengthsDiffer, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    types = tuple(tensor_type(t.dtype, (None, *t.shape)) for t in node.op.types)
+    return list(LengthsDiffer(node.op.message, types).make_node(*inputs).outputs)
 
 
 @shape_rule.register(LengthsDiffer)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, TransposeKernel, native_kernel
 
 from .._core._convert import as_tensor_variable
@@ -166,6 +166,13 @@ def _pullback(node: Apply[DimShuffle, Tensor], cotangents: list[Variable]) -> li
 @pushforward.register(DimShuffle)
 def _pushforward(node: Apply[DimShuffle, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
+
+
+@batch_rule.register(DimShuffle)
+def _batch(node: Apply[DimShuffle, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    op = node.op
+    order = (0, *(entry if isinstance(entry, str) else entry + 1 for entry in op.order))
+    return [DimShuffle(op.input_ndim + 1, order, op.inplace)(inputs[0])]
 
 
 @shape_rule.register(DimShuffle)

@@ -8,7 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, config, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Op,
+    Variable,
+    batch_rule,
+    config,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
 from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, transfer_type
@@ -421,6 +432,23 @@ def _broadcast_to_result(value: Tensor, like: Tensor) -> Tensor:
         broadcasted: Tensor = call("second", like, value)
         return broadcasted
     return value
+
+
+@batch_rule.register(Elemwise)
+def _batch(node: Apply[Elemwise, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Variable]:
+    """Inputs have equal numbers of dimensions, so that one that is not stacked broadcasts from the left."""
+    op = node.op
+    # A result with more dimensions than the overwritten input does not fit into it.
+    plain = op if not op.inplace_pattern else _plain(op._compared)
+    results: Any = plain(*inputs, return_list=True)
+    return list(results)
+
+
+@batch_rule.register(ScalarOp)
+def _batch_of_numbers(node: Apply[ScalarOp], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Variable]:
+    """A batch of numbers is a vector."""
+    results: Any = _plain(node.op)(*inputs, return_list=True)
+    return list(results)
 
 
 @shape_rule.register(Elemwise)

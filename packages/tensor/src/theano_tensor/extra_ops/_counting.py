@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from .._core._ops import TensorOp
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
@@ -259,3 +260,7 @@ def to_one_hot(y: TensorLike, nb_class: TensorLike, dtype: DTypeLike | None = No
     rows = shape_i(numbers, 0)
     empty = zeros((rows, nb_class), name)
     return set_subtensor(empty[arange(rows), numbers], constant(1, dtype=name))
+
+
+# Entries have results of other lengths.
+batch_rule.register(BinCount, Bartlett)(run_in_a_loop)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
@@ -15,6 +15,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES
 from .._core._ops import TensorOp
+from .._core._stacks import all_stacked
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
@@ -186,6 +187,16 @@ def _pushforward(node: Apply[Cumulative, Tensor], tangents: list[Variable | None
         return [result]
     change: Tensor = Recurrence(axis)(mul(t, _delayed(node.outputs[0], axis, 1)), x)
     return [change]
+
+
+@batch_rule.register(Cumulative)
+def _batch(node: Apply[Cumulative, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [Cumulative(node.op.axis + 1, node.op.mode)(inputs[0])]
+
+
+@batch_rule.register(Recurrence)
+def _batch_recurrence(node: Apply[Recurrence, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [Recurrence(node.op.axis + 1)(*all_stacked(inputs, stacked))]
 
 
 @shape_rule.register(Cumulative, Recurrence)

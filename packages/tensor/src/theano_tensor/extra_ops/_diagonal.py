@@ -7,13 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
 from .._core._ops import TensorOp
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -76,6 +77,12 @@ def _on_diagonal(n: Any, offset: int) -> tuple[Any, ...]:
     """Return the index of `n` elements of a diagonal of the last two dimensions."""
     numbers = arange(n)
     return (..., numbers + max(-offset, 0), numbers + max(offset, 0))
+
+
+@batch_rule.register(ExtractDiag)
+def _batch_extract(node: Apply[ExtractDiag, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    op = node.op
+    return [ExtractDiag(op.offset, op.axis1 + 1, op.axis2 + 1)(inputs[0])]
 
 
 @pullback.register(ExtractDiag)
@@ -194,6 +201,12 @@ class AllocDiag(TensorOp):
         for place in self.places:
             shape.insert(place, side)
         return tuple(shape)
+
+
+@batch_rule.register(AllocDiag)
+def _batch_alloc(node: Apply[AllocDiag, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    op = node.op
+    return [AllocDiag(op.offset, op.axis1 + 1, op.axis2 + 1)(inputs[0])]
 
 
 @pullback.register(AllocDiag)
@@ -412,3 +425,6 @@ def _native(node: Apply[ExtractDiag, Tensor]) -> Kernel | None:
     if abs(op.offset) > np.iinfo("int32").max:
         return None
     return ArrayRoutineKernel("diagonal", x.type.dtype, op.offset if op.axis1 < op.axis2 else -op.offset)
+
+
+batch_rule.register(FillDiagonal, FillDiagonalOffset)(run_in_a_loop)

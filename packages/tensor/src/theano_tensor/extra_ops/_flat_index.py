@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._ops import TensorOp
+from .._core._stacks import on_stacks
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -278,3 +279,14 @@ def _shape_contiguous(node: Apply[CpuContiguous, Tensor], input_shapes: list[Any
 
 
 cpu_contiguous = CpuContiguous()
+
+
+@batch_rule.register(UnravelIndex, RavelMultiIndex)
+def _batch_index(
+    node: Apply[UnravelIndex | RavelMultiIndex, Tensor], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable] | None:
+    """Element by element, in a tensor that has one shape for all entries."""
+    return None if stacked[-1] else list(node.op(*inputs, return_list=True))
+
+
+batch_rule.register(CpuContiguous)(on_stacks)

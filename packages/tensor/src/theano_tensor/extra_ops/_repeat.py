@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, describe, format_error, shape_rule
+from theano_graph import Apply, batch_rule, describe, format_error, shape_rule
 
 from .._assert import Assert
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -200,3 +201,6 @@ def _padded_counts(reps: Tensor, ndim: int) -> Tensor:
 
 def _length_unknown(reps: Any) -> bool:
     return isinstance(reps, Tensor) and reps.type.ndim == 1 and reps.type.shape[0] is None
+
+
+batch_rule.register(RepeatedNumbers)(run_in_a_loop)

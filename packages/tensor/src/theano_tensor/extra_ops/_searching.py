@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -232,3 +233,16 @@ def unique(
     array([1, 3])
     """
     return Unique(return_index, return_inverse, return_counts, axis)(ar)
+
+
+@batch_rule.register(SearchsortedOp)
+def _batch_search(
+    node: Apply[SearchsortedOp, Tensor], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable] | None:
+    """The values to insert may have any shape; where the sorted vectors differ, each is searched for itself."""
+    wanted_only = not any(flag for k, flag in enumerate(stacked) if k != 1)
+    return [node.op(*inputs)] if wanted_only else None
+
+
+# Entries have other numbers of different elements.
+batch_rule.register(Unique)(run_in_a_loop)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -129,3 +129,8 @@ def fft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None =
 def ifft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft`: divided by the number of elements for `norm` None, by its root for "ortho"."""
     return _transform("ifft", a, axes, norm, inverse=True)
+
+
+@batch_rule.register(Fourier)
+def _batch(node: Apply[Fourier, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [Fourier([axis + 1 for axis in node.op.axes], node.op.inverse)(inputs[0])]

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
@@ -22,7 +22,7 @@ from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq, or_, switch
-from ..shape import as_length, shape_i, static_int
+from ..shape import as_length, lengths_of, reshape, shape_i, static_int
 from ._lazy import scipy_fft
 from ._norm import scaled
 
@@ -238,3 +238,16 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Ten
     result: Tensor = InverseRealFourier()(y, n)
     lengths = [*(shape_i(y, i) for i in range(1, y.type.ndim - 2)), as_length(n)]
     return scaled(result, lengths, norm, inverse=True)
+
+
+@batch_rule.register(RealFourier, InverseRealFourier)
+def _batch(
+    node: Apply[RealFourier | InverseRealFourier, Tensor], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable] | None:
+    """The first dimension is a batch already: both are joined."""
+    if any(stacked[1:]):
+        return None
+    x, *length = inputs
+    n, rows, *lengths = lengths_of(x)
+    result = node.op(reshape(x, [n * rows, *lengths]), *length)
+    return [reshape(result, [n, rows, *lengths_of(result)[1:]])]

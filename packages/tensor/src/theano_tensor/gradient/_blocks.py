@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
-from theano_graph import Apply, Op, Variable, format_error, pullback, pushforward
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback, pushforward
 
 from .._core._typing import TensorLike
 from ._rules._arrays import zeros_for
@@ -84,6 +84,11 @@ class GradScale(GradientGate):
 
     def __init__(self, multiplier: float) -> None:
         self.multiplier = multiplier
+
+
+@batch_rule.register(GradientGate)
+def _batch(node: Apply[GradientGate], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [node.op(inputs[0])]
 
 
 @pullback.register(DisconnectedGrad)

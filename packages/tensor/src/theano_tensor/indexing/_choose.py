@@ -7,13 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._ops import TensorOp
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -211,3 +212,6 @@ def _chosen_of(numbers: Tensor, choices: Tensor, mode: str) -> Tensor:
             along = ["x"] * axis + [0] + ["x"] * (ndim - axis - 1)
             places.append(dimshuffle(arange(shape_i(whole, axis + 1)), along))
     return getitem(whole, (index, *places))
+
+
+batch_rule.register(Choose)(run_in_a_loop)

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -145,3 +146,6 @@ def nonzero_values(a: TensorLike) -> Tensor:
     """
     variable = as_tensor_variable(a)
     return getitem(flatten(variable) if variable.type.ndim else variable, flatnonzero(variable))
+
+
+batch_rule.register(Nonzero)(run_in_a_loop)

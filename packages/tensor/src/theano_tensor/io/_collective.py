@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, describe, format_error
+from theano_graph import Apply, Op, batch_rule, describe, format_error
 
 from .._core._convert import as_tensor_variable
 from .._core._typing import TensorLike
@@ -208,3 +208,6 @@ def broadcast(var: Any, root: int = 0, tag: int = 0) -> Any:
     The gradient goes to process `root`, summed over processes; that of the others is zero.
     """
     return MPIBroadcast(root, tag)(var)
+
+
+batch_rule.declare_absent(CollectiveOp, "all processes have to take part in one exchange after the other")

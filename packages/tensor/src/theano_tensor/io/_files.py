@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
-from theano_graph import Apply, Generic, Variable, describe, format_error, generic, shape_rule
+from theano_graph import Apply, Generic, Variable, batch_rule, describe, format_error, generic, shape_rule
 
 from .._core._type import TensorType
 from .._core._typing import DTypeLike
@@ -135,3 +135,6 @@ def load(path: Any, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: s
     TensorType(int64, vector)
     """
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)
+
+
+batch_rule.declare_absent(LoadFromDisk, "a file is read once")

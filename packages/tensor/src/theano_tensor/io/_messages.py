@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, generic, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, generic, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
@@ -353,3 +353,6 @@ def _no_shape(node: Apply[MPISendWait], input_shapes: list[Any]) -> list[Any]:
 @shape_rule.register(MPIRecvWait)
 def _received_shape(node: Apply[MPIRecvWait], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
+
+
+batch_rule.declare_absent(MessageOp, "each message is sent and received once")

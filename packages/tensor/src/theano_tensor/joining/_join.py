@@ -8,11 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._ops import TensorOp
+from .._core._stacks import all_stacked
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor, TensorConstant
@@ -224,6 +225,30 @@ class Split(Op):
 
     def __str__(self) -> str:
         return f"Split{{{self.len_splits}}}"
+
+
+@batch_rule.register(Join)
+def _batch_join(node: Apply[Join, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    axis, *parts = inputs
+    if stacked[0]:
+        return None
+    return [Join()(_shifted(axis), *all_stacked(parts, stacked[1:]))]
+
+
+@batch_rule.register(Split)
+def _batch_split(node: Apply[Split, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    x, axis, lengths = inputs
+    if any(stacked[1:]):
+        return None
+    return list(node.op(x, _shifted(axis), lengths, return_list=True))
+
+
+def _shifted(axis: Variable) -> Any:
+    """Return the number of an axis behind that of a batch; axes counted from the end stay as they are."""
+    number = _known_axis(axis)
+    if number is not None:
+        return number + (number >= 0)
+    return axis + switch(as_tensor_variable(axis) < 0, 0, 1).astype("int64")
 
 
 @pullback.register(Join)

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, shape_rule
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
+from .._core._stacks import batch_of_expression, run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -129,6 +130,11 @@ class TensorSolve(MatrixOp):
         return reshape(solve(reshape(moved, [unknowns, unknowns]), flatten(b)), lengths)
 
 
+@batch_rule.register(TensorInv, TensorSolve)
+def _batch(node: Apply[Any, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Any]:
+    return batch_of_expression(node, inputs, stacked, [node.op.expression(*node.inputs)])
+
+
 class Lstsq(MatrixOp):
     """Least squares: solution, residuals, rank and singular values; see :func:`lstsq`."""
 
@@ -173,6 +179,9 @@ class Lstsq(MatrixOp):
     def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The rank is a step function; the number is a threshold."""
         return [[True, True, False, True], [True, True, False, False], [False] * 4]
+
+
+batch_rule.register(Lstsq)(run_in_a_loop)
 
 
 @pullback.register(TensorInv, TensorSolve)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
@@ -17,7 +17,7 @@ from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._protocols._operators import call
+from .._protocols._operators import call, operation
 from ..elemwise import conj, dimshuffle
 from ._dot import check_inner
 
@@ -85,6 +85,31 @@ def _pushforward(node: Apply[BatchedDot, Tensor], tangents: list[Variable | None
     return [None if not terms else terms[0] if len(terms) == 1 else terms[0] + terms[1]]
 
 
+@batch_rule.register(BatchedDot)
+def _batch(node: Apply[BatchedDot, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    """Products of all pairs; where a factor is the same for all entries, those with one matrix are one product."""
+    x, y = inputs
+    if all(stacked):
+        n, pairs, rows, inner = call("lengths", x)
+        columns = call("lengths", y)[3]
+        # Joined lengths could agree where the lengths themselves do not.
+        y = call("specify_shape", y, (n, pairs, None, None))
+        flat = stack_product(
+            call("reshape", x, [n * pairs, rows, inner]),
+            call("reshape", y, [n * pairs, call("lengths", y)[2], columns]),
+        )
+        return [call("reshape", flat, [n, pairs, rows, columns])]
+    if stacked[0]:
+        n, pairs, rows, inner = call("lengths", x)
+        tall = call("reshape", dimshuffle(x, (1, 0, 2, 3)), [pairs, n * rows, inner])
+        product = call("reshape", stack_product(tall, y), [pairs, n, rows, call("lengths", y)[2]])
+        return [dimshuffle(product, (1, 0, 2, 3))]
+    n, pairs, inner, columns = call("lengths", y)
+    wide = call("reshape", dimshuffle(y, (1, 2, 0, 3)), [pairs, inner, n * columns])
+    product = call("reshape", stack_product(x, wide), [pairs, call("lengths", x)[1], n, columns])
+    return [dimshuffle(product, (2, 0, 1, 3))]
+
+
 @shape_rule.register(BatchedDot)
 def _shape(node: Apply[BatchedDot, Tensor], input_shapes: list[Any]) -> list[Any]:
     x, y = input_shapes
@@ -97,6 +122,7 @@ def stack_product(x: TensorLike, y: TensorLike) -> Tensor:
     return result
 
 
+@operation("batched_dot")
 def batched_dot(a: TensorLike, b: TensorLike) -> Tensor:
     """Product of each pair of matrices (or vectors) along the first dimension of `a` and `b`.
 

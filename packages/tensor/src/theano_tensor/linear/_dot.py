@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
@@ -17,6 +17,7 @@ from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import RankError, ShapeError
+from .._protocols._operations import call
 from ..elemwise import conj, dimshuffle
 from ..shape import patternbroadcast
 
@@ -113,6 +114,25 @@ def _pushforward(node: Apply[Dot, Tensor], tangents: list[Variable | None]) -> l
     terms = [matrix_product(dx, y)] if dx is not None else []
     terms += [matrix_product(x, dy)] if dy is not None else []
     return [None if not terms else terms[0] if len(terms) == 1 else terms[0] + terms[1]]
+
+
+@batch_rule.register(Dot)
+def _batch(node: Apply[Dot, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    """One large product where a factor is the same for all entries, else a product of stacks."""
+    x, y = inputs
+    left, right = (v.type.ndim for v in node.inputs)
+    if all(stacked):
+        return [call("batched_dot", x, y)]
+    if stacked[0]:
+        return [call("matmul", x, y)]
+    if right == 1:
+        return [matrix_product(y, x if left == 1 else x.T)]
+    if left == 1:
+        return [call("matmul", dimshuffle(y, (0, 2, 1)), x)]
+    n, rows, columns = call("lengths", y)
+    wide = call("reshape", dimshuffle(y, (1, 0, 2)), [rows, n * columns])
+    product = call("reshape", matrix_product(x, wide), [call("lengths", x)[0], n, columns])
+    return [dimshuffle(product, (1, 0, 2))]
 
 
 @shape_rule.register(Dot)

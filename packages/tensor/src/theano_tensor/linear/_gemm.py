@@ -15,6 +15,7 @@ from theano_graph import (
     InconsistencyError,
     Op,
     Variable,
+    batch_rule,
     describe,
     format_error,
     pullback,
@@ -27,11 +28,12 @@ from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable
 from .._core._ops import TensorOp
+from .._core._stacks import batch_of_expression
 from .._core._type import tensor_type
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
-from ..elemwise import conj, dimshuffle
+from ..elemwise import conj, dimshuffle, eq, switch
 from ..gradient import derived_pushforward
 from ..reduce import sum as sum_over
 from ._dot import BLAS_DTYPES, check_inner, matrix_product
@@ -421,6 +423,26 @@ def _ger_pullback(node: Apply[Ger, Tensor], cotangents: list[Variable]) -> list[
     _, alpha, x, y = map(conj, node.inputs)
     g = cotangents[0]
     return [g, _dot(x, _dot(g, y)), alpha * _dot(g, y), alpha * _dot(x, g)]
+
+
+@batch_rule.register(Dot22, Dot22Scalar, Gemm, Gemv, Ger)
+def _batch(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Any]:
+    """Return the batch of the expression that the op computes."""
+    op: Any = node.op
+    match op:
+        case Dot22():
+            expression = _dot(*node.inputs)
+        case Dot22Scalar():
+            x, y, alpha = node.inputs
+            expression = as_tensor_variable(alpha) * _dot(x, y)
+        case Ger():
+            a, alpha, x, y = map(as_tensor_variable, node.inputs)
+            expression = a + alpha * dimshuffle(x, (0, "x")) * dimshuffle(y, ("x", 0))
+        case _:
+            z, alpha, x, y, beta = map(as_tensor_variable, node.inputs)
+            # BLAS does not read z where its factor beta is 0.
+            expression = switch(eq(beta, 0), 0, beta * z).astype(z.type.dtype) + alpha * _dot(x, y)
+    return batch_of_expression(node, inputs, stacked, [expression])
 
 
 pushforward.register(Dot22, Dot22Scalar, Gemm, Gemv, Ger)(derived_pushforward)

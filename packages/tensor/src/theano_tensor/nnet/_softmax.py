@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
@@ -151,6 +151,12 @@ def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """
     shift = _largest(x, axis)
     return shift, log(sum_over(exp(x - shift), axis=axis, keepdims=True))
+
+
+@batch_rule.register(AlongAxis)
+def _batch(node: Apply[AlongAxis, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    axis = node.op.axis
+    return [type(node.op)(axis + (axis >= 0))(inputs[0])]
 
 
 @shape_rule.register(AlongAxis)

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.modes import optdb
 from theano_linker_c.scalar import upcast
 from theano_optimize import InplaceRewriter, Phase
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -302,3 +303,6 @@ def sparse_block_dot(
         first, second = (dimshuffle(v, ["x", 0]) for v in (first, second))
     result: Tensor = SparseBlockGemv()(take(b, second, axis=0), W, vectors, first, second)
     return result
+
+
+batch_rule.register(_BlockOp)(run_in_a_loop)

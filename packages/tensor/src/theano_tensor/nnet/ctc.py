@@ -7,12 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    FunctionGraph,
+    Op,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.modes import optdb
 from theano_optimize import Phase, node_rewriter
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
@@ -209,3 +221,6 @@ def ctc(activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) 
     """
     result: Tensor = ConnectionistTemporalClassification()(activations, labels, input_lengths)[0]
     return result
+
+
+batch_rule.register(ConnectionistTemporalClassification)(run_in_a_loop)

@@ -7,10 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Op,
+    Unstacked,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._stacks import batch_length, padded
 from .._core._type import TensorType
 from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -18,8 +30,9 @@ from .._errors import DTypeError, ShapeError
 from ..elemwise import cast
 from ..gradient import grad_undefined
 from ..indexing._getitem import getitem
+from ..shape import make_vector
 from ._copies import copy_state
-from ._states import GeneratorType, RandomStateType
+from ._states import GeneratorType, RandomStateSharedVariable, RandomStateType
 from ._variable import RandomVariable
 
 #: How long the dimension is that a distribution adds, from the node and the shapes of its inputs.
@@ -177,6 +190,57 @@ def _pushforward(node: Apply[RandomFunction], tangents: list[Variable | None]) -
         return [None, None]
     why = "how numbers that were drawn depend on the parameters is not defined"
     return [None, grad_undefined(node.op, moved[0], node.inputs[moved[0]], why)]
+
+
+@batch_rule.register(RandomFunction)
+def _batch(
+    node: Apply[RandomFunction], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable | Unstacked] | None:
+    """One draw for each entry: the size gets the length of the batch in front, or the parameters say it.
+
+    Raises
+    ------
+    DTypeError
+        If states or sizes differ between the entries, or the parameters are no scalars.
+    """
+    op = node.op
+    state, size, *args = inputs
+    if stacked[0] or stacked[1] or op.ndim_added:
+        raise DTypeError(
+            format_error(
+                f"{op} cannot draw for a batch: its state, its size or its vectors of parameters differ",
+                context=[describe(v) for v in node.outputs[1:]],
+                hint="draw for the whole batch outside of the vectorized function, and pass the numbers",
+            )
+        )
+    length = batch_length(inputs, stacked)
+    ndim = op.outtype.ndim
+    count = size.type.shape[0]
+    if count is None and ndim:
+        return None
+    params = [padded(arg, flag, ndim) for arg, flag in zip(args, stacked[2:], strict=True)]
+    lengths = [] if count == 0 and ndim else [length, *(getitem(size, k) for k in range(ndim))]
+    outtype = op.outtype.clone(shape=(length if isinstance(length, int) else None, *op.outtype.shape))
+    stream = _own_state(node, state)
+    wide = RandomFunction(op.fn, outtype, op.inplace)
+    outputs: list[Any] = wide(stream, make_vector(*lengths) if lengths else None, *params, return_list=True)
+    moved, draw = outputs
+    if stream is not state:
+        stream.default_update = moved
+    draw.rng, draw.update = stream, (stream, moved)
+    return [Unstacked(moved), draw]
+
+
+def _own_state(node: Apply, state: Any) -> Any:
+    """Return a state for the draws of a batch: a copy where the draw of one entry moves a shared state."""
+    update = getattr(state, "default_update", None)
+    node_of_update = None if update is None else update.owner
+    if not isinstance(state, RandomStateSharedVariable) or node_of_update is None:
+        return state
+    # Graphs are copied before they are applied to a batch, so that it need not be this very node.
+    if node_of_update.op != node.op or node_of_update.inputs[0] is not state:
+        return state
+    return type(state)(state.type, copy_state(state.get_value(borrow=True)), name=state.name)
 
 
 @shape_rule.register(RandomFunction)

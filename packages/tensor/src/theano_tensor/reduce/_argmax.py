@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
@@ -100,6 +100,12 @@ def _pullback(node: Apply[ArgExtremum, Tensor], cotangents: list[Variable]) -> l
 @pushforward.register(ArgExtremum)
 def _pushforward(node: Apply[ArgExtremum, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
+
+
+@batch_rule.register(ArgExtremum)
+def _batch(node: Apply[ArgExtremum, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    op = node.op
+    return [type(op)([axis + 1 for axis in op.axes(node.inputs[0].type.ndim)])(inputs[0])]
 
 
 @native_kernel.register(ArgExtremum)

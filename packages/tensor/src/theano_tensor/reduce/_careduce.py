@@ -220,7 +220,7 @@ class ProdWithoutZeros(Prod):
         refuse_narrow_accumulator(self.label, x, self.acc_dtype)
         return super().resolved(x)
 
-    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> ProdWithoutZeros:
+    def _with(self, axis: tuple[int, ...] | None, dtype: str | None, accumulator: str | None) -> ProdWithoutZeros:
         return ProdWithoutZeros(axis, dtype, accumulator)
 
     def reduce_array(self, x: Array) -> Any:

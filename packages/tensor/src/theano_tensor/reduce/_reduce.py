@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, config, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
@@ -167,7 +167,7 @@ class AccumulatingReduce(Reduce):
             return self
         return self._with(axis, dtype, accumulator)
 
-    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> AccumulatingReduce:
+    def _with(self, axis: tuple[int, ...] | None, dtype: str | None, accumulator: str | None) -> AccumulatingReduce:
         return type(self)(axis, dtype, accumulator)
 
     def result_dtype(self, dtype: str) -> str:
@@ -221,7 +221,7 @@ class Prod(AccumulatingReduce):
         super().__init__(axis, dtype, acc_dtype)
         self.no_zeros_in_input = bool(no_zeros_in_input)
 
-    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> AccumulatingReduce:
+    def _with(self, axis: tuple[int, ...] | None, dtype: str | None, accumulator: str | None) -> AccumulatingReduce:
         return Prod(axis, dtype, accumulator, self.no_zeros_in_input)
 
 
@@ -372,6 +372,14 @@ def _pushforward_extremum(node: Apply[Max | Min, Tensor], tangents: list[Variabl
         return [None]
     (x,) = node.inputs
     return [Sum(node.op.axis)(as_tensor_variable(tangents[0]) * eq(restore(node.outputs[0], node), x))]
+
+
+@batch_rule.register(Reduce)
+def _batch(node: Apply[Reduce, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    op: Any = node.op
+    axes = tuple(axis + 1 for axis in op.axes(node.inputs[0].type.ndim))
+    shifted = op._with(axes, op.dtype, op.acc_dtype) if isinstance(op, AccumulatingReduce) else op.with_axes(axes)
+    return [shifted(inputs[0])]
 
 
 @shape_rule.register(Reduce)

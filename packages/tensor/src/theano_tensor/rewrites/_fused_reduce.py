@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, format_error, pullback, shape_rule
+from theano_graph import Apply, Op, batch_rule, format_error, pullback, shape_rule
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, can_reduce, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import as_tensor_variable
+from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -132,3 +133,6 @@ def _shape(node: Apply[FusedReduce, Tensor], input_shapes: list[Any]) -> list[An
     gone = set(op.reductions[0].axes(ndim))
     left = tuple(length for axis, length in enumerate(full) if axis not in gone)
     return [full] * op.n_kept + [left] * len(op.reductions)
+
+
+batch_rule.register(FusedReduce)(run_in_a_loop)

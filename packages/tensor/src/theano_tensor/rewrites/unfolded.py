@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, FunctionGraph, Variable, batch_rule, pullback, pushforward, shape_rule
 from theano_linker_c.modes import optdb
 from theano_optimize import Phase, WalkRewriter, constant_folding, node_rewriter
 
 from .._core._ops import TensorOp
+from .._core._stacks import run_in_a_loop
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ..nnet import Softmax
@@ -98,3 +99,6 @@ optdb.register(
     *("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe", "stabilize"),
     position=Phase.STABILIZE.position + 0.05,
 )
+
+
+batch_rule.register(Unfolded)(run_in_a_loop)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
@@ -69,6 +69,15 @@ def _pullback_roll(node: Apply[Roll, Tensor], cotangents: list[Variable]) -> lis
 @pushforward.register(Roll)
 def _pushforward_roll(node: Apply[Roll, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
+
+
+@batch_rule.register(Roll)
+def _batch_roll(node: Apply[Roll, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    x, shift, axis = inputs
+    number = static_int(axis)
+    if number is None or any(stacked[1:]):
+        return None
+    return [Roll()(x, shift, number + 1)]
 
 
 @shape_rule.register(Roll)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -83,6 +83,11 @@ def _pullback(node: Apply[Rebroadcast], cotangents: list[Variable]) -> list[Vari
 @pushforward.register(Rebroadcast)
 def _pushforward(node: Apply[Rebroadcast], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
+
+
+@batch_rule.register(Rebroadcast)
+def _batch(node: Apply[Rebroadcast], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [Rebroadcast(*((axis + 1, flag) for axis, flag in node.op.pattern))(inputs[0])]
 
 
 @shape_rule.register(Rebroadcast)

@@ -8,7 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Constant,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
@@ -18,7 +28,7 @@ from .._core._type import StaticShape, tensor_type
 from .._core._typing import AxisLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import AxisError, DTypeError, ShapeError
-from .._protocols._operators import operation
+from .._protocols._operators import call, operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
 from ._known_integers import Integers, integers_in
 from ._lengths import as_length, static_int
@@ -139,6 +149,21 @@ def _pullback(node: Apply[Reshape, Tensor], cotangents: list[Variable]) -> list[
 @pushforward.register(Reshape)
 def _pushforward(node: Apply[Reshape, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
+
+
+@batch_rule.register(Reshape)
+def _batch(node: Apply[Reshape, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    """A length of -1 is worked out, since entries may have no elements, or there may be no entries."""
+    if stacked[1]:
+        return None
+    x, vector = inputs
+    lengths = lengths_of(x)
+    entries = _entries(vector, node.op.ndim)
+    shape: list[Any] = [call("getitem", vector, i) if entry is None else entry for i, entry in enumerate(entries)]
+    if not _is_no_shape(entries):
+        static = node.outputs[0].type.shape
+        shape = [_length(lengths[1:], shape, i) if n is None else n for i, n in enumerate(static)]
+    return [Reshape(node.op.ndim + 1)(x, make_vector(lengths[0], *shape))]
 
 
 @shape_rule.register(Reshape)

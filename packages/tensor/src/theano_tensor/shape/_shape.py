@@ -7,13 +7,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Constant,
+    Unstacked,
+    Variable,
+    batch_rule,
+    describe,
+    format_error,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
 from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
 from .._core._ops import TensorOp
+from .._core._stacks import all_stacked
 from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
 from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -240,6 +252,31 @@ def _pushforward_specify(node: Apply[SpecifyShape], tangents: list[Variable | No
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
+@batch_rule.register(ShapeOf)
+def _batch_shape(node: Apply[ShapeOf], inputs: list[Any], stacked: Sequence[bool]) -> list[Unstacked]:
+    return [Unstacked(call("getitem", ShapeOf()(inputs[0]), slice(1, None)))]
+
+
+@batch_rule.register(ShapeI)
+def _batch_length(node: Apply[ShapeI], inputs: list[Any], stacked: Sequence[bool]) -> list[Unstacked]:
+    return [Unstacked(shape_i(inputs[0], node.op.i + 1))]
+
+
+@batch_rule.register(MakeVector)
+def _batch_vector(node: Apply[MakeVector], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [call("stack", all_stacked(inputs, stacked), axis=1)]
+
+
+@batch_rule.register(SpecifyShape)
+def _batch_specify(
+    node: Apply[SpecifyShape], inputs: list[Any], stacked: Sequence[bool]
+) -> Sequence[Variable | Unstacked] | None:
+    """Lengths that differ between the entries cannot all be right: they are checked in the loop."""
+    if any(stacked[1:]):
+        return None
+    return [SpecifyShape([axis + 1 for axis in node.op.axes])(*inputs)]
+
+
 @shape_rule.register(ShapeOf)
 def _shape_of_shape(node: Apply[ShapeOf], input_shapes: list[Any]) -> list[Any]:
     return [(len(node.inputs[0].type.shape),)]
@@ -341,6 +378,7 @@ def size(x: TensorLike) -> Tensor:
     return result
 
 
+@operation("specify_shape")
 def specify_shape(x: TensorLike, shape: ShapeLike) -> Tensor:
     """Return `x` with the claim that it has `shape`; checked when the function runs, if the result is used.
 

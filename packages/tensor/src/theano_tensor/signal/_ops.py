@@ -13,6 +13,7 @@ from theano_graph import (
     Op,
     TheanoError,
     Variable,
+    batch_rule,
     config,
     describe,
     format_error,
@@ -23,6 +24,7 @@ from theano_graph import (
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._stacks import batch_length, stack_of
 from .._core._type import tensor_type
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
@@ -402,6 +404,18 @@ def _pullback_pool(node: Apply[Pool, Tensor], cotangents: list[Variable]) -> lis
         return [MaxPoolGrad(op.ignore_border, op.ndim)(x, node.outputs[0], g, *layout), *_NOTHING]
     lengths = lengths_of(x)[-op.ndim :]
     return [AveragePoolGrad(op.ignore_border, op.mode, op.ndim)(g, lengths, *layout), *_NOTHING]
+
+
+@batch_rule.register(PoolingOp)
+def _batch(node: Apply[PoolingOp, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    """Dimensions before those of the windows may be any; the layout has to be the same for all entries."""
+    tensors = range(3 if isinstance(node.op, _OfLargest) else 1)
+    if any(flag and k not in tensors for k, flag in enumerate(stacked)):
+        return None
+    length = batch_length(inputs, stacked)
+    wide = [v if stacked[k] or k not in tensors else stack_of(v, length) for k, v in enumerate(inputs)]
+    kind = node.outputs[0].type
+    return list(node.op._typed(wide, kind.dtype, (wide[0].type.shape[0], *kind.shape)).outputs)
 
 
 @pushforward.register(Pool)

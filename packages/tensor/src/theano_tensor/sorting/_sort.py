@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -122,6 +122,11 @@ def _pushforward(node: Apply[Sort, Tensor], tangents: list[Variable | None]) -> 
     x, op = as_tensor_variable(node.inputs[0]), node.op
     numbers: Tensor = ArgSort(op.axis, op.kind)(x)
     return [as_tensor_variable(tangents[0])[along_axis(x, numbers, op.axis)]]
+
+
+@batch_rule.register(Sort, ArgSort)
+def _batch(node: Apply[Sort | ArgSort, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [type(node.op)(node.op.axis + 1, node.op.kind)(inputs[0])]
 
 
 @shape_rule.register(Sort, ArgSort)

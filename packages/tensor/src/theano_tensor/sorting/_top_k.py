@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -146,6 +146,16 @@ def _pushforward(node: Apply[TopK, Tensor], tangents: list[Variable | None]) -> 
     x = as_tensor_variable(node.inputs[0])
     index = along_axis(x, cast(_numbers(node), "int64"), node.op.axis)
     return [as_tensor_variable(tangents[0])[index], *rest[1:]]
+
+
+@batch_rule.register(TopK)
+def _batch(node: Apply[TopK, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Variable] | None:
+    """The number of elements has to be the same for all entries, or they have results of different lengths."""
+    if stacked[1]:
+        return None
+    op = node.op
+    shifted = TopK(op.axis + 1, op.sorted, op.idx_dtype, op.return_values, op.return_indices)
+    return list(shifted(*inputs, return_list=True))
 
 
 @shape_rule.register(TopK)

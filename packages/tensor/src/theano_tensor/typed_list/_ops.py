@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import (
-    Apply,
-    Op,
-    Variable,
-    describe,
-    format_error,
-    pullback,
-    pushforward,
-    shape_rule,
-)
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
@@ -355,3 +346,6 @@ _Operators.ops.update(
 for _op in (ListChange, GetItem, MakeList, ListQuestion):
     for _table in (pullback, pushforward, shape_rule):
         _table.declare_absent(_op, "lists have neither gradients nor shapes")
+
+
+batch_rule.declare_absent(ListOp, "lists have no dimension for a batch")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Apply, Op, Variable
+from theano_graph import Apply, Op, Variable, batch_rule
 from theano_tensor import as_tensor_variable
+from theano_tensor.batching import on_stacks
 
 
 class DoubleOp(Op):
@@ -58,3 +59,6 @@ class DoubleOp(Op):
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Any]) -> list[Any]:
         """Twice the tangent."""
         return [None if eval_points[0] is None else eval_points[0] * 2]
+
+
+batch_rule.register(DoubleOp)(on_stacks)

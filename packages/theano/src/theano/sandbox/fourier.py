@@ -10,7 +10,8 @@ import numpy as np
 
 from theano import tensor as tensor
 from theano.gof import generic as generic
-from theano_graph import Apply as Apply, Op as Op, Variable, format_error
+from theano_graph import Apply as Apply, Op as Op, Variable, batch_rule, format_error
+from theano_tensor.batching import run_in_a_loop
 
 message = "theano.sandbox.fourier is an old place: theano.tensor.fft has transforms with gradients"
 warnings.warn(message, stacklevel=2)
@@ -109,3 +110,6 @@ def dct_matrix(rows: int, cols: int, unitary: bool = True) -> np.ndarray[Any, An
     if unitary:
         found[0] *= np.sqrt(0.5)
     return found
+
+
+batch_rule.register(FFT, GradTodo)(run_in_a_loop)

@@ -14,6 +14,7 @@ from theano_graph import (
     Op,
     Type,
     Variable,
+    batch_rule,
     clone_replace,
     config,
     io_connection_pattern,
@@ -24,6 +25,7 @@ from theano_graph import (
 from theano_linker_c import function, optdb
 from theano_optimize import WalkRewriter, node_rewriter
 from theano_tensor import Rop, grad
+from theano_tensor.batching import batch_of_expression
 from theano_tensor.gradient import DisconnectedType
 from theano_tensor.shape import shape_i
 
@@ -171,3 +173,8 @@ optdb.register(
 def is_float(variable: Any) -> bool:
     """Tell whether a tensor is of real floats."""
     return bool(np.dtype(variable.type.dtype).kind == "f")
+
+
+@batch_rule.register(ExpressionOp)
+def _batch(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> Sequence[Any]:
+    return batch_of_expression(node, inputs, stacked, node.op.expression(*node.inputs))

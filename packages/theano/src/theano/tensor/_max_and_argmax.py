@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op
+from theano_graph import Apply, Op, batch_rule
 from theano_linker_c import optdb
 from theano_tensor import Tensor, as_tensor_variable, eq, max as max_over
 from theano_tensor.on_devices import device_expression
@@ -130,3 +130,9 @@ optdb["canonicalize"].register("local_max_and_argmax", local_max_and_argmax, "fa
 def _on_devices(op: MaxAndArgmax, inputs: Sequence[Any]) -> list[Tensor]:
     (x,) = inputs
     return [Max(op.axis)(x), ArgMax(op.axis)(x)]
+
+
+@batch_rule.register(MaxAndArgmax)
+def _batch(node: Apply, inputs: list[Any], stacked: Sequence[bool]) -> list[Any]:
+    ndim = node.inputs[0].type.ndim
+    return list(MaxAndArgmax([axis % ndim + 1 for axis in node.op.axis])(inputs[0], return_list=True))

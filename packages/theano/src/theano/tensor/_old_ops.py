@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_tensor import (
     Tensor,
     TensorType,
@@ -15,6 +15,7 @@ from theano_tensor import (
     eq,
     second,
 )
+from theano_tensor.batching import run_in_a_loop
 from theano_tensor.gradient import grad_undefined
 
 
@@ -238,3 +239,6 @@ class Tile(Op):
             parts += [reps[i], length]
         total = g.reshape(parts, ndim=2 * self.ndim).sum(axis=list(range(0, 2 * self.ndim, 2)))
         return [total.reshape(x.shape, ndim=x.type.ndim), grad_undefined(self, 1, reps)]
+
+
+batch_rule.register(Default, Mean, PermuteRowElements, Tile, Tri)(run_in_a_loop)

@@ -9,8 +9,9 @@ import numpy as np
 
 import theano.tensor as tensor
 from theano import gof as gof
-from theano_graph import Apply, Op, Variable, describe, format_error
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from theano_tensor import Tensor, TensorConstant, as_tensor_variable
+from theano_tensor.batching import run_in_a_loop
 
 _INTEGERS = frozenset([f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)])
 
@@ -113,3 +114,6 @@ class Fourier(Op):
 
 
 fft = Fourier()
+
+
+batch_rule.register(Fourier)(run_in_a_loop)

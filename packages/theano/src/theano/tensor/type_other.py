@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Variable, format_error
+from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Variable, batch_rule, format_error
 from theano_tensor import DisconnectedType, as_tensor_variable, lscalar
 from theano_tensor.indexing import INDEX_FORMS
 
@@ -182,3 +182,7 @@ INDEX_FORMS[SliceType] = _index_of_slice
 INDEX_FORMS[NoneTypeT] = lambda variable: None
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})
+
+
+for _op_class in (MakeSlice, SliceBounds):
+    batch_rule.declare_absent(_op_class, "slices have no dimension for a batch")

@@ -30,7 +30,7 @@ _NO_MATTER = frozenset(
     )
 )
 #: Tables whose rules act before a function is built, or when it is exported.
-_OF_OTHER_TIMES = frozenset(("pullback", "pushforward", "straight_kernel", "straight_op"))
+_OF_OTHER_TIMES = frozenset(("batch_rule", "pullback", "pushforward", "straight_kernel", "straight_op"))
 
 
 class Environment:

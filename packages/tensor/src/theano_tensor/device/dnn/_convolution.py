@@ -17,7 +17,19 @@ from theano_gpuarray.dnn_flags import (
     PRECISIONS,
 )
 from theano_gpuarray.types import GpuArrayType, host_from_gpu
-from theano_graph import Apply, Op, Variable, config, describe, format_error, generic, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Op,
+    Variable,
+    batch_rule,
+    config,
+    describe,
+    format_error,
+    generic,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.kernels import ConvolutionKernel, Kernel
 
 from ..._assert import CheckAndRaise
@@ -423,3 +435,6 @@ class GpuDnnConvGradI(_Gradient):
 
 for _table in (pullback, pushforward, shape_rule):
     _table.declare_absent(GpuDnnConvDesc, "descriptors have neither gradients nor shapes")
+
+
+batch_rule.declare_absent(GpuDnnConvDesc, "graphs are applied to batches before they are compiled for a device")

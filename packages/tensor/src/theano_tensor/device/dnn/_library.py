@@ -17,6 +17,7 @@ from theano_graph import (
     FunctionGraph,
     Op,
     Variable,
+    batch_rule,
     clone_replace,
     config,
     io_connection_pattern,
@@ -26,6 +27,7 @@ from theano_graph import (
 )
 from theano_linker_c.kernels import Kernel, native_kernel
 
+from ..._core._stacks import run_in_a_loop
 from ...gradient import DisconnectedType, Rop
 from ...gradient._accumulation._backward import backward
 from ...shape import ShapeI, ShapeOf
@@ -226,3 +228,6 @@ def _pullback(node: Apply[GpuDnnLayer], cotangents: list[Variable]) -> Sequence[
         return [host_from_gpu(v) if isinstance(getattr(v, "type", None), GpuArrayType) else v for v in found]
     host = [host_from_gpu(g) if isinstance(g.type, GpuArrayType) else g for g in cotangents]
     return _by_expression(node.op.host_node(node, transfer=True), host)
+
+
+batch_rule.register(LayerOp)(run_in_a_loop)

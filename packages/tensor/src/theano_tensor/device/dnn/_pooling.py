@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from theano_gpuarray.codegen import DnnPoolingKernel
 from theano_gpuarray.types import DeviceOp, host_from_gpu
-from theano_graph import Apply, Op, Variable, format_error, generic, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, generic, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, PoolingKernel
 
 from ...shape import lengths_of, make_vector
@@ -184,3 +184,6 @@ class GpuDnnPoolDesc(Op):
 
 for _table in (pullback, pushforward, shape_rule):
     _table.declare_absent(GpuDnnPoolDesc, "descriptors have neither gradients nor shapes")
+
+
+batch_rule.declare_absent(GpuDnnPoolDesc, "graphs are applied to batches before they are compiled for a device")

@@ -8,7 +8,7 @@ from typing import Any, Self
 from theano_gpuarray.arrays import GpuArray, empty
 from theano_gpuarray.contexts import get_context
 from theano_gpuarray.types import DEVICE, GpuArrayType, host_from_gpu, infer_context_name
-from theano_graph import Apply, Constant, Op, Variable, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Op, Variable, batch_rule, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ConcatenateKernel, FullKernel, Kernel, native_kernel
 from theano_linker_c.profiling import device_kind
 
@@ -290,3 +290,7 @@ def _given_shape(node: Apply[GpuAllocEmpty], input_shapes: list[Any]) -> list[An
 @device_kind.register(GpuContiguous, GpuAllocEmpty)
 def _kind(node: Apply) -> Any:
     return "gpu"
+
+
+for _op_class in (GpuAllocEmpty, GpuContiguous):
+    batch_rule.declare_absent(_op_class, "graphs are applied to batches before they are compiled for a device")

@@ -303,7 +303,7 @@ def _read_by_floats(costs: Iterable[Variable]) -> set[Variable]:
     return reached
 
 
-def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def check_option(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if value not in allowed:
         raise ValueError(
             format_error(f"{name}={value!r} is not known", hint=f"use one of {', '.join(map(repr, allowed))}")

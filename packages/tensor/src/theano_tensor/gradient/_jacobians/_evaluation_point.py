@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward
 
+from ..._core._stacks import all_stacked
 from .._blocks import GradientGate
 
 
@@ -53,6 +54,11 @@ class EvaluationPoint(GradientGate):
     def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Say that only the shape of the variable matters."""
         return [[True], [False]]
+
+
+@batch_rule.register(EvaluationPoint)
+def _batch(node: Apply[EvaluationPoint], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    return [node.op(*all_stacked(inputs, stacked))]
 
 
 @pullback.register(EvaluationPoint)

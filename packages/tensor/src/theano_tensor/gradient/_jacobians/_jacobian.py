@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
-from theano_graph import Variable, describe, format_error
+from theano_graph import Variable, batch_rule, config, describe, format_error, toposort
 
+from ..._core._type import tensor_type
+from ..._protocols._operations import call
 from .._accumulation._grad import OnDisconnected, check_option, format_as, grad, report_disconnected
 from .._rules._arrays import dtype_of, static_shape, zeros_for
 from ._map_rows import STACK
@@ -18,6 +20,7 @@ def jacobian(
     wrt: Any,
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
+    vectorize: bool | Literal["auto"] = False,
 ) -> Any:
     """Return all derivatives of a vector.
 
@@ -30,6 +33,10 @@ def jacobian(
         Nothing is propagated back through these.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
         What to do for a variable that `expression` does not depend on differentiably; its Jacobian is zero.
+    vectorize : bool or 'auto'
+        Whether the gradients of all elements are computed at once, as a batch, and not in a loop over the elements:
+        products become larger and fewer, and intermediate results take n times the memory. 'auto' does so where each
+        op on the way has a rule for batches.
 
     Returns
     -------
@@ -54,6 +61,7 @@ def jacobian(
     [[8.0, 0.0], [0.0, 10.0]]
     """
     check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
+    check_option("vectorize", vectorize, (False, True, "auto"))
     variables = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     ndim = _ndim("the expression of a Jacobian", expression)
     if ndim > 1:
@@ -67,7 +75,7 @@ def jacobian(
     if ndim == 0:
         found = grad(expression, variables, consider_constant, disconnected_inputs, add_names=False)
     else:
-        found = rows(expression, variables, consider_constant, disconnected_inputs)
+        found = rows(expression, variables, consider_constant, disconnected_inputs, vectorize)
     if not isinstance(wrt, (list, tuple)):
         return found[0]
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), found)
@@ -139,8 +147,12 @@ def rows(
     variables: list[Any],
     consider_constant: Sequence[Variable] | None,
     disconnected_inputs: OnDisconnected,
+    vectorize: bool | Literal["auto"] = False,
 ) -> list[Any]:
     """Return for each of `variables` the gradients of the elements of `vector`, stacked."""
+    batched = _rows_at_once(vector, variables, consider_constant, vectorize == "auto") if vectorize else None
+    if batched is not None:
+        return _with_zero_rows(batched, vector, variables, consider_constant, disconnected_inputs)
     index = row_number()
     found = grad(
         vector[index],
@@ -160,11 +172,62 @@ def rows(
     results: list[Any] = [None] * len(variables)
     for k, result in zip(connected, stacked, strict=True):
         results[k] = result
+    return _with_zero_rows(results, vector, variables, consider_constant, disconnected_inputs)
+
+
+def _with_zero_rows(
+    results: list[Any],
+    vector: Any,
+    variables: list[Any],
+    consider_constant: Sequence[Variable] | None,
+    disconnected_inputs: OnDisconnected,
+) -> list[Any]:
     for k, variable in enumerate(variables):
         if results[k] is None:
             report_disconnected(variable, [vector], consider_constant or (), disconnected_inputs)
             results[k] = _zero_rows(vector, variable)
     return results
+
+
+def _rows_at_once(
+    vector: Any, variables: list[Any], consider_constant: Sequence[Variable] | None, only_by_rules: bool
+) -> list[Any] | None:
+    """Return the gradients as a batch over the rows of a unit matrix, None for variables that are disconnected.
+
+    Returns None where an op has no rule for batches and `only_by_rules` is true.
+    """
+    dtype = vector.type.dtype if vector.type.dtype.startswith(("float", "complex")) else config.floatX
+    direction = tensor_type(dtype, vector.type.shape).make_variable("direction")
+    gradients = grad(
+        None,
+        variables,
+        consider_constant,
+        disconnected_inputs="ignore",
+        add_names=False,
+        known_grads={vector: direction},
+        return_disconnected="None",
+    )
+    connected = [k for k, g in enumerate(gradients) if g is not None]
+    rows_of = [gradients[k] for k in connected]
+    if only_by_rules and not _have_rules(direction, rows_of):
+        return None
+    (length,) = call("lengths", vector)
+    units = call("eye", length, dtype=dtype)
+    results: list[Any] = [None] * len(variables)
+    for k, g, stack in zip(connected, rows_of, call("vectorize_graph", rows_of, {direction: units}), strict=True):
+        is_same = stack.type.ndim == g.type.ndim
+        results[k] = call("alloc", g, length, *call("lengths", g)) if is_same else stack
+    return results
+
+
+def _have_rules(direction: Variable, outputs: Sequence[Variable]) -> bool:
+    reached: set[Variable] = {direction}
+    for node in toposort([direction], outputs):
+        if any(v in reached for v in node.inputs):
+            if batch_rule.get(node.op) is None:
+                return False
+            reached.update(node.outputs)
+    return True
 
 
 def _zero_rows(vector: Any, variable: Any) -> Any:

@@ -164,7 +164,7 @@ def _rows_of(row: TensorType) -> TensorType:
 def _shape_text(op: MapRows, row: int, got: Sequence[int], wanted: Sequence[int]) -> str:
     return format_error(
         f"{op}: row {row} has shape {tuple(got)}, not {tuple(wanted)}",
-        hint="a gradient has the shape of its variable; check the gradient rules of the ops on the way",
+        hint="all rows have one shape, and a gradient has that of its variable; check the rules of the ops on the way",
     )
 
 

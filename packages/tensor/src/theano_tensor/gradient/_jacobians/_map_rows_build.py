@@ -71,7 +71,7 @@ def _row_type(sequence: TensorType) -> TensorType:
     return tensor_type(sequence.dtype, sequence.shape[1:])
 
 
-def _stand_in(kind: Any, outer: Variable, is_row: bool, name: str | None = None) -> Variable:
+def stand_in(kind: Any, outer: Variable, is_row: bool, name: str | None = None) -> Variable:
     """Return a variable that stands for `outer`, or a row of it, inside of the loop; test values go along."""
     inner: Variable = kind.make_variable(name)
     known = getattr(outer.tag, "test_value", None) if outer.has_tag() else getattr(outer, "data", None)
@@ -80,7 +80,7 @@ def _stand_in(kind: Any, outer: Variable, is_row: bool, name: str | None = None)
     return inner
 
 
-class _Opened:
+class Opened:
     """The inner graph of a loop on variables of its own, and how they belong to the node."""
 
     def __init__(self, node: Apply) -> None:
@@ -88,7 +88,7 @@ class _Opened:
         graph = self.op.fgraph
         fresh: dict[Variable, Variable] = {graph.inputs[0]: row_number()}
         for k, (v, outer) in enumerate(zip(graph.inputs[1:], node.inputs[1:], strict=True)):
-            fresh[v] = _stand_in(v.type, outer, k < self.op.sequences, v.name)
+            fresh[v] = stand_in(v.type, outer, k < self.op.sequences, v.name)
         self.inputs = [fresh[v] for v in graph.inputs]
         self.outputs: list[Variable] = clone_replace(list(graph.outputs), fresh)
         self.n = node.inputs[0]
@@ -118,7 +118,7 @@ class _Opened:
 
 @pullback.register(MapRows)
 def _pullback(node: Apply[MapRows], cotangents: list[Variable]) -> list[Variable | None]:
-    opened = _Opened(node)
+    opened = Opened(node)
     seeds: dict[Variable, Variable] = {}
     more: dict[Variable, Variable] = {}
     for kind, output, cotangent in zip(opened.op.kinds, opened.outputs, cotangents, strict=True):
@@ -126,11 +126,11 @@ def _pullback(node: Apply[MapRows], cotangents: list[Variable]) -> list[Variable
             continue
         g: Any = cotangent
         if kind == STACK:
-            row = _stand_in(_row_type(g.type), g, True)
+            row = stand_in(_row_type(g.type), g, True)
             more[row] = g
         else:
             # A variable of its own, since the sum's gradient may be computed from the constants themselves.
-            row = _stand_in(g.type, g, False)
+            row = stand_in(g.type, g, False)
             opened.outside[row] = g
         # Two outputs may be one variable inside; then their gradients add up.
         seeds[output] = row if output not in seeds else _sum_of(seeds[output], row)
@@ -159,7 +159,7 @@ def _as_cotangent(variable: Variable, gradient: Variable | None) -> Variable:
 
 @pushforward.register(MapRows)
 def _pushforward(node: Apply[MapRows], tangents: list[Variable | None]) -> list[Variable | None]:
-    opened = _Opened(node)
+    opened = Opened(node)
     given: dict[Variable, Variable] = {}
     more: dict[Variable, Variable] = {}
     for k, (inner, tangent) in enumerate(zip(opened.inputs[1:], tangents[1:], strict=True)):
@@ -167,10 +167,10 @@ def _pushforward(node: Apply[MapRows], tangents: list[Variable | None]) -> list[
             continue
         t: Any = tangent
         if k < opened.op.sequences:
-            row = _stand_in(_row_type(t.type), t, True)
+            row = stand_in(_row_type(t.type), t, True)
             more[row] = t
         else:
-            row = _stand_in(t.type, t, False)
+            row = stand_in(t.type, t, False)
             opened.outside[row] = t
         given[inner] = row
     found = forward(opened.outputs, given)

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
+from ..._core._stacks import all_stacked
 from ..._core._type import tensor_type
 from ..._core._typing import Array, TensorLike
 from ..._core._variable import Tensor
@@ -18,7 +19,7 @@ from ..._errors import ShapeError
 from ...creation import alloc, tril, triu
 from ...elemwise import broadcast_static, cast, conj, dimshuffle
 from ...linear import matmul, outer
-from ...shape import shape_i
+from ...shape import lengths_of, reshape, shape_i
 from .._matrices._lazy import scipy_linalg
 from .._matrices._operands import (
     MatrixOp,
@@ -29,6 +30,7 @@ from .._matrices._operands import (
     linear_error,
     mirrored,
     total_of,
+    transposed,
 )
 
 _STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
@@ -182,6 +184,26 @@ def _pushforward(node: Apply[Solve, Tensor], tangents: list[Variable | None]) ->
     by_a = None if da is None else -matmul(_part_that_is_read(op, as_tensor_variable(da), gradient=False), x)
     change = total_of([by_a, None if db is None else as_tensor_variable(db)])
     return [Solve(op.A_structure, op.lower)(a, change)]
+
+
+@batch_rule.register(Solve)
+def _batch(node: Apply[Solve, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable]:
+    """One matrix takes the right-hand sides of all entries at once, as columns."""
+    op = node.op
+    plain = Solve(op.A_structure, op.lower)
+    matrix, right = inputs
+    is_vector = node.inputs[1].type.ndim == 1
+    if stacked[0] or node.inputs[0].type.ndim > 2:
+        matrix, right = all_stacked(inputs, stacked)
+        if not is_vector:
+            return [plain(matrix, right)]
+        ndim = right.type.ndim
+        return [dimshuffle(plain(matrix, dimshuffle(right, (*range(ndim), "x"))), range(ndim))]
+    if is_vector:
+        return [transposed(plain(matrix, transposed(right)))]
+    n, rows, columns = lengths_of(right)
+    wide = reshape(dimshuffle(right, (1, 0, 2)), [rows, n * columns])
+    return [dimshuffle(reshape(plain(matrix, wide), [rows, n, columns]), (1, 0, 2))]
 
 
 @shape_rule.register(Solve)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import Apply, Feature, FunctionGraph, Variable, pullback, pushforward, shape_rule
+from theano_graph import Apply, Feature, FunctionGraph, Variable, batch_rule, pullback, pushforward, shape_rule
 from theano_optimize import GraphRewriter
 
 from ..._core._convert import as_tensor_variable
 from ..._core._ops import TensorOp
+from ..._core._stacks import on_stacks
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 
@@ -55,6 +56,9 @@ def _pullback(node: Apply[Hint, Tensor], cotangents: list[Variable]) -> list[Var
 @pushforward.register(Hint)
 def _pushforward(node: Apply[Hint, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]
+
+
+batch_rule.register(Hint)(on_stacks)
 
 
 @shape_rule.register(Hint)

@@ -10,10 +10,11 @@ from typing import Any, cast as typed
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pushforward
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pushforward
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES
+from ..._core._stacks import on_stacks
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
@@ -31,6 +32,9 @@ class MatrixOp(Op):
 
 
 pushforward.register(MatrixOp)(derived_pushforward)
+
+
+batch_rule.register(MatrixOp)(on_stacks)
 
 
 def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 2) -> Tensor:

@@ -1,6 +1,6 @@
 """Convolutions of images and volumes, their gradients, and the lengths of what they are made of."""
 
-from . import _native as _native
+from . import _batches as _batches, _native as _native
 from ._dimensions import (
     AbstractConv2d as AbstractConv2d,
     AbstractConv2d_gradInputs as AbstractConv2d_gradInputs,

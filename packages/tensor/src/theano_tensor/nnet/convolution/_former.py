@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Variable, describe, format_error
+from theano_graph import Variable, batch_rule, describe, format_error
 
 from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
+from ..._core._stacks import run_in_a_loop
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import NotScalarConstantError, ShapeError
@@ -301,3 +302,6 @@ def _surrounded(movies: Tensor, kernel: Tensor, modes: Sequence[str]) -> Tensor:
 
 def _reordered(shape: Shape, order: Sequence[int]) -> Shape:
     return None if shape is None else [shape[i] for i in order]
+
+
+batch_rule.register(ConvOp)(run_in_a_loop)

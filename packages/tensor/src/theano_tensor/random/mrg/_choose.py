@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, describe, format_error, shape_rule
+from theano_graph import Apply, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES, canonical_dtype
+from ..._core._stacks import run_in_a_loop
 from ..._core._type import tensor_type
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
@@ -314,3 +315,6 @@ def _shape_counts(node: Apply[MultinomialFromUniform, Tensor], input_shapes: lis
 @shape_rule.register(ChoiceFromUniform)
 def _shape_numbers(node: Apply[ChoiceFromUniform, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[0][0], node.inputs[2])]
+
+
+batch_rule.register(_FromUniform)(run_in_a_loop)

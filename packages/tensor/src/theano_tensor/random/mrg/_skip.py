@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, describe, format_error, shape_rule
+from theano_graph import Apply, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
+from ..._core._stacks import run_in_a_loop
 from ..._core._type import tensor_type
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
@@ -69,3 +70,6 @@ class DotModulo(DiscreteOp):
 @shape_rule.register(DotModulo)
 def _shape(node: Apply[DotModulo, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[0][0] + input_shapes[3][0],)]
+
+
+batch_rule.register(DotModulo)(run_in_a_loop)

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe, format_error, shape_rule
+from theano_graph import Apply, Variable, batch_rule, describe, format_error, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
+from ..._core._stacks import run_in_a_loop
 from ..._core._type import TensorType, tensor_type
 from ..._core._typing import ShapeLike, TensorLike
 from ..._core._variable import Tensor
@@ -296,3 +297,6 @@ def draw_uniform(states: Variable, size: ShapeLike, output_type: TensorType) -> 
     """Return a draw, and the states after it."""
     new_states, draw = MRGUniform(output_type).make_node(states, size).outputs
     return draw, new_states
+
+
+batch_rule.register(MRGUniform)(run_in_a_loop)

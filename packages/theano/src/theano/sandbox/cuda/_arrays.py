@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from theano_gpuarray.arrays import GpuArray, zeros
 from theano_gpuarray.contexts import get_context
-from theano_graph import Op
+from theano_graph import Op, batch_rule
 
 __all__ = ["CudaNdarray", "GpuOp"]
 
@@ -34,3 +34,6 @@ class CudaNdarray(GpuArray):
 
 class GpuOp(Op):
     """The base of ops on devices, which need none any more."""
+
+
+batch_rule.declare_absent(GpuOp, "graphs are applied to batches before they are compiled for a device")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, local_optimizer
-from theano_graph import Apply, Op, Variable, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, format_error, pullback, pushforward, shape_rule
 from theano_linker_c import optdb
 from theano_tensor import as_tensor_variable, zeros_like
+from theano_tensor.batching import run_in_a_loop
 
 
 def get_diagonal_subtensor_view(x: Any, i0: Any, i1: Any) -> Any:
@@ -197,3 +198,6 @@ optdb.register(
     "inplace",
     position=60,
 )
+
+
+batch_rule.register(DiagonalSubtensor, IncDiagonalSubtensor)(run_in_a_loop)

@@ -1,0 +1,154 @@
+"""Batches of parts: the entries of a batch become one more array of the index, or one more dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Variable, batch_rule
+
+from .._core._convert import as_tensor_variable, constant
+from .._core._stacks import batch_length, fronted, padded, stack_of
+from .._core._variable import Tensor
+from ..creation import alloc, arange
+from ..elemwise import dimshuffle
+from ._advanced._change import AdvancedBooleanIncSubtensor, AdvancedIncSubtensor
+from ._advanced._read import AdvancedBooleanSubtensor, AdvancedSubtensor
+from ._getitem import getitem, inc_subtensor
+from ._layout import is_mask, layout
+from ._subtensor import IncSubtensor, Subtensor
+from .entries import Entries, Slice, Symbol, as_python
+
+_ALL = Slice(None, None, None)
+
+
+def _entry_numbers(inputs: Sequence[Any], stacked: Sequence[bool], x_stacked: bool) -> Tensor:
+    """Return the numbers of the entries of a batch; zeros where the tensor is the same for all."""
+    length = batch_length(inputs, stacked)
+    return arange(length) if x_stacked else alloc(constant(np.int64(0)), length)
+
+
+def _bounds_differ(node: Apply, stacked: Sequence[bool], first: int) -> bool:
+    """Tell whether a bound of a slice is stacked, so that parts lie at other places or have other lengths."""
+    flags = iter(stacked[first:])
+    for entry in node.op.entries:
+        parts = (entry.start, entry.stop, entry.step) if isinstance(entry, Slice) else (entry,)
+        bounds = [next(flags) for part in parts if part is Symbol.SYMBOL]
+        if isinstance(entry, Slice) and any(bounds):
+            return True
+    return False
+
+
+@batch_rule.register(Subtensor)
+def _batch_part(node: Apply[Subtensor, Tensor], inputs: list[Any], stacked: Sequence[bool]) -> list[Variable] | None:
+    x, *numbers = inputs
+    entries: Entries = node.op.entries
+    if not any(stacked[1:]):
+        return [Subtensor((_ALL, *entries))(x, *numbers)]
+    if _bounds_differ(node, stacked, 1):
+        return None
+    index = (_entry_numbers(inputs, stacked, stacked[0]), *as_python(entries, numbers))
+    return [getitem(fronted(x, stacked[0]), index)]
+
+
+@batch_rule.register(IncSubtensor)
+def _batch_increment(
+    node: Apply[IncSubtensor, Tensor], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable] | None:
+    op = node.op
+    x, y, *numbers = inputs
+    if _bounds_differ(node, stacked, 2):
+        return None
+    base = x if stacked[0] else stack_of(x, batch_length(inputs, stacked))
+    slices = [entry for entry in op.entries if isinstance(entry, Slice)]
+    part = padded(y, stacked[1], len(slices) + node.inputs[0].type.ndim - len(op.entries))
+    if not any(stacked[2:]):
+        plain = IncSubtensor((_ALL, *op.entries), set_instead_of_inc=op.set_instead_of_inc)
+        return [plain(base, part, *numbers)]
+    index = (_entry_numbers(inputs, stacked, True), *as_python(op.entries, numbers))
+    return [inc_subtensor(getitem(base, index), part, set_instead_of_inc=op.set_instead_of_inc)]
+
+
+class _Index:
+    """An advanced index for a batch.
+
+    Attributes
+    ----------
+    entries, inputs
+        The index of the tensor with the dimension of the batch in front.
+    order : list of int
+        For each dimension of the part of all entries, the dimension of the result of the index.
+    """
+
+    def __init__(self, node: Apply, index: Sequence[Any], stacked: Sequence[bool], numbers: Tensor) -> None:
+        entries: Entries = node.op.entries
+        arrays_of_index = node.inputs[len(node.inputs) - len(index) :]
+        parts = layout(entries, arrays_of_index, node.inputs[0].type.ndim)
+        plain = [isinstance(entry, Slice) or entry is Symbol.NEWAXIS for entry in entries]
+        numbered = [i for i, is_plain in enumerate(plain) if not is_plain]
+        apart = numbered != list(range(numbered[0], numbered[-1] + 1))
+        before, arrays, after = len(parts.before), parts.ndim, len(parts.after)
+        self.ndim = before + arrays + after
+        if not any(stacked):
+            self.entries: Entries = (_ALL, *entries)
+            self.inputs = list(index)
+            # Dimensions of arrays that are no neighbours come first, before that of the batch.
+            self.order = [arrays, *range(arrays), *range(arrays + 1, self.ndim + 1)] if apart else None
+            return
+        self.entries = (Symbol.SYMBOL, *entries)
+        self.inputs = [dimshuffle(numbers, (0, *["x"] * arrays))]
+        self.inputs += [padded(v, flag, arrays) for v, flag in zip(index, stacked, strict=True)]
+        # The number of the entry is an array too: all arrays come first, unless they stand right behind it.
+        middle = [*range(1 + arrays, 1 + arrays + before), *range(1, 1 + arrays)]
+        self.order = [0, *middle, *range(1 + arrays + before, self.ndim + 1)] if before else None
+
+    def ordered(self, part: Tensor) -> Tensor:
+        """Return the result of the index with the dimension of the batch in front, then those of the part."""
+        return part if self.order is None else dimshuffle(part, self.order)
+
+    def as_indexed(self, part: Tensor) -> Tensor:
+        """Return a part with its dimensions as the index has them; the inverse of `ordered`."""
+        if self.order is None:
+            return part
+        return dimshuffle(part, [self.order.index(k) for k in range(self.ndim + 1)])
+
+
+def _masks_differ(index: Sequence[Any], stacked: Sequence[bool]) -> bool:
+    return any(flag and is_mask(v) for v, flag in zip(index, stacked, strict=True))
+
+
+@batch_rule.register(AdvancedSubtensor)
+def _batch_advanced(
+    node: Apply[AdvancedSubtensor, Tensor], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable] | None:
+    """A mask selects other numbers of elements for other entries: such a part is read in a loop."""
+    x, *numbers = inputs
+    if _masks_differ(numbers, stacked[1:]):
+        return None
+    entry_numbers = _entry_numbers(inputs, stacked, stacked[0])
+    index = _Index(node, numbers, stacked[1:], entry_numbers)
+    kind = AdvancedBooleanSubtensor if any(map(is_mask, numbers)) else AdvancedSubtensor
+    part: Tensor = kind(index.entries)(fronted(x, stacked[0]), *index.inputs)
+    return [index.ordered(part)]
+
+
+@batch_rule.register(AdvancedIncSubtensor)
+def _batch_change(
+    node: Apply[AdvancedIncSubtensor, Tensor], inputs: list[Any], stacked: Sequence[bool]
+) -> list[Variable] | None:
+    op = node.op
+    x, y, *numbers = inputs
+    if _masks_differ(numbers, stacked[2:]):
+        return None
+    base = x if stacked[0] else stack_of(x, batch_length(inputs, stacked))
+    index = _Index(node, numbers, stacked[2:], _entry_numbers(inputs, stacked, True))
+    part = as_tensor_variable(y)
+    core = part.type.ndim - stacked[1]
+    order: list[int | str] = [0] if stacked[1] else ["x"]
+    order += ["x"] * (index.ndim - core) + [*range(stacked[1], part.type.ndim)]
+    masks = any(map(is_mask, numbers))
+    kind = AdvancedBooleanIncSubtensor if masks else AdvancedIncSubtensor
+    change = kind(False, op.set_instead_of_inc, op.ignore_duplicates, index.entries)
+    return [change(base, index.as_indexed(dimshuffle(part, order)), *index.inputs)]
