@@ -385,6 +385,9 @@ void lapack_many(void);
 int blas_share(range_fn fn, void *context, int64_t count, int64_t grain);
 void blas_after_fork(void);
 
+/* fourier_plans.c */
+void fourier_after_fork(void);
+
 /* Rough cycles of work from which the GIL is let go, and from which the thread pool is used. */
 #define WORK_FOR_GIL 200000.0
 /* Rough cycles after which a long kernel looks whether a signal has come. */

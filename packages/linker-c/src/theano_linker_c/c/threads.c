@@ -235,6 +235,7 @@ static void after_fork_child(void) {
     pthread_cond_init(&job_left, NULL);
     started = seats = working = 0;
     blas_after_fork();
+    fourier_after_fork();
     fork_era++; /* whoever held something in the parent does not exist here */
 }
 

@@ -22,6 +22,7 @@ from ._build import (
 )
 from ._compressed import CompressedKernel as CompressedKernel, CompressedTask as CompressedTask
 from ._elementwise import EXPENSIVE as EXPENSIVE, ElementwiseKernel as ElementwiseKernel, is_expensive as is_expensive
+from ._fourier import FourierKernel as FourierKernel, FourierTask as FourierTask
 from ._indexing import (
     IndexArray as IndexArray, IndexEntry as IndexEntry, IndexInput as IndexInput, IndexNumber as IndexNumber,
     IndexReadKernel as IndexReadKernel, IndexSlice as IndexSlice, IndexViewKernel as IndexViewKernel,
@@ -86,14 +87,14 @@ __all__ = [
 __all__ += [
     "ArgmaxKernel", "ArrayRoutineKernel", "BuildStandIn", "CFunction", "CONVOLUTION_TASKS", "CompressedKernel",
     "CompressedTask", "ConcatenateKernel", "ConvolutionKernel", "ConvolutionTask", "Donors", "EXPENSIVE",
-    "ElementwiseKernel", "ElementwiseLoop", "Encoded", "FullKernel", "IndexArray", "IndexEntry", "IndexInput",
-    "IndexNumber", "IndexReadKernel", "IndexSlice", "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel",
-    "KernelLibrary", "KernelSource", "KernelTable", "LengthKernel", "Linkage", "LoadedKernel", "MatrixProductKernel",
-    "Overwriting", "POOLING_MODES", "POOLING_TASKS", "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction",
-    "ReductionKernel", "ReshapeKernel", "Site", "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS",
-    "TransposeKernel", "broadcast_lengths", "build", "c_text", "can_reduce", "file_text", "first_may_be_taken",
-    "is_expensive", "kernel_source", "library", "memory_type", "native_kernel", "overwrites", "reduction_seed",
-    "stand_in", "type_number", "wait_number", "with_room",
+    "ElementwiseKernel", "ElementwiseLoop", "Encoded", "FourierKernel", "FourierTask", "FullKernel", "IndexArray",
+    "IndexEntry", "IndexInput", "IndexNumber", "IndexReadKernel", "IndexSlice", "IndexViewKernel", "IndexWriteKernel",
+    "Indexing", "Kernel", "KernelLibrary", "KernelSource", "KernelTable", "LengthKernel", "Linkage", "LoadedKernel",
+    "MatrixProductKernel", "Overwriting", "POOLING_MODES", "POOLING_TASKS", "PoolingKernel", "PoolingMode",
+    "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel", "Site", "SpecifyShapeKernel", "SplitKernel",
+    "StackKernel", "TASKS", "TransposeKernel", "broadcast_lengths", "build", "c_text", "can_reduce", "file_text",
+    "first_may_be_taken", "is_expensive", "kernel_source", "library", "memory_type", "native_kernel", "overwrites",
+    "reduction_seed", "stand_in", "type_number", "wait_number", "with_room",
 ]
 # isort: on
 # fmt: on

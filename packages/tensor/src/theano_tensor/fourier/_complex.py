@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import FourierKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -20,6 +21,9 @@ from ..elemwise import cast
 from ..shape import shape_i
 from ._lazy import scipy_fft
 from ._norm import scaled
+
+#: Axes that the runtime transforms.
+_MOST_AXES = 8
 
 
 class Fourier(TensorOp):
@@ -64,6 +68,12 @@ class Fourier(TensorOp):
         library = scipy_fft()
         found = library.ifftn(x, axes=self.axes, norm="forward") if self.inverse else library.fftn(x, axes=self.axes)
         output_storage[0][0] = np.asarray(found, dtype=node.outputs[0].type.dtype)
+
+
+@native_kernel.register(Fourier)
+def _native(node: Apply[Fourier, Tensor]) -> Kernel | None:
+    dtype = "float32" if node.outputs[0].type.dtype == "complex64" else "float64"
+    return FourierKernel("complex", dtype, node.op.axes, node.op.inverse) if len(node.op.axes) <= _MOST_AXES else None
 
 
 @pullback.register(Fourier)

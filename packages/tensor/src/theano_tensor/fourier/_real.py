@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from theano_graph import Apply, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import FourierKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
@@ -117,6 +118,16 @@ class InverseRealFourier(TensorOp):
     def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the length."""
         return [[True], [False]]
+
+
+@native_kernel.register(RealFourier)
+def _native(node: Apply[RealFourier, Tensor]) -> Kernel | None:
+    return FourierKernel("real", node.outputs[0].type.dtype)
+
+
+@native_kernel.register(InverseRealFourier)
+def _native_inverse(node: Apply[InverseRealFourier, Tensor]) -> Kernel | None:
+    return FourierKernel("half", node.outputs[0].type.dtype)
 
 
 def _times_kept(pairs: Tensor, n: Tensor, factor: float) -> Tensor:
