@@ -48,6 +48,22 @@ class TestJacobians(unittest.TestCase):
         self.check(lambda x: tt.sort(x)[1:], RNG.randn(4))
         self.check(lambda x: tt.tanh(x), np.zeros(0))
 
+    def test_hessians(self) -> None:
+        x, a, value = tt.dvector(), tt.dmatrix(), (RNG.randn(3), RNG.randn(4, 3))
+        cost = tt.tanh(tt.dot(a, tt.sin(x))).sum() + x.prod()
+        for vectorize in (True, "auto"):
+            hessians = [tt.hessian(cost, x), tt.hessian(cost, x, vectorize=vectorize)]
+            loop, batch = function([x, a], hessians)(*value)
+            np.testing.assert_allclose(batch, loop, rtol=1e-9, atol=1e-12)
+        with self.assertRaisesRegex(ValueError, "vectorize"):
+            tt.hessian(cost, x, vectorize="yes")  # type: ignore[arg-type]
+
+    def test_unit_matrices_are_not_multiplied(self) -> None:
+        x, a = tt.dvector(), tt.dmatrix()
+        f = function([x, a], tt.jacobian(tt.tanh(tt.dot(a, x)), x, vectorize=True))
+        names = {str(node.op) for node in f.maker.fgraph.toposort()}
+        self.assertFalse([name for name in names if "Dot22" in name or "Eye" in name], names)
+
     def test_static_length_1(self) -> None:
         x = tt.tensor("float64", shape=(1,))
         np.testing.assert_allclose(tt.jacobian(x**2, x, vectorize=True).eval({x: [3.0]}), [[6.0]])

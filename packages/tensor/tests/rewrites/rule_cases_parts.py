@@ -143,6 +143,12 @@ PARTS: dict[str, Case] = {
     ),
     "cofactors_of_invertible": case(lambda v: grad(T.log(abs(linalg.det(_positive(v)))), v.A), reason=ROUNDED),
     "trace_of_product": case(lambda v: linalg.trace(T.dot(v.A, v.B))),
+    "product_with_diagonal": case(
+        lambda v: T.dot(T.eye(v.A.shape[0]) * v.x, v.A),
+        lambda v: T.dot(v.A, T.mul(v.s, T.eye(v.A.shape[1]), v.x.dimshuffle(0, "x"), v.y)),
+        lambda v: T.dot(T.eye(v.A.shape[0]), v.B),
+        reason=LANGUAGE,
+    ),
     # products through BLAS, and fusion: walks with one rule
     "local_dot_to_dot22": case(lambda v: T.dot(v.A, v.B)),
     "local_dot22_to_dot22scalar": case(

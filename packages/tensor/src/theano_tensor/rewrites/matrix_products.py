@@ -8,12 +8,12 @@ from theano_optimize import Fit
 
 from .._assert import assert_op
 from .._core._variable import Tensor
-from ..creation import alloc
-from ..elemwise import DimShuffle
+from ..creation import Eye, alloc
+from ..elemwise import DimShuffle, cast, dimshuffle
 from ..linear import Dot
-from ..shape import shape_i
+from ..shape import shape_i, static_int
 from ._equations import Anything, Equations, equations
-from ._language import call, can_replace, scalar_constant
+from ._language import call, can_replace, operands, scalar_constant
 from ._registry import rule
 from .allocs import is_filled_with_zeros
 
@@ -37,6 +37,40 @@ def product_with_zeros(fgraph: FunctionGraph, node: Apply[Dot, Tensor]) -> Found
         zero = assert_op(zero, call(scalar.eq, shape_i(a, last), shape_i(b, first)))
     new = alloc(zero, *lengths) if lengths else zero
     return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(Dot, tags=ONLY_RUN, key="local_dot_of_diagonal")
+def product_with_diagonal(fgraph: FunctionGraph, node: Apply[Dot, Tensor]) -> Found:
+    """``dot(eye * v, x) -> v[:, None] * x``, and the same on the other side: the rows of Jacobians begin so."""
+    a, b = node.inputs
+    if not are_matrices(a, b):
+        return None
+    for diagonal, other, order in ((a, b, (False, True)), (b, a, (True, False))):
+        factors = _factors_of_diagonal(diagonal)
+        if factors is not None:
+            wide = [v if v.type.broadcastable in (order, (True, True)) else dimshuffle(v, (1, 0)) for v in factors]
+            # In the dtype of the result, for the unit matrix may have been the widest factor.
+            same = cast(other, node.outputs[0].type.dtype)
+            product = call(scalar.mul, *wide, same) if wide else same
+            return [product] if can_replace(node.outputs[0], product) else None
+    return None
+
+
+def _factors_of_diagonal(x: Tensor) -> list[Tensor] | None:
+    """Return rows, columns and numbers by which a unit matrix is multiplied; None if `x` is no such product."""
+    factors = operands(x, scalar.mul) or [x]
+    units = [v for v in factors if _is_unit_matrix(v)]
+    others = [v for v in factors if v not in units]
+    return others if len(units) == 1 and all(any(v.type.broadcastable) for v in others) else None
+
+
+def _is_unit_matrix(x: Tensor) -> bool:
+    if x.owner is None or not isinstance(x.owner.op, Eye):
+        return False
+    rows, columns, offset = x.owner.inputs
+    length = static_int(rows)
+    is_square = rows is columns or (length is not None and length == static_int(columns))
+    return is_square and static_int(offset) == 0
 
 
 @equations(DimShuffle, key="local_lift_transpose_through_dot", fit=Fit.EXACT)

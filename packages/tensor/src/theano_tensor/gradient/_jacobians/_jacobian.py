@@ -86,6 +86,7 @@ def hessian(
     wrt: Any,
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
+    vectorize: bool | Literal["auto"] = False,
 ) -> Any:
     """Return the matrix of second derivatives of a cost, for each of `wrt`.
 
@@ -97,6 +98,8 @@ def hessian(
         Nothing is propagated back through these.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
         What to do for a variable that `cost` does not depend on differentiably; its Hessian is zero.
+    vectorize : bool or 'auto'
+        Whether all rows are computed at once, as for :func:`jacobian`.
 
     Returns
     -------
@@ -113,6 +116,8 @@ def hessian(
         If `disconnected_inputs` is 'raise' and a variable is disconnected.
     NullTypeGradError
         If an op on the way has no gradient.
+    ValueError
+        If `vectorize` is unknown.
 
     Examples
     --------
@@ -121,6 +126,7 @@ def hessian(
     >>> T.hessian((x**3).sum(), x).eval({x: [1.0, 2.0]}).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
+    check_option("vectorize", vectorize, (False, True, "auto"))
     variables = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     for variable in variables:
         ndim = _ndim("what a Hessian is taken for", variable)
@@ -134,7 +140,7 @@ def hessian(
             )
     gradients = grad(cost, variables, consider_constant, disconnected_inputs, add_names=False)
     found = [
-        rows(gradient, [variable], consider_constant, "ignore")[0]
+        rows(gradient, [variable], consider_constant, "ignore", vectorize)[0]
         for gradient, variable in zip(gradients, variables, strict=True)
     ]
     if not isinstance(wrt, (list, tuple)):
