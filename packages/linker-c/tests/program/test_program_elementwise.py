@@ -48,6 +48,22 @@ class TestBroadcasting(unittest.TestCase):
             self.assertEqual((result.dtype, result.shape), (expected.dtype, expected.shape))
             np.testing.assert_allclose(result, expected, rtol=1e-6)
 
+    def test_short_last_dimensions(self) -> None:
+        rng = np.random.default_rng(4)
+        x, y = array("float64", None, None, None), array("float64", None, None, 1)
+        native, _ = machines([x, y], [Elementwise(mul)(x, y)])
+        threads, threshold = _runtime.get_num_threads(), _runtime.set_thread_threshold(1.0)
+        try:
+            for shape in ((1, 5000, 3), (4, 3001, 7), (3001, 4, 15), (2, 2049, 2), (5, 100_000, 2), (70_000, 3, 5)):
+                a, b = rng.normal(size=shape), rng.normal(size=(*shape[:2], 1))
+                for count in (1, 3):
+                    _runtime.set_num_threads(count)
+                    for values in ((a, b), (a[:, ::-1], b), (a.transpose(1, 0, 2), b.transpose(1, 0, 2))):
+                        np.testing.assert_array_equal(native(*values), values[0] * values[1])
+        finally:
+            _runtime.set_num_threads(threads)
+            _runtime.set_thread_threshold(threshold)
+
     def test_no_dimensions(self) -> None:
         x, y = array("float64"), array("float64")
         for machine in machines([x, y], [Elementwise(add)(x, y)]):

@@ -5,6 +5,8 @@
 #define BLOCK 16384
 /* An inner axis shorter than this gives way to a longer one: each kernel call costs as much as some elements. */
 #define SHORT_INNER 16
+/* Elements that stay in the cache while a short axis beside the inner one is gone through. */
+#define TILE 2048
 
 static npy_intp magnitude(npy_intp value) { return value < 0 ? -value : value; }
 
@@ -90,11 +92,13 @@ void loop_nest_simplify(LoopNest *nest) {
     if (kept > 0)
         nest->ndim = last + 1;
     if (nest->ndim > 1 && nest->shape[nest->ndim - 1] < SHORT_INNER) {
-        int longest = nest->ndim - 1;
-        for (int d = 0; d < nest->ndim - 1; d++)
+        int last_axis = nest->ndim - 1, longest = last_axis;
+        for (int d = 0; d < last_axis; d++)
             if (nest->shape[d] > 4 * nest->shape[longest])
                 longest = d;
-        swap_axes(nest, longest, nest->ndim - 1);
+        /* The short axis comes right before the inner one. */
+        for (int d = longest; d < last_axis; d++)
+            swap_axes(nest, d, d + 1);
     }
 }
 
@@ -102,17 +106,20 @@ typedef struct {
     const LoopNest *nest;
     elementwise_fn fn;
     npy_intp inner, block, blocks; /* blocks: units along the inner axis */
+    npy_intp minor;                /* length of the axis before the inner one, where each block goes through it; or 1 */
 } LoopNestJob;
 
-/* Units are numbered along the inner axis first. */
+/* Units are numbered along the minor axis first, then along the inner one. */
 static void run_units(void *context, int64_t begin, int64_t end) {
     const LoopNestJob *job = context;
     const LoopNest *nest = job->nest;
-    int outer = nest->ndim - 1, nops = nest->nops;
+    int inner = nest->ndim - 1, outer = inner - (job->minor > 1), nops = nest->nops;
     npy_intp index[NPY_MAXDIMS];
     char *row[nops + 1], *data[nops + 1];
-    npy_intp block = begin % job->blocks, remainder = begin / job->blocks;
-    const npy_intp *inner_strides = nest->strides + (npy_intp)outer * nops;
+    npy_intp minor = begin % job->minor, block = begin / job->minor % job->blocks;
+    npy_intp remainder = begin / job->minor / job->blocks;
+    const npy_intp *inner_strides = nest->strides + (npy_intp)inner * nops;
+    const npy_intp *minor_strides = nest->strides + (npy_intp)outer * nops;
     memcpy(row, nest->data, nops * sizeof(char *));
     for (int d = outer - 1; d >= 0; d--) {
         index[d] = remainder % nest->shape[d];
@@ -123,8 +130,11 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; unit++) {
         npy_intp start = block * job->block, n = job->inner - start;
         for (int k = 0; k < nops; k++)
-            data[k] = row[k] + start * inner_strides[k];
+            data[k] = row[k] + start * inner_strides[k] + minor * minor_strides[k];
         job->fn(n < job->block ? n : job->block, data, (const int64_t *)inner_strides);
+        if (++minor < job->minor)
+            continue;
+        minor = 0;
         if (++block < job->blocks)
             continue;
         block = 0;
@@ -153,14 +163,21 @@ int loop_nest_run(const Machine *m, const LoopNest *nest, elementwise_fn fn, dou
     }
     npy_intp inner = nest->shape[nest->ndim - 1], total = loop_nest_size(nest);
     double work = total * cost;
-    LoopNestJob job = {nest, fn, inner, inner, 1};
+    LoopNestJob job = {nest, fn, inner, inner, 1, 1};
     double threshold = m->thread_scale * work_for_threads;
+    int64_t grain = 1;
+    int is_tiled = nest->ndim > 1 && nest->shape[nest->ndim - 2] < SHORT_INNER && inner > TILE;
+    if (is_tiled) {
+        job.minor = nest->shape[nest->ndim - 2];
+        job.block = TILE / job.minor;
+        job.blocks = (inner + job.block - 1) / job.block;
+        grain = BLOCK / job.block;
+    }
     if (work < WORK_FOR_GIL && work < threshold) {
-        run_units(&job, 0, total / inner);
+        run_units(&job, 0, total / inner * job.blocks);
         return RUN_DONE;
     }
-    int64_t grain = 1;
-    if ((work >= threshold && threads_get() > 1) || work >= WORK_FOR_SIGNALS) {
+    if (!is_tiled && ((work >= threshold && threads_get() > 1) || work >= WORK_FOR_SIGNALS)) {
         if (inner > BLOCK) {
             job.block = BLOCK;
             job.blocks = (inner + BLOCK - 1) / BLOCK;
