@@ -58,6 +58,13 @@ class TestValues(unittest.TestCase):
             with self.subTest(flags):
                 check_batch(expression, (4,), (2,), stacked=flags)
 
+    def test_state_that_a_step_replaces_by_an_unstacked_value(self) -> None:
+        def expression(xs: Any, start: Any) -> list[Any]:
+            states, _ = scan(lambda x, h: x * 2, sequences=xs, outputs_info=start)
+            return [states, states[-1]]
+
+        check_batch(expression, (4,), (), stacked=(False, True))
+
     def test_states_become_stacked_one_by_one(self) -> None:
         def expression(x: Any, y: Any) -> list[Any]:
             (a, b, c), _ = scan(lambda a, b, c: [a * 0.5, b + a, c + b], outputs_info=[x, y, y], n_steps=3)

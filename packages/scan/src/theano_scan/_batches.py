@@ -106,8 +106,10 @@ class _Batch:
         first = self.plan.sequences
         for k in range(self.plan.states):
             if self.flags[first + k]:
-                new = results[k] if flags[k] else stack_of(results[k], self.length)
-                results[k], flags[k] = self.stand_ins[first + k].type.narrow_variable(new), True
+                state = self.stand_ins[first + k]
+                # The length of the batch is a variable outside of the loop: inside, the state has it.
+                new = results[k] if flags[k] else stack_of(results[k], batch_length([state], [True]))
+                results[k], flags[k] = state.type.narrow_variable(new), True
         return results, flags
 
     def _likes(self, flags: Sequence[bool]) -> tuple[list[int], list[tuple[Any, Any]]]:

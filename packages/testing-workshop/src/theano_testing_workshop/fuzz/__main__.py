@@ -3,6 +3,7 @@
 python -m theano_testing_workshop.fuzz --graphs 10000 --seed 0 --processes 2
 python -m theano_testing_workshop.fuzz --replay 4711
 python -m theano_testing_workshop.fuzz --exported --graphs 1000
+python -m theano_testing_workshop.fuzz --vectorized --graphs 1000
 python -m theano_testing_workshop.fuzz --device opencl0:0 --graphs 2000
 """
 
@@ -11,11 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .._version import __version__
 from ._comparison._batch import compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, drawn_for, on_device
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, VECTORIZED, Configuration, drawn_for, on_device
 from ._generate import generate
 from ._operations._grammar import Grammar
 from ._workers import Found, Report, describe_failure, fuzz
@@ -36,10 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replay", type=int, default=None, metavar="SEED", help="only this graph, in every mode")
     parser.add_argument("--refusals", action="store_true", help="also print what could not be built, and how often")
     parser.add_argument("--exported", action="store_true", help="compare with exported C, and with nothing else")
+    parser.add_argument("--vectorized", action="store_true", help="compare with batches, and with nothing else")
     parser.add_argument("--device", default=None, metavar="NAME", help="compare with this device, and nothing else")
     options = parser.parse_args(arguments)
     if options.replay is not None:
-        return replay(options.replay, nodes=options.nodes, exported=options.exported, device=options.device)
+        modes = [NATIVE, CAPTURED, *VARIANTS]
+        if options.exported or options.vectorized or options.device is not None:
+            modes = [EXPORTED] * options.exported + [VECTORIZED] * options.vectorized
+            modes += [on_device(options.device)] if options.device is not None else []
+        return replay(options.replay, modes, nodes=options.nodes, device=options.device)
     seen: dict[tuple[str, tuple[str, ...]], int] = {}
 
     told = [0.0]
@@ -59,19 +66,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nodes=options.nodes,
         exported=options.exported,
         device=options.device,
+        vectorized=options.vectorized,
         progress=progress,
     )
     _print_summary(report, refusals=options.refusals)
     return 1 if report.findings else 0
 
 
-def replay(seed: int, *, nodes: int = 8, exported: bool = False, device: str | None = None) -> int:
-    """Compare the graph of one seed in every mode; print what differs."""
-    modes = [EXPORTED] if exported else [NATIVE, CAPTURED, *VARIANTS]
-    if device is not None:
-        modes = [on_device(device)]
-    drawn = drawn_for(device, Grammar().operations)
-    failures = compare_batch([generate(seed, drawn, nodes=nodes)], modes, Tally())
+def replay(seed: int, modes: Sequence[Configuration], *, nodes: int = 8, device: str | None = None) -> int:
+    """Compare the graph of one seed in some modes; print the differences."""
+    program = generate(seed, drawn_for(device, Grammar().operations), nodes=nodes)
+    if VECTORIZED in modes:
+        program = replace(program, updates=())
+    failures = compare_batch([program], modes, Tally())
     for failure in failures:
         _print(describe_failure(failure))
     print(f"graph {seed}: {len(failures) or 'no'} differences in {len(modes) + 1} modes")

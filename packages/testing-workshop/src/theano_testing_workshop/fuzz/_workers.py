@@ -24,7 +24,7 @@ from theano_graph import config
 
 from ._comparison._batch import Failure, compare_batch
 from ._comparison._judge import Tally
-from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, Configuration, drawn_for, on_device
+from ._comparison._modes import CAPTURED, EXPORTED, NATIVE, VARIANTS, VECTORIZED, Configuration, drawn_for, on_device
 from ._comparison._printing import as_source
 from ._comparison._shrink import shrink
 from ._generate import Refusals, generate
@@ -56,6 +56,8 @@ class Task:
         Whether graphs are exported as C, and not compared on anything else.
     device : str or None
         The device on which graphs are compared, and on nothing else.
+    vectorized : bool
+        Whether graphs are applied to batches, and not compared on anything else.
     """
 
     start: int
@@ -65,11 +67,12 @@ class Task:
     captured: bool = False
     exported: bool = False
     device: str | None = None
+    vectorized: bool = False
 
     @property
     def has_reference(self) -> bool:
         """Whether the plain machine is compared with NumPy, too."""
-        return not self.exported and self.device is None
+        return not self.exported and not self.vectorized and self.device is None
 
     def halves(self) -> tuple[Task, Task]:
         """Return two tasks that do the same together."""
@@ -127,19 +130,27 @@ def configurations_of(task: Task) -> list[Configuration]:
     """Return what the graphs of a task are compared on."""
     if task.exported:
         return [EXPORTED]
+    if task.vectorized:
+        return [VECTORIZED]
     if task.device is not None:
         return [on_device(task.device)]
     native = CAPTURED if task.captured else NATIVE
     return [native] if task.variant < 0 else [native, VARIANTS[task.variant]]
 
 
-def tasks(seed: int, graphs: int, batch: int, exported: bool = False, device: str | None = None) -> Iterator[Task]:
+def tasks(
+    seed: int,
+    graphs: int,
+    batch: int,
+    exported: bool = False,
+    device: str | None = None,
+    vectorized: bool = False,
+) -> Iterator[Task]:
     """Yield tasks; every second one captures, every fourth one tries a variant too, every seventh one is optimised."""
     for number, start in enumerate(range(seed, seed + graphs, batch)):
         variant = (start // batch // 4) % len(VARIANTS) if number % 4 == 0 else -1
-        yield Task(
-            start, min(batch, seed + graphs - start), variant, number % 7 == 3, number % 2 == 1, exported, device
-        )
+        count = min(batch, seed + graphs - start)
+        yield Task(start, count, variant, number % 7 == 3, number % 2 == 1, exported, device, vectorized)
 
 
 def _work(connection: Connection, source: GrammarSource, nodes: int) -> None:
@@ -173,6 +184,8 @@ def _compared(
     seeds = range(task.start, task.start + task.count)
     drawn = drawn_for(task.device, operations)
     programs = [generate(seed, drawn, nodes=nodes, refusals=refusals) for seed in seeds]
+    if task.vectorized:
+        programs = [replace(program, updates=()) for program in programs]  # a shared variable has one value
     alone = min(ALONE, len(programs) // 4)
     failures = compare_batch(programs[alone:], configurations_of(task), tally, reference=task.has_reference)
     for program in programs[:alone]:
@@ -256,6 +269,7 @@ def fuzz(
     grammar: GrammarSource = Grammar,
     exported: bool = False,
     device: str | None = None,
+    vectorized: bool = False,
     progress: Callable[[Report], None] | None = None,
 ) -> Report:
     """Compare random graphs on the machines and with NumPy.
@@ -278,12 +292,14 @@ def fuzz(
         Whether graphs are compared with their exported C, and not with what is compiled for this process.
     device : str, optional
         The device on which graphs are compared with the plain machine, and on nothing else.
+    vectorized : bool
+        Whether graphs are applied to batches, and compared with the plain machine on one entry.
     progress : callable, optional
         Called with the report so far after each batch.
     """
     begun = time.monotonic()
     report = Report()
-    pending: Iterator[Task] = tasks(seed, graphs, batch, exported, device)
+    pending: Iterator[Task] = tasks(seed, graphs, batch, exported, device, vectorized)
     again: list[Task] = []
     pool = Pool(processes, grammar, nodes)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 
 from theano_linker_c import In, Out, capture_after, function
 from theano_linker_c.straight import NoStraightForm
+from theano_tensor import BatchError, TensorType, vectorize_graph
 from theano_testing.device import placed_on
 
 from ...exported import Exported
@@ -25,6 +27,8 @@ from ._perturb import Perturbed
 from ._slopes import wrong_slope
 
 CALLS = 2
+#: The share of arguments that differ between the entries of a batch.
+STACKED = 0.7
 #: Stands for the values of a perturbed graph that raises: of a shape that nothing else has.
 RAISED = np.empty((0,) * 20)
 
@@ -126,6 +130,9 @@ def run(built: Sequence[Built], configuration: Configuration) -> Run:
         if configuration.exported:
             (one,) = built
             return _exported_and_called(one, configuration)
+        if configuration.vectorized:
+            (one,) = built
+            return _vectorized_and_called(one, configuration)
         with placed_on(configuration.device, [v for b in built for v in (*b.inputs, *b.shared)]):
             return _compiled_and_called(built, configuration)
 
@@ -201,6 +208,54 @@ def _exported_and_called(built: Built, configuration: Configuration) -> Run:
     return _same_runs(*runs)
 
 
+def _vectorized_and_called(built: Built, configuration: Configuration) -> Run:
+    """Apply a program to a batch, in the middle of which its arguments are; return the results of that entry."""
+    if may_spoil(built.program):
+        raise Refused("batch", TypeError("loops take no op that overwrites its operand"))
+    rng = np.random.default_rng(built.program.seed)
+    arguments = [np.array(a) for a in _arguments(built, False, 0)]
+    flags = [rng.random() < STACKED for _ in arguments]
+    entries = [[rng.permutation(a.ravel()).reshape(a.shape) for a in arguments], arguments]
+    entries.append([rng.permutation(a.ravel()).reshape(a.shape) for a in arguments])
+    batches = {
+        x: TensorType(x.type.dtype, shape=(None, *x.type.shape))()
+        for x, flag in zip(built.inputs, flags, strict=True)
+        if flag
+    }
+    stacks = [
+        np.stack([entry[k] for entry in entries]) if flag else a
+        for k, (a, flag) in enumerate(zip(arguments, flags, strict=True))
+    ]
+    mode = configuration.make()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of ops that run in a loop
+            outputs = vectorize_graph(built.outputs, batches)
+        call: Any = function([batches.get(x, x) for x in built.inputs], outputs, mode=mode, on_unused_input="ignore")
+        raw = call(*stacks)
+    except Exception as error:  # whatever it is, it is a finding, unless the entries have results of several shapes
+        if isinstance(error, BatchError) or not _have_one_shape(built, entries, flags):
+            raise Refused("batch", error) from error
+        raise RunError("call", error) from error
+    is_stacked = [y.type.ndim > x.type.ndim for x, y in zip(built.outputs, outputs, strict=True)]
+    results = [np.array(y[1] if flag else y) for y, flag in zip(raw, is_stacked, strict=True)]
+    states = [v.get_value() for v in built.shared]
+    return Run([[results]] * CALLS, [[states]] * CALLS)
+
+
+def _have_one_shape(built: Built, entries: Sequence[Sequence[Any]], flags: Sequence[bool]) -> bool:
+    """Tell whether the graph as written has results of equal shapes for all entries of a batch."""
+    plain: Any = function(built.inputs, built.outputs, mode=PLAIN.make(), on_unused_input="ignore")
+    shapes = set()
+    for entry in entries:
+        arrays = [a if flag else b for a, b, flag in zip(entry, entries[1], flags, strict=True)]
+        try:
+            shapes.add(tuple(np.shape(y) for y in plain(*arrays)))
+        except Exception:  # noqa: BLE001  # values that an op refuses
+            return False
+    return len(shapes) == 1
+
+
 def _same_runs(first: Run, second: Run) -> Run:
     """Return the second of two runs, whose results may be rounded differently but are of the same shapes."""
     for a, b in zip(first.outputs, second.outputs, strict=True):
@@ -263,7 +318,7 @@ def _runs(built: Sequence[Built], configuration: Configuration, failures: list[F
     """Return the run of each program; those that fail are added to `failures`."""
     found: dict[int, RunOfOne] = {}
     pending: list[Sequence[Built]] = [built] if built else []
-    if configuration.exported:
+    if configuration.exported or configuration.vectorized:
         pending = [[b] for b in built]
     while pending:
         group = pending.pop()
@@ -290,7 +345,7 @@ def _not_by_roundings(
     for failure in failures:
         built = next(b for b in healthy if b.program is failure.program)
         if failure.kind == "refused":
-            tally.counts[f"not exported: {_reason(failure.what)}"] += 1
+            tally.counts[f"refused: {_reason(failure.what)}"] += 1
         elif failure.what.startswith("call: ") and judges[id(built)].may_raise():
             tally.counts["errors unjudged"] += 1
         else:

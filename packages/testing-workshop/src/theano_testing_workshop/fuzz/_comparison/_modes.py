@@ -31,6 +31,8 @@ class Configuration:
         After how many calls the machine captures its kernel calls; None: never.
     exported : bool
         Whether functions are exported as C, each by itself, which is compiled and called.
+    vectorized : bool
+        Whether each graph is applied to a batch, of whose entries one is compared.
     device : str or None
         The device where all arguments and shared variables go, so that what has a form for devices runs there.
     """
@@ -40,6 +42,7 @@ class Configuration:
     text: str
     capture: int | None = None
     exported: bool = False
+    vectorized: bool = False
     device: str | None = None
 
 
@@ -52,6 +55,9 @@ CAPTURED = Configuration("FAST_RUN, captured", NATIVE.make, NATIVE.text, 0)
 
 #: Rewritten, and exported as C that stands alone.
 EXPORTED = Configuration("exported", lambda: Mode("py", "fast_run"), 'Mode("py", "fast_run")', exported=True)
+
+#: Rewritten, and applied to a batch.
+VECTORIZED = Configuration("vectorized", lambda: Mode("py", "fast_run"), 'Mode("py", "fast_run")', vectorized=True)
 
 
 def on_device(devname: str) -> Configuration:
