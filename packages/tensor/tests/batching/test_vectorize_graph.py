@@ -279,6 +279,16 @@ class TestIndexing(unittest.TestCase):
             with self.subTest(stacked=stacked):
                 check_batch(parts, (3, 3, 3), (2,), stacked=stacked)
 
+    def test_bounds_beside_arrays(self) -> None:
+        def parts(x: Any, s: Any) -> list[Any]:
+            i = tt.cast(s * 2, "int64")
+            reads = [x[i : i + 2], x[[0, 2], i : i + 2], x[np.array([True, False, True]), i : i + 2]]
+            return [*reads, *(tt.inc_subtensor(read, read * 2) for read in reads)]
+
+        for stacked in self.flags:
+            with self.subTest(stacked=stacked):
+                check_batch(parts, (3, 4), (), stacked=stacked)
+
     def test_masks(self) -> None:
         check_batch(lambda x: [x[np.array([True, False, True])], tt.set_subtensor(x[x > 0.5], 0)], (3,))
         check_batch(lambda x, y: tt.inc_subtensor(x[y > 0.5], 1), (3,), (3,), stacked=[True, False])

@@ -123,9 +123,9 @@ def _masks_differ(index: Sequence[Any], stacked: Sequence[bool]) -> bool:
 def _batch_advanced(
     node: Apply[AdvancedSubtensor, Tensor], inputs: list[Any], stacked: Sequence[bool]
 ) -> list[Variable] | None:
-    """A mask selects other numbers of elements for other entries: such a part is read in a loop."""
+    """Masks and bounds of slices may select other numbers of elements for other entries: these are read in a loop."""
     x, *numbers = inputs
-    if _masks_differ(numbers, stacked[1:]):
+    if _masks_differ(numbers, stacked[1:]) or _bounds_differ(node, stacked, 1):
         return None
     entry_numbers = _entry_numbers(inputs, stacked, stacked[0])
     index = _Index(node, numbers, stacked[1:], entry_numbers)
@@ -140,7 +140,7 @@ def _batch_change(
 ) -> list[Variable] | None:
     op = node.op
     x, y, *numbers = inputs
-    if _masks_differ(numbers, stacked[2:]):
+    if _masks_differ(numbers, stacked[2:]) or _bounds_differ(node, stacked, 2):
         return None
     base = x if stacked[0] else stack_of(x, batch_length(inputs, stacked))
     index = _Index(node, numbers, stacked[2:], _entry_numbers(inputs, stacked, True))
