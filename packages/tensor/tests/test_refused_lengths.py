@@ -94,7 +94,8 @@ class TestRefusedLengths(unittest.TestCase):
             T.dot(ones(3), ones(4))
 
     def test_archives_name_errors_of_shapes_alone(self) -> None:
-        op = T.dot(ones(3), ones(4)).owner.inputs[1].owner.op
+        stand_in: Any = T.dot(ones(3), ones(4)).owner
+        op = stand_in.inputs[1].owner.op
         with self.assertRaisesRegex(ValueError, "no error of shapes"):
             type(op)("annotations", "", op.types)
 
