@@ -35,6 +35,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "reshape": lambda: T.reshape(ones(3), (2, 2)),
     "reshape by -1": lambda: T.reshape(ones(3), (2, -1)),
     "alloc": lambda: T.alloc(ones(3), 4),
+    "broadcast_to": lambda: T.broadcast_to(ones(2), (3,)),
     "specify_shape": lambda: T.specify_shape(ones(3), [4]),
     "addbroadcast": lambda: T.addbroadcast(ones(3, 1), 0),
     "set_subtensor": lambda: T.set_subtensor(ones(5)[:2], ones(3)),
