@@ -66,7 +66,7 @@ def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply[CSMProperties]) 
     return found if fits else None
 
 
-_FITS = CheckAndRaise(ValueError, "CSM: the arrays do not make a matrix: indptr does not fit the shape")
+_FITS = CheckAndRaise(ValueError, "the arrays do not make a sparse matrix: indptr does not fit the shape")
 
 
 def _fitting_indptr(node: Apply[CSM]) -> Any:
