@@ -61,12 +61,16 @@ class Join(TensorOp):
         where = as_length(axis, "an axis")
         parts = [as_tensor_variable(t) for t in tensors]
         if not parts:
-            raise ShapeError(format_error("join: there is nothing to join", hint="pass at least one tensor"))
+            raise ShapeError(
+                format_error(
+                    "join: there is nothing to join, the list of tensors is empty", hint="pass at least one tensor"
+                )
+            )
         ndim = parts[0].type.ndim
         if ndim == 0 or any(p.type.ndim != ndim for p in parts):
             raise RankError(
                 format_error(
-                    "join: tensors must have the same number of dimensions, at least 1",
+                    "join: can only join tensors with the same number of dimensions, at least 1",
                     context=[describe(p) for p in parts],
                     hint="use T.stack for scalars, T.shape_padleft or dimshuffle to add dimensions",
                 )
