@@ -23,6 +23,7 @@ from theano_sparse import (
     csm_properties,
     csm_shape,
     csr_matrix,
+    dense_from_sparse,
     matrix,
     sp_ones_like,
     sp_zeros_like,
@@ -187,6 +188,17 @@ class TestProperties(unittest.TestCase):
             given[position] = value
             with self.assertRaisesRegex(ValueError, words):
                 f(*given)
+        # Where the matrix itself is left out, the shape is still compared.
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            f = function(
+                [data, indices, indptr, shape], dense_from_sparse(CSR(data, indices, indptr, shape)), mode=mode
+            )
+            np.testing.assert_array_equal(f(*fine), [[1, 0, 0], [0, 0, 2]])
+            for position, value, _ in (*wrong, (2, np.asarray([1, 1, 2], "int32"), ""), (3, [5, 3], "")):
+                given = list(fine)
+                given[position] = value
+                with self.subTest(mode=mode, value=value), self.assertRaises(ValueError):
+                    f(*given)
         with self.assertRaisesRegex(TypeError, "vector of integers"):
             CSR(data, data, indptr, shape)
         with self.assertRaisesRegex(TypeError, "`data` is a vector"):

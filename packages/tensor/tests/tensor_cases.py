@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
-from theano_graph import Apply, Variable
+from theano_graph import Apply, Constant, Variable, graph_inputs
 from theano_linker_c import function
 from theano_tensor import Tensor
 
@@ -26,6 +26,12 @@ def run(inputs: Sequence[Variable], outputs: Any, *values: Any, mode: str | None
         assert first.dtype == second.dtype and first.shape == second.shape, "machines give different types"
         np.testing.assert_allclose(first, second, rtol=1e-6, err_msg="machines differ")
     return results[0]
+
+
+def compiled(*results: Variable) -> Any:
+    """Compile, with what stands for nothing else as the inputs."""
+    inputs = [v for v in graph_inputs(results) if not isinstance(v, Constant)]
+    return function(inputs, list(results))
 
 
 def node_of(variable: Variable) -> Apply:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from tensor_cases import MODES, check_gradient, run, variables_for
+from tensor_cases import MODES, check_gradient, compiled, run, variables_for
 
 import theano_tensor as T
 from theano_tensor import nnet
@@ -42,10 +42,10 @@ class TestDot(unittest.TestCase):
         np.testing.assert_allclose(run([x, y], T.dot(x, y), a, b), np.dot(a, b))
         np.testing.assert_allclose(run([x], T.dot(x, 2.0), a), a * 2)
 
-    def test_known_mismatch_is_an_error_when_built(self) -> None:
+    def test_known_mismatch_is_an_error_when_compiled(self) -> None:
         x, w = T.tensor(shape=(None, 128), name="x"), T.tensor(shape=(512, 32), name="W1")
         with self.assertRaises(ValueError) as caught:
-            x.dot(w)
+            compiled(x.dot(w))
         text = str(caught.exception)
         for part in ("128 (axis 1 of `x`) and 512 (axis 0 of `W1`)", "test_tensor_linear.py:", "Hint", "`W1.T`"):
             self.assertIn(part, text)

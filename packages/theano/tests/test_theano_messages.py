@@ -16,6 +16,8 @@ import scipy.stats
 
 import theano
 import theano.tensor as T
+from theano.ifelse import ifelse
+from theano.tensor.signal import pool
 
 x, v, s = T.dmatrix("x"), T.dvector("v"), T.dscalar("s")
 i, iv = T.iscalar("i"), T.ivector("iv")
@@ -174,3 +176,47 @@ class TestWrongPerform(unittest.TestCase):
         for what, (store, text) in self.STORES.items():
             with self.subTest(what), self.assertRaisesRegex(Exception, f"value does not fit its variable|{text}"):
                 self.run_in("DebugMode", store)
+
+
+class TestWordsOfTheOriginal(unittest.TestCase):
+    """Programs look for words in the messages of errors, and catch them by the kinds that they had."""
+
+    def test_words_and_kinds(self) -> None:
+        x, m, s, i = T.dvector("x"), T.dmatrix("m"), T.dscalar("s"), T.lscalar("i")
+        total = theano.shared(np.ones(3), "total")
+        function, both = theano.function, [(total, total + 1), (total, total * 2)]
+        add = function([m, x], T.dot(m, x))
+        cases: tuple[tuple[type[Exception], str, Callable[[], object]], ...] = (
+            (TypeError, "does not support iteration", lambda: list(x)),
+            (TypeError, "has no len", lambda: len(x)),
+            (TypeError, "Variables do not support boolean operations", lambda: bool(x > 1)),
+            (TypeError, "does not support item assignment", lambda: exec("x[0] = 1", {"x": x})),
+            (TypeError, "Cannot convert .* to TensorType", lambda: T.as_tensor_variable(object())),
+            (TypeError, "cost must be a scalar", lambda: T.grad(x, x)),
+            (ValueError, "disconnected", lambda: T.grad(T.sum(x), s)),
+            (TypeError, "update target must be a SharedVariable", lambda: function([x], updates=[(x, x)])),
+            (ValueError, "already has an update expression", lambda: function([], updates=both)),
+            (TypeError, "must have the same type as the original", lambda: function([], updates=[(total, m)])),
+            (ValueError, "is used twice in inputs", lambda: function([x, x], x)),
+            (ValueError, "not part of the computational graph", lambda: function([x, m], x)),
+            (TypeError, "needs numeric values and not symbolic variables", lambda: theano.shared(x)),
+            (TypeError, "No suitable SharedVariable", lambda: theano.shared(1, unknown=2)),
+            (TypeError, "Bad input argument to theano function", lambda: add("text", "text")),
+            (TypeError, "Missing required input", lambda: add(np.ones((2, 3)))),
+            (ValueError, "Shape mismatch", lambda: add(np.ones((2, 3)), np.ones(4))),
+            (TypeError, "should have identical types", lambda: ifelse(i, x, m)),
+            (TypeError, "with the same number of dimensions", lambda: T.join(0, x, m)),
+            (ValueError, "same input dimension|may not appear twice", lambda: m.dimshuffle(0, 0)),
+            (NotImplementedError, "requires a dimension >= 2", lambda: pool.pool_2d(x, (2, 2))),
+            (TypeError, "must have 4 dimensions", lambda: T.nnet.conv2d(m, m)),
+            (TypeError, "not the result of|result of a subtensor", lambda: T.inc_subtensor(x, 1)),
+            (NotImplementedError, "padding", lambda: pool.pool_2d(m, (2, 2), ignore_border=False, pad=(1, 1))),
+        )
+        for kind, words, call in cases:
+            with self.subTest(words), self.assertRaisesRegex(kind, words):
+                call()
+
+    def test_words_of_test_values(self) -> None:
+        words = "Cannot compute test value.*missing default value"
+        with theano.config.change_flags(compute_test_value="raise"), self.assertRaisesRegex(AttributeError, words):
+            T.dvector("x") + 1

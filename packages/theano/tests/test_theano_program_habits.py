@@ -200,6 +200,7 @@ class TestSmallNames(unittest.TestCase):
 
         square, negative = T.basic._scal_elemwise(sqr), T.basic._scal_elemwise(neg_inplace)
         self.assertEqual((square, square.__doc__, negative.destroy_map), (T.sqr, "Square.", {0: [0]}))
+        self.assertEqual(T.basic._scal_elemwise_with_nfunc("square", 1, 1)(sqr).nfunc_spec, ("square", 1, 1))
         x, g = T.row(), T.matrix()
         self.assertEqual(T.subtensor._sum_grad_over_bcasted_dims(x, g).type, x.type)
 

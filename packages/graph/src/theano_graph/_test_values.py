@@ -55,7 +55,7 @@ def get_test_value(variable: Variable) -> Any:
         return variable.type.filter(held())
     raise MissingTestValueError(
         format_error(
-            f"`{variable}` has no test value",
+            f"Cannot compute test value: `{variable}` has no test value, and is missing default value",
             context=[describe(variable)],
             hint=f"set {variable}.tag.test_value, or compute_test_value=off",
         )

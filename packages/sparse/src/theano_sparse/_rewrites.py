@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast as typed
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
-from theano_tensor import Elemwise, ShapeI, constant, mul, stack
+from theano_tensor import CheckAndRaise, Elemwise, ShapeI, constant, eq, mul, shape_i, stack
 
 from ._core._build import is_sparse
 from ._core._conversion import Cast, DenseFromSparse, SparseFromDense
@@ -59,11 +59,24 @@ def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply[CSMProperties]) 
         return [data, indices, indptr, shape[::-1]]
     if inner is None or not isinstance(inner.op, CSM) or inner.op.kmap is not None:
         return None
-    if not node.outputs[3].type.is_super(inner.inputs[3].type):
-        whole: Any = inner.inputs[3]
-        return [*inner.inputs[:3], stack([whole[0], whole[1]])]
-    fits = all(old.type.is_super(new.type) for old, new in zip(node.outputs, inner.inputs, strict=True))
-    return list(inner.inputs) if fits else None
+    whole: Any = inner.inputs[3]
+    shape = whole if node.outputs[3].type.is_super(whole.type) else stack([whole[0], whole[1]])
+    found = [*inner.inputs[:2], _fitting_indptr(inner), shape]
+    fits = all(old.type.is_super(new.type) for old, new in zip(node.outputs, found, strict=True))
+    return found if fits else None
+
+
+_FITS = CheckAndRaise(ValueError, "the arrays do not make a sparse matrix: indptr does not fit the shape")
+
+
+def _fitting_indptr(node: Apply[CSM]) -> Any:
+    """Return the third array of a matrix, checked against the shape if it is not that of another matrix."""
+    _, indices, indptr, shape = typed(Any, node.inputs)
+    if indptr.owner is not None and (indptr.owner.op == _FITS or isinstance(indptr.owner.op, CSMProperties)):
+        return indptr
+    n_major = shape[0 if node.op.format == "csr" else 1]
+    lengths = eq(shape_i(shape, 0), 2), eq(shape_i(indptr, 0), n_major + 1)
+    return _FITS(indptr, *lengths, eq(indptr[0], 0), eq(indptr[-1], shape_i(indices, 0)))
 
 
 @rule(CSMProperties, databases=(_CANONICALIZE, _SPECIALIZE), phase=Phase.CANONICALIZE)

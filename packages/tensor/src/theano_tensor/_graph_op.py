@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from theano_graph import Apply, FunctionGraph, Op, Variable, equal_computations, io_connection_pattern
 from theano_linker_c import Function, function
 
+from ._core._refused import inner
 from .shape import shape_i
 
 Runner = Callable[[list[Any]], Sequence[Any]]
-_inner: ContextVar[bool] = ContextVar("compiles_inner_graph", default=False)
 
 
 def compiles_inner_graph() -> bool:
     """Tell whether the function that is being compiled is that of an op with a graph of its own."""
-    return _inner.get()
+    return inner.get()
 
 
 class GraphOp(Op):
@@ -67,11 +66,11 @@ class GraphOp(Op):
         """Return the function inside, compiled on first use."""
         with self._lock:
             if self._function is None:
-                token = _inner.set(True)
+                token = inner.set(True)
                 try:
                     self._function = function(list(self.fgraph.inputs), list(self.fgraph.outputs), **self.options)
                 finally:
-                    _inner.reset(token)
+                    inner.reset(token)
             return self._function
 
     def runner(self) -> Runner:

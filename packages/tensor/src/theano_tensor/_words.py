@@ -46,6 +46,7 @@ _CLASSES = MappingProxyType(
     {
         "theano_tensor._assert": "Assert CheckAndRaise",
         "theano_tensor._scalar_bridge": "ScalarFromTensor TensorFromScalar",
+        "theano_tensor._core._refused": "Refused",
         "theano_tensor._core._shared": "TensorSharedVariable",
         "theano_tensor._core._type": "TensorType",
         "theano_tensor._core._variable": "TensorConstant TensorVariable",
@@ -54,7 +55,6 @@ _CLASSES = MappingProxyType(
         "theano_tensor.control._ifelse": "IfElse",
         "theano_tensor.creation._alloc": "Alloc AllocEmpty",
         "theano_tensor.creation._ranges": "ARange Eye",
-        "theano_tensor.elemwise._differing": "LengthsDiffer",
         "theano_tensor.elemwise._dimshuffle": "DimShuffle",
         "theano_tensor.elemwise._elemwise": "Elemwise",
         "theano_tensor.extra_ops._counting": "Bartlett BinCount",

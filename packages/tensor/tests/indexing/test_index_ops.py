@@ -193,7 +193,8 @@ class TestErrors(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "complex128 cannot be put into a tensor of float32(.|\n)*T.cast"):
             T.set_subtensor(x[i], T.zvector("v"))
         with self.assertRaisesRegex(ShapeError, "a part of shape .2, 2. does not fit into .None, 3."):
-            T.set_subtensor(x[i], T.tensor("float32", shape=(2, 2)))
+            part = T.tensor("float32", shape=(2, 2))
+            function([x, i, part], T.set_subtensor(x[i], part))
         with self.assertRaisesRegex(ShapeError, "3 dimensions does not fit where 2"):
             T.set_subtensor(x[i], T.ftensor3())
         for wrong in (x, x + 1, x[i] * 2):

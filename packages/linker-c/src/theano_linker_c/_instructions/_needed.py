@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from theano_graph import Apply, Variable
+from theano_graph import Apply, FunctionGraph, RuleTable, Variable, has_own_thunk
 
 from ._schedule import branch_of, lazy_form
 
 #: The number of nodes that every call needs.
 ALWAYS = 0
+
+certain_error: RuleTable[Callable[[Apply], Exception | None]] = RuleTable("certain_error")
+"""Op class -> the error that a node raises whenever it runs; None where the graph itself may never run."""
 
 
 class Calls:
@@ -132,3 +135,18 @@ def calls_of(order: Sequence[Apply], outputs: Sequence[Variable]) -> Calls:
             if v.owner in parts:
                 parts[v.owner].add(part)
     return calls
+
+
+def certain_failure(fgraph: FunctionGraph) -> tuple[Apply, Exception] | None:
+    """Return a node that every call runs and that always fails, with its error; None where there is none."""
+    ops = {type(node.op): node.op for node in fgraph.apply_nodes}.values()
+    if all(certain_error.get(op) is None for op in ops) or any(map(has_own_thunk, ops)):
+        return None  # a thunk may be lazy
+    order = fgraph.toposort()
+    needed = when_needed(order, fgraph.outputs)
+    for node in order:
+        rule = certain_error.get(node.op)
+        error = None if rule is None or needed.get(node, ALWAYS) != ALWAYS else rule(node)
+        if error is not None:
+            return node, error
+    return None

@@ -160,6 +160,8 @@ def _hints() -> list[str]:
 
 
 def _operand(variable: Variable, value: Any) -> str:
+    if value is None:  # not known, or the only one of its type
+        return describe(variable)
     if isinstance(value, np.ndarray):
         text = f"{describe(variable)}; got {value.dtype} of shape {value.shape}, strides {value.strides}"
         return f"{text}, values {value.tolist()}" if 0 < value.size <= _MOST_SHOWN else text

@@ -231,7 +231,7 @@ def shared(
     if isinstance(value, Variable):
         raise TypeError(
             format_error(
-                "shared: the value is a symbolic variable",
+                "shared: a Shared variable constructor needs numeric values and not symbolic variables",
                 context=[f"`{value.name or value}`: {value.type.describe()}"],
                 hint="pass a number, an array or another plain object; `v.eval()` computes one from a variable.",
             )
@@ -246,7 +246,8 @@ def shared(
     keywords = f" and keywords {', '.join(sorted(kwargs))}" if kwargs else ""
     raise TypeError(
         format_error(
-            f"shared: no constructor accepts a value of type {type(value).__name__}{keywords}",
+            "No suitable SharedVariable constructor could be found: "
+            f"no constructor accepts a value of type {type(value).__name__}{keywords}",
             context=refusals,
             hint="leave out keywords that do not belong to this kind of value, or register a constructor for it.",
         )

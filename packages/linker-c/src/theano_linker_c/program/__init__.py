@@ -17,7 +17,13 @@ from .._instructions._forms import (
     KernelForm as KernelForm,
     PerformForm as PerformForm,
 )
-from .._instructions._needed import ALWAYS as ALWAYS, Calls as Calls, calls_of as calls_of, when_needed as when_needed
+from .._instructions._needed import (
+    ALWAYS as ALWAYS,
+    Calls as Calls,
+    calls_of as calls_of,
+    certain_error as certain_error,
+    when_needed as when_needed,
+)
 from .._instructions._schedule import (
     Branch as Branch,
     Schedule as Schedule,
@@ -84,6 +90,7 @@ __all__ = [
     "branch_of",
     "call_form",
     "calls_of",
+    "certain_error",
     "cluster_rule",
     "lazy_form",
     "loop_of_step",

@@ -475,7 +475,8 @@ class Loop(Scan):
             if len(sequence) < n:
                 raise ValueError(
                     format_error(
-                        f"{self}: sequence {k} has {len(sequence)} elements, too few for {n} steps",
+                        f"{self}: Sequence is shorter than the loop: "
+                        f"sequence {k} has {len(sequence)} elements, too few for {n} steps",
                         hint="make the sequence longer, or n_steps smaller",
                     )
                 )

@@ -190,7 +190,8 @@ def _no_numbers(x: object, array: np.ndarray[Any, Any]) -> AsTensorError:
         hint = f"{hint}; of variables, T.zeros_like, T.ones_like and T.fill make tensors, and those of NumPy do not"
     return AsTensorError(
         format_error(
-            f"{text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) cannot be made a tensor: it {what}",
+            f"Cannot convert {text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) "
+            f"to TensorType: it {what}",
             context=[describe(v) for v in held],
             hint=hint,
         )

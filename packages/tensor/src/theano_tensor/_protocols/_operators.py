@@ -186,7 +186,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         if length is None:
             raise TypeError(
                 format_error(
-                    f"cannot iterate over `{self}`: its length is not known while the expression is built",
+                    f"cannot iterate over `{self}`: a tensor whose length is not known does not support iteration",
                     context=[describe(self), *asked_where()],  # type: ignore[arg-type]  # this is a variable
                     hint="take items by index (x[0], x[1]), or work on the whole of it with array operations"
                     + ("; theano.scan is a loop over x" if traced() is not None else ""),
@@ -216,7 +216,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
             return True
         raise TypeError(
             format_error(
-                f"`{self}` has no truth value: it has not been computed yet",
+                f"Variables do not support boolean operations: `{self}` has no truth value before it is computed",
                 context=[describe(self), *asked_where()],  # type: ignore[arg-type]  # as above
                 hint=_in_place_of_if(),
             )

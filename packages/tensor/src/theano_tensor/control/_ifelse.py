@@ -126,7 +126,7 @@ def _common(index: int, a: Variable, b: Variable) -> Type:
         return b.type
     raise TypeError(
         format_error(
-            f"ifelse: the two branches have different types for output {index}: "
+            f"ifelse: the two branches should have identical types, but they have different types for output {index}: "
             f"{a.type.describe()} and {b.type.describe()}",
             context=[describe(a), describe(b)],
             hint="let both have the same dtype and number of dimensions: cast or reshape one of them",

@@ -12,6 +12,7 @@ from theano_graph import Apply, Variable, batch_rule, config, describe, format_e
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._stacks import batch_length, padded, run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
@@ -44,12 +45,14 @@ class Alloc(TensorOp):
         shape = static_lengths(sizes)
         for length, wanted in zip(reversed(variable.type.shape), reversed(shape), strict=False):
             if length not in (1, None) and wanted is not None and length != wanted:
-                raise ShapeError(
+                error = ShapeError(
                     format_error(
                         f"alloc: a value of shape {variable.type.shape} does not fit into {shape}",
                         context=[describe(variable)],
                     )
                 )
+                variable = refused(error, variable, [n if n == 1 else None for n in variable.type.shape])
+                break
         return Apply(self, [variable, *sizes], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(

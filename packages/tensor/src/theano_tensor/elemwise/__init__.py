@@ -1,7 +1,11 @@
 """Elementwise computation: the op, broadcasting, and every function of the scalar vocabulary."""
 
 from . import inplace as inplace
-from ._broadcast import broadcast_static as broadcast_static, check_broadcast as check_broadcast
+from ._broadcast import (
+    broadcast_static as broadcast_static,
+    check_broadcast as check_broadcast,
+    refused_broadcast as refused_broadcast,
+)
 from ._dimshuffle import DimShuffle as DimShuffle, dimshuffle as dimshuffle, shuffled as shuffled
 from ._elemwise import Elemwise as Elemwise
 

@@ -7,11 +7,13 @@ lengths that are known only at run time must be equal.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from theano_graph import Variable, describe, format_error
+from theano_graph import Apply, Variable, describe, format_error
 from theano_linker_c.kernels import broadcast_lengths
 
-from .._core._type import StaticShape
+from .._core._refused import refused_node
+from .._core._type import StaticShape, tensor_type
 from .._core._variable import Tensor
 from .._errors import ShapeError
 
@@ -41,6 +43,12 @@ def broadcast_static(name: object, inputs: Sequence[Tensor], shown: Sequence[Var
             raise ShapeError(_conflict(name, inputs if shown is None else shown, inputs, axis))
         result.append(known.pop() if known else (None if None in lengths else 1))
     return tuple(result)
+
+
+def refused_broadcast(error: ShapeError, inputs: Sequence[Tensor], dtypes: Sequence[str]) -> Apply[Any, Tensor]:
+    """Return a node that raises `error` when it runs, in the place of an elementwise one."""
+    shape = tuple(1 if set(lengths) == {1} else None for lengths in zip(*(x.type.shape for x in inputs), strict=True))
+    return refused_node(error, inputs, [tensor_type(dtype, shape) for dtype in dtypes])
 
 
 def _conflict(name: object, shown: Sequence[Variable], inputs: Sequence[Tensor], axis: int) -> str:

@@ -31,8 +31,7 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor, TensorConstant
 from .._errors import ShapeError
 from .._protocols._operators import call
-from ._broadcast import broadcast_static, check_broadcast
-from ._differing import lengths_differ
+from ._broadcast import broadcast_static, check_broadcast, refused_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
 from ._logistic_slopes import SLOPES, stable_slope
@@ -145,7 +144,7 @@ class Elemwise(Op):
             try:
                 shape = broadcast_static(self.scalar_op, padded, given)
             except ShapeError as error:
-                return lengths_differ(error, padded, dtypes)
+                return refused_broadcast(error, padded, dtypes)
             types = self._output_types[key] = [tensor_type(dtype, shape) for dtype in dtypes]
         outputs = [t.make_variable() for t in types]
         for output, overwritten in self.inplace_pattern.items():

@@ -12,6 +12,7 @@ from theano_graph import Apply, Variable, batch_rule, config, describe, format_e
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import DTypeLike, TensorLike
@@ -54,13 +55,14 @@ class BinCount(TensorOp):
             )
         given = [as_tensor_variable(w) for w in weights]
         for w in given:
-            n, m = w.type.shape[0] if w.type.ndim == 1 else -1, numbers.type.shape[0]
-            if w.type.ndim != 1 or (None not in (n, m) and n != m):
-                raise ShapeError(
-                    format_error(
-                        "bincount: one weight for each number is needed", context=[describe(numbers), describe(w)]
-                    )
-                )
+            n, m = w.type.shape[0] if w.type.ndim == 1 else None, numbers.type.shape[0]
+            error = ShapeError(
+                format_error("bincount: one weight for each number is needed", context=[describe(numbers), describe(w)])
+            )
+            if w.type.ndim != 1:
+                raise error
+            if None not in (n, m) and n != m:
+                numbers = refused(error, numbers, (None,), w)
         dtype = sum_dtype(given[0].type.dtype) if given else "int64"
         return Apply(self, [numbers, least, *given], [tensor_type(dtype, (None,)).make_variable()])
 

@@ -14,6 +14,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
@@ -269,7 +270,8 @@ class FillDiagonal(TensorOp):
         if x.type.ndim < 2:
             raise TypeError(format_error("fill_diagonal needs two dimensions at least", context=[describe(x)]))
         if x.type.ndim > 2 and len({n for n in x.type.shape if n is not None}) > 1:
-            raise ShapeError(format_error("fill_diagonal: all lengths must be equal", context=[describe(x)]))
+            error = ShapeError(format_error("fill_diagonal: all lengths must be equal", context=[describe(x)]))
+            x = refused(error, x, [None] * x.type.ndim)
         return Apply(self, [x, value], [x.type.make_variable()])
 
     def perform(

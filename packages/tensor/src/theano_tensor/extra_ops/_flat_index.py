@@ -18,7 +18,7 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
-from ..elemwise import broadcast_static, dimshuffle
+from ..elemwise import broadcast_static, dimshuffle, refused_broadcast
 from ..shape import as_lengths, make_vector
 
 
@@ -117,7 +117,10 @@ class RavelMultiIndex(DiscreteOp):
             raise ValueError(format_error(f"ravel_multi_index: {len(self.mode)} modes for {len(numbers)} dimensions"))
         ndim = max(x.type.ndim for x in numbers)
         padded = [dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim))) for x in numbers]
-        shape = broadcast_static("ravel_multi_index", padded, numbers)
+        try:
+            shape = broadcast_static("ravel_multi_index", padded, numbers)
+        except ShapeError as error:
+            return refused_broadcast(error, padded, ["int64"])
         return Apply(self, [*padded, lengths], [tensor_type("int64", shape).make_variable()])
 
     def perform(

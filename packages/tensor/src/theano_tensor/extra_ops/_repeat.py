@@ -13,6 +13,7 @@ from .._assert import Assert
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._refused import refused
 from .._core._stacks import run_in_a_loop
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
@@ -112,13 +113,14 @@ def repeat(x: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
         return _repeat_all(variable, as_length(times, "a repetition"), where)
     n, m = times.type.shape[0], variable.type.shape[where]
     if n is not None and m is not None and n != m:
-        raise ShapeError(
+        error = ShapeError(
             format_error(
                 f"repeat: {n} numbers of repetitions for {m} elements",
                 context=[describe(variable), describe(times)],
                 hint="pass one number, or one for each element of the axis",
             )
         )
+        times = refused(error, times, (m,), variable)
     one_each = specify_shape(times, (shape_i(variable, where),))
     return take(variable, RepeatedNumbers()(one_each), axis=where)
 

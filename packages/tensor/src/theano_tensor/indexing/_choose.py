@@ -21,7 +21,20 @@ from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from .._protocols._operators import operation
 from ..creation import arange
-from ..elemwise import and_, broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, ge, lt, mod, switch
+from ..elemwise import (
+    and_,
+    broadcast_static,
+    cast,
+    check_broadcast,
+    clip,
+    dimshuffle,
+    eq,
+    ge,
+    lt,
+    mod,
+    refused_broadcast,
+    switch,
+)
 from ..reduce import all as all_of
 from ..shape import shape_i
 from ._getitem import getitem
@@ -47,14 +60,17 @@ class Choose(TensorOp):
         self.mode = mode
 
     def make_node(self, a: TensorLike, *choices: TensorLike) -> Apply[Self, Tensor]:
-        """Apply to numbers and choices; ShapeError if their shapes are known not to fit."""
+        """Apply to numbers and choices."""
         index, given = _numbers(a), [as_tensor_variable(c) for c in choices]
         if not given:
             raise ShapeError(format_error("choose: there is nothing to choose from", hint="give at least one choice"))
         dtype = upcast(*(c.type.dtype for c in given))
         ndim = max(v.type.ndim for v in (index, *given))
         inputs = [_padded(v, ndim) for v in (index, *(cast(c, dtype) for c in given))]
-        shape = broadcast_static("choose", inputs, [index, *given])
+        try:
+            shape = broadcast_static("choose", inputs, [index, *given])
+        except ShapeError as error:
+            return refused_broadcast(error, inputs, [dtype])
         return Apply(self, inputs, [tensor_type(dtype, shape).make_variable()])
 
     def perform(

@@ -10,6 +10,7 @@ from theano_graph import Apply, describe, format_error
 
 from .._core._convert import constant
 from .._core._dtypes import DISCRETE_DTYPES
+from .._core._refused import refused
 from .._core._type import StaticShape
 from .._core._typing import Array
 from .._core._variable import Tensor, TensorConstant
@@ -56,13 +57,15 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape, *, replaces: bool)
         )
     for length, wanted in zip(reversed(part.type.shape), reversed(shape), strict=False):
         if length not in (None, 1) and wanted is not None and length != wanted:
-            raise PartError(
+            error = PartError(
                 format_error(
                     f"a part of shape {part.type.shape} does not fit into {shape}",
                     context=[describe(x), describe(part)],
                     hint="give the new part the shape of the indexed part",
                 )
             )
+            part = refused(error, part, [n if n == 1 else None for n in part.type.shape], x)
+            break
     if isinstance(part, TensorConstant) and part.type.dtype != x.type.dtype:
         return constant(part.data.astype(x.type.dtype), name=part.name)
     return cast(part, x.type.dtype)

@@ -13,6 +13,7 @@ from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._stacks import all_stacked
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
@@ -61,12 +62,16 @@ class Join(TensorOp):
         where = as_length(axis, "an axis")
         parts = [as_tensor_variable(t) for t in tensors]
         if not parts:
-            raise ShapeError(format_error("join: there is nothing to join", hint="pass at least one tensor"))
+            raise ShapeError(
+                format_error(
+                    "join: there is nothing to join, the list of tensors is empty", hint="pass at least one tensor"
+                )
+            )
         ndim = parts[0].type.ndim
         if ndim == 0 or any(p.type.ndim != ndim for p in parts):
             raise RankError(
                 format_error(
-                    "join: tensors must have the same number of dimensions, at least 1",
+                    "join: can only join tensors with the same number of dimensions, at least 1",
                     context=[describe(p) for p in parts],
                     hint="use T.stack for scalars, T.shape_padleft or dimshuffle to add dimensions",
                 )
@@ -85,6 +90,7 @@ class Join(TensorOp):
         else:
             known %= ndim
             where = constant(np.asarray(known, dtype="int64"))
+            parts = _of_one_size(parts, known)
             shape = [_joined_length(parts, i, known) for i in range(ndim)]
         return Apply(self, [where, *parts], [tensor_type(dtype, shape).make_variable()])
 
@@ -146,15 +152,27 @@ def _joined_length(parts: Sequence[Tensor], axis: int, joined: int) -> int | Non
     known = [n for n in lengths if n is not None]
     if axis == joined:
         return sum(known) if len(known) == len(lengths) else None
-    if len(set(known)) > 1:
-        raise ShapeError(
-            format_error(
-                f"join: the lengths of dimension {axis} differ: {' and '.join(map(str, known))}",
-                context=[describe(p) for p in parts],
-                hint="all lengths but that of the axis must be equal",
-            )
-        )
     return known[0] if known else None
+
+
+def _of_one_size(parts: list[Tensor], joined: int) -> list[Tensor]:
+    """Return the parts; what raises takes the place of those of which known lengths beside the axis do not fit."""
+    for axis in range(parts[0].type.ndim):
+        known = [n for p in parts if (n := p.type.shape[axis]) is not None]
+        if axis != joined and len(set(known)) > 1:
+            error = ShapeError(
+                format_error(
+                    f"join: the lengths of dimension {axis} differ: {' and '.join(map(str, known))}",
+                    context=[describe(p) for p in parts],
+                    hint="all lengths but that of the axis must be equal",
+                )
+            )
+            parts = [p if p.type.shape[axis] in (None, known[0]) else _of_length(p, axis, error) for p in parts]
+    return parts
+
+
+def _of_length(part: Tensor, axis: int, error: ShapeError) -> Tensor:
+    return refused(error, part, [None if i == axis else n for i, n in enumerate(part.type.shape)])
 
 
 class Split(Op):

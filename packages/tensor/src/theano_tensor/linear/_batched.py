@@ -19,7 +19,7 @@ from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import call, operation
 from ..elemwise import conj, dimshuffle
-from ._dot import check_inner
+from ._dot import fitting
 
 
 class BatchedDot(TensorOp):
@@ -38,8 +38,7 @@ class BatchedDot(TensorOp):
                     hint="use T.batched_dot, T.matmul or T.tensordot",
                 )
             )
-        check_inner("batched_dot", a, b, 0, 0)
-        check_inner("batched_dot", a, b, 2, 1)
+        b = fitting("batched_dot", a, fitting("batched_dot", a, b, 0, 0), 2, 1)
         stack = a.type.shape[0] if a.type.shape[0] is not None else b.type.shape[0]
         shape = (stack, a.type.shape[1], b.type.shape[2])
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
@@ -158,7 +157,7 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Tensor:
         axes = [[x.type.ndim - 1], [max(1, y.type.ndim - 2)]]
         product: Tensor = call("batched_tensordot", x, y, axes)
         return product
-    check_inner("batched_dot", x, y, 0, 0)
+    y = fitting("batched_dot", x, y, 0, 0)
     if x.type.ndim == 1:
         return dimshuffle(x, [0] + ["x"] * (y.type.ndim - 1)) * y
     if y.type.ndim == 1:

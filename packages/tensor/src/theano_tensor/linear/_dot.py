@@ -13,6 +13,7 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -40,8 +41,6 @@ class Dot(TensorOp):
         ------
         RankError
             If another number of dimensions is given.
-        ShapeError
-            If the inner lengths are known and differ.
         """
         a, b = as_tensor_variable(x), as_tensor_variable(y)
         for v in (a, b):
@@ -53,7 +52,7 @@ class Dot(TensorOp):
                         hint="use T.dot or T.tensordot, which take any number",
                     )
                 )
-        check_inner("dot", a, b, a.type.ndim - 1, 0)
+        b = fitting("dot", a, b, a.type.ndim - 1, 0)
         shape = a.type.shape[:-1] + b.type.shape[1:]
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
@@ -77,18 +76,19 @@ class Dot(TensorOp):
         return "dot"
 
 
-def check_inner(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> None:
-    """Raise ShapeError if the lengths of two axes that are summed together are known and differ."""
+def fitting(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> Tensor:
+    """Return `b`, or what raises when it runs, if the lengths of two axes that are summed are known to differ."""
     n, m = a.type.shape[axis_a], b.type.shape[axis_b]
     if n is None or m is None or n == m:
-        return
-    raise ShapeError(
+        return b
+    error = ShapeError(
         format_error(
             f"{name}: inner lengths differ: {n} (axis {axis_a} of `{a}`) and {m} (axis {axis_b} of `{b}`)",
             context=[describe(a), describe(b)],
             hint=f"give both the same length, or transpose one of them: `{b}.T`",
         )
     )
+    return refused(error, b, [n if i == axis_b else length for i, length in enumerate(b.type.shape)], a)
 
 
 @pullback.register(Dot)

@@ -9,6 +9,7 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
+from .._core._refused import refused
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
@@ -75,7 +76,7 @@ def einsum(subscripts: str, *operands: TensorLike) -> Tensor:
         )
     values = [as_tensor_variable(x) for x in operands]
     groups, result = _parsed(subscripts.replace(" ", ""), values)
-    _check_lengths(groups, values)
+    values = _fitting(groups, values)
     terms = [_diagonals(value, letters) for value, letters in zip(values, groups, strict=True)]
     while len(terms) > 1:
         i, j = _next_pair(terms, result)
@@ -122,20 +123,24 @@ def _parsed(subscripts: str, values: Sequence[Tensor]) -> tuple[list[str], str]:
     return named, result
 
 
-def _check_lengths(groups: Sequence[str], values: Sequence[Tensor]) -> None:
+def _fitting(groups: Sequence[str], values: Sequence[Tensor]) -> list[Tensor]:
+    """Return the operands; what raises takes the place of those whose known lengths differ from those before."""
     found: dict[str, tuple[int, Tensor]] = {}
-    for letters, value in zip(groups, values, strict=True):
+    fitting = list(values)
+    for place, (letters, value) in enumerate(zip(groups, values, strict=True)):
         for letter, n in zip(letters, value.type.shape, strict=True):
             if n in (None, 1):
                 continue
             known = found.setdefault(letter, (int(n or 0), value))
             if known[0] != n:
-                raise ShapeError(
+                error = ShapeError(
                     format_error(
                         f"einsum: the lengths of axis {letter!r} differ: {known[0]} and {n}",
                         context=[describe(known[1]), describe(value)],
                     )
                 )
+                fitting[place] = refused(error, value, [k if k == 1 else None for k in value.type.shape], known[1])
+    return fitting
 
 
 def _diagonals(value: Tensor, letters: str) -> _Term:

@@ -28,6 +28,7 @@ from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._stacks import batch_of_expression
 from .._core._type import tensor_type
 from .._core._typing import Array, TensorLike
@@ -36,7 +37,7 @@ from .._errors import ShapeError
 from ..elemwise import conj, dimshuffle, eq, switch
 from ..gradient import derived_pushforward
 from ..reduce import sum as sum_over
-from ._dot import BLAS_DTYPES, check_inner, matrix_product
+from ._dot import BLAS_DTYPES, fitting, matrix_product
 
 #: Dtypes that these ops take; those of BLAS run in C.
 _DTYPES = BLAS_DTYPES | {"complex64", "complex128"}
@@ -137,27 +138,21 @@ def _view_sources(variable: Variable) -> list[Variable]:
     return [] if node is None or index is None else [node.inputs[i] for i in node.op.view_map.get(index, ())]
 
 
-def _result(name: str, z: Tensor, product: Sequence[int | None]) -> Tensor:
-    """Return a variable for what z becomes when a product of the given static shape is added.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes are known and differ.
-    """
-    shape = []
+def _sum(name: str, z: Tensor, product: Sequence[int | None]) -> tuple[Tensor, Tensor]:
+    """Return z, or what raises in its place, and a variable for the sum with a product of the given static shape."""
+    shape, error = [], None
     for own, other in zip(z.type.shape, product, strict=True):
         if own is not None and other is not None and own != other:
-            raise ShapeError(
+            error = ShapeError(
                 format_error(
                     f"{name}: a product of shape {tuple(product)} cannot be added to one of shape {z.type.shape}",
                     context=[describe(z)],
                     hint="give both the same shape: no dimension broadcasts here",
                 )
             )
-        shape.append(other if own is None else own)
-    made: Tensor = tensor_type(z.type.dtype, shape).make_variable()
-    return made
+        shape.append(own if other is None else other)
+    found = tensor_type(z.type.dtype, shape)
+    return (z if error is None else refused(error, z, shape)), found.make_variable()
 
 
 def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_place: bool) -> Any:
@@ -207,7 +202,7 @@ class Dot22(TensorOp):
             If there are other numbers of dimensions, or the inner lengths are known and differ.
         """
         a, b = _tensors("Dot22", (x, y), (2, 2))
-        check_inner("Dot22", a, b, 1, 0)
+        b = fitting("Dot22", a, b, 1, 0)
         shape = (a.type.shape[0], b.type.shape[1])
         return Apply(self, [a, b], [tensor_type(a.type.dtype, shape).make_variable()])
 
@@ -231,7 +226,7 @@ class Dot22Scalar(TensorOp):
     def make_node(self, x: TensorLike, y: TensorLike, a: TensorLike) -> Apply[Self, Tensor]:
         """Apply to matrices of shapes (m, k) and (k, n), and a 0-d tensor; errors as for :class:`Dot22`."""
         left, right, alpha = _tensors("Dot22Scalar", (x, y, a), (2, 2, 0))
-        check_inner("Dot22Scalar", left, right, 1, 0)
+        right = fitting("Dot22Scalar", left, right, 1, 0)
         shape = (left.type.shape[0], right.type.shape[1])
         return Apply(self, [left, right, alpha], [tensor_type(left.type.dtype, shape).make_variable()])
 
@@ -298,9 +293,10 @@ class Gemm(_Accumulation):
         if self.inplace and len(operands) == 5:
             _check_alias(operands[0], *operands[2:4])
         inputs = _tensors("Gemm", operands, (2, 0, 2, 2, 0))
-        check_inner("Gemm", inputs[2], inputs[3], 1, 0)
+        inputs[3] = fitting("Gemm", inputs[2], inputs[3], 1, 0)
         shape = (inputs[2].type.shape[0], inputs[3].type.shape[1])
-        return Apply(self, inputs, [_result("Gemm", inputs[0], shape)])
+        inputs[0], result = _sum("Gemm", inputs[0], shape)
+        return Apply(self, inputs, [result])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -329,8 +325,9 @@ class Gemv(_Accumulation):
     ) -> Apply[Self, Tensor]:
         """Apply to y of shape (m,), A of shape (m, n), x of shape (n,), and 0-d tensors; errors as for Gemm."""
         inputs = _tensors("Gemv", (y, alpha, A, x, beta), (1, 0, 2, 1, 0))
-        check_inner("Gemv", inputs[2], inputs[3], 1, 0)
-        return Apply(self, inputs, [_result("Gemv", inputs[0], inputs[2].type.shape[:1])])
+        inputs[3] = fitting("Gemv", inputs[2], inputs[3], 1, 0)
+        inputs[0], result = _sum("Gemv", inputs[0], inputs[2].type.shape[:1])
+        return Apply(self, inputs, [result])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
@@ -373,7 +370,8 @@ class Ger(_Accumulation):
         """Apply to A of shape (m, n), a 0-d tensor, and vectors of lengths m and n; errors as for Gemm."""
         inputs = _tensors("Ger", (A, alpha, x, y), (2, 0, 1, 1))
         shape = inputs[2].type.shape + inputs[3].type.shape
-        return Apply(self, inputs, [_result("Ger", inputs[0], shape)])
+        inputs[0], result = _sum("Ger", inputs[0], shape)
+        return Apply(self, inputs, [result])
 
     def perform(
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None

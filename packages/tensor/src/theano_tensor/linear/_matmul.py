@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import describe, format_error
 
 from .._core._convert import as_tensor_variable
+from .._core._refused import refused
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
@@ -16,7 +17,7 @@ from ..creation import alloc
 from ..elemwise import broadcast_static, conj, dimshuffle
 from ..shape import flatten, reshape, shape_i, specify_shape
 from ._batched import stack_product
-from ._dot import check_inner, matrix_product
+from ._dot import fitting, matrix_product
 
 
 @operation("matmul")
@@ -55,7 +56,7 @@ def matmul(x: TensorLike, y: TensorLike) -> Tensor:
         )
     if a.type.ndim <= 2 and b.type.ndim <= 2:
         return matrix_product(a, b)
-    check_inner("matmul", a, b, a.type.ndim - 1, max(b.type.ndim - 2, 0))
+    b = fitting("matmul", a, b, a.type.ndim - 1, max(b.type.ndim - 2, 0))
     if b.type.ndim <= 2:
         return _rows_joined(a, b)
     if a.type.ndim == 1:
@@ -77,7 +78,10 @@ def _stacks(a: Tensor, b: Tensor) -> Tensor:
     if ndim == 1 and a.type.ndim == b.type.ndim and a.type.broadcastable[0] == b.type.broadcastable[0]:
         return stack_product(a, b)
     left, right = (dimshuffle(v, ["x"] * (ndim + 2 - v.type.ndim) + list(range(v.type.ndim))) for v in (a, b))
-    broadcast_static("matmul", [_stack_of(v) for v in (left, right)], [a, b])
+    try:
+        broadcast_static("matmul", [_stack_of(v) for v in (left, right)], [a, b])
+    except ShapeError as error:
+        right = refused(error, right, [*[None] * ndim, *right.type.shape[-2:]], left)
     lengths: list[Any] = []
     for i in range(ndim):
         source = right if left.type.shape[i] == 1 else left
@@ -117,7 +121,7 @@ def inner(x: TensorLike, y: TensorLike) -> Tensor:
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.ndim == 0 or b.type.ndim == 0:
         return a * b
-    check_inner("inner", a, b, a.type.ndim - 1, b.type.ndim - 1)
+    b = fitting("inner", a, b, a.type.ndim - 1, b.type.ndim - 1)
     if a.type.ndim == 1 and b.type.ndim == 1:
         return matrix_product(a, b)
     order = (b.type.ndim - 1, *range(b.type.ndim - 1))

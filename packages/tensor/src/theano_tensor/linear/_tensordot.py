@@ -17,7 +17,7 @@ from .._protocols._operators import operation
 from ..elemwise import dimshuffle, mul
 from ..shape import lengths_of, reshape, specify_shape
 from ._batched import stack_product
-from ._dot import check_inner, matrix_product
+from ._dot import fitting, matrix_product
 
 
 @operation("dot")
@@ -99,7 +99,7 @@ def _checked_lengths(name: str, x: Tensor, y: Tensor, left: Sequence[int], right
     if len(set(left)) != len(left) or len(set(right)) != len(right):
         raise ShapeError(format_error(f"{name}: an axis is given twice", context=[describe(x), describe(y)]))
     for i, j in zip(left, right, strict=True):
-        check_inner(name, x, y, i, j)
+        y = fitting(name, x, y, i, j)
     unknown = {j: i for i, j in zip(left, right, strict=True) if None in (x.type.shape[i], y.type.shape[j])}
     if len(left) < 2 or not unknown:
         return y
@@ -181,8 +181,7 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: AxisLike = 2) -> Tenso
                 "batched_tensordot: the batch cannot be summed", context=[describe(a), describe(b)], hint="T.tensordot"
             )
         )
-    check_inner("batched_tensordot", a, b, 0, 0)
-    b = _checked_lengths("batched_tensordot", a, b, left, right)
+    b = _checked_lengths("batched_tensordot", a, fitting("batched_tensordot", a, b, 0, 0), left, right)
     keep_a = [i for i in range(1, a.type.ndim) if i not in left]
     keep_b = [i for i in range(1, b.type.ndim) if i not in right]
     sizes_a, sizes_b = lengths_of(a), lengths_of(b)

@@ -39,6 +39,7 @@ from ..indexing import Subtensor
 from ..linear import BatchedDot, Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from ..reduce import Reduce
 from ..shape import MakeVector, SameLengths, ShapeI, ShapeOf
+from ._filled_lengths import REFUSAL, are_lengths, filled_by, has_open_lengths, without_filled
 from ._groups import DisjointSets
 from ._language import call, maker
 from ._length_links import (
@@ -83,6 +84,8 @@ class LengthRecord(Feature):
         The nodes that were there at first.
     inside : set of Apply
         Those of `written` that a branch of a choice is computed of.
+    filled : list of Apply
+        Those of `written` that filled tensors, and are gone.
     """
 
     only_remembers = True
@@ -93,6 +96,7 @@ class LengthRecord(Feature):
         self.users: dict[Variable, Place] = {}
         self.written: frozenset[Apply] = frozenset()
         self.inside: set[Apply] = set()
+        self.filled: list[Apply] = []
 
     def clone(self) -> Feature:
         """Return a record of nothing."""
@@ -110,7 +114,9 @@ class LengthRecord(Feature):
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         """Note a node of the program that compares lengths; what rules put in its place may compare more."""
-        if node in self.written and isinstance(node.op, _KEPT) and len(node.inputs) > 1:
+        if isinstance(node.op, Alloc) and node in self.written:
+            self.filled.append(node)
+        elif node in self.written and isinstance(node.op, _KEPT) and len(node.inputs) > 1:
             self.gone.append(node)
 
     def on_change_input(
@@ -286,6 +292,7 @@ class _Checks:
         self.before: dict[Place, list[tuple[Any, Apply]]] = {}
         self.shapes = ShapeFeature()
         self.anew: dict[Variable, _Known | None] = {}
+        self.filled: dict[Any, Apply] = {}
 
     def missing(self) -> list[tuple[Apply, Term, Term]]:
         """Return the pairs of lengths that nodes compared, and nothing does now."""
@@ -293,7 +300,7 @@ class _Checks:
         gone = [node for node in self.record.gone if node not in there]
         compared = [(node, group) for node in gone for group in compared_lengths(node)]
         if not config.experimental.local_alloc_elemwise_assert:
-            compared = [(node, _without_filled(group)) for node, group in compared]
+            compared = [(node, without_filled(group)) for node, group in compared]
         compared = [(node, group) for node, group in compared if len(group) > 1]
         if not compared:
             return []
@@ -457,8 +464,31 @@ class _Checks:
         new = maker(cast(Any, v)).clone_with_new_inputs([part.variable for part in known]).outputs[v.index or 0]
         return _Known(new, max(part.position for part in known), next(iter(branches), ALWAYS))
 
+    def check_filled(self) -> None:
+        """Have numbers checked by which tensors were filled that have gone."""
+        out = self.fgraph.apply_nodes | self.record.inside
+        gone = [node for node in self.record.filled if node not in out and has_open_lengths(node)]
+        if not gone:
+            return
+        always = [node for node in self.order if node not in self.calls]
+        self.lengths.learn(node for node in always if any(map(is_plain, node.outputs)))
+        self.find_places()
+        seen = {self.lengths.root((n, VALUE)) for n in filled_by(always)}.union(self.places)
+        for node in gone:
+            for condition in are_lengths(node, lambda n: self.lengths.root((n, VALUE)) not in seen, self._always_there):
+                self.filled.setdefault(condition, node)
+            seen.update(self.lengths.root((n, VALUE)) for n in node.inputs[1:])
+
+    def _always_there(self, number: Variable) -> Any:
+        length = self._length((number, VALUE))
+        return length.variable if length is not None and length.calls == ALWAYS else None
+
     def put(self, rewriter: GraphRewriter) -> int:
         """Put the checks into the graph; return their number."""
+        if self.filled:
+            with origin_from(next(iter(self.filled.values()))):
+                checked = REFUSAL(self.fgraph.outputs[0], *self.filled)
+            self._put(checked, [("output", 0)], rewriter)
         for (user, i), pairs in self.before.items():
             variable = self.fgraph.outputs[i] if isinstance(user, str) else user.inputs[i]
             with origin_from(pairs[0][1]):
@@ -510,15 +540,6 @@ def _is_about_lengths(node: Apply) -> bool:
     )
 
 
-def _without_filled(group: Iterable[Term]) -> list[Term]:
-    """Return lengths but for those of filled tensors, which by the user's leave fit without a look."""
-    return [term for term in group if isinstance(term, int) or not _is_filled(term[0])]
-
-
-def _is_filled(variable: Variable) -> bool:
-    return variable.owner is not None and isinstance(variable.owner.op, Alloc)
-
-
 def _checked(variable: Any, checks: Sequence[tuple[int, Any, Apply]]) -> Any:
     """Return a variable with some of its dimensions checked, each against a number of lengths."""
     left = list(checks)
@@ -561,7 +582,7 @@ class LengthChecks(GraphRewriter):
         profile = RewriteProfile(self.name)
         for record in [f for f in fgraph.features if isinstance(f, LengthRecord)]:
             fgraph.remove_feature(record)
-            if not record.gone or not fgraph.outputs:
+            if not (record.gone or record.filled) or not fgraph.outputs:
                 continue
             checks = _Checks(fgraph, record)
             missing = checks.missing()
@@ -569,5 +590,6 @@ class LengthChecks(GraphRewriter):
                 checks.find_places()
                 for node, a, b in missing:
                     checks.add(node, a, b)
-                checks.put(self)
+            checks.check_filled()
+            checks.put(self)
         return profile

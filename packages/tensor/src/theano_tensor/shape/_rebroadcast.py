@@ -9,6 +9,7 @@ from theano_graph import Apply, Variable, batch_rule, describe, format_error, pu
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
+from .._core._refused import refused
 from .._core._type import TensorType, tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
@@ -36,7 +37,7 @@ class Rebroadcast(RebroadcastCode):
         self.pattern = tuple(sorted((int(axis), bool(flag)) for axis, flag in pattern))
 
     def make_node(self, x: TensorLike) -> Apply[Self]:
-        """Apply to a tensor; ShapeError if an axis does not exist or cannot broadcast."""
+        """Apply to a tensor; ShapeError if an axis does not exist."""
         variable = shaped_operand(x, REBROADCAST_CODE)
         if not isinstance(variable.type, TensorType):
             return Apply(self, [variable], [variable.type.make_variable()])
@@ -45,11 +46,12 @@ class Rebroadcast(RebroadcastCode):
             if not 0 <= axis < variable.type.ndim:
                 raise ShapeError(format_error(f"Rebroadcast: there is no axis {axis}", context=[describe(variable)]))
             if flag and shape[axis] not in (None, 1):
-                raise ShapeError(
+                error = ShapeError(
                     format_error(
                         f"Rebroadcast: axis {axis} has length {shape[axis]}, not 1", context=[describe(variable)]
                     )
                 )
+                variable = refused(error, variable, [None if i == axis else n for i, n in enumerate(shape)])
             shape[axis] = 1 if flag else (None if shape[axis] == 1 else shape[axis])
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 

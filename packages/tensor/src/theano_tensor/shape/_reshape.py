@@ -24,6 +24,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._type import StaticShape, tensor_type
 from .._core._typing import AxisLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -67,7 +68,7 @@ class Reshape(TensorOp):
                     format_error("reshape: the shape must be a vector of integers", context=[describe(vector)])
                 )
             vector = constant(np.zeros(0, dtype="int64"))
-        static = _static_result(variable, vector, self.ndim)
+        variable, static = _static_result(variable, vector, self.ndim)
         return Apply(self, [variable, vector], [tensor_type(variable.type.dtype, static).make_variable()])
 
     def perform(
@@ -109,14 +110,15 @@ def _entries(vector: Tensor, ndim: int) -> Integers:
     return [None] * ndim if found is None else found
 
 
-def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
+def _static_result(x: Tensor, vector: Tensor, ndim: int) -> tuple[Tensor, StaticShape]:
+    """Return the tensor, or what raises in its place if the elements do not fit, and the shape of the result."""
     entries = _entries(vector, ndim)
     if len(entries) != ndim or vector.type.shape[0] not in (None, ndim):
         raise ShapeError(
             format_error(f"reshape: the shape has {len(entries)} lengths, ndim says {ndim}", context=[describe(x)])
         )
     if _is_no_shape(entries):
-        return tuple(n if n is not None and n >= 0 else None for n in entries)  # refused when it runs
+        return x, tuple(n if n is not None and n >= 0 else None for n in entries)  # refused when it runs
     lengths = [n for n in x.type.shape if n is not None]
     known = prod(lengths) if len(lengths) == x.type.ndim else None
     fixed = [n for n in entries if n is not None and n >= 0]
@@ -124,15 +126,16 @@ def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
         size = prod(fixed)
         fits = known % size == 0 if -1 in entries and size else known == size
         if not fits:
-            raise ShapeError(
+            error = ShapeError(
                 format_error(
                     f"reshape: {known} elements do not fit the shape {tuple(entries)}",
                     context=[describe(x)],
                     hint="the numbers of elements must be equal; one length may be -1",
                 )
             )
-        return tuple(known // size if n == -1 and size else (None if n == -1 else n) for n in entries)
-    return tuple(None if n == -1 else n for n in entries)
+            return refused(error, x, [None] * x.type.ndim), tuple(None if n == -1 else n for n in entries)
+        return x, tuple(known // size if n == -1 and size else (None if n == -1 else n) for n in entries)
+    return x, tuple(None if n == -1 else n for n in entries)
 
 
 def _is_no_shape(entries: Sequence[int | None]) -> bool:
@@ -217,7 +220,7 @@ def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tens
     Raises
     ------
     ShapeError
-        If `ndim` is needed and missing, or the numbers of elements are known to differ.
+        If `ndim` is needed and missing.
 
     Examples
     --------

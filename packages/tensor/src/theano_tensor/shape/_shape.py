@@ -25,6 +25,7 @@ from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
 from .._core._ops import TensorOp
+from .._core._refused import refused
 from .._core._stacks import all_stacked
 from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
 from .._core._typing import ShapeLike, TensorLike
@@ -175,7 +176,7 @@ class SpecifyShape(SpecifyShapeCode):
         self._whole = axes is None
 
     def make_node(self, x: TensorLike, *lengths: ShapeLike) -> Apply:
-        """Apply to a tensor and the lengths of `axes`; ShapeError if a static length contradicts."""
+        """Apply to a tensor and the lengths of `axes`."""
         variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
         if self._whole and len(lengths) == 1:
             entries = _entries(variable, lengths[0])
@@ -187,13 +188,15 @@ class SpecifyShape(SpecifyShapeCode):
         for axis, n in zip(self.axes, given, strict=True):
             known = static_int(n)
             if known is not None and shape[axis] is not None and shape[axis] != known:
-                raise ShapeError(
+                error = SpecifiedShapeError(
                     format_error(
                         f"dimension {axis} has length {shape[axis]}, which cannot be {known}",
                         context=[describe(variable)],
                     )
                 )
-            shape[axis] = known if shape[axis] is None else shape[axis]
+                unknown = [None if i == axis else n for i, n in enumerate(variable.type.shape)]
+                variable = refused(error, variable, unknown)
+            shape[axis] = shape[axis] if known is None else known
         return Apply(self, [variable, *given], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(

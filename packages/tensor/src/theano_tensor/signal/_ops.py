@@ -41,6 +41,10 @@ _WITHOUT_ELEMENTS = ("sum", "average_inc_pad")
 _LAYOUT = 3
 
 
+class WindowRankError(ShapeError, NotImplementedError):
+    """Windows have more dimensions than what they lie in."""
+
+
 class PaddingError(TheanoError, ValueError, NotImplementedError):
     """A padding that pooling cannot have."""
 
@@ -144,9 +148,9 @@ class PoolingOp(Op):
     def _operand(self, x: TensorLike) -> Tensor:
         variable = as_tensor_variable(x)
         if variable.type.ndim < self.ndim:
-            raise ShapeError(
+            raise WindowRankError(
                 format_error(
-                    f"pooling over {self.ndim} axes of a tensor with {variable.type.ndim} dimensions",
+                    f"pooling over {self.ndim} axes requires a dimension >= {self.ndim}, not {variable.type.ndim}",
                     context=[describe(variable)],
                     hint="add dimensions with dimshuffle",
                 )

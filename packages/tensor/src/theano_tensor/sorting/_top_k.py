@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
+from .._core._refused import refused
 from .._core._type import tensor_type
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
@@ -59,7 +60,7 @@ class TopK(Op):
         Raises
         ------
         ShapeError
-            If there is no such axis, or it is known to be too short.
+            If there is no such axis.
         ValueError
             If `k` is known to be 0.
         """
@@ -68,14 +69,16 @@ class TopK(Op):
             raise ShapeError(format_error(f"topk: there is no axis {self.axis}", context=[describe(variable)]))
         if variable.type.dtype in COMPLEX_DTYPES:
             raise DTypeError(format_error("topk: complex numbers have no order", context=[describe(variable)]))
-        known, length = static_int(count), variable.type.shape[self.axis]
+        shape = list(variable.type.shape)
+        known, length = static_int(count), shape[self.axis]
         if known == 0:
             raise ValueError(format_error("topk: k is 0, so nothing is asked for", context=[describe(variable)]))
         if known is not None and length is not None and abs(known) > length:
-            raise ShapeError(
+            error = ShapeError(
                 format_error(f"topk: {abs(known)} of {length} elements cannot be had", context=[describe(variable)])
             )
-        shape = list(variable.type.shape)
+            shape[self.axis] = None
+            variable = refused(error, variable, shape)
         shape[self.axis] = None if known is None else abs(known)
         dtypes = [variable.type.dtype] * self.return_values + [self.idx_dtype] * self.return_indices
         return Apply(self, [variable, count], [tensor_type(dtype, shape).make_variable() for dtype in dtypes])

@@ -328,13 +328,30 @@ def constructor(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
-def _scal_elemwise(symbol: Callable[..., Any], nfunc: str | None = None, nin: Any = None, nout: Any = None) -> Elemwise:
-    """Return the elementwise function of the scalar op that a function is named after; ``_inplace`` overwrites."""
-    name, inplace = symbol.__name__.removesuffix("_inplace"), symbol.__name__.endswith("_inplace")
-    scalar_op: Any = getattr(scal, name)
-    if inplace:
-        scalar_op = scalar_op.__class__(scal.transfer_type(0))
-    spec = None if nfunc is None else (nfunc, nin, nout)
-    function = Elemwise(scalar_op, {0: 0} if inplace else None, symbol.__name__ if inplace else None, spec)
-    function.__doc__ = symbol.__doc__
-    return function
+def _scal_elemwise_with_nfunc(nfunc: str | None, nin: int | None, nout: int | None) -> Callable[..., Elemwise]:
+    """Return a decorator that makes an elementwise function of the scalar op that a function is named after.
+
+    A name that ends with ``_inplace`` is that of the function that overwrites.
+
+    Parameters
+    ----------
+    nfunc : str, optional
+        The function of NumPy that computes the same.
+    nin, nout : int, optional
+        Its numbers of inputs and outputs.
+    """
+
+    def decorate(symbol: Callable[..., Any]) -> Elemwise:
+        name, inplace = symbol.__name__.removesuffix("_inplace"), symbol.__name__.endswith("_inplace")
+        scalar_op: Any = getattr(scal, name)
+        if inplace:
+            scalar_op = scalar_op.__class__(scal.transfer_type(0))
+        spec = None if nfunc is None else (nfunc, nin, nout)
+        function = Elemwise(scalar_op, {0: 0} if inplace else None, symbol.__name__ if inplace else None, spec)
+        function.__doc__ = symbol.__doc__
+        return function
+
+    return decorate
+
+
+_scal_elemwise = _scal_elemwise_with_nfunc(None, None, None)

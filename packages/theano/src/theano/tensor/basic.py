@@ -133,7 +133,8 @@ from ._historical import (
 from ._max_and_argmax import MaxAndArgmax as MaxAndArgmax, max_and_argmax as max_and_argmax
 from ._old_types import Tensor as Tensor
 from ._old_functions import (
-    _cast_mapping as _cast_mapping, _scal_elemwise as _scal_elemwise, _convert_to_bool as _convert_to_bool,
+    _cast_mapping as _cast_mapping, _scal_elemwise as _scal_elemwise,
+    _scal_elemwise_with_nfunc as _scal_elemwise_with_nfunc, _convert_to_bool as _convert_to_bool,
     _convert_to_complex128 as _convert_to_complex128, _convert_to_complex64 as _convert_to_complex64,
     _convert_to_float16 as _convert_to_float16, _convert_to_float32 as _convert_to_float32,
     _convert_to_float64 as _convert_to_float64, _convert_to_int16 as _convert_to_int16,

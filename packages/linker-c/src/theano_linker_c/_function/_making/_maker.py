@@ -9,6 +9,8 @@ from typing import Any
 from theano_graph import FunctionGraph, Variable, clone_graph, config
 from theano_optimize import Supervisor, destroyed_inputs
 
+from ..._instructions._needed import certain_failure
+from ..._machines._run_errors import annotate_node
 from ..._overwriting._graph import protect_overwritten, supervise
 from ..._overwriting._kinds import Overwriting, overwriting_of
 from ..._overwriting._results import alias_roots, protect_outputs
@@ -177,6 +179,10 @@ class FunctionMaker:
         with config.change_flags(compute_test_value=config.compute_test_value_opt):
             if self.accept_inplace:
                 self._give_up()
+            failure = certain_failure(self.fgraph)
+            if failure is not None:
+                node, error = failure
+                raise annotate_node(error, node)
             supervise(self.fgraph, self._mutable())
             # Before rewriting too: only a graph that is legal can be sorted once readers have to come first.
             protect_overwritten(self.fgraph, self._mutable())

@@ -264,7 +264,8 @@ def _check_distinct(inputs: Sequence[In], where: str) -> None:
         if first != index:
             raise DuplicateInputError(
                 format_error(
-                    f"{where}: the same variable is the input at positions {first} and {index}",
+                    f"{where}: `{item.variable}` is used twice in inputs: "
+                    f"the same variable is the input at positions {first} and {index}",
                     context=[describe(item.variable)],
                     hint="list each input once; pass the value to both uses, or make a second variable.",
                 )

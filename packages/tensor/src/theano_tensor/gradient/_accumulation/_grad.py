@@ -370,7 +370,7 @@ def _check_cost(cost: object) -> None:
         text = ", ".join("?" if n is None else str(n) for n in shape)
         raise TypeError(
             format_error(
-                f"the cost of a gradient is a scalar, but `{cost}` has {len(shape)} dimension(s), shape ({text})",
+                f"the cost must be a scalar, but `{cost}` has {len(shape)} dimension(s), shape ({text})",
                 context=[describe(cost)],
                 hint="reduce it first, for instance `cost.sum()` or `cost.mean()`",
             )

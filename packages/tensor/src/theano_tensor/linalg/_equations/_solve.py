@@ -11,6 +11,7 @@ from theano_graph import Apply, Variable, batch_rule, describe, format_error, pu
 from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
+from ..._core._refused import refused
 from ..._core._stacks import all_stacked
 from ..._core._type import tensor_type
 from ..._core._typing import Array, TensorLike
@@ -85,7 +86,7 @@ class Solve(MatrixOp):
         Raises
         ------
         ShapeError
-            If the numbers of dimensions do not fit, or lengths are known and differ.
+            If the numbers of dimensions do not fit.
         """
         matrix, right = as_matrices("solve", A, square=True), as_matrices("solve", b, least=1)
         if right.type.ndim != matrix.type.ndim and not (matrix.type.ndim == 2 and right.type.ndim == 1):
@@ -100,12 +101,15 @@ class Solve(MatrixOp):
         matrix, right = cast(matrix, dtype), cast(right, dtype)
         rows, given = matrix.type.shape[-2], right.type.shape[max(right.type.ndim - 2, 0)]
         if rows is not None and given is not None and rows != given:
-            raise ShapeError(
+            error = ShapeError(
                 format_error(
                     f"solve: the matrix has {rows} rows, the right-hand side {given}",
                     context=[describe(matrix), describe(right)],
                 )
             )
+            axis = max(right.type.ndim - 2, 0)
+            fitting = [rows if i == axis else n for i, n in enumerate(right.type.shape)]
+            right = refused(error, right, fitting, matrix)
         return Apply(self, [matrix, right], [tensor_type(dtype, right.type.shape).make_variable()])
 
     def perform(
@@ -216,7 +220,10 @@ def _same_stacks(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     ndim = max(a.type.ndim, b.type.ndim)
     both = [dimshuffle(v, ["x"] * (ndim - v.type.ndim) + list(range(v.type.ndim))) for v in (a, b)]
     fronts = [v.type.clone(shape=v.type.shape[:-2]).make_variable() for v in both]
-    broadcast_static("solve", fronts, [a, b])
+    try:
+        broadcast_static("solve", fronts, [a, b])
+    except ShapeError as error:
+        both[1] = refused(error, both[1], [*[None] * (ndim - 2), *both[1].type.shape[-2:]], both[0])
     full = []
     for v, other in (both, both[::-1]):
         broadcasted = [v.type.shape[i] == 1 and other.type.shape[i] != 1 for i in range(ndim - 2)]

@@ -14,6 +14,7 @@ from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES
+from ..._core._refused import refused
 from ..._core._stacks import on_stacks
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
@@ -55,7 +56,7 @@ def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 
     Raises
     ------
     ShapeError
-        For too few dimensions, or lengths that are known and differ.
+        For too few dimensions. Lengths that are known and differ raise when they are computed.
     """
     variable = as_tensor_variable(x)
     if variable.type.ndim < least:
@@ -64,13 +65,14 @@ def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 
     if square:
         rows, columns = variable.type.shape[-2:]
         if rows is not None and columns is not None and rows != columns:
-            raise ShapeError(
+            error = ShapeError(
                 format_error(
                     f"{name} takes a square matrix, this one is {rows} by {columns}",
                     context=[describe(variable)],
                     hint="use nlinalg.pinv or nlinalg.lstsq for matrices that are not square",
                 )
             )
+            variable = refused(error, variable, (*variable.type.shape[:-1], rows))
     if variable.type.dtype in _WORKING_DTYPES:
         return variable
     wanted = "float32" if variable.type.dtype == "float16" else "float64"

@@ -15,7 +15,7 @@ from ..._core._dtypes import COMPLEX_DTYPES
 from ..._core._type import tensor_type
 from ..._core._typing import ShapeLike, TensorLike
 from ..._core._variable import Tensor
-from ..._errors import DTypeError, ShapeError
+from ..._errors import DTypeError, RankError, ShapeError
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Geometry, forward, input_grad, weight_grad
@@ -206,7 +206,7 @@ class BaseAbstractConv(Op):
         for name, value in found.items():
             wanted = self._filter_ndim() if name == "filters" else 2 + self.convdim
             if value.type.ndim != wanted:
-                raise ShapeError(
+                raise RankError(
                     format_error(
                         f"{type(self).__name__}: {name} must have {wanted} dimensions, not {value.type.ndim}",
                         context=[describe(v) for v in found.values()],
