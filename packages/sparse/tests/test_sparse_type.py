@@ -195,10 +195,10 @@ class TestProperties(unittest.TestCase):
             )
             np.testing.assert_array_equal(f(*fine), [[1, 0, 0], [0, 0, 2]])
             for position, value, _ in (*wrong, (2, np.asarray([1, 1, 2], "int32"), ""), (3, [5, 3], "")):
-                given = list(fine)
-                given[position] = value
+                arrays = list(fine)
+                arrays[position] = value
                 with self.subTest(mode=mode, value=value), self.assertRaises(ValueError):
-                    f(*given)
+                    f(*arrays)
         with self.assertRaisesRegex(TypeError, "vector of integers"):
             CSR(data, data, indptr, shape)
         with self.assertRaisesRegex(TypeError, "`data` is a vector"):

@@ -350,7 +350,7 @@ BY_HAND = (
     "theano_tensor.random.",
     "theano_tensor.typed_list.",
     "theano_tensor.device.",
-    "theano_tensor.elemwise._differing",
+    "theano_tensor._core._refused",
 )
 
 

@@ -61,9 +61,9 @@ def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply[CSMProperties]) 
         return None
     whole: Any = inner.inputs[3]
     shape = whole if node.outputs[3].type.is_super(whole.type) else stack([whole[0], whole[1]])
-    found = [*inner.inputs[:2], _fitting_indptr(inner), shape]
-    fits = all(old.type.is_super(new.type) for old, new in zip(node.outputs, found, strict=True))
-    return found if fits else None
+    arrays = [*inner.inputs[:2], _fitting_indptr(inner), shape]
+    fits = all(old.type.is_super(new.type) for old, new in zip(node.outputs, arrays, strict=True))
+    return arrays if fits else None
 
 
 _FITS = CheckAndRaise(ValueError, "the arrays do not make a sparse matrix: indptr does not fit the shape")

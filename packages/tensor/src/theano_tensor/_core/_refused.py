@@ -1,4 +1,4 @@
-"""What cannot be computed, as is known when it is built."""
+"""Nodes that stand for impossible results: they raise an error when a function is compiled or runs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def refused_node(error: ShapeError, inputs: Sequence[Tensor], types: Sequence[Te
 
 
 def refused(error: ShapeError, x: Tensor, shape: Sequence[int | None], *others: Tensor) -> Tensor:
-    """Return what stands for an operand that does not fit, and raises `error` when it is computed.
+    """Return a variable in the place of an operand that does not fit; computing it raises `error`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def refused(error: ShapeError, x: Tensor, shape: Sequence[int | None], *others: 
     shape : sequence of int or None
         The static shape that would fit.
     others : Tensor
-        What it does not fit to, shown where the error is raised.
+        The other operands, shown where the error is raised.
     """
     return refused_node(error, [x, *others], [tensor_type(x.type.dtype, shape)]).outputs[0]
 

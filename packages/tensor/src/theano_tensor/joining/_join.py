@@ -156,18 +156,18 @@ def _joined_length(parts: Sequence[Tensor], axis: int, joined: int) -> int | Non
 
 
 def _of_one_size(parts: list[Tensor], joined: int) -> list[Tensor]:
-    """Return the parts; what raises takes the place of those of which known lengths beside the axis do not fit."""
+    """Return the parts; a part whose known lengths beside the axis do not fit is replaced by a node that raises."""
     for axis in range(parts[0].type.ndim):
-        known = [n for p in parts if (n := p.type.shape[axis]) is not None]
-        if axis != joined and len(set(known)) > 1:
+        static = [n for p in parts if (n := p.type.shape[axis]) is not None]
+        if axis != joined and len(set(static)) > 1:
             error = ShapeError(
                 format_error(
-                    f"join: the lengths of dimension {axis} differ: {' and '.join(map(str, known))}",
+                    f"join: the lengths of dimension {axis} differ: {' and '.join(map(str, static))}",
                     context=[describe(p) for p in parts],
                     hint="all lengths but that of the axis must be equal",
                 )
             )
-            parts = [p if p.type.shape[axis] in (None, known[0]) else _of_length(p, axis, error) for p in parts]
+            parts = [p if p.type.shape[axis] in (None, static[0]) else _of_length(p, axis, error) for p in parts]
     return parts
 
 

@@ -77,7 +77,7 @@ class Dot(TensorOp):
 
 
 def fitting(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> Tensor:
-    """Return `b`, or what raises when it runs, if the lengths of two axes that are summed are known to differ."""
+    """Return `b`, or a node that raises if the lengths of two axes that are summed are known to differ."""
     n, m = a.type.shape[axis_a], b.type.shape[axis_b]
     if n is None or m is None or n == m:
         return b

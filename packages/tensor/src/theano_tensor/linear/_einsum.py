@@ -124,22 +124,22 @@ def _parsed(subscripts: str, values: Sequence[Tensor]) -> tuple[list[str], str]:
 
 
 def _fitting(groups: Sequence[str], values: Sequence[Tensor]) -> list[Tensor]:
-    """Return the operands; what raises takes the place of those whose known lengths differ from those before."""
-    found: dict[str, tuple[int, Tensor]] = {}
+    """Return the operands; an operand whose known lengths differ from earlier ones is replaced by a node that raises."""
+    firsts: dict[str, tuple[int, Tensor]] = {}
     fitting = list(values)
-    for place, (letters, value) in enumerate(zip(groups, values, strict=True)):
+    for position, (letters, value) in enumerate(zip(groups, values, strict=True)):
         for letter, n in zip(letters, value.type.shape, strict=True):
             if n in (None, 1):
                 continue
-            known = found.setdefault(letter, (int(n or 0), value))
-            if known[0] != n:
+            first = firsts.setdefault(letter, (int(n or 0), value))
+            if first[0] != n:
                 error = ShapeError(
                     format_error(
-                        f"einsum: the lengths of axis {letter!r} differ: {known[0]} and {n}",
-                        context=[describe(known[1]), describe(value)],
+                        f"einsum: the lengths of axis {letter!r} differ: {first[0]} and {n}",
+                        context=[describe(first[1]), describe(value)],
                     )
                 )
-                fitting[place] = refused(error, value, [k if k == 1 else None for k in value.type.shape], known[1])
+                fitting[position] = refused(error, value, [k if k == 1 else None for k in value.type.shape], first[1])
     return fitting
 
 

@@ -44,7 +44,7 @@ def filled_by(nodes: Iterable[Apply[Any, Tensor]]) -> list[Variable]:
 def are_lengths(
     node: Apply[Any, Tensor], is_open: Callable[[Variable], bool], length_of: Callable[[Variable], Tensor | None]
 ) -> Sequence[Tensor]:
-    """Return conditions: what a tensor was filled by is not negative, and there are not more elements than can be.
+    """Return conditions: the lengths of a filled tensor are not negative, and their product is a length.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ def are_lengths(
     is_open : callable
         Tells whether nothing else looks at a number.
     length_of : callable
-        Returns the number, computed of what is there; None where that adds work.
+        Returns the number, computed from existing variables; None where that adds work.
     """
     if not any(map(is_open, node.inputs[1:])):
         return []
     numbers = [length_of(n) for n in node.inputs[1:]]
-    known = [n for n in numbers if n is not None]
-    conditions = [call(scalar.ge, n, constant(0, dtype="int64")) for n in dict.fromkeys(known) if not is_length(n)]
-    if len(known) < len(numbers) or not conditions:
+    static = [n for n in numbers if n is not None]
+    conditions = [call(scalar.ge, n, constant(0, dtype="int64")) for n in dict.fromkeys(static) if not is_length(n)]
+    if len(static) < len(numbers) or not conditions:
         return conditions
-    count = reduce(lambda a, b: call(scalar.mul, a, b), [cast(n, "float64") for n in known])
+    count = reduce(lambda a, b: call(scalar.mul, a, b), [cast(n, "float64") for n in static])
     return [*conditions, call(scalar.le, count, constant(_MOST, dtype="float64"))]

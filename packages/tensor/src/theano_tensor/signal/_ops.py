@@ -42,7 +42,7 @@ _LAYOUT = 3
 
 
 class WindowRankError(ShapeError, NotImplementedError):
-    """Windows have more dimensions than what they lie in."""
+    """Windows have more dimensions than their tensor."""
 
 
 class PaddingError(TheanoError, ValueError, NotImplementedError):

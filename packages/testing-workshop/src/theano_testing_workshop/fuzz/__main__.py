@@ -1,10 +1,14 @@
 """Compare random graphs: the graph as written in Python, rewritten and compiled, and NumPy.
 
-python -m theano_testing_workshop.fuzz --graphs 10000 --seed 0 --processes 2
-python -m theano_testing_workshop.fuzz --replay 4711
-python -m theano_testing_workshop.fuzz --exported --graphs 1000
-python -m theano_testing_workshop.fuzz --vectorized --graphs 1000
-python -m theano_testing_workshop.fuzz --device opencl0:0 --graphs 2000
+Examples:
+
+```
+    python -m theano_testing_workshop.fuzz --graphs 10000 --seed 0 --processes 2
+    python -m theano_testing_workshop.fuzz --replay 4711
+    python -m theano_testing_workshop.fuzz --exported --graphs 1000
+    python -m theano_testing_workshop.fuzz --vectorized --graphs 1000
+    python -m theano_testing_workshop.fuzz --device opencl0:0 --graphs 2000
+```
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _vectorized_and_called(built: Built, configuration: Configuration) -> Run:
             outputs = vectorize_graph(built.outputs, batches)
         call: Any = function([batches.get(x, x) for x in built.inputs], outputs, mode=mode, on_unused_input="ignore")
         raw = call(*stacks)
-    except Exception as error:  # whatever it is, it is a finding, unless the entries have results of several shapes
+    except Exception as error:  # a finding, unless the entries have results of several shapes
         if isinstance(error, BatchError) or not _have_one_shape(built, entries, flags):
             raise Refused("batch", error) from error
         raise RunError("call", error) from error
