@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import unittest
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -27,6 +28,7 @@ from theano_testing_workshop.fuzz import (
     NATIVE,
     PLAIN,
     VARIANTS,
+    VECTORIZED,
     Configuration,
     Draw,
     Failure,
@@ -129,6 +131,13 @@ class GraphsOfFixedSeeds(unittest.TestCase):
         source = as_source(Failure(program, CAPTURED, "error", "an example"))
         self.assertIn("with capture_after(0):\n    ", source)
         exec(compile(source, "<failure>", "exec"), {})
+
+    def test_batches(self) -> None:
+        tally = Tally()
+        programs = [replace(generate(seed, OPERATIONS), updates=()) for seed in range(2000, 2060)]
+        failures = compare_batch(programs, [VECTORIZED], tally, reference=False)
+        self.assertEqual([as_source(f) for f in failures], [])
+        self.assertGreater(tally.counts["graphs, vectorized"], 30)
 
     def test_variants(self) -> None:
         for number, variant in enumerate(VARIANTS):
@@ -361,7 +370,7 @@ class ExportedPrograms(unittest.TestCase):
         tally = Tally()
         programs = [generate(seed, OPERATIONS, nodes=5) for seed in range(8)]
         self.assertEqual(compare_batch(programs, [EXPORTED], tally, reference=False), [])
-        refused = sum(count for name, count in tally.counts.items() if name.startswith("not exported: "))
+        refused = sum(count for name, count in tally.counts.items() if name.startswith("refused: "))
         self.assertEqual(tally.counts["graphs, exported"] + refused, len(programs))
         self.assertGreater(tally.counts["graphs, exported"], 3)
 

@@ -20,6 +20,7 @@ from ._comparison._modes import (
     NATIVE as NATIVE,
     PLAIN as PLAIN,
     VARIANTS as VARIANTS,
+    VECTORIZED as VECTORIZED,
     Configuration as Configuration,
 )
 from ._comparison._perturb import Perturbed as Perturbed
@@ -54,6 +55,7 @@ __all__ = [
     "OVERLAPS",
     "PLAIN",
     "VARIANTS",
+    "VECTORIZED",
     "Built",
     "Configuration",
     "Difference",

@@ -1,7 +1,7 @@
 """Compare random graphs: the graph as written in Python, rewritten and compiled, and NumPy.
 
-Examples:
-
+Examples
+--------
 ```
     python -m theano_testing_workshop.fuzz --graphs 10000 --seed 0 --processes 2
     python -m theano_testing_workshop.fuzz --replay 4711
