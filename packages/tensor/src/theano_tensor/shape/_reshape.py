@@ -101,7 +101,7 @@ def _entries(vector: Tensor, ndim: int) -> Integers:
 
 
 def _static_result(x: Tensor, vector: Tensor, ndim: int) -> tuple[Tensor, StaticShape]:
-    """Return the tensor, or what raises in its place if the elements do not fit, and the shape of the result."""
+    """Return the tensor, or a stand-in that raises if the elements do not fit, and the shape of the result."""
     entries = _entries(vector, ndim)
     if len(entries) != ndim or vector.type.shape[0] not in (None, ndim):
         raise ShapeError(

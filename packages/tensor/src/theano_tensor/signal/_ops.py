@@ -40,7 +40,7 @@ _LAYOUT = 3
 
 
 class WindowRankError(ShapeError, NotImplementedError):
-    """Windows have more dimensions than what they lie in."""
+    """A tensor has fewer dimensions than the windows."""
 
 
 class PaddingError(TheanoError, ValueError, NotImplementedError):
