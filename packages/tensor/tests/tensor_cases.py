@@ -29,7 +29,7 @@ def run(inputs: Sequence[Variable], outputs: Any, *values: Any, mode: str | None
 
 
 def compiled(*results: Variable) -> Any:
-    """Compile, with the free variables as the inputs."""
+    """Compile, with all root variables as the inputs."""
     inputs = [v for v in graph_inputs(results) if not isinstance(v, Constant)]
     return function(inputs, list(results))
 

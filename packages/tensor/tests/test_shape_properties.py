@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given, settings, strategies as st
+from tensor_cases import compiled
 
 import theano_tensor as T
 from theano_linker_c import function
@@ -120,7 +121,7 @@ class TestPatterns(unittest.TestCase):
         )
         for call in calls:
             with self.assertRaises(ShapeError):
-                call()
+                compiled(call())
 
     def test_claims_are_checked_when_they_run(self) -> None:
         x = T.dmatrix("x")

@@ -55,7 +55,7 @@ def get_test_value(variable: Variable) -> Any:
         return variable.type.filter(held())
     raise MissingTestValueError(
         format_error(
-            f"Cannot compute test value: `{variable}` has no test value, and is missing default value",
+            f"Cannot compute test value, missing default value: `{variable}` has no test value",
             context=[describe(variable)],
             hint=f"set {variable}.tag.test_value, or compute_test_value=off",
         )

@@ -6,7 +6,11 @@ from theano_graph import TheanoError
 
 
 class ShapeError(TheanoError, ValueError):
-    """Shapes that do not fit each other, known when the expression is built."""
+    """Shapes that do not fit each other.
+
+    Numbers of dimensions raise it when the expression is built; lengths that are known, when a function is compiled
+    every call of which would compute the expression, or when they are met in a branch or a loop.
+    """
 
 
 class AxisError(ShapeError, IndexError):

@@ -33,7 +33,7 @@ def rewritten(inputs: Sequence[Variable], outputs: Any) -> FunctionGraph:
 
 
 def operand(variable: Any) -> Any:
-    """Return the checks of a graph."""
+    """Return the variable that checks stand around."""
     while variable.owner is not None and isinstance(variable.owner.op, (SameLengths, T.CheckAndRaise)):
         variable = variable.owner.inputs[0]
     return variable
@@ -49,7 +49,7 @@ def compared_by_checks(graph: FunctionGraph) -> Iterator[set[Any]]:
 
 
 def silent_ops(graph: FunctionGraph) -> set[str]:
-    """Return the classes of the ops that take both operands of a check, and do not register `COMPARED`."""
+    """Return the classes of the ops that take both operands of a check, and do not say which lengths they compare."""
     pairs = list(compared_by_checks(graph))
     nodes = [node for node in graph.apply_nodes if pairs and not isinstance(node.op, _ABOUT_LENGTHS)]
     return {
@@ -112,14 +112,14 @@ class TestNeedlessChecks(unittest.TestCase):
 
     @slow
     def test_no_rule_puts_in_a_silent_op(self) -> None:
-        ops = {}
+        silent_by_rule = {}
         for name, case in CASES.items():
             for build in case.builds:
                 inputs = given()
                 silent = silent_ops(rewritten(inputs.variables(), build(inputs)))
                 if silent:
-                    ops[name] = silent
-        self.assertEqual(ops, {})
+                    silent_by_rule[name] = silent
+        self.assertEqual(silent_by_rule, {})
 
 
 if __name__ == "__main__":

@@ -191,7 +191,7 @@ def _no_numbers(x: object, array: np.ndarray[Any, Any]) -> AsTensorError:
     return AsTensorError(
         format_error(
             f"Cannot convert {text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) "
-            f"to TensorType: it {what}",
+            f"to TensorType: it cannot be made a tensor, as it {what}",
             context=[describe(v) for v in held],
             hint=hint,
         )

@@ -310,8 +310,10 @@ class FillDiagonalOffset(TensorOp):
         """Copy and write; a diagonal outside of the matrix has no elements."""
         x, value, offset = inputs[0], inputs[1], int(inputs[2])
         result = np.array(x)
-        numbers = np.arange(max(0, min(x.shape[0] + min(offset, 0), x.shape[1] - max(offset, 0))))
-        result[numbers + max(-offset, 0), numbers + max(offset, 0)] = value
+        length = min(x.shape[0] + min(offset, 0), x.shape[1] - max(offset, 0))
+        if length > 0:
+            numbers = np.arange(length)
+            result[numbers + max(-offset, 0), numbers + max(offset, 0)] = value
         output_storage[0][0] = result
 
     def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:

@@ -111,7 +111,7 @@ def _entries(vector: Tensor, ndim: int) -> Integers:
 
 
 def _static_result(x: Tensor, vector: Tensor, ndim: int) -> tuple[Tensor, StaticShape]:
-    """Return the tensor and the shape; a node that raises replaces the tensor if its elements do not fit."""
+    """Return the tensor, or a stand-in that raises if the elements do not fit, and the shape of the result."""
     entries = _entries(vector, ndim)
     if len(entries) != ndim or vector.type.shape[0] not in (None, ndim):
         raise ShapeError(

@@ -42,7 +42,7 @@ _LAYOUT = 3
 
 
 class WindowRankError(ShapeError, NotImplementedError):
-    """Windows have more dimensions than their tensor."""
+    """A tensor has fewer dimensions than the windows."""
 
 
 class PaddingError(TheanoError, ValueError, NotImplementedError):

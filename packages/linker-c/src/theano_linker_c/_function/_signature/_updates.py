@@ -113,7 +113,8 @@ def as_updates(updates: Any, where: str) -> dict[SharedVariable, Variable]:
             named = describe(target) if isinstance(target, Variable) else repr(target)
             raise UpdateError(
                 format_error(
-                    f"{where}: an update target must be a SharedVariable, not {type(target).__name__}",
+                    f"{where}: an update target must be a SharedVariable: it must be a shared variable, not "
+                    f"{type(target).__name__}",
                     context=[named],
                     hint="make the target with `shared(value)`, or give an input that keeps its value between calls: "
                     "`In(x, value=..., update=...)`.",
@@ -122,7 +123,7 @@ def as_updates(updates: Any, where: str) -> dict[SharedVariable, Variable]:
         if target in checked:
             raise DuplicateUpdateError(
                 format_error(
-                    f"{where}: `{target}` already has an update expression, so it would have two update expressions",
+                    f"{where}: `{target}` has two update expressions: it already has an update expression",
                     context=[describe(target), describe(checked[target]), describe_any(expression)],
                     hint="combine them into one expression.",
                 )
@@ -156,7 +157,9 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
                 )
         raise UpdateError(
             format_error(
-                f"{where}: the update of `{target}` must have the same type as the original", context=lines, hint=hint
+                f"{where}: the update of `{target}` has another type: it must have the same type as the original",
+                context=lines,
+                hint=hint,
             )
         ) from error
 
