@@ -107,7 +107,7 @@ class _Writer:
             self.require(f"{x} is {self.name(value)}")
         elif kind in (int, str, bytes):
             self.require(f"{x}.__class__ is {self.name(kind)} and {x} == {self.name(value)}")
-        elif kind.__hash__ is object.__hash__:
+        elif getattr(kind, "__hash__", None) is object.__hash__:
             self.require(f"{x} is {self.name(value)}")
         else:
             raise _Unguarded
@@ -167,7 +167,7 @@ def guarded(
 def _signature(header: Sequence[Parameter]) -> str:
     """Write the parameters of a check. What a call leaves out is ABSENT."""
     found = []
-    stars = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+    stars: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
     for k, item in enumerate(header):
         before = header[k - 1].kind if k else None
         if before is Parameter.POSITIONAL_ONLY and item.kind is not before:

@@ -10,10 +10,10 @@ import numpy as np
 
 from theano_graph import Constant, Variable, config, debugprint, graph_inputs
 from theano_linker_c import Function, In, SharedVariable, function
-from theano_tensor import TensorType, constant
+from theano_tensor import TensorType, as_tensor_variable, constant
 from theano_tensor.builders import tracing
 
-from ._arguments import Parameters, is_leaf, refused
+from ._arguments import NUMBERS, Parameters, is_leaf, refused
 from ._trees import LEAF, Structure, builder, flatten, paths, unflatten
 
 
@@ -127,9 +127,20 @@ def symbol_for(leaf: Any, name: str) -> Variable:
     """Return a variable for values like a leaf: of its dtype, number of dimensions, and dimensions of length 1."""
     if isinstance(leaf, (np.ndarray, np.generic)):
         return TensorType(leaf.dtype.newbyteorder("=").name, [n == 1 for n in leaf.shape])(name)
-    kind = next(kind for kind in (bool, int, float, complex) if isinstance(leaf, kind))
-    dtype = {bool: "bool", int: "int64", float: str(config.floatX), complex: "complex128"}[kind]
-    return TensorType(dtype, ())(name)
+    return TensorType(number_dtype(leaf), ())(name)
+
+
+def number_dtype(value: Any) -> str:
+    """Return the dtype of one of Python's numbers as an argument of a program."""
+    kind = next(kind for kind in NUMBERS if isinstance(value, kind))
+    return {bool: "bool", int: "int64", float: str(config.floatX), complex: "complex128"}[kind]
+
+
+def as_array(value: Any) -> Any:
+    """Return a value as a variable; a number of Python is of the dtype that it has as an argument."""
+    if isinstance(value, NUMBERS) and not isinstance(value, np.generic):
+        return constant(np.asarray(value, number_dtype(value)))
+    return as_tensor_variable(value)
 
 
 def lower(

@@ -204,14 +204,15 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     StructureError
         If the number of leaves is another one.
     """
-    n = _n_leaves(structure)
+    n = n_leaves(structure)
     if n != len(leaves):
         raise StructureError(f"the structure has {n} leaves, not {len(leaves)}")
     return builder(structure)(iter(leaves))
 
 
-def _n_leaves(structure: Any) -> int:
-    return 1 if structure is LEAF else sum(map(_n_leaves, structure[1]))
+def n_leaves(structure: Any) -> int:
+    """Return how many leaves a container of a structure has."""
+    return 1 if structure is LEAF else sum(map(n_leaves, structure[1]))
 
 
 def builder(structure: Any) -> Callable[[Iterator[Any]], Any]:
