@@ -81,8 +81,9 @@ class Numbers:
         raise _refused(
             self,
             "an integer for an index, a range or a shape",
-            f"use T.arange in place of range and {loop_in_place_of_for()} in place of a loop, T.zeros(x.shape) or "
-            "T.zeros_like(x) in place of numpy.zeros, and make a list a tensor (T.as_tensor_variable) before it is indexed",
+            f"use T.arange in place of range and {loop_in_place_of_for()} in place of a loop, "
+            "T.zeros(x.shape) or T.zeros_like(x) in place of numpy.zeros, and make a list a tensor "
+            "(T.as_tensor_variable) before it is indexed",
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -282,7 +282,10 @@ class _Loop:
         return list(clone_replace(expressions, dict(zip([*self.inputs, *self.states], values, strict=True))))
 
     def _scan(self, step: Any, along: Sequence[Any], info: Sequence[Any], n: Any, go_backwards: bool = False) -> Any:
-        return theano_scan.fold(step, along, info, n, go_backwards, name=self.who)[0] if info else []
+        outputs: list[Any] = []
+        if info:
+            outputs, _ = theano_scan.fold(step, along, info, n, go_backwards, name=self.who)
+        return outputs
 
 
 def _called(name: str, loop: Callable[..., Any], *args: Any) -> Any:
