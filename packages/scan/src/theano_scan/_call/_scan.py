@@ -491,7 +491,10 @@ class _Builder:
         made: list[Any] = op(request.n, *self.slices, *buffers, *shared, *counts, *outer, return_list=True)
         last = request.last_states
         if last:  # those of the loop that runs: buffers for the values of all steps need not fit into memory
-            loop = loop_of(made[0].owner)
+            starts = dict(
+                zip(op.outer_sitsot(made[0].owner), [*map(self._initial, self.sit_sots), *arrays], strict=True)
+            )
+            loop = loop_of(made[0].owner, start=lambda buffer, place, depth: starts[buffer])
             made = [loop[place] for place in places_in_loop(op)]
         for s in changed:
             if getattr(s, "default_update", None) is not None and s not in step.updates:

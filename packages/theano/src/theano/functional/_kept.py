@@ -6,6 +6,7 @@ an object, nothing is kept, and the function is called anew.
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -20,7 +21,7 @@ from ._trees import exact
 
 #: So many functions are kept; the one that was not asked for the longest goes when there are more.
 N_KEPT = 256
-_SAME = (ModuleType, type, BuiltinFunctionType, FunctionType, Jitted, np.ufunc, np.dtype)
+_SAME = (type, BuiltinFunctionType, FunctionType, Jitted, np.ufunc, np.dtype)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.number, np.bool_)
 
 
@@ -82,7 +83,7 @@ def _read(function: Any) -> Iterator[Hashable]:
         for name, value in _values(item):
             if isinstance(value, (FunctionType, Jitted)) and not is_library_module(value.__module__):
                 yield name, number(value)
-            elif isinstance(value, _SAME):
+            elif isinstance(value, _SAME) or (isinstance(value, ModuleType) and _is_settled(value.__name__)):
                 yield name, value
             else:
                 yield name, _exact(value)
@@ -110,6 +111,11 @@ def _names(code: CodeType) -> Iterator[str]:
         inner = pending.pop()
         yield from inner.co_names
         pending += [x for x in inner.co_consts if isinstance(x, CodeType)]
+
+
+def _is_settled(module: str) -> bool:
+    """Tell whether a module is none of the user's, whose numbers change."""
+    return is_library_module(module) or module.partition(".")[0] in sys.stdlib_module_names
 
 
 def _exact(value: Any) -> Hashable:

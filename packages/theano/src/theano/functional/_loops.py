@@ -281,7 +281,9 @@ class _Loop:
     def _at(self, values: Sequence[Any], expressions: list[Any]) -> list[Any]:
         return list(clone_replace(expressions, dict(zip([*self.inputs, *self.states], values, strict=True))))
 
-    def _scan(self, step: Any, along: Sequence[Any], info: Sequence[Any], n: Any, go_backwards: bool = False) -> Any:
+    def _scan(
+        self, step: Any, along: Sequence[Any], info: Sequence[Any], n: Any, go_backwards: bool = False
+    ) -> list[Any]:
         outputs: list[Any] = []
         if info:
             outputs, _ = theano_scan.fold(step, along, info, n, go_backwards, name=self.who)
