@@ -14,7 +14,7 @@ from ._derivatives import (
 )
 from ._jit import Jitted as Jitted, jit as jit
 from ._loops import LoopError as LoopError, fori_loop as fori_loop, scan as scan, while_loop as while_loop
-from ._lowered import Lowered as Lowered
+from ._lowered import LeakError as LeakError, Lowered as Lowered
 from ._trees import (
     Parts as Parts,
     StructureError as StructureError,
@@ -28,6 +28,7 @@ __all__ = [
     "CustomVJP",
     "DerivativeError",
     "Jitted",
+    "LeakError",
     "LoopError",
     "Lowered",
     "Parts",

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from theano_graph import TheanoError, Variable, format_error
+from theano_linker_c.scalar import ALL_DTYPES
 
 from ._trees import exact, flatten, parts, paths
 
 #: Python's numbers, which are symbolic scalars, each class with a dtype of its own.
 NUMBERS = (bool, int, float, complex)
+#: Names of dtypes that programs know, whatever the order of bytes.
+_DTYPES = frozenset(ALL_DTYPES)
 #: The value of a parameter that a call leaves out.
 ABSENT = object()
 #: Where a function does not say what it takes.
@@ -196,7 +199,7 @@ def _static_key(name: str, value: Any) -> Hashable:
 def is_leaf(value: Any) -> bool:
     """Tell whether something is a value that jitted functions take, and no container."""
     if isinstance(value, (np.ndarray, np.generic)):
-        return bool(value.dtype.kind in "biufc")
+        return value.dtype.name in _DTYPES
     return isinstance(value, (Variable, *NUMBERS))
 
 
@@ -208,8 +211,11 @@ def _refusal(name: str, label: str, value: Any) -> ArgumentKindError:
 
 def refused(name: str, label: str, value: Any) -> ArgumentKindError:
     """Return the error for a value that is not symbolic, of the parameter `name`."""
-    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a value of type {type(value).__name__}"
-    if label == name:
+    kind = f"a value of type {type(value).__name__}"
+    if isinstance(value, (np.ndarray, np.generic)):
+        kind = f"an array of {value.dtype}"
+        hint = "convert it, such as by x.astype('float64'), or pass its parts"
+    elif label == name:
         hint = (
             f"theano.jit(f, static_argnames={name!r}) takes it as it is and compiles for each value; "
             "classes that are containers are registered with theano.functional.parts"
@@ -218,6 +224,7 @@ def refused(name: str, label: str, value: Any) -> ArgumentKindError:
         hint = "pass it as an argument of its own, named in static_argnames, or register its class: functional.parts"
     return ArgumentKindError(
         format_error(
-            f"argument `{label}` is {kind}: neither an array nor a number, nor a container of these", hint=hint
+            f"argument `{label}` is {kind}: neither an array of numbers nor a number, nor a container of these",
+            hint=hint,
         )
     )

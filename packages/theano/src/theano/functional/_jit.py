@@ -39,6 +39,7 @@ class Jitted:
         "__weakref__",
         "_instances",
         "_options",
+        "_owner",
         "_parameters",
         "_programs",
         "_target",
@@ -56,6 +57,8 @@ class Jitted:
         self._target = target
         self._parameters = parameters
         self._options = options
+        #: The class that it is a method of.
+        self._owner: type | None = None
         #: For each kind the program, which takes leaves, and the function of calls of this kind if there is one.
         self._programs: dict[Hashable, tuple[Program, Program | None]] = {}
         self._instances: dict[int, tuple[Any, Jitted]] = {}
@@ -112,6 +115,8 @@ class Jitted:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parameters = self._parameters
+        if self._owner is not None and args and isinstance(args[0], self._owner) and parts(args[0]) is None:
+            return self._of(args[0]).__call__(*args[1:], **kwargs)  # a call by way of the class
         args, kwargs = parameters.bind(args, kwargs)
         try:
             key, leaves = parameters.key(args, kwargs)
@@ -123,6 +128,7 @@ class Jitted:
         if entry is None:
             lowered = lower(self._target, self._name, parameters, args, kwargs, self._options)
             if not lowered.is_closed():
+                lowered.check_leaks()
                 return inline(self._target, self._name, parameters, args, kwargs)
             program = lowered.program()
             guard = guarded(parameters, args, kwargs, program, self._call)
@@ -133,6 +139,9 @@ class Jitted:
         if guard is not None:  # the next call is probably of the same kind
             self.__call__ = guard
         return program(*leaves)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
