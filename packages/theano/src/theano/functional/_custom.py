@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from inspect import signature
 from typing import Any, Self
 
@@ -16,6 +17,10 @@ from ._derivatives import DerivativeError
 from ._jit import Jitted
 from ._lowered import as_array
 from ._trees import flatten, leaves_like, n_leaves, unflatten
+
+
+#: The functions whose `forward` is being called: they do then what they do without a derivative.
+_computed: ContextVar[frozenset[Any]] = ContextVar("theano_custom_vjp", default=frozenset())
 
 
 class DifferentiatedAs(GradientGate):
@@ -142,6 +147,9 @@ class CustomVJP(Jitted):
         self.clear()
 
     def _applied(self, *args: Any, **kwargs: Any) -> Any:
+        computed = _computed.get()
+        if self in computed:
+            return self._function(*args, **kwargs)
         if self._forward is None or self._backward is None:
             raise DerivativeError(
                 format_error(
@@ -155,7 +163,11 @@ class CustomVJP(Jitted):
         leaves = [as_array(x) if is_leaf(x) else x for x in leaves]
         rest = iter(unflatten(structure, leaves))
         arranged = [x if k in self._first else next(rest) for k, x in enumerate(call.args)]
-        pair = self._forward(*arranged, **call.kwargs)
+        token = _computed.set(computed | {self})
+        try:
+            pair = self._forward(*arranged, **call.kwargs)
+        finally:
+            _computed.reset(token)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 format_error("custom_vjp: forward returned no pair", hint="return (result, what backward needs)")

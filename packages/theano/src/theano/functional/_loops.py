@@ -140,8 +140,8 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     """
 
     def loop(lower: Any, upper: Any, init: Any) -> Any:
-        first = as_array(lower).astype("int64")
-        n = maximum(as_array(upper).astype("int64") - first, 0)
+        first, end = map(_whole, (lower, upper))
+        n = maximum(end - first, 0)
         numbers = _Loop(
             "fori_loop",
             {"i": first, "init": init},
@@ -150,6 +150,19 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         return numbers.last(n)["init"]
 
     return _called("fori_loop", loop, lower, upper, init)
+
+
+def _whole(bound: Any) -> Any:
+    number = as_array(bound)
+    if number.ndim or number.dtype.startswith(("float", "complex")):
+        raise LoopError(
+            format_error(
+                "fori_loop: the bounds are whole numbers",
+                context=[describe(number)],
+                hint="pass x.astype('int64') for a number, and use scan to go along an array",
+            )
+        )
+    return number.astype("int64")
 
 
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
@@ -227,7 +240,7 @@ class _Loop:
             self.inputs: list[Any] = [kind() for kind in rows]
             self.states = [x.type(path) for x, path in zip(self.leaves, self.paths, strict=True)]
             state, made = step(self.inputs, self.arranged(self.states))
-            after = list(map(as_array, leaves_like(self.structure, state, who, "the initial value")))
+            after = list(map(as_array, leaves_like(self.structure, state, f"{who}, the state after a step", "init")))
             wider = list(map(self._wider, self.leaves, after, self.paths))
             settled = all(new is old for new, old in zip(wider, self.leaves, strict=True))
             self.leaves = wider
@@ -239,17 +252,18 @@ class _Loop:
         return unflatten(self.structure, list(leaves))
 
     def _wider(self, first: Any, later: Any, path: str) -> Any:
-        if first.ndim != later.ndim:
+        lengths = list(zip(first.type.shape, later.type.shape, strict=False))
+        if first.ndim != later.ndim or any(None not in (a, b) and a != b for a, b in lengths):
             raise LoopError(
                 format_error(
-                    f"{self.who}: `{path}` has {first.ndim} dimensions at first, and {later.ndim} after a step",
+                    f"{self.who}: `{path}` has the shape {_shape(first)} at first, and {_shape(later)} after a step",
                     context=[describe(first), describe(later)],
                     hint="start from a value of the shape that steps return: T.zeros((n,)) in place of 0.0",
                 )
             )
         dtype = upcast(first.dtype, later.dtype)
         # What has length 1 at first, and another one later, is not known to broadcast.
-        axes = [k for k, (a, b) in enumerate(zip(first.type.shape, later.type.shape, strict=True)) if a == 1 != b]
+        axes = [k for k, (a, b) in enumerate(lengths) if a == 1 != b]
         found = first if dtype == first.dtype else first.astype(dtype)
         return unbroadcast(found, *axes) if axes else found
 
@@ -269,6 +283,14 @@ class _Loop:
     def last_while(self, condition: Callable[[Any], Any]) -> tuple[list[Any], Any]:
         """Return the leaves of the first state for which a condition does not hold, and the number of steps."""
         holds = as_array(condition(self.arranged(self.states)))
+        if holds.ndim:
+            raise LoopError(
+                format_error(
+                    f"{self.who}: the condition is an array of {holds.ndim} dimensions",
+                    context=[describe(holds)],
+                    hint="use T.any(condition) or T.all(condition)",
+                )
+            )
 
         def step(count: Any, *values: Any) -> Any:
             new = self._at(values, self.outputs)
@@ -288,6 +310,11 @@ class _Loop:
         if info:
             outputs, _ = theano_scan.fold(step, along, info, n, go_backwards, name=self.who)
         return outputs
+
+
+def _shape(x: Any) -> str:
+    lengths = ["any" if n is None else str(n) for n in x.type.shape]
+    return f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
 
 
 def _called(name: str, loop: Callable[..., Any], *args: Any) -> Any:
