@@ -18,7 +18,6 @@ from ._jit import Jitted
 from ._lowered import as_array
 from ._trees import flatten, leaves_like, n_leaves, unflatten
 
-
 #: The functions whose `forward` is being called: they do then what they do without a derivative.
 _computed: ContextVar[frozenset[Any]] = ContextVar("theano_custom_vjp", default=frozenset())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import theano_scan
 from theano_graph import TheanoError, clone_replace, describe, format_error
@@ -142,12 +142,11 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     def loop(lower: Any, upper: Any, init: Any) -> Any:
         first, end = map(_whole, (lower, upper))
         n = maximum(end - first, 0)
-        numbers = _Loop(
-            "fori_loop",
-            {"i": first, "init": init},
-            lambda _, s: ({"i": s["i"] + 1, "init": body(s["i"], s["init"])}, []),
-        )
-        return numbers.last(n)["init"]
+
+        def step(_: Any, state: _Counted) -> Any:
+            return _Counted(state.number + 1, body(state.number, state.init)), []
+
+        return _Loop("fori_loop", _Counted(first, init), step, name="").last(n).init
 
     return _called("fori_loop", loop, lower, upper, init)
 
@@ -205,6 +204,13 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
     return _called("while_loop", loop, init)
 
 
+class _Counted(NamedTuple):
+    """The state of a loop that counts its steps."""
+
+    number: Any
+    init: Any
+
+
 class _Loop:
     """A state, and what a step makes of it: variables, and what is computed of them.
 
@@ -218,14 +224,21 @@ class _Loop:
         called until the state stays of one kind.
     rows : sequence of TensorType
         Of the items.
+    name : str
+        Of `init`, for messages.
     """
 
     def __init__(
-        self, who: str, init: Any, step: Callable[[list[Any], Any], Any], rows: Sequence[TensorType] = ()
+        self,
+        who: str,
+        init: Any,
+        step: Callable[[list[Any], Any], Any],
+        rows: Sequence[TensorType] = (),
+        name: str = "init",
     ) -> None:
         self.who = who
         leaves, self.structure = flatten(init)
-        self.paths = paths(init, "init")
+        self.paths = [path.lstrip(".") for path in paths(init, name)]
         for leaf, path in zip(leaves, self.paths, strict=True):
             if not is_leaf(leaf):
                 raise LoopError(
