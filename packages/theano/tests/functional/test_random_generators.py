@@ -94,7 +94,7 @@ class TestStates(unittest.TestCase):
         # As documented: raw words of the parent, of which the last is made odd.
         words = [int(word) for word in np.random.default_rng(3).bit_generator.random_raw(4)]
         bits = np.random.PCG64()
-        state = {"state": words[0] * 2**64 + words[1], "inc": words[2] * 2**64 + (words[3] | 1)}
+        state: Any = {"state": words[0] * 2**64 + words[1], "inc": words[2] * 2**64 + (words[3] | 1)}
         bits.state = {"bit_generator": "PCG64", "state": state, "has_uint32": 0, "uinteger": 0}
         self.assertEqual(float(found[0]), np.random.Generator(bits).normal())
 

@@ -185,11 +185,14 @@ def _places(
     writer: _Writer, header: Sequence[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[str]:
     """Write that as much is passed as in this call; yield the expressions of the arguments, in their order."""
-    named = {item.name: item.name for item in header if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)}
+    stars = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     placed = [item.name for item in header if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)]
-    passed = {*placed[: len(args)], *kwargs}
-    for name in named.keys() - passed:
-        writer.require(f"{name} is {_OWN}absent")
+    # What is passed by position only may have the name of another argument, in `**others`.
+    named = {item.name: item.name for item in header if item.kind not in (*stars, item.POSITIONAL_ONLY)}
+    passed = {*placed[: len(args)], *(kwargs.keys() & named.keys())}
+    for item in header:
+        if item.kind not in stars and item.name not in passed:
+            writer.require(f"{item.name} is {_OWN}absent")
     more: list[str] = []
     for item in header:
         if item.kind is item.VAR_POSITIONAL:
