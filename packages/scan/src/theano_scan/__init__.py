@@ -16,7 +16,7 @@ from theano_linker_c import announce_straight_rules, note_library
 from . import _batches as _batches, rewrites as rewrites
 from ._call._arguments import until as until
 from ._call._checkpoints import scan_checkpoints as scan_checkpoints
-from ._call._scan import scan as scan
+from ._call._scan import fold as fold, scan as scan
 from ._call._views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
 from ._derivatives import _documented as _documented
 from ._derivatives._lowering import LowerScans as LowerScans
@@ -40,6 +40,7 @@ __all__ = [
     "Plan",
     "Scan",
     "__version__",
+    "fold",
     "foldl",
     "foldr",
     "map",

@@ -148,6 +148,7 @@ if TYPE_CHECKING:
         gpuarray as gpuarray,
         graph as graph,
         pathparse as pathparse,
+        random as random,
         tests as tests,
     )
     from .export import export_c as export_c
@@ -158,7 +159,7 @@ else:
         __name__,
         __package__,
         {
-            ".": "assert_op distributed export functional gpuarray graph pathparse tests",
+            ".": "assert_op distributed export functional gpuarray graph pathparse random tests",
             ".export": "export_c",
             ".functional": "jit",
             ".gof": "opt toolbox utils OpenMPOp object2",

@@ -475,7 +475,7 @@ class TestHints(unittest.TestCase):
             self.assertIn(word, str(caught.exception))
 
     def test_if(self) -> None:
-        hints = ("T.switch", "ifelse", "theano.scan", "static_argnames")
+        hints = ("T.switch", "ifelse", "theano.functional.while_loop", "theano.scan", "static_argnames")
         self.check(lambda x: x if x > 0 else -x, *hints)
         self.check(lambda x: 1.0 if x else -x, *hints)
         self.check(lambda x: not x, *hints)
@@ -486,10 +486,10 @@ class TestHints(unittest.TestCase):
         self.check(lambda x: int(x), "x.astype('int64')", "static_argnames")
         self.check(lambda x: float(x), "x.astype('float64')", "static_argnames")
         self.check(lambda x: complex(x), "complex128", "static_argnames")
-        self.check(lambda n: list(range(n)), "theano.scan", "static_argnames", args=(3,))
+        self.check(lambda n: list(range(n)), "theano.functional.fori_loop", "static_argnames", args=(3,))
 
     def test_loops(self) -> None:
-        self.check(lambda x: [2 * y for y in x], "theano.scan", args=(np.ones(3),))
+        self.check(lambda x: [2 * y for y in x], "theano.functional.scan", args=(np.ones(3),))
 
     def test_old_programs_ask_whether_there_is_a_variable(self) -> None:
         self.assertTrue(T.dscalar("x"))

@@ -31,6 +31,7 @@ from theano_tensor import TensorType
 from theano_tensor.builders import note_updates
 
 from .. import _flags as _flags
+from .._derivatives._lowering import loop_of, places_in_loop
 from .._loop._buffers import expanded
 from .._loop._ops import KEPT_LAST, Scan
 from ._arguments import (
@@ -141,14 +142,6 @@ def scan(
     n = number_of_steps(n_steps, along)
     if n_steps is not None and _is_one(n):
         return _single_step(fn, along, states, fixed, (go_backwards, return_list))
-    step = _trace(fn, along, states, fixed)
-    if not states:
-        states = [None] * len(step.outputs)
-    if len(states) != len(step.outputs):
-        raise _wrong_number(step, states)
-    _check_outputs(step, states)
-    if strict:
-        _check_strict(step, along, fixed)
     request = Request(
         n=n,
         go_backwards=go_backwards,
@@ -159,11 +152,76 @@ def scan(
         allow_gc=bool(config.scan.allow_gc if allow_gc is None else allow_gc),
         strict=strict,
     )
+    outputs, updates = _looped(fn, along, states, fixed, request)
+    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+
+
+def fold(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    n_steps: Any = None,
+    go_backwards: bool = False,
+    name: str | None = None,
+) -> tuple[list[Any], OrderedUpdates]:
+    """Loop as :func:`scan` does, and keep of outputs with an initial value the last one only.
+
+    Parameters
+    ----------
+    fn, sequences, outputs_info, n_steps, go_backwards, name
+        As for :func:`scan`; states have no taps.
+
+    Returns
+    -------
+    outputs : list of variables
+        Last values of states, which are the initial ones where there are no steps; all values of other outputs.
+    updates : OrderedUpdates
+
+    Examples
+    --------
+    >>> import theano_tensor as T
+    >>> from theano_linker_c import function
+    >>> n = T.lscalar("n")
+    >>> (power,), _ = fold(lambda p: 2 * p, None, [T.constant(1.0)], n)
+    >>> f = function([n], power)
+    >>> float(f(5)), float(f(0))
+    (32.0, 1.0)
+    """
+    along, states = sequence_arguments(sequences), state_arguments(outputs_info)
+    request = Request(
+        n=number_of_steps(n_steps, along),
+        go_backwards=go_backwards,
+        name=name,
+        mode=None,
+        profile=False,
+        truncate_gradient=-1,
+        allow_gc=bool(config.scan.allow_gc),
+        strict=False,
+        last_states=True,
+    )
+    return _looped(fn, along, states, [], request)
+
+
+def _looped(
+    fn: Callable[..., Any],
+    along: Sequence[SequenceArgument],
+    states: Sequence[StateArgument | None],
+    fixed: Sequence[Any],
+    request: Request,
+) -> tuple[list[Any], OrderedUpdates]:
+    step = _trace(fn, along, states, fixed)
+    if not states:
+        states = [None] * len(step.outputs)
+    if len(states) != len(step.outputs):
+        raise _wrong_number(step, states)
+    _check_outputs(step, states)
+    if request.strict:
+        _check_strict(step, along, fixed)
     outputs, updates = _Builder(step, along, states, fixed, request).build()
     note_updates(updates)
     if config.scan.debug and outputs and outputs[0].owner is not None:
         debugprint(outputs, file=sys.stderr)
-    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+    return outputs, updates
 
 
 def _is_one(n: object) -> bool:
@@ -357,6 +415,8 @@ class Request:
     truncate_gradient: int
     allow_gc: bool
     strict: bool
+    #: Whether outputs that are states come as their last values.
+    last_states: bool = False
 
     def info(self, sequences: int, tap_array: list[list[int]], mit_sots: int, **counts: Any) -> dict[str, Any]:
         """Return the entries that make a :class:`Scan` of an inner graph."""
@@ -416,7 +476,11 @@ class _Builder:
             n_shared_outs=len(self.foreign) + len(others),
             n_nit_sot=len(self.nit_sots),
             as_while=step.condition is not None,
-            **{KEPT_LAST: tuple(range(len(self.sit_sots), len(self.sit_sots) + len(arrays)))},
+            **{
+                KEPT_LAST: tuple(
+                    range(0 if request.last_states else len(self.sit_sots), len(self.sit_sots) + len(arrays))
+                )
+            },
         )
         inputs = [*step.rows, *(r for k in recurrent for r in step.registers[k]), *(stand_ins[s] for s in arrays)]
         inputs += [step.registers[k][0] for k in self.foreign] + [stand_ins[s] for s in others] + list(inner.values())
@@ -425,10 +489,17 @@ class _Builder:
         shared = [*(self._initial(k) for k in self.foreign), *others]
         counts = [request.n] * len(self.nit_sots)
         made: list[Any] = op(request.n, *self.slices, *buffers, *shared, *counts, *outer, return_list=True)
+        last = request.last_states
+        if last:  # those of the loop that runs: buffers for the values of all steps need not fit into memory
+            starts = dict(
+                zip(op.outer_sitsot(made[0].owner), [*map(self._initial, self.sit_sots), *arrays], strict=True)
+            )
+            loop = loop_of(made[0].owner, start=lambda buffer, place, depth: starts[buffer])
+            made = [loop[place] for place in places_in_loop(op)]
         for s in changed:
             if getattr(s, "default_update", None) is not None and s not in step.updates:
                 note_advance(s, made[0].owner)
-        return self._outputs(made, op), _updates(made, op, arrays, others)
+        return self._outputs(made, op), _updates(made, op, arrays, others, last)
 
     def _initial(self, k: int) -> Any:
         return self._state(k).initial
@@ -451,7 +522,7 @@ class _Builder:
         """Return the outputs in the order of the function."""
         found: dict[int, Any] = {}
         for i, k in enumerate([*self.mit_sots, *self.sit_sots]):
-            found[k] = made[i][op.depths[i] :]
+            found[k] = made[i] if self.request.last_states else made[i][op.depths[i] :]
         found |= zip(self.nit_sots, op.outer_nitsot_outs(made), strict=True)
         found |= zip(self.foreign, op.outer_shared_outs(made), strict=False)
         return [found[k] for k in range(len(found))]
@@ -480,13 +551,15 @@ class _Builder:
         return {key: key.type.narrow_variable(value) for key, value in found.items()}
 
 
-def _updates(made: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any]) -> OrderedUpdates:
+def _updates(
+    made: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any], last_states: bool
+) -> OrderedUpdates:
     """Return the new values of shared variables: the last rows of their buffers, or what was handed on."""
     updates = OrderedUpdates()
     arrays, others = list(arrays), list(others)
     buffers = op.outer_sitsot_outs(made)
     for s, buffer in zip(arrays, buffers[len(buffers) - len(arrays) :], strict=True):
-        updates[s] = buffer[-1]
+        updates[s] = buffer if last_states else buffer[-1]
     handed_on = op.outer_shared_outs(made)
     for s, value in zip(others, handed_on[len(handed_on) - len(others) :], strict=True):
         updates[s] = value

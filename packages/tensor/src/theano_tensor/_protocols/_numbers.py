@@ -12,7 +12,7 @@ from theano_graph import Variable, describe, format_error, graph_inputs
 from .._errors import NotNumericError
 from ._numpy_advice import asking_function, refusal
 from ._operations import call
-from ._tracing import asked_where, decided_by_python
+from ._tracing import asked_where, decided_by_python, loop_in_place_of_for
 
 
 def _way_to_value(variable: Any) -> str:
@@ -81,8 +81,9 @@ class Numbers:
         raise _refused(
             self,
             "an integer for an index, a range or a shape",
-            "use T.arange in place of range and theano.scan in place of a loop, T.zeros(x.shape) or T.zeros_like(x) in "
-            "place of numpy.zeros, and make a list a tensor (T.as_tensor_variable) before it is indexed",
+            f"use T.arange in place of range and {loop_in_place_of_for()} in place of a loop, "
+            "T.zeros(x.shape) or T.zeros_like(x) in place of numpy.zeros, and make a list a tensor "
+            "(T.as_tensor_variable) before it is indexed",
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

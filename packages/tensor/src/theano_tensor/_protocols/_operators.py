@@ -17,7 +17,7 @@ from ._numbers import Numbers
 from ._numpy_advice import asking_function, refusal
 from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
-from ._tracing import asked_where, decided_by_python, traced
+from ._tracing import LOOP_OVER_ITEMS, asked_where, decided_by_python, traced
 
 if TYPE_CHECKING:
     from .._core._typing import AxisLike, IndexLike, TensorLike
@@ -31,7 +31,8 @@ def _in_place_of_if() -> str:
         return "use T.switch(condition, a, b) in place of `if`, and `&`, `|`, `~` in place of `and`, `or`, `not`"
     return (
         "use T.switch(condition, a, b) in place of `if`, theano.ifelse.ifelse(condition, a, b) to compute one of "
-        f"them only, theano.scan in place of a loop, and `&`, `|`, `~` in place of `and`, `or`, `not`; {static}"
+        "them only, theano.functional.while_loop(condition, body, init) in place of `while` (theano.scan keeps all "
+        f"steps), and `&`, `|`, `~` in place of `and`, `or`, `not`; {static}"
     )
 
 
@@ -189,7 +190,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
                     f"cannot iterate over `{self}`: a tensor whose length is not known does not support iteration",
                     context=[describe(self), *asked_where()],  # type: ignore[arg-type]  # this is a variable
                     hint="take items by index (x[0], x[1]), or work on the whole of it with array operations"
-                    + ("; theano.scan is a loop over x" if traced() is not None else ""),
+                    + (f"; {LOOP_OVER_ITEMS}" if traced() is not None else ""),
                 )
             )
         yield from (self[i] for i in range(length))

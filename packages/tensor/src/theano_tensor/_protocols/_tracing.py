@@ -81,3 +81,12 @@ def decided_by_python() -> str | None:
     if _traced.get() is None:
         return None
     return "or name the argument in `static_argnames` of theano.jit: its value is then known, and each is compiled"
+
+
+#: What stands in place of a loop over an array, in a function that is traced.
+LOOP_OVER_ITEMS = "theano.functional.scan(body, init, x) is a loop over the items of x, as theano.scan is"
+
+
+def loop_in_place_of_for() -> str:
+    """Return what stands in place of a loop over a range: the form over containers where a function is traced."""
+    return "theano.scan" if _traced.get() is None else "theano.functional.fori_loop(lower, upper, body, init)"

@@ -19,6 +19,14 @@ from ._draws import (
     random_integers_helper as random_integers_helper,
 )
 from ._function import RandomFunction as RandomFunction
+from ._keys import (
+    GeneratorOfKey as GeneratorOfKey,
+    KeyOfGenerator as KeyOfGenerator,
+    generator_of as generator_of,
+    generator_of_key as generator_of_key,
+    key_of as key_of,
+    key_of_generator as key_of_generator,
+)
 from ._rewrites import (
     mrg_random_make_inplace as mrg_random_make_inplace,
     random_make_inplace as random_make_inplace,
@@ -37,8 +45,10 @@ from ._streams_base import RandomStreamsBase as RandomStreamsBase, permute_row_e
 from ._variable import RandomVariable as RandomVariable
 
 __all__ = [
+    "GeneratorOfKey",
     "GeneratorStreams",
     "GeneratorType",
+    "KeyOfGenerator",
     "RandomFunction",
     "RandomStateSharedVariable",
     "RandomStateType",
@@ -49,7 +59,11 @@ __all__ = [
     "choice",
     "choice_helper",
     "copy_state",
+    "generator_of",
+    "generator_of_key",
     "generator_type",
+    "key_of",
+    "key_of_generator",
     "mrg",
     "mrg_random_make_inplace",
     "multinomial",

@@ -1,6 +1,7 @@
 """Programs in plain Python: compiled for the arguments that they are called with, and differentiated as functions."""
 
 from ._arguments import ArgumentKindError as ArgumentKindError
+from ._custom import CustomVJP as CustomVJP, custom_vjp as custom_vjp
 from ._derivatives import (
     DerivativeError as DerivativeError,
     checkpoint as checkpoint,
@@ -12,7 +13,8 @@ from ._derivatives import (
     vjp as vjp,
 )
 from ._jit import Jitted as Jitted, jit as jit
-from ._lowered import Lowered as Lowered
+from ._loops import LoopError as LoopError, fori_loop as fori_loop, scan as scan, while_loop as while_loop
+from ._lowered import LeakError as LeakError, Lowered as Lowered
 from ._trees import (
     Parts as Parts,
     StructureError as StructureError,
@@ -23,20 +25,27 @@ from ._trees import (
 
 __all__ = [
     "ArgumentKindError",
+    "CustomVJP",
     "DerivativeError",
     "Jitted",
+    "LeakError",
+    "LoopError",
     "Lowered",
     "Parts",
     "StructureError",
     "checkpoint",
+    "custom_vjp",
     "flatten",
+    "fori_loop",
     "grad",
     "hessian",
     "jacobian",
     "jit",
     "jvp",
     "parts",
+    "scan",
     "unflatten",
     "value_and_grad",
     "vjp",
+    "while_loop",
 ]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Iterable
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 
 from theano_graph import TheanoError, Variable, format_error
+from theano_linker_c.scalar import ALL_DTYPES
 
-from ._trees import flatten, parts, paths
+from ._trees import exact, flatten, parts, paths
 
 #: Python's numbers, which are symbolic scalars, each class with a dtype of its own.
 NUMBERS = (bool, int, float, complex)
+#: Names of dtypes that programs know, whatever the order of bytes.
+_DTYPES = frozenset(ALL_DTYPES)
+#: The value of a parameter that a call leaves out.
+ABSENT = object()
+#: Where a function does not say what it takes.
+_ANYTHING = (Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Parameter.VAR_KEYWORD))
 
 
 class ArgumentKindError(TheanoError, TypeError):
@@ -39,40 +46,47 @@ class Parameters:
         If the function has no parameter of one of the names.
     """
 
-    __slots__ = ("donate", "names", "others", "static")
+    __slots__ = ("donate", "header", "name", "names", "others", "static")
 
     def __init__(self, function: Callable[..., Any], static: str | Iterable[str], donate: str | Iterable[str]) -> None:
         self.static, self.donate = _as_names(static), _as_names(donate)
-        #: Names of what is passed by position, and of `*args`.
-        self.names: list[str] = []
-        self.others = "args"
-        keywords, takes_any = set(), False
+        self.name = _name_of(function)
         try:
-            parameters = inspect.signature(function).parameters.values()
+            found = tuple(signature(function).parameters.values())
         except (TypeError, ValueError):  # functions in C may have no signature
-            parameters, takes_any = {}.values(), True
-        for item in parameters:
-            keywords.add(item.name)
-            if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD):
-                # A name with a space is no keyword of any call.
-                self.names.append(item.name + (" " if item.kind is item.POSITIONAL_ONLY else ""))
-            elif item.kind is item.VAR_POSITIONAL:
-                self.others = item.name
-            takes_any = takes_any or item.kind is item.VAR_KEYWORD
+            found = _ANYTHING
+        #: What Python itself takes. A function around another one may take more than that one, which it shows.
+        self.header = found if _ANYTHING is found or not hasattr(function, "__wrapped__") else _ANYTHING
+        self._set_names(found)
+        keywords = {item.name for item in found}
+        takes_any = any(item.kind is item.VAR_KEYWORD for item in found)
         for what, names in (("static_argnames", self.static), ("donate", self.donate)):
             unknown = sorted(names - keywords)
             if unknown and not takes_any:
                 raise TypeError(
                     format_error(
-                        f"{what}: {_name_of(function)} has no parameter {unknown[0]!r}",
+                        f"{what}: {self.name} has no parameter {unknown[0]!r}",
                         hint=f"use names of its parameters: {', '.join(sorted(keywords))}",
                     )
                 )
 
+    def _set_names(self, found: Iterable[Parameter]) -> None:
+        #: Names of what is passed by position, and of `*args`.
+        self.names: list[str] = []
+        self.others = "args"
+        for item in found:
+            if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD):
+                # A name with a space is no keyword of any call.
+                self.names.append(item.name + (" " if item.kind is item.POSITIONAL_ONLY else ""))
+            elif item.kind is item.VAR_POSITIONAL:
+                self.others = item.name
+
     def without_first(self) -> Parameters:
         """Return the parameters of the bound method."""
         made = object.__new__(Parameters)
-        made.static, made.donate, made.names, made.others = self.static, self.donate, self.names[1:], self.others
+        made.static, made.donate, made.name, made.others = self.static, self.donate, self.name, self.others
+        made.names = self.names[1:]
+        made.header = self.header[1:] if len(self.names) and self.header is not _ANYTHING else self.header
         return made
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -179,14 +193,13 @@ def _static_key(name: str, value: Any) -> Hashable:
                 hint="pass a tuple in place of a list, and give classes of your own __hash__ and __eq__",
             )
         ) from None
-    # 1, 1.0 and True are equal, and need not give the same program.
-    return "static", type(value), value
+    return "static", exact(value)
 
 
 def is_leaf(value: Any) -> bool:
     """Tell whether something is a value that jitted functions take, and no container."""
     if isinstance(value, (np.ndarray, np.generic)):
-        return bool(value.dtype.kind in "biufc")
+        return value.dtype.name in _DTYPES
     return isinstance(value, (Variable, *NUMBERS))
 
 
@@ -198,8 +211,11 @@ def _refusal(name: str, label: str, value: Any) -> ArgumentKindError:
 
 def refused(name: str, label: str, value: Any) -> ArgumentKindError:
     """Return the error for a value that is not symbolic, of the parameter `name`."""
-    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a value of type {type(value).__name__}"
-    if label == name:
+    kind = f"a value of type {type(value).__name__}"
+    if isinstance(value, (np.ndarray, np.generic)):
+        kind = f"an array of {value.dtype}"
+        hint = "convert it, such as by x.astype('float64'), or pass its parts"
+    elif label == name:
         hint = (
             f"theano.jit(f, static_argnames={name!r}) takes it as it is and compiles for each value; "
             "classes that are containers are registered with theano.functional.parts"
@@ -208,6 +224,7 @@ def refused(name: str, label: str, value: Any) -> ArgumentKindError:
         hint = "pass it as an argument of its own, named in static_argnames, or register its class: functional.parts"
     return ArgumentKindError(
         format_error(
-            f"argument `{label}` is {kind}: neither an array nor a number, nor a container of these", hint=hint
+            f"argument `{label}` is {kind}: neither an array of numbers nor a number, nor a container of these",
+            hint=hint,
         )
     )

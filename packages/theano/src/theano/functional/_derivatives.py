@@ -14,6 +14,7 @@ from theano_tensor.gradient import Lop, Rop, grad as grad_of, jacobian as jacobi
 
 from ._arguments import Parameters, is_leaf
 from ._jit import Jitted
+from ._kept import KEPT
 from ._trees import Structure, flatten, leaves_like, unflatten
 
 Argnums = int | Sequence[int]
@@ -63,7 +64,7 @@ def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: 
         slopes = grad_of(cost, points.leaves, disconnected_inputs="ignore", add_names=False)
         return ((cost, pair[1]) if has_aux else cost), points.arranged(slopes)
 
-    return _jitted(function, derivative)
+    return _kept("value_and_grad", function, derivative, argnums, has_aux)
 
 
 def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Jitted:
@@ -95,7 +96,7 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
         result, slopes = both(*args, **kwargs)
         return (slopes, result[1]) if has_aux else slopes
 
-    return _jitted(function, derivative)
+    return _kept("grad", function, derivative, argnums, has_aux)
 
 
 def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
@@ -128,7 +129,7 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
         blocks = [points.arranged(_blocks(as_tensor_variable(y), points.leaves)) for y in results]
         return unflatten(structure, blocks)
 
-    return _jitted(function, derivative)
+    return _kept("jacobian", function, derivative, argnums)
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
@@ -165,7 +166,7 @@ def jvp(function: Callable[..., Any], *at: Any) -> Any:
     function : callable
     *at : tuple, tuple
         The arguments and directions, where the products are wanted at once: ``jvp(f, (x,), (v,))`` is
-        ``jvp(f)((x,), (v,))``, compiled again each time.
+        ``jvp(f)((x,), (v,))``.
 
     Returns
     -------
@@ -189,7 +190,7 @@ def jvp(function: Callable[..., Any], *at: Any) -> Any:
         slopes = Rop(values, points.leaves, directions, disconnected_outputs="ignore") if values else []
         return unflatten(structure, values), unflatten(structure, slopes)
 
-    made = Jitted(function, derivative, Parameters(derivative, (), ()), {"mode": None})
+    made = _kept("jvp", function, derivative, of=derivative)
     return made(*at) if at else made
 
 
@@ -200,7 +201,7 @@ def vjp(function: Callable[..., Any], *at: Any) -> Any:
     ----------
     function : callable
     *at : object
-        The arguments, where the products are wanted at once: ``vjp(f, x)`` is ``vjp(f)(x)``, compiled again each time.
+        The arguments, where the products are wanted at once: ``vjp(f, x)`` is ``vjp(f)(x)``.
 
     Returns
     -------
@@ -224,8 +225,8 @@ def vjp(function: Callable[..., Any], *at: Any) -> Any:
         seeds = [as_tensor_variable(v) for v in leaves_like(structure, cotangents, "vjp", "the result")]
         return points.arranged(Lop(values, points.leaves, seeds, disconnected_inputs="ignore"))
 
-    values = _jitted(function, function)
-    products = Jitted(function, derivative, Parameters(derivative, (), ()), {"mode": None})
+    values = _kept("values", function, function)
+    products = _kept("vjp", function, derivative, of=derivative)
 
     def both(*primals: Any) -> tuple[Any, Callable[[Any], Any]]:
         return values(*primals), lambda cotangents: products(primals, cotangents)
@@ -264,13 +265,35 @@ def checkpoint(function: Callable[..., Any]) -> Jitted:
             results[k] = y
         return unflatten(structure, results)
 
-    return _jitted(function, recomputed)
+    return _kept("checkpoint", function, recomputed)
 
 
-def _jitted(function: Callable[..., Any], target: Callable[..., Any]) -> Jitted:
-    # Methods of jitted functions have the attribute, too.
-    static: Iterable[str] = getattr(function, "static_argnames", ())
-    return Jitted(function, target, Parameters(function, static, ()), {"mode": None})
+def _kept(
+    name: str,
+    function: Callable[..., Any],
+    target: Callable[..., Any],
+    *options: Any,
+    of: Callable[..., Any] | None = None,
+) -> Jitted:
+    """Return a jitted function of a function: the one that was made before, so that its programs are used again.
+
+    Parameters
+    ----------
+    name : str
+        Of the kind of function.
+    function, target : callable
+        What is differentiated, and what does it.
+    *options : hashable
+    of : callable, optional
+        Whose parameters the result has, `function` by default.
+    """
+
+    def make() -> Jitted:
+        # Methods of jitted functions have the attribute, too.
+        static: Iterable[str] = () if of is not None else getattr(function, "static_argnames", ())
+        return Jitted(function, target, Parameters(of or function, static, ()), {"mode": None})
+
+    return KEPT.get(function, (name, *(x if isinstance(x, int) else tuple(x) for x in options)), make)
 
 
 class _Points:

@@ -37,9 +37,9 @@ class Jitted:
         "__call__",
         "__dict__",
         "__weakref__",
-        "_guards",
         "_instances",
         "_options",
+        "_owner",
         "_parameters",
         "_programs",
         "_target",
@@ -57,8 +57,10 @@ class Jitted:
         self._target = target
         self._parameters = parameters
         self._options = options
-        self._programs: dict[Hashable, Program] = {}
-        self._guards: dict[Hashable, Program] = {}
+        #: The class that it is a method of.
+        self._owner: type | None = None
+        #: For each kind the program, which takes leaves, and the function of calls of this kind if there is one.
+        self._programs: dict[Hashable, tuple[Program, Program | None]] = {}
         self._instances: dict[int, tuple[Any, Jitted]] = {}
         update_wrapper(self, function)
         self._call_anyhow()
@@ -99,7 +101,6 @@ class Jitted:
     def clear(self) -> None:
         """Let go of all compiled programs."""
         self._programs.clear()
-        self._guards.clear()
         self._instances.clear()
         self._call_anyhow()
 
@@ -114,6 +115,8 @@ class Jitted:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parameters = self._parameters
+        if self._owner is not None and args and isinstance(args[0], self._owner) and parts(args[0]) is None:
+            return self._of(args[0]).__call__(*args[1:], **kwargs)  # a call by way of the class
         args, kwargs = parameters.bind(args, kwargs)
         try:
             key, leaves = parameters.key(args, kwargs)
@@ -121,23 +124,24 @@ class Jitted:
             return inline(self._target, self._name, parameters, args, kwargs)
         if traced() is not None:
             return inline(self._target, self._name, parameters, args, kwargs)
-        program = self._programs.get(key)
-        if program is None:
+        entry = self._programs.get(key)
+        if entry is None:
             lowered = lower(self._target, self._name, parameters, args, kwargs, self._options)
             if not lowered.is_closed():
+                lowered.check_leaks()
                 return inline(self._target, self._name, parameters, args, kwargs)
+            program = lowered.program()
+            guard = guarded(parameters, args, kwargs, program, self._call)
             # Threads that come here at one time compile both, and keep what the first one has made.
-            program = self._programs.setdefault(key, lowered.program())
-            guard = None if kwargs or parameters.static else guarded(args, program, self._call)
-            if guard is not None:
-                self._guards[key] = guard
+            entry = self._programs.setdefault(key, (program, guard))
             _drop_oldest(self._programs, N_PROGRAMS)
-            _drop_oldest(self._guards, N_PROGRAMS)
-        # The next call is probably of the same kind.
-        guard = None if kwargs else self._guards.get(key)
-        if guard is not None:
+        program, guard = entry
+        if guard is not None:  # the next call is probably of the same kind
             self.__call__ = guard
         return program(*leaves)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -176,14 +180,14 @@ class Jitted:
 class _Bound:
     """A jitted method of an object that is no container."""
 
-    __slots__ = ("__call__", "__func__", "__self__")
-
-    __call__: Callable[..., Any]
+    __slots__ = ("__func__", "__self__")
 
     def __init__(self, instance: Any, function: Jitted) -> None:
         self.__self__ = instance
         self.__func__ = function
-        self.__call__ = function.__call__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__.__call__(*args, **kwargs)
 
     @property
     def __signature__(self) -> Signature:
@@ -201,7 +205,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _drop_oldest(programs: dict[Hashable, Program], bound: int) -> None:
+def _drop_oldest(programs: dict[Hashable, Any], bound: int) -> None:
     while len(programs) > bound:
         try:
             programs.pop(next(iter(programs)), None)

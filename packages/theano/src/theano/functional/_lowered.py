@@ -8,13 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, config, debugprint, graph_inputs
+from theano_graph import (
+    Constant,
+    TheanoError,
+    Variable,
+    config,
+    debugprint,
+    describe,
+    format_error,
+    graph_inputs,
+)
 from theano_linker_c import Function, In, SharedVariable, function
-from theano_tensor import TensorType, constant
+from theano_tensor import TensorType, as_tensor_variable, constant
 from theano_tensor.builders import tracing
 
-from ._arguments import Parameters, is_leaf, refused
+from ._arguments import NUMBERS, Parameters, is_leaf, refused
 from ._trees import LEAF, Structure, builder, flatten, paths, unflatten
+
+#: The entry of a variable's tag that says which function it is an argument of.
+ARGUMENT_OF = "argument_of_jitted"
+
+
+class LeakError(TheanoError, RuntimeError):
+    """A symbolic argument is used after the call that it belongs to."""
 
 
 class Lowered:
@@ -62,6 +78,26 @@ class Lowered:
     def is_closed(self) -> bool:
         """Tell whether the graph depends on nothing but its inputs and shared variables."""
         return _is_closed(self.outputs, self.inputs)
+
+    def check_leaks(self) -> None:
+        """Refuse a graph that uses an argument of another call, which has ended.
+
+        Raises
+        ------
+        LeakError
+            If there is one.
+        """
+        own = set(self.inputs)
+        for x in graph_inputs(self.outputs):
+            origin = getattr(x.tag, ARGUMENT_OF, None)
+            if origin is not None and x not in own:
+                raise LeakError(
+                    format_error(
+                        f"{self.name} uses the symbolic argument `{x}` of a call of {origin}, which has ended",
+                        context=[describe(x)],
+                        hint=f"let {origin} return what is needed later, in place of storing it elsewhere",
+                    )
+                )
 
     def compile(self) -> Function[Any]:
         """Return the compiled function: it takes values of `inputs`, and returns the list of those of `outputs`.
@@ -127,9 +163,20 @@ def symbol_for(leaf: Any, name: str) -> Variable:
     """Return a variable for values like a leaf: of its dtype, number of dimensions, and dimensions of length 1."""
     if isinstance(leaf, (np.ndarray, np.generic)):
         return TensorType(leaf.dtype.newbyteorder("=").name, [n == 1 for n in leaf.shape])(name)
-    kind = next(kind for kind in (bool, int, float, complex) if isinstance(leaf, kind))
-    dtype = {bool: "bool", int: "int64", float: str(config.floatX), complex: "complex128"}[kind]
-    return TensorType(dtype, ())(name)
+    return TensorType(number_dtype(leaf), ())(name)
+
+
+def number_dtype(value: Any) -> str:
+    """Return the dtype of one of Python's numbers as an argument of a program."""
+    kind = next(kind for kind in NUMBERS if isinstance(value, kind))
+    return {bool: "bool", int: "int64", float: str(config.floatX), complex: "complex128"}[kind]
+
+
+def as_array(value: Any) -> Any:
+    """Return a value as a variable; a number of Python is of the dtype that it has as an argument."""
+    if isinstance(value, NUMBERS) and not isinstance(value, np.generic):
+        return constant(np.asarray(value, number_dtype(value)))
+    return as_tensor_variable(value)
 
 
 def lower(
@@ -160,6 +207,7 @@ def lower(
             if not is_leaf(leaf):
                 raise refused(parameter, path, leaf)
             symbols.append(symbol_for(leaf, path))
+            setattr(symbols[-1].tag, ARGUMENT_OF, name)
         inputs += symbols
         donated += [parameter in parameters.donate] * len(symbols)
         values.append(unflatten(structure, symbols))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import singledispatch
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from theano_graph import TheanoError, format_error
 
@@ -86,8 +88,9 @@ class _Fields:
 
     kind: type
     names: tuple[str, ...]
-    #: Fields with ``metadata={"static": True}``: they are a part of the structure.
-    static: tuple[tuple[str, Any], ...]
+    #: Fields with ``metadata={"static": True}``, and what is compared of them: they are a part of the structure.
+    static: tuple[tuple[str, Any], ...] = field(compare=False)
+    exact: Hashable
 
     def __call__(self, children: Sequence[Any]) -> Any:
         made: Any = object.__new__(self.kind)
@@ -96,14 +99,44 @@ class _Fields:
         return made
 
 
+def exact(value: Any) -> Hashable:
+    """Return what tells values apart that are equal to Python, and make other programs: 1, 1.0 and True; 0.0 and -0.0.
+
+    Raises
+    ------
+    TypeError
+        If the value has no hash.
+    """
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return kind, kind(map(exact, value))
+    if kind is float:
+        return kind, value.hex()
+    if kind is complex:
+        return kind, value.real.hex(), value.imag.hex()
+    hash(value)
+    return (kind, value.tobytes()) if isinstance(value, np.generic) else (kind, value)
+
+
+def fields_of(value: Any) -> tuple[list[str], list[tuple[str, Any]]]:
+    """Return the names of a dataclass's fields that are values of programs, and the static ones with their values."""
+    items = fields(value)
+    names = [item.name for item in items if not item.metadata.get("static")]
+    return names, [(item.name, getattr(value, item.name)) for item in items if item.metadata.get("static")]
+
+
 def _parts_of_dataclass(value: Any) -> Parts:
-    names, static = [], []
-    for item in fields(value):
-        if item.metadata.get("static"):
-            static.append((item.name, getattr(value, item.name)))
-        else:
-            names.append(item.name)
-    return Parts([getattr(value, name) for name in names], _Fields(type(value), tuple(names), tuple(static)))
+    names, static = fields_of(value)
+    try:
+        key = exact(tuple(static))
+    except TypeError as error:
+        raise StructureError(
+            format_error(
+                f"a static field of {type(value).__name__} has no hash: {error}",
+                hint="use a tuple in place of a list, and give classes of your own __hash__ and __eq__",
+            )
+        ) from None
+    return Parts([getattr(value, name) for name in names], _Fields(type(value), tuple(names), tuple(static), key))
 
 
 @parts.register
@@ -171,14 +204,15 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     StructureError
         If the number of leaves is another one.
     """
-    n = _n_leaves(structure)
+    n = n_leaves(structure)
     if n != len(leaves):
         raise StructureError(f"the structure has {n} leaves, not {len(leaves)}")
     return builder(structure)(iter(leaves))
 
 
-def _n_leaves(structure: Any) -> int:
-    return 1 if structure is LEAF else sum(map(_n_leaves, structure[1]))
+def n_leaves(structure: Any) -> int:
+    """Return how many leaves a container of a structure has."""
+    return 1 if structure is LEAF else sum(map(n_leaves, structure[1]))
 
 
 def builder(structure: Any) -> Callable[[Iterator[Any]], Any]:
