@@ -32,7 +32,7 @@ extensions = [
     "_links",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "tutorial"]
+exclude_patterns = ["_build", "tutorial", "device.md"]
 html_theme = "furo"
 html_title = f"Theano {release}"
 html_show_sphinx = False

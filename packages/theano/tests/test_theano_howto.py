@@ -23,13 +23,9 @@ import theano.tensor as T
 from theano_testing.tiers import slow
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "howto"
+_PEERS = ("jax", "numpy", "pytensor", "pytorch")
 #: Pages outside of that folder whose programs are run, too.
-FRONT = ("index.md", "cheat_sheet.md", "faq.md", "from/jax.md", "from/numpy.md", "from/pytensor.md", "from/pytorch.md")
-    "index.md",
-    "cheat_sheet.md",
-    "faq.md",
-    *(f"from/{name}.md" for name in ("jax", "numpy", "pytensor", "pytorch")),
-)
+FRONT = ("index.md", "cheat_sheet.md", "faq.md", *(f"from/{name}.md" for name in _PEERS))
 #: What a program prints between two blocks of text.
 MARK = "-- the text below was reached --"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

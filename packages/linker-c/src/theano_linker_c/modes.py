@@ -349,7 +349,18 @@ def get_mode(mode: str | Mode | None) -> Mode:
 
 
 def get_default_mode() -> Mode:
-    """Return the mode that the flags describe: `mode`, `linker`, `optimizer`, and the `optimizer_...ing` tags."""
+    """Return the mode that the flags describe: `mode`, `linker`, `optimizer`, and the `optimizer_...ing` tags.
+
+    Returns
+    -------
+    Mode
+
+    Examples
+    --------
+    >>> import theano
+    >>> type(theano.get_default_mode()).__name__
+    'Mode'
+    """
     return get_mode(None)
 
 

@@ -27,6 +27,11 @@ def binary_crossentropy(output: TensorLike, target: TensorLike) -> Tensor:
     ----------
     output, target : tensor_like
 
+    Returns
+    -------
+    Tensor
+        In the shape of `output`; take the mean for a cost.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -45,6 +50,11 @@ def sigmoid_binary_crossentropy(output: TensorLike, target: TensorLike) -> Tenso
     Parameters
     ----------
     output, target : tensor_like
+
+    Returns
+    -------
+    Tensor
+        In the shape of `output`; take the mean for a cost.
 
     Examples
     --------

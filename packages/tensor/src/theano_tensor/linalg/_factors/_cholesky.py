@@ -209,6 +209,10 @@ def cholesky_solve(factor: TensorLike, b: TensorLike, lower: bool = True) -> Ten
     b : tensor_like, shape (M,) or (..., M, N)
     lower : bool
         Which factor it is.
+
+    Returns
+    -------
+    Tensor
     """
     low = as_tensor_variable(factor) if lower else adjoint(factor)
     return solve_upper_triangular(adjoint(low), solve_lower_triangular(low, b))
