@@ -62,10 +62,10 @@ class Writer:
         self.aliases: dict[str, str] = {}
         for package, entries in of_layers().items():
             for other in entries:
-                known = self.by_value.get(id(other.value))
-                names.setdefault(other.full, known.full if known else other.full)
-                if known:
-                    self.aliases.setdefault(known.full, f"{package}.{other.name}")
+                listed = self.by_value.get(id(other.value))
+                names.setdefault(other.full, listed.full if listed else other.full)
+                if listed:
+                    self.aliases.setdefault(listed.full, f"{package}.{other.name}")
         for entries in historical().values():
             for other in entries:
                 names.setdefault(other.full, other.full)
@@ -148,11 +148,11 @@ class Writer:
 
     def brief(self, entry: Entry) -> str:
         """Return the short entry of a name: signature and first sentence, or the name that it stands for."""
-        known = self.by_value.get(id(entry.value))
-        about = f"Another name of :py:obj:`{known.full}`." if known else first_sentence(entry.doc)
-        if not known:
+        listed = self.by_value.get(id(entry.value))
+        about = f"Another name of :py:obj:`{listed.full}`." if listed else first_sentence(entry.doc)
+        if not listed:
             about = self.links.written(about, entry.module)
-        call = signature(entry.value) if entry.kind != "data" and not known else ""
+        call = signature(entry.value) if entry.kind != "data" and not listed else ""
         return "\n".join(
             [f".. py:{entry.kind}:: {entry.name}{call}", f"   :module: {entry.module}", "", f"   {about}", ""]
         )
@@ -164,12 +164,12 @@ class Writer:
 
     def layer(self, package: str, entries: list[Entry]) -> str:
         """Return the page of a layer: its names in full, unless they have a page of their own."""
-        own = [entry for entry in entries if id(entry.value) not in self.by_value]
+        undocumented = [entry for entry in entries if id(entry.value) not in self.by_value]
         others = [self.by_value[id(entry.value)].full for entry in entries if id(entry.value) in self.by_value]
         parts = [_heading(package), f".. py:module:: {package}", ""]
         if others:
             parts += ["With pages of their own: " + ", ".join(f":py:obj:`{name}`" for name in others) + ".", ""]
-        return "\n".join([*parts, *(self.description(entry) for entry in own)])
+        return "\n".join([*parts, *(self.description(entry) for entry in undocumented)])
 
 
 def _toctree(caption: str, pages: list[str], *, hidden: bool = True) -> str:

@@ -109,7 +109,9 @@ def main() -> None:
         COUNTS.write_text(text_of(now), encoding="utf-8")
     elif errors:
         print("\n".join(errors))
-        sys.exit("Hint: `python tools/check_reference.py --show GROUP` names them; add the sections to their docstrings.")
+        sys.exit(
+            "Hint: `python tools/check_reference.py --show GROUP` names them; add the sections to their docstrings."
+        )
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ shown = theano.printing.Print("v squared")(v**2)
 print(theano.function([v], shown.sum())([1.0, 2.0]))
 
 # %%
-# State what must hold
-# --------------------
+# State a condition
+# -----------------
 #
 # :class:`theano.tensor.opt.Assert` passes its first operand on, and ends the call
 # if a condition is false.

@@ -186,6 +186,18 @@ def undefined_grad(x: VariableT) -> VariableT:
     Parameters
     ----------
     x : Variable
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.gradient.undefined_grad(x).eval({x: 3.0})
+    array(3.)
     """
     return _gate(UndefinedGrad(), x)
 
