@@ -33,6 +33,9 @@ def write_pages(folder: Path) -> None:
         "contracts": generate_contracts.page(),
         **dict(gallery_pages(folder)),
     }
+    for path in folder.glob("*.md"):
+        if path.stem not in pages:
+            path.unlink()
     for name, text in pages.items():
         path = folder / f"{name}.md"
         whole = NOTE + text

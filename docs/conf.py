@@ -58,6 +58,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "backreferences_dir": None,
+    "copyfile_regex": r"index\.rst",
     "capture_repr": ("__repr__",),
     "download_all_examples": False,
     "image_scrapers": (),
