@@ -64,10 +64,12 @@ def flags_page() -> str:
 
 
 def _flag(name: str) -> str:
+    """Return the entry of a flag, to which other texts refer as an attribute of `theano.config`."""
     flag = config.flag(name)
-    default = f"Default: `{_default(flag.kind.default())}`."
-    entry = f"```{{eval-rst}}\n.. py:attribute:: {name}\n   :module: theano.config\n   :no-index-entry:\n```"
-    return f"### `{name}`\n\n{entry}\n\n{_escaped(flag.doc)}\n\n{default}\n"
+    about = re.sub(r"`+([^`]+)`+", r"``\1``", flag.doc)
+    head = f".. py:attribute:: {name}\n   :module: theano.config\n   :no-index-entry:"
+    body = f"   {about}\n\n   Default: ``{_default(flag.kind.default())}``."
+    return f"```{{eval-rst}}\n{head}\n\n{body}\n```\n"
 
 
 def _default(value: object) -> str:
