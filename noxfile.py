@@ -99,6 +99,7 @@ def docs(session: nox.Session) -> None:
     """
     python = python_of(session)
     install_layer(session, "theano", python, f"--with-file={ROOT / 'docs' / 'requirements.txt'}")
+    session.run(python, "tools/check_reference.py", external=True)
     form = {"THEANO_GALLERY": "full" if "full" in session.posargs else "quick"}
     session.run(
         python, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "dist/docs", external=True, env=form

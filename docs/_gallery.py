@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import make_notebooks
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 #: The programs by what they are about, in the order in which they are shown.
@@ -85,9 +88,19 @@ def _page(name: str, pictures: Path) -> str:
             f"`{command}` printed, when this page was made:\n",
             f"```text\n{printed.rstrip()}\n```\n",
             f"To run it elsewhere, put {modules} into the folder of the program.\n",
+            _notebook(name, pictures),
             _source(name),
         ]
     )
+
+
+def _notebook(name: str, folder: Path) -> str:
+    """Write the notebook of a program beside its picture; return a link to it, or nothing if it has none."""
+    if name not in make_notebooks.programs():
+        return ""
+    text = json.dumps(make_notebooks.notebook(name), indent=1)
+    (folder / f"{name}.ipynb").write_text(f"{text}\n", encoding="utf-8")
+    return f"{{download}}`Download it as a notebook <pictures/{name}.ipynb>`\n"
 
 
 def _options(name: str, picture: Path) -> list[str]:

@@ -1,16 +1,10 @@
-"""Write the pages of the site that are made from the library: flags, rewrites, errors, contracts and programs."""
+"""Write the pages of the site that are made from the library: flags, rewrites, errors, contracts and the gallery."""
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import inspect
-import io
 import re
-import runpy
-import sys
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +12,7 @@ from _gallery import gallery_pages
 from _made import made_page
 
 import generate_contracts
+from theano._unread_flags import UNHEEDED
 from theano.compile.mode import optdb
 from theano_graph import TheanoError, config
 from theano_optimize import NodeRewriter, RewriteDatabase
@@ -34,12 +29,13 @@ def write_pages(folder: Path) -> None:
         "flags": flags_page(),
         "rewrites": rewrites_page(),
         "errors": errors_page(),
-        "names": names_page(),
         "made": made_page(),
         "contracts": generate_contracts.page(),
-        **dict(chapter_pages()),
         **dict(gallery_pages(folder)),
     }
+    for path in folder.glob("*.md"):
+        if path.stem not in pages:
+            path.unlink()
     for name, text in pages.items():
         path = folder / f"{name}.md"
         whole = NOTE + text
@@ -49,7 +45,7 @@ def write_pages(folder: Path) -> None:
 
 
 def flags_page() -> str:
-    """Return the page of all flags."""
+    """Return the page of all flags; flags without effect stand apart at its end."""
     text = [
         "# Flags\n",
         "Set a flag in the variable `THEANO_FLAGS` of the environment",
@@ -57,10 +53,23 @@ def flags_page() -> str:
         "(`theano.config.floatX = 'float32'`, or in a block",
         "`with theano.config.change_flags(floatX='float32')`).\n",
     ]
-    for name in sorted(config.flag_names(), key=str.lower):
-        flag = config.flag(name)
-        text += [f"## `{name}`\n", f"{_escaped(flag.doc)}\n", f"Default: `{_default(flag.kind.default())}`.\n"]
+    names = sorted(config.flag_names(), key=str.lower)
+    text += ["## Flags with an effect\n", *(_flag(name) for name in names if name not in UNHEEDED)]
+    text += [
+        "## Flags without effect\n",
+        "Programs and configuration files for Theano 1.0 may set these. Each accepts its former values.\n",
+        *(f"`{name}`\n: {_escaped(config.flag(name).doc)}\n" for name in names if name in UNHEEDED),
+    ]
     return "\n".join(text)
+
+
+def _flag(name: str) -> str:
+    """Return the entry of a flag, to which other texts refer as an attribute of `theano.config`."""
+    flag = config.flag(name)
+    about = re.sub(r"`+([^`]+)`+", r"``\1``", flag.doc)
+    head = f".. py:attribute:: {name}\n   :module: theano.config\n   :no-index-entry:"
+    body = f"   {about}\n\n   Default: ``{_default(flag.kind.default())}``."
+    return f"```{{eval-rst}}\n{head}\n\n{body}\n```\n"
 
 
 def _default(value: object) -> str:
@@ -107,20 +116,19 @@ def _what(item: object) -> str:
 
 
 def errors_page() -> str:
-    """Return the page of all error classes, with what they derive from."""
-    rows = [
+    """Return the page of all error classes, with the classes that they derive from."""
+    text = [
         "# Errors\n",
-        "Each message says what was wrong, in which line of your program the parts were made, and how to correct it.",
-        "All of these are `theano_graph.TheanoError`, and the kind of error of Python that a program would expect.\n",
-        "| class | derives from | when |",
-        "| --- | --- | --- |",
+        "Each message has three parts: the problem, the line of your program that made its parts, and a hint that says",
+        "how to correct it. All of these classes derive from `theano_graph.TheanoError`, and from the error of Python",
+        "that a program would expect.\n",
     ]
-    found = {cls for cls in _subclasses(TheanoError) if not cls.__name__.startswith("_")}
-    for cls in sorted(found, key=lambda c: c.__name__.lower()):
+    classes = {cls for cls in _subclasses(TheanoError) if not cls.__name__.startswith("_")}
+    for cls in sorted(classes, key=lambda c: c.__name__.lower()):
         bases = ", ".join(f"`{base.__name__}`" for base in cls.__bases__)
         about = _escaped((inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " "))
-        rows.append(f"| `{cls.__module__.partition('.')[0]}.{cls.__name__}` | {bases} | {about} |")
-    return "\n".join(rows) + "\n"
+        text.append(f"`{cls.__module__.partition('.')[0]}.{cls.__name__}` ({bases})\n: {about}\n")
+    return "\n".join(text)
 
 
 def _subclasses(cls: type) -> Iterator[type]:
@@ -128,82 +136,6 @@ def _subclasses(cls: type) -> Iterator[type]:
     for below in cls.__subclasses__():
         yield below
         yield from _subclasses(below)
-
-
-AREAS = (
-    "theano", "theano.tensor", "theano.tensor.nnet", "theano.tensor.nlinalg", "theano.tensor.slinalg",
-    "theano.tensor.signal.pool", "theano.tensor.fft", "theano.tensor.shared_randomstreams",
-    "theano.sandbox.rng_mrg", "theano.sparse", "theano.gradient", "theano.ifelse", "theano.printing", "theano.gof",
-    "theano.distributed",
-)  # fmt: skip
-
-
-def names_page() -> str:
-    """Return the page of public names by area, each with its first sentence."""
-    text = ["# Names by area\n", "`help(name)` in Python prints the whole page of a name, with examples.\n"]
-    for area in AREAS:
-        module = sys.modules.get(area) or __import__(area, fromlist=["_"])
-        text += [f"## `{area}`\n", "| name | what it is |", "| --- | --- |"]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            names = sorted(name for name in dir(module) if not name.startswith("_"))
-            text += [row for name in names if (row := _name_row(module, name))]
-        text.append("")
-    return "\n".join(text)
-
-
-def _name_row(module: object, name: str) -> str:
-    value = getattr(module, name, None)
-    if inspect.ismodule(value) or value is None:
-        return ""
-    about = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
-    return f"| `{name}` | {_escaped(about)} |"
-
-
-def chapter_pages() -> Iterator[tuple[str, str]]:
-    """Yield a page for each chapter: what it is about, the program, and what it prints."""
-    pages: list[tuple[str, str]] = []
-    for path in sorted(EXAMPLES.glob("chapter_*.py")):
-        about, code = about_and_code(path.read_text(encoding="utf-8"))
-        title = path.stem.removeprefix("chapter_").replace("_", " ").capitalize()
-        lines = [f"# {title}\n", _escaped(about.split("\n\n")[0]) + "\n", f"```python\n{code}\n```\n"]
-        printed = _output(path)
-        if printed.strip():
-            lines += [f"It prints:\n\n```text\n{printed.rstrip()}\n```\n"]
-        pages.append((path.stem, "\n".join(lines)))
-    yield from pages
-    yield "chapters", _listing(pages)
-
-
-def about_and_code(source: str) -> tuple[str, str]:
-    """Return the docstring of a program, and the program without it."""
-    tree = ast.parse(source)
-    about = ast.get_docstring(tree)
-    if about is None:
-        return "", source.strip()
-    return about, "\n".join(source.splitlines()[tree.body[0].end_lineno :]).strip()
-
-
-def _listing(pages: Iterable[tuple[str, str]]) -> str:
-    names = "\n".join(name for name, _ in pages)
-    about = "Each chapter is a program of the folder `examples`, shown with what it prints. It ran for this page."
-    return f"# Tutorial, chapter by chapter\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
-
-
-def _output(path: Path) -> str:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        before = sys.argv
-        sys.argv = [str(path)]
-        try:
-            runpy.run_path(str(path), run_name="__main__")
-        except SystemExit as ended:
-            if ended.code not in (None, 0):
-                raise RuntimeError(f"{path.name} ended with status {ended.code}") from ended
-        finally:
-            sys.argv = before
-    return out.getvalue()
 
 
 def _escaped(text: str) -> str:

@@ -2,7 +2,8 @@
 
     python tools/open_site.py FOLDER
 
-Each page must show its heading and the navigation beside it, and all pictures that lie in the folder must load.
+Each page must show its heading and the navigation beside it, all pictures that lie in the folder must load, and no
+table or code may be cut. The inventory for other projects must have the names of the reference.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,10 +21,13 @@ from find_chromium import find
 #: Page -> a text that is on it.
 PAGES = {
     "index.html": "Theano",
-    "start.html": "theano.function",
+    "generated/tutorial/lesson_01_functions.html": "13.0",
+    "generated/reference/theano.function.html": "on_unused_input",
     "generated/gallery.html": "Gallery",
     "generated/made.html": "How a function is made",
 }
+#: How many Python objects the inventory has at least.
+NAMES = 1500
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,900", "--virtual-time-budget=20000")
 #: Written into the page: what a browser has made of it.
 REPORT = """<script>addEventListener("load", () => {
@@ -32,6 +37,10 @@ REPORT = """<script>addEventListener("load", () => {
     document.querySelector("h1") ? "" : "no heading",
     document.querySelector("aside, nav") ? "" : "no navigation",
     wide.getBoundingClientRect().width > 300 ? "" : "no room for the text",
+    ...[...document.querySelectorAll("article pre, article table")]
+      .filter((e) => e.scrollWidth > e.clientWidth + 2
+        || e.getBoundingClientRect().right > wide.getBoundingClientRect().right + 2)
+      .map((e) => "cut: " + e.textContent.trim().slice(0, 40)),
     ...pictures.filter((i) => !i.complete || !i.naturalWidth).map((i) => "not loaded: " + i.getAttribute("src")),
   ].filter(Boolean).join("; ") || "fine");
 });</script>"""
@@ -68,8 +77,19 @@ def faults(browser: str, folder: Path, profile: str) -> Iterator[str]:
             yield f"{name}: {text!r} is not on it"
 
 
+def python_names(folder: Path) -> int:
+    """Return the number of Python objects in the inventory of the site."""
+    packed = (folder / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    return sum(b" py:" in line for line in zlib.decompress(packed).splitlines())
+
+
 def main() -> int:
     """Print the faults; the exit status is 1 if there are any. Without a browser, nothing can be said."""
+    names = python_names(Path(sys.argv[1]))
+    print(f"objects.inv has {names} names of Python")
+    if names < NAMES:
+        print(f"expected {NAMES} at least: docs/reference.toml or docs/_reference.py has lost names")
+        return 1
     browser = find()
     if browser is None:
         print("no Chromium was found (CHROMIUM may name it): the pages were not opened")

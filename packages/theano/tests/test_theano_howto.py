@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import functools
 import io
 import os
 import re
@@ -15,9 +16,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
+import theano.distributed
+import theano.export
+import theano.functional
+import theano.tensor as T
 from theano_testing.tiers import slow
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "howto"
+_PEERS = ("jax", "numpy", "pytensor", "pytorch")
+#: Pages outside of that folder whose programs are run, too.
+FRONT = ("index.md", "cheat_sheet.md", "faq.md", *(f"from/{name}.md" for name in _PEERS))
 #: What a program prints between two blocks of text.
 MARK = "-- the text below was reached --"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -164,6 +172,20 @@ class TestHowTo(unittest.TestCase):
                 loaded = {name.removeprefix("theano_") for name in modules.split() if name.startswith("theano")}
                 above = LAYERS[LAYERS.index(layer) + 1 :] if layer != "testing" else ("scan", "sparse")
                 self.assertFalse(loaded & {*above, "theano"})
+
+    def test_front_pages(self) -> None:
+        for page in FRONT:
+            with self.subTest(page):
+                self.run_page(f"../{page}")
+
+    def test_names_in_tables_exist(self) -> None:
+        names = {"T": T, "theano": theano}
+        for page in FRONT:
+            text = (PAGES.parent / page).read_text(encoding="utf-8")
+            for full in re.findall(r"`((?:T|theano)\.\w[\w.]*)", text):
+                root, *parts = full.rstrip(".").split(".")
+                with self.subTest(f"{page}: {full}"):
+                    self.assertIsNotNone(functools.reduce(getattr, parts, names[root]))
 
     def test_every_page_is_run(self) -> None:
         source = Path(__file__).read_text(encoding="utf-8")

@@ -94,15 +94,23 @@ class TestGallery(unittest.TestCase):
         self.assertEqual(listed, {path.stem: self.gallery.about(path.stem)[0] for path in EXAMPLES.glob("*.py")})
 
 
-class TestChapters(unittest.TestCase):
-    def test_a_program_is_shown_without_its_docstring(self) -> None:
-        split = page_module("_pages").about_and_code
-        program = 'import theano\n\nprint("""a text""")\n'
-        for quotes in ('"""', "'''", '"'):
-            with self.subTest(quotes):
-                about, code = split(f"{quotes}What it is about.{quotes}\n\n{program}")
-                self.assertEqual((about, code), ("What it is about.", program.strip()))
-        self.assertEqual(split(program), ("", program.strip()))
+class TestReference(unittest.TestCase):
+    def test_names_of_groups_exist_and_stand_once(self) -> None:
+        entries = list(page_module("_documented").documented())
+        self.assertEqual(len({entry.full for entry in entries}), len(entries))
+        self.assertGreater(len(entries), 500)
+
+    def test_old_names_are_listed_apart(self) -> None:
+        documented = page_module("_documented")
+        grouped = {entry.full for entry in documented.documented()}
+        old = {entry.full for entries in documented.historical().values() for entry in entries}
+        self.assertFalse(grouped & old)
+        self.assertIn("theano.tensor.advanced_subtensor1", old)
+        self.assertNotIn("theano.tensor.dmatrix", old)
+
+    def test_signatures_are_short(self) -> None:
+        signature = page_module("_documented").signature
+        self.assertEqual(signature(lambda x, y=object, *, name=None: x), "(x, y=..., *, name=None)")
 
 
 class TestDocstrings(unittest.TestCase):
@@ -110,7 +118,7 @@ class TestDocstrings(unittest.TestCase):
         """What `help(theano.tensor.dot)` shows can be typed by who has imported theano alone."""
         wrong = re.compile(r"(from|import) theano_(tensor|scan|sparse)\b")
         seen, found = 0, []
-        for area in page_module("_pages").AREAS:
+        for area in page_module("_documented").historical():
             module = importlib.import_module(area)
             for name in dir(module):
                 about = inspect.getdoc(getattr(module, name, None)) or ""

@@ -59,6 +59,11 @@ predefined_linkers: dict[str, Linker] = {}
 def register_linker(name: str, linker: Linker) -> None:
     """Make `linker` known under `name`.
 
+    Parameters
+    ----------
+    name : str
+    linker : Linker
+
     Raises
     ------
     ModeError
@@ -147,6 +152,11 @@ predefined_optimizers: dict[str | None, RewriteQuery] = {
 
 def register_optimizer(name: str, optimizer: RewriteQuery) -> None:
     """Make the query `optimizer` known under `name`.
+
+    Parameters
+    ----------
+    name : str
+    optimizer : RewriteQuery or rewriter
 
     Raises
     ------
@@ -304,10 +314,22 @@ predefined_modes: dict[str, Mode] = {"FAST_COMPILE": FAST_COMPILE, "FAST_RUN": F
 def register_mode(name: str, mode: Mode) -> None:
     """Make `mode` known under `name`, for `function(..., mode=name)` and the flag `mode`.
 
+    Parameters
+    ----------
+    name : str
+    mode : Mode
+
     Raises
     ------
     ModeError
         If the name is taken.
+
+    Examples
+    --------
+    >>> import theano
+    >>> theano.compile.register_mode("no_fusion_mode", theano.compile.get_default_mode().excluding("fusion"))
+    >>> type(theano.compile.get_mode("no_fusion_mode")).__name__
+    'Mode'
     """
     if name in ("Mode", "default"):
         raise ModeError(
@@ -349,7 +371,18 @@ def get_mode(mode: str | Mode | None) -> Mode:
 
 
 def get_default_mode() -> Mode:
-    """Return the mode that the flags describe: `mode`, `linker`, `optimizer`, and the `optimizer_...ing` tags."""
+    """Return the mode that the flags describe: `mode`, `linker`, `optimizer`, and the `optimizer_...ing` tags.
+
+    Returns
+    -------
+    Mode
+
+    Examples
+    --------
+    >>> import theano
+    >>> type(theano.get_default_mode()).__name__
+    'Mode'
+    """
     return get_mode(None)
 
 

@@ -346,6 +346,13 @@ def to_html(obj: Any, max_lines: int = _NOTEBOOK_LINES) -> str:
     -------
     str
         Text of the user (names, values) is escaped; there are no scripts.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> theano.printing.to_html(T.dscalar("x") + 1)[:5]
+    '<div '
     """
     pieces: Any = importlib.import_module("._html", __package__)  # only notebooks need it
     return str(pieces.to_html(obj, max_lines))

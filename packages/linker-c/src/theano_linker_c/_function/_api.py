@@ -93,11 +93,15 @@ def function(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import theano
-    >>> x = theano.generic("x")
-    >>> same = theano.function([x], x)
-    >>> same("text")
-    'text'
+    >>> import theano.tensor as T
+    >>> x, w = T.dvector("x"), theano.shared(np.zeros(2), name="w")
+    >>> step = theano.function([x], (w * x).sum(), updates=[(w, w + x)])
+    >>> [float(step([1.0, 2.0])) for call in range(3)]
+    [0.0, 5.0, 10.0]
+    >>> w.get_value()
+    array([3., 6.])
     """
     where = f"function `{name}`" if name else "function"
     _check_name(name, where)

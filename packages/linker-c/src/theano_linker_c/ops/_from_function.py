@@ -164,6 +164,11 @@ def as_op(
     infer_shape : callable, optional
         See :class:`FromFunctionOp`.
 
+    Returns
+    -------
+    callable
+        The decorator.
+
     Examples
     --------
     >>> from theano_linker_c.scalar import ScalarType

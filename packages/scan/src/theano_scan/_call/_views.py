@@ -106,7 +106,35 @@ def foldl(
     mode: Any = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """Fold sequences from their first elements; see :func:`reduce`."""
+    """Fold sequences from their first elements; see :func:`reduce`.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes an element of each sequence, then the accumulated values, then `non_sequences`.
+    sequences : variable or list of variables
+    outputs_info : variable or list of variables
+        Initial values.
+    non_sequences : list of variables, optional
+        Passed to each step.
+    mode : Mode or str, optional
+        Of the function that the steps are compiled to.
+    name : str, optional
+        For profiles and messages.
+
+    Returns
+    -------
+    tuple
+        The last value (a list of several), and the dictionary of updates.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> total, _ = theano.foldl(lambda x, total: 2 * total + x, T.dvector("x"), T.zeros(()))
+    >>> theano.function([theano.gof.graph.inputs([total])[0]], total)([1.0, 2.0])
+    array(4.)
+    """
     return reduce(fn, sequences, outputs_info, non_sequences, go_backwards=False, mode=mode, name=name)
 
 

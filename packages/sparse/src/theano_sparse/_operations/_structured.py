@@ -56,10 +56,32 @@ def structured_monoid(
     return apply
 
 
+#: Docstring of a function of stored elements.
+_DESCRIBED = """Return {what} of each stored element, a sparse matrix. Structured gradient.
+
+Parameters
+----------
+x : sparse matrix
+*numbers : scalar tensor_like
+    Further operands of the function, where it has some.
+
+Returns
+-------
+SparseVariable
+    In the format of `x`, with the same stored positions.
+
+Examples
+--------
+>>> import theano
+>>> x = theano.sparse.csr_matrix("x", dtype="float64")
+>>> theano.sparse.{name}(x{operand}).type
+SparseType('csr', 'float64')
+"""
+
+
 def _named(name: str, function: Callable[..., Any], what: str) -> Callable[..., Any]:
-    return structured_monoid(
-        function, name, f"Return {what} of each stored element, a sparse matrix. Structured gradient."
-    )
+    operand = ", 2.0" if "number" in what else ""
+    return structured_monoid(function, name, _DESCRIBED.format(what=what, name=name, operand=operand))
 
 
 structured_sigmoid = _named("structured_sigmoid", T.sigmoid, "the logistic function")

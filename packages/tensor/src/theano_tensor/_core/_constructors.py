@@ -59,52 +59,232 @@ def _make(pattern: tuple[bool, ...], name: str | None, dtype: DTypeLike | None) 
 
 
 def scalar(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 0-dimensional variable; dtype floatX by default."""
+    """Return a 0-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.scalar("x", dtype="float64").type
+    TensorType(float64, scalar)
+    """
     return _make((), name, dtype)
 
 
 def vector(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 1-dimensional variable; dtype floatX by default."""
+    """Return a 1-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.vector("x", dtype="float64").type
+    TensorType(float64, vector)
+    """
     return _make((False,), name, dtype)
 
 
 def matrix(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 2-dimensional variable; dtype floatX by default."""
+    """Return a 2-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.matrix("x", dtype="float64").type
+    TensorType(float64, matrix)
+    """
     return _make((False, False), name, dtype)
 
 
 def row(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 2-dimensional variable with one row (broadcastable); dtype floatX by default."""
+    """Return a 2-dimensional variable with one row (broadcastable); dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.row("x", dtype="float64").type
+    TensorType(float64, row)
+    """
     return _make((True, False), name, dtype)
 
 
 def col(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 2-dimensional variable with one column (broadcastable); dtype floatX by default."""
+    """Return a 2-dimensional variable with one column (broadcastable); dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.col("x", dtype="float64").type
+    TensorType(float64, col)
+    """
     return _make((False, True), name, dtype)
 
 
 def tensor3(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 3-dimensional variable; dtype floatX by default."""
+    """Return a 3-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tensor3("x", dtype="float64").type
+    TensorType(float64, 3D)
+    """
     return _make((False,) * 3, name, dtype)
 
 
 def tensor4(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 4-dimensional variable; dtype floatX by default."""
+    """Return a 4-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tensor4("x", dtype="float64").type
+    TensorType(float64, 4D)
+    """
     return _make((False,) * 4, name, dtype)
 
 
 def tensor5(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 5-dimensional variable; dtype floatX by default."""
+    """Return a 5-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tensor5("x", dtype="float64").type
+    TensorType(float64, 5D)
+    """
     return _make((False,) * 5, name, dtype)
 
 
 def tensor6(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 6-dimensional variable; dtype floatX by default."""
+    """Return a 6-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tensor6("x", dtype="float64").type
+    TensorType(float64, 6D)
+    """
     return _make((False,) * 6, name, dtype)
 
 
 def tensor7(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a 7-dimensional variable; dtype floatX by default."""
+    """Return a 7-dimensional variable; dtype floatX by default.
+
+    Parameters
+    ----------
+    name : str, optional
+        For messages and printing.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tensor7("x", dtype="float64").type
+    TensorType(float64, 7D)
+    """
     return _make((False,) * 7, name, dtype)
 
 
@@ -113,6 +293,18 @@ class PluralConstructor:
 
     Called with an integer, it returns that many variables without names; called with names, or a list of them, one
     variable for each. One string of several letters is one name for each letter.
+
+    Parameters
+    ----------
+    *names : int, str or sequence of str
+        Names of the variables, or their number.
+    **kwargs
+        `dtype`, where the constructor has no letter for it.
+
+    Returns
+    -------
+    list of Tensor
+        A single variable is returned by itself.
 
     Examples
     --------

@@ -222,6 +222,16 @@ def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     shape : int, sequence of (int or integer scalar), or symbolic vector
     dtype : str, optional
         floatX by default.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.empty((2, 3)).ndim
+    2
     """
     result: Tensor = AllocEmpty(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
         *as_lengths(shape)
@@ -230,13 +240,49 @@ def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
 
 
 def empty_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a tensor of the shape of `x`, and of its dtype or `dtype`, whose elements are not set."""
+    """Return a tensor of the shape of `x`, and of its dtype or `dtype`, whose elements are not set.
+
+    Parameters
+    ----------
+    x : tensor_like
+    dtype : str, optional
+        By default that of `x`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.empty_like(T.dmatrix()).type
+    TensorType(float64, matrix)
+    """
     variable = as_tensor_variable(x)
     return empty(lengths_of(variable), variable.type.dtype if dtype is None else dtype)
 
 
 def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
-    """Return a tensor of the shape of `x`, and of its dtype or `dtype`, filled with a value."""
+    """Return a tensor of the shape of `x`, and of its dtype or `dtype`, filled with a value.
+
+    Parameters
+    ----------
+    x : tensor_like
+    fill_value : tensor_like
+        A number, or a scalar tensor.
+    dtype : str, optional
+        By default that of `x`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.full_like([1.0, 2.0], 3.0).eval()
+    array([3., 3.])
+    """
     variable = as_tensor_variable(x)
     name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
     return full(lengths_of(variable), fill_value, name)
@@ -256,6 +302,13 @@ def broadcast_to(x: TensorLike, shape: ShapeLike) -> Tensor:
         If `x` is known not to fit.
     ValueError
         When it runs, if it does not fit.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.broadcast_to([1, 2], (2, 2)).eval()
+    array([[1, 2],
+           [1, 2]])
     """
     return alloc(x, *as_lengths(shape))
 
@@ -269,6 +322,17 @@ def full(shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike | None = Non
     fill_value : number or scalar
     dtype : str, optional
         That of `fill_value` by default.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.full((2, 2), 7.0).eval()
+    array([[7., 7.],
+           [7., 7.]], dtype=float32)
     """
     value = as_tensor_variable(fill_value) if dtype is None else as_tensor_variable(fill_value).astype(dtype)
     return alloc(value, *as_lengths(shape))
@@ -283,6 +347,10 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     dtype : str, optional
         floatX by default.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -295,7 +363,26 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
 
 
 def ones(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
-    """Return ones; see :func:`zeros`."""
+    """Return ones; see :func:`zeros`.
+
+    Parameters
+    ----------
+    shape : int, sequence or tensor_like
+        Lengths; they may be symbolic.
+    dtype : str, optional
+        By default that of the flag `floatX`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ones((2, 3)).eval()
+    array([[1., 1., 1.],
+           [1., 1., 1.]])
+    """
     return alloc(
         constant(1, dtype=canonical_dtype("floatX" if dtype is None else dtype, config.floatX)), *as_lengths(shape)
     )

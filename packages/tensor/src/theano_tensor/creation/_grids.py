@@ -37,6 +37,10 @@ def linspace(
     dtype : str, optional
         By default that of `start` and `stop`, floatX for integers.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -79,6 +83,13 @@ def meshgrid(*vectors: TensorLike, indexing: str = "xy", sparse: bool = False) -
         If `indexing` is something else.
     ShapeError
         If an argument has more than one dimension.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [a.tolist() for a in theano.function([], T.meshgrid([1, 2], [3, 4, 5]))()]
+    [[[1, 2], [1, 2], [1, 2]], [[3, 3], [4, 4], [5, 5]]]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(format_error(f"meshgrid: {indexing!r} is no way of indexing", hint='use "xy" or "ij"'))

@@ -43,6 +43,10 @@ def tri(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DT
     dtype : str, optional
         floatX by default.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -65,10 +69,24 @@ def _rows_and_columns(name: str, m: Any) -> tuple[Tensor, Any, Any]:
 def tril(m: TensorLike, k: TensorLike = 0) -> Tensor:
     """Return the matrix (or stack of matrices) `m` with zeros above diagonal `k`.
 
+    Parameters
+    ----------
+    m : tensor_like
+        At least two dimensions.
+    k : int
+        The main diagonal is 0; positive numbers are above it.
+
     Raises
     ------
     ShapeError
         If there are less than two dimensions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.tril([[1, 2], [3, 4]]).eval()
+    array([[1, 0],
+           [3, 4]])
     """
     x, rows, columns = _rows_and_columns("tril", m)
     result: Tensor = switch(_triangle(rows, columns, k), x, np.zeros((), x.type.dtype))
@@ -76,7 +94,26 @@ def tril(m: TensorLike, k: TensorLike = 0) -> Tensor:
 
 
 def triu(m: TensorLike, k: TensorLike = 0) -> Tensor:
-    """Return the matrix (or stack of matrices) `m` with zeros below diagonal `k`; ShapeError for a vector."""
+    """Return the matrix (or stack of matrices) `m` with zeros below diagonal `k`; ShapeError for a vector.
+
+    Parameters
+    ----------
+    m : tensor_like
+        At least two dimensions.
+    k : int
+        The main diagonal is 0; positive numbers are above it.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.triu([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [0, 4]])
+    """
     x, rows, columns = _rows_and_columns("triu", m)
     below = as_length(k, "a diagonal") - 1
     result: Tensor = switch(_triangle(rows, columns, below), np.zeros((), x.type.dtype), x)
@@ -84,26 +121,106 @@ def triu(m: TensorLike, k: TensorLike = 0) -> Tensor:
 
 
 def tril_indices(n: TensorLike, k: TensorLike = 0, m: TensorLike | None = None) -> tuple[Tensor, Tensor]:
-    """Return the row and column numbers of the elements at and below diagonal `k` of an `n` by `m` matrix."""
+    """Return the row and column numbers of the elements at and below diagonal `k` of an `n` by `m` matrix.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    k : int
+        The main diagonal is 0; positive numbers are above it.
+    m : int, optional
+        Columns; as many as rows by default.
+
+    Returns
+    -------
+    tuple of two Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [a.tolist() for a in theano.function([], T.tril_indices(2))()]
+    [[0, 1, 1], [0, 0, 1]]
+    """
     rows, columns = _triangle(n, n if m is None else m, k).nonzero()
     return rows, columns
 
 
 def triu_indices(n: TensorLike, k: TensorLike = 0, m: TensorLike | None = None) -> tuple[Tensor, Tensor]:
-    """Return the row and column numbers of the elements at and above diagonal `k` of an `n` by `m` matrix."""
+    """Return the row and column numbers of the elements at and above diagonal `k` of an `n` by `m` matrix.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    k : int
+        The main diagonal is 0; positive numbers are above it.
+    m : int, optional
+        Columns; as many as rows by default.
+
+    Returns
+    -------
+    tuple of two Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [a.tolist() for a in theano.function([], T.triu_indices(2))()]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     below = as_length(k, "a diagonal") - 1
     rows, columns = (~_triangle(n, n if m is None else m, below)).nonzero()
     return rows, columns
 
 
 def tril_indices_from(a: TensorLike, k: TensorLike = 0) -> tuple[Tensor, Tensor]:
-    """Return :func:`tril_indices` for the shape of the matrix `a`; ShapeError if it is none."""
+    """Return :func:`tril_indices` for the shape of the matrix `a`; ShapeError if it is none.
+
+    Parameters
+    ----------
+    a : tensor_like
+        A matrix.
+    k : int
+        The main diagonal is 0.
+
+    Returns
+    -------
+    tuple of two Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [a.tolist() for a in theano.function([], T.tril_indices_from(T.zeros((2, 2))))()]
+    [[0, 1, 1], [0, 0, 1]]
+    """
     rows, columns = _matrix_lengths("tril_indices_from", a)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(a: TensorLike, k: TensorLike = 0) -> tuple[Tensor, Tensor]:
-    """Return :func:`triu_indices` for the shape of the matrix `a`; ShapeError if it is none."""
+    """Return :func:`triu_indices` for the shape of the matrix `a`; ShapeError if it is none.
+
+    Parameters
+    ----------
+    a : tensor_like
+        A matrix.
+    k : int
+        The main diagonal is 0.
+
+    Returns
+    -------
+    tuple of two Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [a.tolist() for a in theano.function([], T.triu_indices_from(T.zeros((2, 2))))()]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     rows, columns = _matrix_lengths("triu_indices_from", a)
     return triu_indices(rows, k, columns)
 

@@ -228,6 +228,10 @@ def eye(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DT
     dtype : str, optional
         floatX by default.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -241,7 +245,24 @@ def eye(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DT
 
 
 def identity_like(x: TensorLike) -> Tensor:
-    """Return a matrix of the shape and dtype of `x` with ones on the main diagonal."""
+    """Return a matrix of the shape and dtype of `x` with ones on the main diagonal.
+
+    Parameters
+    ----------
+    x : tensor_like
+        A matrix; it need not be square.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.identity_like([[5.0, 6.0], [7.0, 8.0]]).eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
     variable = as_tensor_variable(x)
     rows, columns = (variable.shape[i] for i in range(2))
     return eye(rows, columns, 0, dtype=variable.type.dtype)

@@ -19,14 +19,44 @@ _from_polar = Elemwise(scalar.complex_from_polar)
 
 @operation("real")
 def real(x: TensorLike) -> Tensor:
-    """Real part; `x` itself where it is not complex."""
+    """Real part; `x` itself where it is not complex.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.real([1 + 2j]).eval()
+    array([1.])
+    """
     variable = as_tensor_variable(x)
     return _real(variable) if variable.type.dtype in COMPLEX_DTYPES else variable
 
 
 @operation("imag")
 def imag(x: TensorLike) -> Tensor:
-    """Imaginary part; zeros where `x` is not complex."""
+    """Imaginary part; zeros where `x` is not complex.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.imag([1 + 2j]).eval()
+    array([2.])
+    """
     variable = as_tensor_variable(x)
     return _imag(variable) if variable.type.dtype in COMPLEX_DTYPES else zeros_like(variable)
 
@@ -40,7 +70,22 @@ def conj(x: TensorLike) -> Tensor:
 
 @operation("angle")
 def angle(a: TensorLike) -> Tensor:
-    """Angle of complex numbers in the plane, from -pi to pi; 0 or pi for real ones."""
+    """Angle of complex numbers in the plane, from -pi to pi; 0 or pi for real ones.
+
+    Parameters
+    ----------
+    a : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.angle([1j, -1.0]).eval()
+    array([1.57079633, 3.14159265])
+    """
     return _angle(a)
 
 

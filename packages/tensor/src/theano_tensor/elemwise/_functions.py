@@ -18,12 +18,13 @@ from .._core._variable import Tensor
 from .._errors import DTypeError
 from .._protocols._operators import OPERATIONS, operation
 from ._elemwise import Elemwise
+from ._examples import described
 
 
 def _function(name: str, op: ScalarOp) -> Elemwise:
     """Return the function that applies an op to each element, described as the op is."""
     function = OPERATIONS[name] = Elemwise(op)
-    function.__doc__ = type(op).__doc__
+    function.__doc__ = described(name, op)
     return function
 
 
@@ -199,10 +200,20 @@ def round(a: TensorLike, mode: str | None = None) -> Tensor:
     mode : {"half_away_from_zero", "half_to_even"}
         Where halves go; away from zero by default.
 
+    Returns
+    -------
+    Tensor
+
     Raises
     ------
     ValueError
         If there is no such mode.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.round([0.5, 1.4, 2.5]).eval()
+    array([1., 1., 3.])
     """
     if mode in (None, "half_away_from_zero"):
         return round_half_away_from_zero(a)
@@ -212,7 +223,25 @@ def round(a: TensorLike, mode: str | None = None) -> Tensor:
 
 
 def iround(a: TensorLike, mode: str | None = None) -> Tensor:
-    """Round to the nearest whole number, as int64; see :func:`round`."""
+    """Round to the nearest whole number, as int64; see :func:`round`.
+
+    Parameters
+    ----------
+    a : tensor_like
+    mode : {"half_away_from_zero", "half_to_even"}
+        The direction of halves; away from zero by default.
+
+    Returns
+    -------
+    Tensor
+        Of dtype int64.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.iround([0.5, 1.4, 2.5]).eval()
+    array([1, 1, 3])
+    """
     return cast(round(a, mode), "int64")
 
 
@@ -258,13 +287,47 @@ def mod_check(x: TensorLike, y: TensorLike) -> Tensor:
 
 @operation("zeros_like")
 def zeros_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
-    """Zeros in the shape of `x`, of its dtype or of `dtype`."""
+    """Zeros in the shape of `x`, of its dtype or of `dtype`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    dtype : str, optional
+        By default that of `x`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.zeros_like([1.0, 2.0]).eval()
+    array([0., 0.])
+    """
     return _filled_like(x, 0, dtype)
 
 
 @operation("ones_like")
 def ones_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
-    """Ones in the shape of `x`, of its dtype or of `dtype`."""
+    """Ones in the shape of `x`, of its dtype or of `dtype`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    dtype : str, optional
+        By default that of `x`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ones_like([5, 6], dtype="float64").eval()
+    array([1., 1.])
+    """
     return _filled_like(x, 1, dtype)
 
 
@@ -287,6 +350,11 @@ def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8
     equal_nan : bool
         Whether NaN equals NaN.
 
+    Returns
+    -------
+    Tensor
+        Of dtype bool.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -302,7 +370,24 @@ def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8
 
 @operation("divmod")
 def divmod(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
-    """Return floor division and remainder, with Python's rule of signs: ``x == y * (x // y) + x % y``."""
+    """Return floor division and remainder, with Python's rule of signs: ``x == y * (x // y) + x % y``.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Broadcast against each other.
+
+    Returns
+    -------
+    tuple of two Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [a.tolist() for a in theano.function([], T.divmod([7, -7], 2))()]
+    [[3, -4], [1, 1]]
+    """
     return int_div(x, y), mod(x, y)
 
 

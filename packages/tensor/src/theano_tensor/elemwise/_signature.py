@@ -26,6 +26,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "pow": ("base", "exponent"),
 }
 _USUAL = ("x", "y", "z")
+#: Of an op that takes any number of operands.
+ANY_NUMBER = ("*inputs",)
 
 
 def signature_of(op: Any) -> inspect.Signature:
@@ -41,13 +43,26 @@ def signature_of(op: Any) -> inspect.Signature:
     >>> signature_of(clip)
     <Signature (x, min, max, /, *, name=None)>
     """
-    count = op.scalar_op.nin
     kinds = inspect.Parameter
     name = kinds("name", kinds.KEYWORD_ONLY, default=None)
-    if count is None or count < 0:
+    words = words_of(op.scalar_op)
+    if words == ANY_NUMBER:
         return inspect.Signature([kinds("inputs", kinds.VAR_POSITIONAL), name])
-    words = _NAMES.get(str(op.scalar_op), _USUAL if count <= len(_USUAL) else [f"x{k}" for k in range(count)])
-    return inspect.Signature([*(kinds(word, kinds.POSITIONAL_ONLY) for word in words[:count]), name])
+    return inspect.Signature([*(kinds(word, kinds.POSITIONAL_ONLY) for word in words), name])
+
+
+def words_of(op: Any) -> tuple[str, ...]:
+    """Return the names of the operands of a scalar op; `ANY_NUMBER` where it takes as many as there are.
+
+    Parameters
+    ----------
+    op : ScalarOp
+    """
+    count = op.nin
+    if count is None or count < 0:
+        return ANY_NUMBER
+    usual = _USUAL if count <= len(_USUAL) else tuple(f"x{k}" for k in range(count))
+    return _NAMES.get(str(op), usual)[:count]
 
 
 class SignatureOf:

@@ -244,7 +244,24 @@ def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
 
 @operation("cumprod")
 def cumprod(x: TensorLike, axis: int | None = None) -> Tensor:
-    """Cumulative product along an axis; see :func:`cumsum`. Its gradient is right where elements are zero, too."""
+    """Cumulative product along an axis; see :func:`cumsum`. Its gradient is right where elements are zero, too.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, optional
+        By default, `x` is flattened.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.cumprod([1.0, 2.0, 3.0]).eval()
+    array([1., 2., 6.])
+    """
     return _accumulated("cumprod", x, axis, "mul")
 
 

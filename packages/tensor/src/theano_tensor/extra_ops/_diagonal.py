@@ -230,6 +230,13 @@ def _shape_alloc(node: Apply[AllocDiag, Tensor], input_shapes: list[Any]) -> lis
 def diag(v: TensorLike, k: int = 0) -> Tensor:
     """Return the matrix with the vector `v` on diagonal `k`, or diagonal `k` of the matrix `v`.
 
+    Parameters
+    ----------
+    v : tensor_like
+        A vector or a matrix.
+    k : int
+        The main diagonal is 0; positive numbers are above it.
+
     Raises
     ------
     ShapeError
@@ -416,6 +423,26 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> 
     """Return a copy of the matrix `a` with `val` on diagonal `offset`: 0 the main one, positive above, negative below.
 
     See :func:`fill_diagonal`.
+
+    Parameters
+    ----------
+    a : tensor_like
+        A matrix.
+    val : tensor_like
+        A scalar.
+    offset : int or scalar tensor
+        Number of the diagonal.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.fill_diagonal_offset(T.zeros((2, 2)), 5.0, 1).eval()
+    array([[0., 5.],
+           [0., 0.]])
     """
     result: Tensor = FillDiagonalOffset()(a, val, offset)
     return result

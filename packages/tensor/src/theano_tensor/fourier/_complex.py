@@ -137,7 +137,25 @@ def fft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None =
 
 
 def ifft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None = None) -> Tensor:
-    """Return the inverse of :func:`fft`: divided by the number of elements for `norm` None, by its root for "ortho"."""
+    """Return the inverse of :func:`fft`: divided by the number of elements for `norm` None, by its root for "ortho".
+
+    Parameters
+    ----------
+    a : tensor_like
+        Complex, in the form that :func:`fft` returns.
+    axes : int or sequence of int
+    norm : {None, "ortho"}
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.fft.ifft(T.fft.fft([1.0, 2.0])).eval().real.round(6)
+    array([1., 2.])
+    """
     return _transform("ifft", a, axes, norm, inverse=True)
 
 

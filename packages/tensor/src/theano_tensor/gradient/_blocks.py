@@ -150,6 +150,14 @@ def disconnected_grad(x: VariableT) -> VariableT:
     Variable
         Of the type of `x`. A cost depends on `x` through it in value only: by default `grad` raises
         DisconnectedInputError where there is no other way.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.grad(x * theano.gradient.disconnected_grad(x), x).eval({x: 3.0})
+    array(3.)
     """
     return _gate(DisconnectedGrad(), x)
 
@@ -165,6 +173,14 @@ def zero_grad(x: VariableT) -> VariableT:
     -------
     Variable
         Of the type of `x`. Unlike :func:`disconnected_grad` it stays connected.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.grad(x * theano.gradient.zero_grad(x), x).eval({x: 3.0})
+    array(3.)
     """
     return _gate(ZeroGrad(), x)
 
@@ -175,6 +191,18 @@ def undefined_grad(x: VariableT) -> VariableT:
     Parameters
     ----------
     x : Variable
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.gradient.undefined_grad(x).eval({x: 3.0})
+    array(3.)
     """
     return _gate(UndefinedGrad(), x)
 
@@ -219,6 +247,14 @@ def grad_scale(x: VariableT, multiplier: float) -> VariableT:
     -------
     Variable
         Of the type of `x`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.grad(theano.gradient.grad_scale(x, 10.0), x).eval({x: 3.0})
+    array(10.)
     """
     return _gate(GradScale(multiplier), x)
 
@@ -229,6 +265,18 @@ def consider_constant(x: VariableT) -> VariableT:
     Parameters
     ----------
     x : Variable
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> theano.grad(x * theano.gradient.consider_constant(x), x).eval({x: 3.0})
+    array(3.)
     """
     warnings.warn(
         "consider_constant is deprecated; use zero_grad or disconnected_grad", DeprecationWarning, stacklevel=2

@@ -138,6 +138,10 @@ def nonzero_values(a: TensorLike) -> Tensor:
     a : tensor_like
         With at least one dimension.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T

@@ -370,10 +370,22 @@ def join(axis: AxisLike, *tensors: TensorLike) -> Tensor:
 def concatenate(tensor_list: Sequence[Any], axis: AxisLike = 0) -> Tensor:
     """Put a list of tensors one after the other along an axis; see :func:`join`.
 
+    Parameters
+    ----------
+    tensor_list : sequence of tensor_like
+        With equal lengths in all other dimensions.
+    axis : int
+
     Raises
     ------
     TypeError
         If `tensor_list` is no list or tuple.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.concatenate([[1, 2], [3]]).eval()
+    array([1, 2, 3])
     """
     if not isinstance(tensor_list, (list, tuple)):
         raise TypeError(
@@ -434,7 +446,24 @@ def stack(tensors: TensorLike, *more: Any, axis: int = 0) -> Tensor:
 
 
 def stacklists(tensor_list: TensorLike) -> Tensor:
-    """Stack nested lists of tensors so that the structure of the lists becomes leading dimensions."""
+    """Stack nested lists of tensors so that the structure of the lists becomes leading dimensions.
+
+    Parameters
+    ----------
+    tensor_list : nested list of tensor_like
+        The lists of one level have equal lengths.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.stacklists([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [3, 4]], dtype=int8)
+    """
     if isinstance(tensor_list, (list, tuple)):
         return stack([stacklists(item) for item in tensor_list])
     return as_tensor_variable(tensor_list)
@@ -455,6 +484,13 @@ def split(x: TensorLike, splits_size: Any, n_splits: int, axis: AxisLike = 0) ->
     Returns
     -------
     list of Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [a.tolist() for a in theano.function([], T.split(T.arange(5), [2, 3], 2))()]
+    [[0, 1], [2, 3, 4]]
     """
     lengths = constant(np.asarray(splits_size, dtype="int64")) if not isinstance(splits_size, Variable) else splits_size
     return Split(n_splits)(x, axis, lengths, return_list=True)
@@ -472,6 +508,13 @@ def horizontal_stack(*tensors: Any) -> Tensor:
     ------
     ShapeError
         If numbers of dimensions differ, or lengths are known not to fit.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.horizontal_stack([[1], [2]], [[3], [4]]).eval()
+    array([[1, 3],
+           [2, 4]])
     """
     parts = [as_tensor_variable(t) for t in (tensors[0] if _is_list(tensors) else tensors)]
     parts = [v.dimshuffle("x") if v.type.ndim == 0 else v for v in parts]
@@ -479,7 +522,24 @@ def horizontal_stack(*tensors: Any) -> Tensor:
 
 
 def vertical_stack(*tensors: Any) -> Tensor:
-    """Put matrices one below the other; vectors count as rows. See :func:`horizontal_stack`."""
+    """Put matrices one below the other; vectors count as rows. See :func:`horizontal_stack`.
+
+    Parameters
+    ----------
+    *tensors : tensor_like
+        Matrices or vectors.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.vertical_stack([1, 2], [3, 4]).eval()
+    array([[1, 2],
+           [3, 4]])
+    """
     parts = [as_tensor_variable(t) for t in (tensors[0] if _is_list(tensors) else tensors)]
     rows: dict[int, tuple[Any, ...]] = {0: ("x", "x"), 1: ("x", 0)}
     return concatenate([v.dimshuffle(*rows[v.type.ndim]) if v.type.ndim < 2 else v for v in parts], axis=0)

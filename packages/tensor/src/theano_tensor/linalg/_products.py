@@ -22,6 +22,11 @@ from ._matrices._operands import as_matrices, unit_like
 def matrix_dot(*args: TensorLike) -> Tensor:
     """Return the product of matrices in the given order.
 
+    Parameters
+    ----------
+    *args : tensor_like
+        Matrices.
+
     Raises
     ------
     ValueError
@@ -41,6 +46,12 @@ def matrix_dot(*args: TensorLike) -> Tensor:
 
 def matrix_power(M: TensorLike, n: int) -> Tensor:
     """Return a square matrix multiplied `n` times, by repeated squaring; a negative `n` means its inverse.
+
+    Parameters
+    ----------
+    M : tensor_like
+        A square matrix.
+    n : int
 
     Raises
     ------
@@ -143,6 +154,10 @@ def kron(a: TensorLike, b: TensorLike) -> Tensor:
 
     For two matrices it has the blocks ``a[i, j] * b``. It is the product of SciPy, not of NumPy, which gives other
     shapes where one of them is no matrix.
+
+    Parameters
+    ----------
+    a, b : tensor_like
 
     Raises
     ------

@@ -247,6 +247,12 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     ------
     numpy.linalg.LinAlgError
         When it runs, for a tensor that is singular or not square in this sense.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.tensorinv(T.eye(6).reshape((6, 2, 3)), ind=1).shape.eval()
+    array([2, 3, 6])
     """
     result: Tensor = TensorInv(ind)(a)
     return result
@@ -272,6 +278,12 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
     ------
     numpy.linalg.LinAlgError
         When it runs, for a tensor that is singular or not square in this sense.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.tensorsolve(T.eye(6).reshape((2, 3, 6)), T.ones((2, 3))).eval()
+    array([1., 1., 1., 1., 1., 1.])
     """
     result: Tensor = TensorSolve(axes)(a, b)
     return result

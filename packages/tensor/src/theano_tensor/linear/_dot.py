@@ -173,6 +173,15 @@ def matrix_product(x: TensorLike, y: TensorLike) -> Tensor:
 def outer(x: TensorLike, y: TensorLike) -> Tensor:
     """Outer product of two vectors (tensors with more dimensions are flattened).
 
+    Parameters
+    ----------
+    x, y : tensor_like
+
+    Returns
+    -------
+    Tensor
+        A matrix.
+
     Examples
     --------
     >>> import theano.tensor as T

@@ -113,10 +113,21 @@ def _product(lengths: Sequence[Any]) -> Any:
 def inner(x: TensorLike, y: TensorLike) -> Tensor:
     """Sum of products over the last dimensions of both, as ``numpy.inner``; a product if one is a scalar.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        With equal lengths in the last dimension.
+
     Raises
     ------
     ShapeError
         If the last lengths are known and differ.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.inner([1.0, 2.0], [3.0, 4.0]).eval()
+    array(11.)
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.ndim == 0 or b.type.ndim == 0:
@@ -132,7 +143,24 @@ def inner(x: TensorLike, y: TensorLike) -> Tensor:
 
 
 def vdot(x: TensorLike, y: TensorLike) -> Tensor:
-    """Sum of products of all elements, those of `x` conjugated, as ``numpy.vdot``."""
+    """Sum of products of all elements, those of `x` conjugated, as ``numpy.vdot``.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        With equally many elements.
+
+    Returns
+    -------
+    Tensor
+        A scalar.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.vdot([1.0, 2.0], [3.0, 4.0]).eval()
+    array(11.)
+    """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     a, b = (v if v.type.ndim == 1 else flatten(v) for v in (a, b))
     return matrix_product(conj(a) if a.type.dtype.startswith("complex") else a, b)

@@ -164,6 +164,12 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: AxisLike = 2) -> Tenso
     ------
     ShapeError
         If the axes do not exist, or lengths are known and differ.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.batched_tensordot(T.ones((5, 2, 3)), T.ones((5, 3)), [[2], [1]]).shape.eval()
+    array([5, 2])
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if not a.type.ndim or not b.type.ndim:

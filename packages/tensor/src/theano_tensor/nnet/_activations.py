@@ -28,6 +28,10 @@ def relu(x: TensorLike, alpha: TensorLike = 0) -> Tensor:
     alpha : number or tensor_like
         Slope below zero, usually from 0 to 1; a shared variable makes it learnable.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -52,9 +56,25 @@ def relu(x: TensorLike, alpha: TensorLike = 0) -> Tensor:
 def elu(x: TensorLike, alpha: TensorLike = 1) -> Tensor:
     """Exponential linear activation: ``x`` above zero, ``alpha * (exp(x) - 1)`` below.
 
+    Parameters
+    ----------
+    x : tensor_like
+    alpha : float or tensor_like
+        The limit for large negative elements is ``-alpha``.
+
+    Returns
+    -------
+    Tensor
+
     References
     ----------
     Clevert, Unterthiner, Hochreiter: Fast and Accurate Deep Network Learning by Exponential Linear Units, 2015.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.elu([-1.0, 0.0, 2.0]).eval()
+    array([-0.63212056,  0.        ,  2.        ])
     """
     variable = as_tensor_variable(x)
     # The exponential sees no positive number, so that the branch that is not taken cannot overflow into the gradient.
@@ -66,9 +86,23 @@ def elu(x: TensorLike, alpha: TensorLike = 1) -> Tensor:
 def selu(x: TensorLike) -> Tensor:
     """Scaled exponential linear activation.
 
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
     References
     ----------
     Klambauer, Unterthiner, Mayr, Hochreiter: Self-Normalizing Neural Networks, 2017.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.selu([-1.0, 0.0, 1.0]).eval()
+    array([-1.11133074,  0.        ,  1.05070099])
     """
     return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
@@ -78,7 +112,22 @@ softsign.__doc__ = "``x / (1 + abs(x))``."
 
 
 def hard_sigmoid(x: TensorLike) -> Tensor:
-    """Piecewise linear approximation of the sigmoid: ``0.2 * x + 0.5`` between 0 and 1, which it reaches exactly."""
+    """Piecewise linear approximation of the sigmoid: ``0.2 * x + 0.5`` between 0 and 1, which it reaches exactly.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.hard_sigmoid([-5.0, 0.0, 1.0]).eval()
+    array([0. , 0.5, 0.7])
+    """
     variable = as_tensor_variable(x)
     slope, shift = (as_tensor_variable(v).astype((variable * 0.5).dtype) for v in (0.2, 0.5))
     return clip(variable * slope + shift, 0.0, 1.0)

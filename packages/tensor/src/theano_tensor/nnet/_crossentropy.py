@@ -27,6 +27,11 @@ def binary_crossentropy(output: TensorLike, target: TensorLike) -> Tensor:
     ----------
     output, target : tensor_like
 
+    Returns
+    -------
+    Tensor
+        In the shape of `output`; take the mean for a cost.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -45,6 +50,11 @@ def sigmoid_binary_crossentropy(output: TensorLike, target: TensorLike) -> Tenso
     Parameters
     ----------
     output, target : tensor_like
+
+    Returns
+    -------
+    Tensor
+        In the shape of `output`; take the mean for a cost.
 
     Examples
     --------
@@ -197,7 +207,26 @@ def crossentropy_softmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_idx: Ten
 
 
 def crossentropy_softmax_1hot(x: TensorLike, y_idx: TensorLike) -> list[Tensor]:
-    """Return loss and softmax of rows of scores; see :func:`crossentropy_softmax_argmax_1hot_with_bias`."""
+    """Return loss and softmax of rows of scores; see :func:`crossentropy_softmax_argmax_1hot_with_bias`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        A matrix of scores, or a vector for one row.
+    y_idx : tensor_like
+        The number of the true class of each row.
+
+    Returns
+    -------
+    tuple of two Tensor
+        The loss of each row, and the softmax.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nnet.crossentropy_softmax_1hot([[0.0, 0.0]], [1])[0].eval()
+    array([0.69314718])
+    """
     return _of_scores("crossentropy_softmax_1hot", as_tensor_variable(x), y_idx)[:2]
 
 

@@ -259,6 +259,18 @@ def logsoftmax(x: TensorLike, axis: int | None = None) -> Tensor:
 
     Parameters, results and errors are those of :func:`softmax`.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Logits.
+    axis : int, optional
+        As in :func:`softmax`.
+
+    Returns
+    -------
+    Tensor
+        In the shape of `x`.
+
     Examples
     --------
     >>> import theano.tensor as T

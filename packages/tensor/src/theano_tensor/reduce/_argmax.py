@@ -139,6 +139,10 @@ def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
     keepdims : bool
         Whether reduced axes stay, with length 1.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -150,7 +154,27 @@ def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
 
 @operation("argmin")
 def argmin(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
-    """Index of the first smallest element over an axis; see :func:`argmax`."""
+    """Index of the first smallest element over an axis; see :func:`argmax`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, sequence of int or None
+        The searched axes; all of them by default.
+    keepdims : bool
+        Keep reduced axes, with length one.
+
+    Returns
+    -------
+    Tensor
+        Of dtype int64.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.argmin([[1.0, 3.0], [6.0, 0.5]], axis=1).eval()
+    array([0, 1])
+    """
     return _apply(ArgMin(axis), x, axis, keepdims)
 
 

@@ -100,6 +100,10 @@ def prod(
     no_zeros_in_input : bool
         Promise that no element is zero. The gradient is then simpler and can be differentiated again.
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -138,21 +142,80 @@ def max(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
 
 @operation("min")
 def min(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
-    """Smallest element over axes; NaN if there is one. See :func:`max`."""
+    """Smallest element over axes; NaN if there is one. See :func:`max`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, sequence of int or None
+        The reduced axes; all of them by default.
+    keepdims : bool
+        Keep reduced axes, with length one.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.min([[1.0, 3.0], [0.5, 6.0]], axis=1).eval()
+    array([1. , 0.5])
+    """
     variable = as_tensor_variable(x)
     return _reduce(Min(axis), variable, axis, keepdims)
 
 
 @operation("all")
 def all(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
-    """Whether all elements over axes are true (nonzero); true where there is none."""
+    """Whether all elements over axes are true (nonzero); true where there is none.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, sequence of int or None
+        The reduced axes; all of them by default.
+    keepdims : bool
+        Keep reduced axes, with length one.
+
+    Returns
+    -------
+    Tensor
+        Of dtype bool.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.all([[True, False], [True, True]], axis=1).eval()
+    array([False,  True])
+    """
     variable = as_tensor_variable(x)
     return _reduce(All(axis), variable, axis, keepdims)
 
 
 @operation("any")
 def any(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
-    """Whether any element over axes is true (nonzero); false where there is none."""
+    """Whether any element over axes is true (nonzero); false where there is none.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, sequence of int or None
+        The reduced axes; all of them by default.
+    keepdims : bool
+        Keep reduced axes, with length one.
+
+    Returns
+    -------
+    Tensor
+        Of dtype bool.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.any([[True, False], [False, False]], axis=1).eval()
+    array([ True, False])
+    """
     variable = as_tensor_variable(x)
     return _reduce(Any_(axis), variable, axis, keepdims)
 
@@ -167,6 +230,11 @@ def allclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-
         Elements may differ by ``atol + rtol * abs(b)``.
     equal_nan : bool
         Whether NaN equals NaN.
+
+    Returns
+    -------
+    Tensor
+        A scalar of dtype bool.
 
     Examples
     --------
@@ -244,6 +312,10 @@ def var(x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = Fa
     corrected : bool
         Whether the rounding error of the mean is compensated (two-pass algorithm).
 
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -271,7 +343,30 @@ def _size_squared(x: Tensor) -> Tensor:
 
 @operation("std")
 def std(x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
-    """Standard deviation over axes: the square root of :func:`var`."""
+    """Standard deviation over axes: the square root of :func:`var`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, sequence of int or None
+        The reduced axes; all of them by default.
+    ddof : int
+        Subtracted from the number of elements in the divisor.
+    keepdims : bool
+        Keep reduced axes, with length one.
+    corrected : bool
+        As in :func:`var`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.std([[1.0, 3.0], [2.0, 6.0]], axis=1).eval()
+    array([1., 2.])
+    """
     variable = as_tensor_variable(x)
     narrow = variable.type.dtype == "float16"
     wide = cast(variable, "float32") if narrow else variable
@@ -281,7 +376,24 @@ def std(x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = Fa
 
 @operation("ptp")
 def ptp(x: TensorLike, axis: AxisLike = None) -> Tensor:
-    """Range of the elements over an axis: largest minus smallest."""
+    """Range of the elements over an axis: largest minus smallest.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, optional
+        All elements by default.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ptp([[1.0, 3.0], [2.0, 6.0]], axis=1).eval()
+    array([2., 4.])
+    """
     return max(x, axis=axis) - min(x, axis=axis)
 
 
@@ -290,6 +402,26 @@ def norm(x: TensorLike, L: TensorLike, axis: AxisLike = None, keepdims: bool = F
     """L-norm over axes: ``sum(abs(x) ** L) ** (1 / L)``.
 
     The number of nonzero elements for 0, the largest size for inf.
+
+    Parameters
+    ----------
+    x : tensor_like
+    L : int, float or None
+        Order of the norm; 2 is the usual length.
+    axis : int, sequence of int or None
+        The reduced axes; all of them by default.
+    keepdims : bool
+        Keep reduced axes, with length one.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.norm([3.0, 4.0], 2).eval()
+    array(5.)
     """
     variable = as_tensor_variable(x)
     if variable.type.dtype == "float16":
@@ -327,6 +459,10 @@ def logsumexp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     x : tensor_like
     axis : None, int or sequence of int
     keepdims : bool
+
+    Returns
+    -------
+    Tensor
 
     Examples
     --------

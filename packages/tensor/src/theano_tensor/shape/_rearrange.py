@@ -142,6 +142,13 @@ def flip(x: TensorLike, axis: AxisLike = None) -> Tensor:
     ------
     ShapeError
         If there is no such axis.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.flip([[1, 2], [3, 4]]).eval()
+    array([[4, 3],
+           [2, 1]])
     """
     variable = as_tensor_variable(x)
     wanted = range(variable.type.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -152,12 +159,46 @@ def flip(x: TensorLike, axis: AxisLike = None) -> Tensor:
 
 
 def flipud(x: TensorLike) -> Tensor:
-    """Return a view with the rows in reverse order (axis 0)."""
+    """Return a view with the rows in reverse order (axis 0).
+
+    Parameters
+    ----------
+    x : tensor_like
+        At least one dimension.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.flipud([[1, 2], [3, 4]]).eval()
+    array([[3, 4],
+           [1, 2]])
+    """
     return flip(x, 0)
 
 
 def fliplr(x: TensorLike) -> Tensor:
-    """Return a view with the columns in reverse order (axis 1)."""
+    """Return a view with the columns in reverse order (axis 1).
+
+    Parameters
+    ----------
+    x : tensor_like
+        At least two dimensions.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.fliplr([[1, 2], [3, 4]]).eval()
+    array([[2, 1],
+           [4, 3]])
+    """
     return flip(x, 1)
 
 
@@ -174,6 +215,12 @@ def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequ
     ------
     ShapeError
         If there is no such axis, one is given twice, or the numbers of axes differ.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.moveaxis(T.zeros((2, 3, 4)), 0, -1).shape.eval()
+    array([3, 4, 2])
     """
     variable = as_tensor_variable(x)
     pairs = [
@@ -197,10 +244,22 @@ def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequ
 def expand_dims(x: TensorLike, axis: int | tuple[int, ...] | list[int]) -> Tensor:
     """Return a view with new broadcastable dimensions, which are dimensions `axis` (an int or several) of the result.
 
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int or sequence of int
+        Positions of the new dimensions in the result.
+
     Raises
     ------
     ShapeError
         If there is no such axis in the result, or one is given twice.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.expand_dims([1, 2], 0).eval()
+    array([[1, 2]])
     """
     variable = as_tensor_variable(x)
     if not isinstance(axis, (tuple, list)):
@@ -223,22 +282,82 @@ def atleast_nd(x: TensorLike, n: int, left: bool = True) -> Tensor:
 
 
 def atleast_1d(x: TensorLike) -> Tensor:
-    """Return `x`, a scalar as a vector of length 1."""
+    """Return `x`, a scalar as a vector of length 1.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.atleast_1d(3).eval()
+    array([3], dtype=int8)
+    """
     return atleast_nd(x, 1)
 
 
 def atleast_2d(x: TensorLike) -> Tensor:
-    """Return `x` with two dimensions at least, added on the left."""
+    """Return `x` with two dimensions at least, added on the left.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.atleast_2d([1, 2]).eval()
+    array([[1, 2]])
+    """
     return atleast_nd(x, 2)
 
 
 def atleast_3d(x: TensorLike) -> Tensor:
-    """Return `x` with three dimensions at least, as NumPy adds them: a vector as (1, n, 1), a matrix as (m, n, 1)."""
+    """Return `x` with three dimensions at least, as NumPy adds them: a vector as (1, n, 1), a matrix as (m, n, 1).
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.atleast_3d([1, 2]).shape.eval()
+    array([1, 2, 1])
+    """
     variable = as_tensor_variable(x)
     order: dict[int, list[int | str]] = {0: ["x"] * 3, 1: ["x", 0, "x"], 2: [0, 1, "x"]}
     return dimshuffle(variable, order.get(variable.type.ndim, list(range(variable.type.ndim))))
 
 
 def ravel(x: TensorLike) -> Tensor:
-    """Return `x` as a vector, in C order."""
+    """Return `x` as a vector, in C order.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.ravel([[1, 2], [3, 4]]).eval()
+    array([1, 2, 3, 4])
+    """
     return flatten(x)

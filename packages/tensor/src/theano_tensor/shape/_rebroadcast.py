@@ -148,7 +148,23 @@ def addbroadcast(x: TensorLike, *axes: AxisLike) -> Tensor:
 
 
 def unbroadcast(x: TensorLike, *axes: AxisLike) -> Tensor:
-    """Return `x` with dimensions that do not broadcast; `axes` as in :func:`addbroadcast`."""
+    """Return `x` with dimensions that do not broadcast; `axes` as in :func:`addbroadcast`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    *axes : int
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.unbroadcast(T.drow(), 0).broadcastable
+    (False, False)
+    """
     variable = as_tensor_variable(x)
     return _rebroadcast(variable, [(axis, False) for axis in _axes("unbroadcast", variable, axes)])
 
@@ -156,12 +172,24 @@ def unbroadcast(x: TensorLike, *axes: AxisLike) -> Tensor:
 def patternbroadcast(x: TensorLike, broadcastable: Iterable[bool]) -> Tensor:
     """Return `x` with the broadcastable pattern given.
 
+    Parameters
+    ----------
+    x : tensor_like
+    broadcastable : sequence of bool
+        One entry for each dimension.
+
     Raises
     ------
     ShapeError
         If the pattern is for another number of dimensions, or contradicts a known length.
     ValueError
         When it runs, if a length does not fit it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.patternbroadcast(T.dmatrix(), (True, False)).broadcastable
+    (True, False)
     """
     variable, pattern = as_tensor_variable(x), [bool(flag) for flag in broadcastable]
     # An empty pattern, of a scalar, says nothing of any dimension.

@@ -314,6 +314,16 @@ class Flatten:
 def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
     """Return `x` with its dimensions in the order `axes`, reversed by default.
 
+    Parameters
+    ----------
+    x : tensor_like
+    axes : sequence of int, optional
+        The order of the dimensions.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -335,7 +345,24 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
 
 @operation("swapaxes")
 def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
-    """Return `x` with two dimensions exchanged."""
+    """Return `x` with two dimensions exchanged.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis1, axis2 : int
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.swapaxes([[1, 2], [3, 4]], 0, 1).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     variable = as_tensor_variable(x)
     order = list(range(variable.type.ndim))
     try:
@@ -361,6 +388,12 @@ def squeeze(x: TensorLike, axis: AxisLike = None) -> Tensor:
     ------
     ShapeError
         If there is no such axis, or its length is not known to be 1.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.squeeze([[[1], [2]]]).eval()
+    array([1, 2])
     """
     variable = as_tensor_variable(x)
     if axis is None:
@@ -371,19 +404,69 @@ def squeeze(x: TensorLike, axis: AxisLike = None) -> Tensor:
 
 
 def shape_padleft(x: TensorLike, n_ones: int = 1) -> Tensor:
-    """Return `x` with `n_ones` broadcastable dimensions added on the left."""
+    """Return `x` with `n_ones` broadcastable dimensions added on the left.
+
+    Parameters
+    ----------
+    x : tensor_like
+    n_ones : int
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shape_padleft([1, 2]).eval()
+    array([[1, 2]])
+    """
     variable = as_tensor_variable(x)
     return dimshuffle(variable, ["x"] * n_ones + list(range(variable.type.ndim)))
 
 
 def shape_padright(x: TensorLike, n_ones: int = 1) -> Tensor:
-    """Return `x` with `n_ones` broadcastable dimensions added on the right."""
+    """Return `x` with `n_ones` broadcastable dimensions added on the right.
+
+    Parameters
+    ----------
+    x : tensor_like
+    n_ones : int
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shape_padright([1, 2]).eval()
+    array([[1],
+           [2]])
+    """
     variable = as_tensor_variable(x)
     return dimshuffle(variable, list(range(variable.type.ndim)) + ["x"] * n_ones)
 
 
 def shape_padaxis(t: TensorLike, axis: int) -> Tensor:
-    """Return `t` with a broadcastable dimension inserted so that it is dimension `axis` of the result."""
+    """Return `t` with a broadcastable dimension inserted so that it is dimension `axis` of the result.
+
+    Parameters
+    ----------
+    t : tensor_like
+    axis : int
+        Position of the new dimension in the result.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.shape_padaxis([1, 2], 0).eval()
+    array([[1, 2]])
+    """
     variable = as_tensor_variable(t)
     ndim = variable.type.ndim + 1
     if not -ndim <= axis < ndim:

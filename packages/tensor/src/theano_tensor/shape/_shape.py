@@ -373,7 +373,22 @@ def is_length(variable: Variable) -> bool:
 
 @operation("size")
 def size(x: TensorLike) -> Tensor:
-    """Number of elements, as an int64 scalar."""
+    """Number of elements, as an int64 scalar.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.size(T.zeros((2, 3))).eval()
+    array(6)
+    """
     total: Any = constant(np.asarray(1, dtype="int64"))
     for n in lengths_of(x):
         total = n if static_int(total) == 1 else total * n

@@ -180,7 +180,29 @@ def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: N
 
 @operation("argsort")
 def argsort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
-    """Return the numbers of the elements in ascending order along an axis, as int64; see :func:`sort`."""
+    """Return the numbers of the elements in ascending order along an axis, as int64; see :func:`sort`.
+
+    Parameters
+    ----------
+    a : tensor_like
+    axis : int or None
+        None sorts the flattened tensor.
+    kind : str
+        The algorithm, as in :func:`sort`.
+    order : str, optional
+        For structured arrays only.
+
+    Returns
+    -------
+    Tensor
+        Of dtype int64.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.argsort([3.0, 1.0, 2.0]).eval()
+    array([1, 2, 0])
+    """
     x, where = _prepared("argsort", a, axis)
     result: Tensor = ArgSort(where, kind, order)(x)
     return result

@@ -216,7 +216,27 @@ def topk(
 def argtopk(
     x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
 ) -> Tensor:
-    """Return the numbers of the `kth` largest elements along an axis; see :func:`topk`."""
+    """Return the numbers of the `kth` largest elements along an axis; see :func:`topk`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    kth : int or scalar tensor
+        Number of elements; negative for the smallest ones.
+    axis : int or None
+    sorted : bool
+    idx_dtype : str
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.sort(T.argtopk([3.0, 1.0, 2.0], 2)).eval()
+    array([0, 2])
+    """
     result: Tensor = _top("argtopk", x, kth, axis, sorted, idx_dtype, False, True)
     return result
 
@@ -224,6 +244,26 @@ def argtopk(
 def topk_and_argtopk(
     x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
 ) -> list[Tensor]:
-    """Return the `kth` largest elements along an axis, and their numbers; see :func:`topk`."""
+    """Return the `kth` largest elements along an axis, and their numbers; see :func:`topk`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    kth : int or scalar tensor
+        Number of elements; negative for the smallest ones.
+    axis : int or None
+    sorted : bool
+    idx_dtype : str
+
+    Returns
+    -------
+    tuple of two Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.sort(T.topk_and_argtopk([3.0, 1.0, 2.0], 2)[0]).eval()
+    array([2., 3.])
+    """
     result: list[Tensor] = _top("topk_and_argtopk", x, kth, axis, sorted, idx_dtype, True, True)
     return result

@@ -110,6 +110,15 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
 def inverse_permutation(perm: Any) -> Tensor:
     """Return the permutation that undoes `perm`; for a matrix, that of each row. What is none is an AssertionError.
 
+    Parameters
+    ----------
+    perm : tensor_like
+        A vector or matrix of integers.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T

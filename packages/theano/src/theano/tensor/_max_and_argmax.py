@@ -99,6 +99,10 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> list[Ten
     keepdims : bool
         Whether reduced axes stay, with length 1.
 
+    Returns
+    -------
+    tuple of two Tensor
+
     Examples
     --------
     >>> import theano.tensor as T

@@ -52,6 +52,15 @@ isinf_ = Elemwise(scal.isinf)
 def isnan(a: Any) -> Tensor:
     """Return whether each element is NaN; for integers a tensor of False, for none of them can be.
 
+    Parameters
+    ----------
+    a : tensor_like
+
+    Returns
+    -------
+    Tensor
+        Of dtype bool.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -63,7 +72,23 @@ def isnan(a: Any) -> Tensor:
 
 
 def isinf(a: Any) -> Tensor:
-    """Return whether each element is infinite; for integers a tensor of False, for none of them can be."""
+    """Return whether each element is infinite; for integers a tensor of False, for none of them can be.
+
+    Parameters
+    ----------
+    a : tensor_like
+
+    Returns
+    -------
+    Tensor
+        Of dtype bool.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.isinf([1.0, float("inf")]).eval()
+    array([False,  True])
+    """
     return _where_floats_can_be(isinf_, a)
 
 
@@ -163,6 +188,15 @@ def largest(*args: Any) -> Tensor:
 def ceil_intdiv(a: Any, b: Any) -> Any:
     """Return ``ceil(a / b)`` in integers.
 
+    Parameters
+    ----------
+    a, b : tensor_like
+        Integers.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -204,6 +238,10 @@ def cov(
         What the divisor is less than the number of observations, in place of `bias`.
     fweights, aweights : None
         Weights are not supported, as ever.
+
+    Returns
+    -------
+    Tensor
 
     Examples
     --------

@@ -185,6 +185,19 @@ _permute_row_elements = PermuteRowElements()
 def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Tensor:
     """Return the elements of each row of `x` in the order of the same row of `y`; see :class:`PermuteRowElements`.
 
+    Parameters
+    ----------
+    x : tensor_like
+        A vector or matrix.
+    y : tensor_like
+        Permutations, as integers.
+    inverse : int
+        1 applies the inverse permutation.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import theano.tensor as T

@@ -252,7 +252,24 @@ det = Det()
 
 
 def slogdet(x: TensorLike) -> tuple[Tensor, Tensor]:
-    """Return sign and logarithm of the size of the determinant; see :class:`SLogDet`."""
+    """Return sign and logarithm of the size of the determinant; see :class:`SLogDet`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        A square matrix.
+
+    Returns
+    -------
+    tuple of two Tensor
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> [float(a) for a in theano.function([], T.nlinalg.slogdet([[2.0, 0.0], [0.0, -0.5]]))()]
+    [-1.0, 0.0]
+    """
     sign, logarithm = SLogDet()(x)
     return sign, logarithm
 
@@ -260,10 +277,21 @@ def slogdet(x: TensorLike) -> tuple[Tensor, Tensor]:
 def trace(X: TensorLike) -> Tensor:
     """Return the sum of the main diagonal of a matrix, or of each matrix of a stack.
 
+    Parameters
+    ----------
+    X : tensor_like
+        At least two dimensions.
+
     Raises
     ------
     ShapeError
         If `X` has less than two dimensions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.trace([[1.0, 2.0], [3.0, 4.0]]).eval()
+    array(5.)
     """
     matrix = as_tensor_variable(X) if as_tensor_variable(X).type.ndim >= 2 else as_matrices("trace", X)
     return sum_over(diagonal(matrix, 0, -2 % matrix.type.ndim, -1 % matrix.type.ndim), axis=-1)

@@ -279,12 +279,50 @@ def solve(a: TensorLike, b: TensorLike) -> Tensor:
 
 
 def solve_lower_triangular(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return :func:`solve` for a lower triangular `a`; what stands above its diagonal is not read."""
+    """Return :func:`solve` for a lower triangular `a`; what stands above its diagonal is not read.
+
+    Parameters
+    ----------
+    a : tensor_like
+        A lower triangular matrix.
+    b : tensor_like
+        A vector or matrix.
+
+    Returns
+    -------
+    Tensor
+        In the shape of `b`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.solve_lower_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0]).eval()
+    array([1., 2.])
+    """
     return _solved(Solve("lower_triangular", lower=True), a, b)
 
 
 def solve_upper_triangular(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return :func:`solve` for an upper triangular `a`; what stands below its diagonal is not read."""
+    """Return :func:`solve` for an upper triangular `a`; what stands below its diagonal is not read.
+
+    Parameters
+    ----------
+    a : tensor_like
+        An upper triangular matrix.
+    b : tensor_like
+        A vector or matrix.
+
+    Returns
+    -------
+    Tensor
+        In the shape of `b`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.solve_upper_triangular([[2.0, 1.0], [0.0, 1.0]], [3.0, 1.0]).eval()
+    array([1., 1.])
+    """
     return _solved(Solve("upper_triangular", lower=False), a, b)
 
 

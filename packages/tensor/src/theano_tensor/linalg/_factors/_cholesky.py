@@ -209,6 +209,16 @@ def cholesky_solve(factor: TensorLike, b: TensorLike, lower: bool = True) -> Ten
     b : tensor_like, shape (M,) or (..., M, N)
     lower : bool
         Which factor it is.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.cholesky_solve(T.stack([[2.0, 0.0], [0.0, 1.0]]), [4.0, 1.0]).eval()
+    array([1., 1.])
     """
     low = as_tensor_variable(factor) if lower else adjoint(factor)
     return solve_upper_triangular(adjoint(low), solve_lower_triangular(low, b))

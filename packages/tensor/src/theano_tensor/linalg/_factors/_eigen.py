@@ -389,12 +389,52 @@ eig = Eig()
 
 
 def eigh(a: TensorLike, UPLO: str = "L") -> tuple[Tensor, Tensor]:
-    """Return eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see :class:`Eigh`."""
+    """Return eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see :class:`Eigh`.
+
+    Parameters
+    ----------
+    a : tensor_like
+        A symmetric or Hermitian matrix.
+    UPLO : {"L", "U"}
+        The triangle that is read.
+
+    Returns
+    -------
+    tuple of two Tensor
+        Eigenvalues in ascending order, and eigenvectors as columns.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.nlinalg.eigh([[2.0, 0.0], [0.0, 1.0]])[0].eval()
+    array([1., 2.])
+    """
     values, vectors = Eigh(UPLO)(a)
     return values, vectors
 
 
 def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True) -> Tensor:
-    """Return the eigenvalues of a symmetric matrix, or of a pair; see :class:`Eigvalsh`."""
+    """Return the eigenvalues of a symmetric matrix, or of a pair; see :class:`Eigvalsh`.
+
+    Parameters
+    ----------
+    a : tensor_like
+        A symmetric matrix.
+    b : tensor_like, optional
+        A positive definite matrix, for the pair of `a` and `b`.
+    lower : bool
+        Whether the lower triangle is read.
+
+    Returns
+    -------
+    Tensor
+        In ascending order.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.slinalg.eigvalsh(T.diag([3.0, 1.0]), None).eval()
+    array([1., 3.])
+    """
     result: Tensor = Eigvalsh(lower)(a, b)
     return result

@@ -307,6 +307,10 @@ def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True) -> A
     compute_uv : bool
         Whether u and vt are wanted.
 
+    Returns
+    -------
+    tuple of three Tensor, or Tensor
+
     Examples
     --------
     >>> import theano.tensor as T
