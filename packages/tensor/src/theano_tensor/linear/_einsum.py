@@ -124,7 +124,7 @@ def _parsed(subscripts: str, values: Sequence[Tensor]) -> tuple[list[str], str]:
 
 
 def _fitting(groups: Sequence[str], values: Sequence[Tensor]) -> list[Tensor]:
-    """Return the operands; an operand whose known lengths differ from earlier ones is replaced by a node that raises."""
+    """Return the operands; one whose known lengths differ from earlier ones is replaced by a node that raises."""
     firsts: dict[str, tuple[int, Tensor]] = {}
     fitting = list(values)
     for position, (letters, value) in enumerate(zip(groups, values, strict=True)):
