@@ -78,6 +78,8 @@ class Block:
     ----------
     fail : str
         What a failed check does, with ``{}`` for the status code.
+    look : str
+        Statement at the beginning of each step of long loops.
 
     Attributes
     ----------
@@ -98,7 +100,8 @@ class Block:
         Registers of elements of other arrays that loops look up, so that they need no memory.
     """
 
-    def __init__(self, fail: str = "return {};") -> None:
+    def __init__(self, fail: str = "return {};", look: str = "") -> None:
+        self.look = look
         self.lines: list[str] = []
         self.messages: list[Message] = []
         self.roots: list[Root] = []
