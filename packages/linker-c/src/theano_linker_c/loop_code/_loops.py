@@ -124,7 +124,9 @@ class LoopCodes:
             self._begin(variant, given)
 
     def _begin(self, variant: _Variant, given: Sequence[Any]) -> None:
-        if _native(self.fn.machine) is None or self._jobs >= _MOST:
+        machine = _native(self.fn.machine)
+        # Loops of one kernel have code for all steps already.
+        if machine is None or self._jobs >= _MOST or self.loop_spec in machine.program.loops:
             self._over = True
             return
         rows = self.loop_spec.rows

@@ -22,6 +22,8 @@ __all__ = ["ENTRY", "ArrayForm", "LoopText", "write_loop"]
 ENTRY = "theano_loop"
 #: Temporary memory of more bytes than this is taken from the heap.
 _ON_STACK = 32768
+#: Products of more multiplications take so long that what the machine adds does not count.
+_LARGEST_PRODUCT = 1 << 16
 _ARGUMENTS = (
     "const int64_t steps, const void *const *const given, const int64_t *const strides, void *const *const results, "
     "int64_t *const done, const theano_look look, void *const context"
@@ -124,6 +126,8 @@ class _Writer:
             shapes.append(None if known is None else tuple(map(Length, known)))
         places = [self._place(k) for k in range(len(shapes))]
         values, done = emit_loop(block, self.program, loop_spec, self.n, arrays, shapes, whole=False, places=places)
+        if block.largest_product > _LARGEST_PRODUCT:
+            raise _no_form("a product is large, and BLAS is faster")
         forms = []
         for k, (value, place) in enumerate(zip(values, places, strict=True)):
             forms.append(self._form(value, loop_spec.kinds[k] == ResultKind.STACK))
