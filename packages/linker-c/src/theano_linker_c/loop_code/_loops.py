@@ -72,25 +72,25 @@ class LoopCodes:
         self._variants: dict[tuple[Any, ...], _Variant] = {}
         self._ready: list[_Variant] = []
         self._waiting: list[_Variant] = []
+        self._machine: Any = None
         self._jobs = 0
         self._over = False
 
     def run(self, steps: int, given: Sequence[Any]) -> Found | None:
         """Run the loop by code that is there; None where the machine of the step has to do it."""
-        if self.at_once and not self._over:
-            self._note(steps, given, float("inf"))
         if self._waiting:
             self._collect()
         if not self._ready:
             return None
-        machine = _native(self.fn.machine)
+        machine = self._native()
         if machine is None:
             return None
+        values = tuple(given)
         for variant in self._ready:
             code = variant.code
             assert code is not None
             begin = time.perf_counter() if variant.trials < _TRIALS else 0.0
-            found = machine.run_loop_code(code.address, code.forms, steps, tuple(given))
+            found = machine.run_loop_code(code.address, code.forms, steps, values)
             if found is None:
                 continue
             if type(found) is int:  # the number of an error, of which the machine tells more
@@ -100,6 +100,15 @@ class LoopCodes:
                 self._try(variant, (time.perf_counter() - begin) / max(found[0], 1))
             return found  # type: ignore[no-any-return]
         return None
+
+    def made(self, steps: int, given: Sequence[Any]) -> bool:
+        """Make the code for some values, where it is to be made at once; return whether there is more than before."""
+        if not self.at_once or self._over:
+            return False
+        before = len(self._ready)
+        self._note(steps, given, float("inf"))
+        self._collect()
+        return len(self._ready) > before
 
     def note(self, done: int, given: Sequence[Any], seconds: float) -> None:
         """Remember how long the machine took for some steps; if that was long enough, let code be made."""
@@ -124,9 +133,8 @@ class LoopCodes:
             self._begin(variant, given)
 
     def _begin(self, variant: _Variant, given: Sequence[Any]) -> None:
-        machine = _native(self.fn.machine)
-        # Loops of one kernel have code for all steps already.
-        if machine is None or self._jobs >= _MOST or self.loop_spec in machine.program.loops:
+        machine = self._native()
+        if machine is None or self._jobs >= _MOST:
             self._over = True
             return
         rows = self.loop_spec.rows
@@ -152,15 +160,21 @@ class LoopCodes:
             if variant.code is not None:
                 self._ready.append(variant)
 
+    def _native(self) -> Any:
+        """Return the machine in C that runs the step; None where another one does."""
+        machine = self._machine
+        if machine is None:
+            machine = self.fn.machine
+            now = getattr(machine, "now", None)
+            machine = machine if now is None else now()
+            if not hasattr(machine, "run_loop_code"):
+                return None
+            if now is None:
+                self._machine = machine
+        return machine
+
     def _try(self, variant: _Variant, rate: float) -> None:
         variant.trials += 1
         variant.code_rate = min(variant.code_rate, rate)
         if variant.trials == _TRIALS and variant.code_rate > variant.machine_rate * _SLOWER:
             self._ready.remove(variant)
-
-
-def _native(machine: Any) -> Any:
-    """Return the machine in C that stands behind a machine, or None."""
-    now = getattr(machine, "now", None)
-    machine = machine if now is None else now()
-    return machine if hasattr(machine, "run_loop_code") else None

@@ -471,11 +471,15 @@ class Loop(Scan):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Run all steps."""
-        n = int(inputs[0])
-        self.check_lengths(n, inputs[1 : 1 + self.plan.sequences])
-        run = Run(self, n, inputs[1:])
-        done = 0 if n == 0 else run.native() or run.steps()
-        results = run.results(done)
+        n, codes = int(inputs[0]), self._codes
+        found = codes.run(n, inputs[1:]) if n > 0 and isinstance(codes, LoopCodes) else None
+        if found is not None and found[0] == n:
+            done, results = found
+        else:
+            self.check_lengths(n, inputs[1 : 1 + self.plan.sequences])
+            run = Run(self, n, inputs[1:])
+            done = run.take(*found) if found is not None else 0 if n == 0 else run.native() or run.steps()
+            results = run.results(done)
         if self.plan.until:
             results.append(np.asarray(done))
         for storage, result in zip(output_storage, results, strict=True):

@@ -45,7 +45,7 @@ class Run:
         if not self.op.memory.preallocate:
             return 0
         fn, codes = self.op.compiled(), self.op.codes()
-        found = None if codes is None else codes.run(self.n, self.given)
+        found = codes.run(self.n, self.given) if codes is not None and codes.made(self.n, self.given) else None
         if found is None:
             repeat = loop_runner(fn.machine, plan.loop_spec())
             if repeat is None:
@@ -54,10 +54,15 @@ class Run:
             found = repeat(self.n, self.given, self._shape_error)
             if codes is not None:
                 codes.note(found[0], self.given, perf_counter() - begin)
-        done, self.found = found
+        return self.take(*found)
+
+    def take(self, done: int, found: list[Any]) -> int:
+        """Take the results of native code; those of loops that may end early have rows for all steps."""
+        plan = self.op.plan
         if done < self.n:
             part = slice(self.n - done, None) if plan.backwards else slice(done)
-            self.found = [v[part] if kind == STACK else v for v, kind in zip(self.found, plan.kinds, strict=True)]
+            found = [v[part] if kind == STACK else v for v, kind in zip(found, plan.kinds, strict=True)]
+        self.found = found
         return done
 
     def steps(self) -> int:
