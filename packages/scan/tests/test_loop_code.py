@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 import unittest
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -14,7 +15,6 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
-from test_scan_native import LAYOUTS, laid_out, outcome
 from theano_graph import config
 from theano_linker_c import function
 from theano_linker_c.loop_code import _loops
@@ -23,6 +23,23 @@ from theano_scan import Loop, scan, until
 from theano_tensor import TensorType
 from theano_tensor.random import RandomStreams
 from theano_testing.tiers import examples, slow
+
+#: The same values in memory of other layouts.
+LAYOUTS: dict[str, Any] = {
+    "reversed": lambda values: values[::-1].copy()[::-1],
+    "strided": lambda values: np.repeat(values, 2, axis=0)[::2],
+    "fortran": np.asfortranarray,
+    "broadcast": lambda values: np.broadcast_to(values[:1], values.shape),
+    "unaligned": lambda values: np.frombuffer(b" " + values.tobytes(), offset=1).reshape(values.shape),
+}
+
+
+def outcome(f: Any, *values: Any) -> Any:
+    """Return what a call gives, or the kind and the first line of its error."""
+    try:
+        return f(*values)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        return type(error), str(error).splitlines()[0]
 
 
 def both(inputs: list[Any], build: Any) -> tuple[Any, Any]:
@@ -82,6 +99,10 @@ def several_states() -> Any:
     return (a**2).sum() + b[-1].sum()
 
 
+def with_gradients(build: Any, inputs: list[Any]) -> Any:
+    return [build(), *T.grad(build(), inputs)]
+
+
 def taps() -> Any:
     a, _ = scan(lambda r, p, q: 0.5 * p + T.tanh(q * r).sum(), rows, {"initial": v, "taps": [-3, -1]})
     return (a**2).sum()
@@ -100,9 +121,7 @@ def ends_early() -> Any:
 
 
 def ends_early_backwards() -> Any:
-    (a, b), _ = scan(
-        lambda r, p: ([p + r.sum() ** 2, r[::-1]], until(p > 3)), rows, [x, None], go_backwards=True
-    )
+    (a, b), _ = scan(lambda r, p: ([p + r.sum() ** 2, r[::-1]], until(p > 3)), rows, [x, None], go_backwards=True)
     return [a, b]
 
 
@@ -114,13 +133,13 @@ def kinds() -> Any:
     return [flags, short, counts, few]
 
 
-LOOPS = {
+LOOPS: dict[str, Any] = {
     "matrices": (matrices, [stack, rows], [STACK, ROWS]),
     "states": (several_states, [rows, x, v], [ROWS, 0.3, V]),
     "taps": (taps, [rows, v], [ROWS, V]),
     "nested": (nested, [rows, x], [ROWS, 0.2]),
 }
-OTHERS = {
+OTHERS: dict[str, Any] = {
     "until": (ends_early, [rows, x], [ROWS, 0.2]),
     "until, backwards": (ends_early_backwards, [rows, x], [ROWS, 0.2]),
     "kinds": (kinds, [rows], [ROWS]),
@@ -152,7 +171,7 @@ class TestValues(unittest.TestCase):
 
     def test_a_loop_and_its_gradient(self) -> None:
         build, inputs, values = LOOPS["states"]
-        native, machine = both(inputs, lambda: [build(), *T.grad(build(), inputs)])
+        native, machine = both(inputs, partial(with_gradients, build, inputs))
         self.check(native, machine, values)
         # Other numbers of steps share the code; no step is done without it.
         for n in (3, 1, 0):
@@ -163,7 +182,7 @@ class TestValues(unittest.TestCase):
     def test_all_loops_and_their_gradients(self) -> None:
         for name, (build, inputs, values) in LOOPS.items():
             with self.subTest(name):
-                native, machine = both(inputs, lambda b=build, i=inputs: [b(), *T.grad(b(), i)])
+                native, machine = both(inputs, partial(with_gradients, build, inputs))
                 self.check(native, machine, values)
 
     @slow
@@ -176,9 +195,9 @@ class TestValues(unittest.TestCase):
 
     def test_layouts(self) -> None:
         native, machine = both([stack, m], lambda: scan(lambda a, f, m: T.dot(a, f) + m, stack, m, m)[0])
-        for layout in LAYOUTS:
+        for layout, laid_out in LAYOUTS.items():
             with self.subTest(layout):
-                given_values = [laid_out(STACK, layout), laid_out(M, layout)]
+                given_values = [laid_out(STACK), laid_out(M)]
                 before = [value.copy() for value in given_values]
                 self.check(native, machine, given_values)
                 for value, old in zip(given_values, before, strict=True):
@@ -199,23 +218,23 @@ class TestValues(unittest.TestCase):
         s, h = TensorType(kind, (None, None))("s"), TensorType(kind, (None,))("h")
         fixed = TensorType(kind, (None, None))("fixed")
 
+        rules: list[Any] = [
+            lambda p, q, w: T.tanh(p * q),
+            lambda p, q, w: T.dot(w, p) * 0.3 - q,
+            lambda p, q, w: p[::-1] + q.mean(),
+            lambda p, q, w: T.switch(T.gt(p, q), p, 0.5 * q),
+            lambda p, q, w: T.concatenate([p[1:], q[:1]]),
+            lambda p, q, w: T.outer(p, q).max(axis=1) * 0.5,
+            lambda p, q, w: T.set_subtensor(p[0], q.sum() * 0.1),
+            lambda p, q, w: T.exp(p - p.max()) / T.exp(p - p.max()).sum() + q,
+        ]
+
         def step(row: Any, a: Any, b: Any, fixed: Any) -> Any:
             pool = [row, a, b]
             choices = np.random.default_rng(seed)
             for _ in range(6):
                 p, q = (pool[i] for i in choices.integers(0, len(pool), 2))
-                pool.append(
-                    [
-                        lambda p, q: T.tanh(p * q),
-                        lambda p, q: T.dot(fixed, p) * 0.3 - q,
-                        lambda p, q: p[::-1] + q.mean(),
-                        lambda p, q: T.switch(T.gt(p, q), p, 0.5 * q),
-                        lambda p, q: T.concatenate([p[1:], q[:1]]),
-                        lambda p, q: T.outer(p, q).max(axis=1) * 0.5,
-                        lambda p, q: T.set_subtensor(p[0], q.sum() * 0.1),
-                        lambda p, q: T.nnet.softmax(p.dimshuffle("x", 0))[0] + q if hasattr(T, "nnet") else p - q,
-                    ][choices.integers(0, 8)](p, q)
-                )
+                pool.append(rules[choices.integers(0, len(rules))](p, q, fixed))
             return [T.cast(T.tanh(pool[-1]), kind), T.cast(T.tanh(pool[-2]), kind), T.cast(pool[-3].sum(), kind)]
 
         def build() -> Any:
@@ -252,11 +271,12 @@ class TestCalls(unittest.TestCase):
     def test_what_has_no_form_is_left_to_the_machine(self) -> None:
         streams = RandomStreams(3)
         big = T.dmatrix("big")
-        for inputs, build, values in (
+        cases: list[Any] = [
             ([v], lambda: scan(lambda v: v + streams.normal(size=(3,)).sum(), None, v, n_steps=4)[0], [V]),
             ([big], lambda: scan(lambda b: T.dot(b, b) * 0.1, None, big, n_steps=3)[0], [np.eye(50)]),
-        ):
-            f = function(inputs, build())
+        ]
+        for inputs, build, values in cases:
+            f = function(inputs, build(), no_default_updates=True)
             with config.change_flags(scan__loop_code="all"):
                 f(*values)
             self.assertEqual(runs_of(f), [0])
@@ -274,6 +294,14 @@ class TestCalls(unittest.TestCase):
         again = pickle.loads(pickle.dumps(f))
         np.testing.assert_array_equal(again(V, 2000), first)
         self.assertEqual(runs_of(again), [0])
+
+    def test_profiled_functions_run_the_same_code(self) -> None:
+        f = function([v], scan(halves, None, v, n_steps=5)[0], profile=True)
+        with config.change_flags(scan__loop_code="all"):
+            f(V)
+        self.assertEqual(runs_of(f), [1])
+        (kind,) = {group.kind for group in f.profile.classes() if group.key is Loop}
+        self.assertEqual(kind, "C")
 
     def test_few_steps_are_not_worth_the_compiler(self) -> None:
         f = function([rows, x, v], several_states())

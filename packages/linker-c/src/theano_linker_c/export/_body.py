@@ -259,9 +259,7 @@ class _Writer:
         body = finished(self.block)
         unread = _unread(["state", *_names_of(arguments, results)], "\n".join(body.lines))
         given = tuple(arguments), tuple(results), tuple(states)
-        return replace(
-            body, arguments=given[0], results=given[1], states=given[2], lines=(*unread, *body.lines)
-        )
+        return replace(body, arguments=given[0], results=given[1], states=given[2], lines=(*unread, *body.lines))
 
 
 def finished(block: Block) -> Body:

@@ -421,6 +421,11 @@ class Loop(Scan):
             )
         return self._codes if isinstance(self._codes, LoopCodes) else None
 
+    @property
+    def runs_own_code(self) -> bool:
+        """Whether the loop has run as one function of C."""
+        return isinstance(self._codes, LoopCodes) and self._codes.runs > 0
+
     def make_node(self, *inputs: Any) -> Apply[Self]:
         """Apply the loop to the number of steps, the sequences, the initial states and the constants.
 
