@@ -176,7 +176,7 @@ class TestValues(unittest.TestCase):
         # Other numbers of steps share the code; no step is done without it.
         for n in (3, 1, 0):
             self.check(native, machine, [values[0][:n], *values[1:]], used=n > 0)
-        self.assertEqual(sum(codes._jobs for codes in codes_of(native)), len(codes_of(native)))
+        self.assertEqual(sum(codes.jobs for codes in codes_of(native)), len(codes_of(native)))
 
     @slow
     def test_all_loops_and_their_gradients(self) -> None:
@@ -306,7 +306,7 @@ class TestCalls(unittest.TestCase):
     def test_few_steps_are_not_worth_the_compiler(self) -> None:
         f = function([rows, x, v], several_states())
         f(ROWS, 0.3, V)
-        self.assertEqual(sum(codes._jobs for codes in codes_of(f)), 0)
+        self.assertEqual(sum(codes.jobs for codes in codes_of(f)), 0)
 
     def long_loop(self) -> Any:
         n = T.lscalar("n")

@@ -61,6 +61,8 @@ class LoopCodes:
     ----------
     runs : int
         How often the loop has run by its own code.
+    jobs : int
+        For how many sets of shapes code has been asked for.
     errors : list of Exception
         Why there is no code for some shapes.
     """
@@ -73,7 +75,7 @@ class LoopCodes:
         self._ready: list[_Variant] = []
         self._waiting: list[_Variant] = []
         self._machine: Any = None
-        self._jobs = 0
+        self.jobs = 0
         self._over = False
 
     def run(self, steps: int, given: Sequence[Any]) -> Found | None:
@@ -134,13 +136,13 @@ class LoopCodes:
 
     def _begin(self, variant: _Variant, given: Sequence[Any]) -> None:
         machine = self._native()
-        if machine is None or self._jobs >= _MOST:
+        if machine is None or self.jobs >= _MOST:
             self._over = True
             return
         rows = self.loop_spec.rows
         forms = [ArrayForm(k < rows, x.dtype.name, x.shape[k < rows :]) for k, x in enumerate(given)]
         sums = [None if like < 0 else forms[like].shape for like in self.likes]
-        self._jobs += 1
+        self.jobs += 1
         variant.job = LoopJob(self.fn, self.loop_spec, forms, sums)
         self._waiting.append(variant)
         if self.at_once:

@@ -52,7 +52,7 @@ static int64_t look(void *context) {
     return l->pause;
 }
 
-/* One operand or result, as kernels/... describe it: numbers in a row. */
+/* One operand or result, as a row of numbers describes it. */
 typedef struct {
     int moves; /* whether it has a row for each step */
     int type_num, ndim;
@@ -150,7 +150,7 @@ static PyObject *call(Machine *m, Call *c, uintptr_t address, const int64_t *for
 }
 
 /* Method `run_loop_code(address, forms, steps, values)`: `forms` are numbers that describe values and results, see
- * loops/_code.py. Returns how many steps were done and the list of results; None where the values do not fit; or the
+ * loop_code/_job.py. Returns how many steps were done and the list of results; None where the values do not fit; or the
  * number of the error that the function has found. */
 static PyObject *run_loop_code(Machine *m, PyObject *args) {
     unsigned long long address;
