@@ -67,7 +67,7 @@ static const int64_t *read_form(const int64_t *at, Form *form) {
     return at + 3 + form->ndim;
 }
 
-/* The array that the function reads: as it is, or a copy in C order. NULL without an exception where it does not fit. */
+/* The array that is read: as it is, or a copy in C order. NULL without an exception where it does not fit. */
 static PyArrayObject *fitting(PyObject *value, const Form *form, Py_ssize_t steps) {
     if (!PyArray_Check(value))
         return NULL;
