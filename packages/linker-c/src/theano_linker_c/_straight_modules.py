@@ -6,7 +6,7 @@ import importlib
 
 __all__ = ["announce_straight_rules", "import_straight_rules"]
 
-_modules: list[str] = []
+_modules: dict[str, None] = {}
 
 
 def announce_straight_rules(module: str) -> None:
@@ -17,11 +17,11 @@ def announce_straight_rules(module: str) -> None:
     module : str
         It is imported before the first program is written.
     """
-    _modules.append(module)
+    _modules[module] = None
 
 
 def import_straight_rules() -> None:
-    """Import what has been announced, once."""
-    while _modules:
-        importlib.import_module(_modules[0])
-        del _modules[0]
+    """Import what has been announced, once, whichever thread comes first."""
+    for module in list(_modules):
+        importlib.import_module(module)
+        _modules.pop(module, None)

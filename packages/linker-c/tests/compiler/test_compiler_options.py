@@ -215,6 +215,18 @@ class TestArguments(CacheTestCase):
                 self.assertNotIn(None, loaded)
                 self.assertEqual(library.compiler_runs, 1)
 
+    @unittest.skipUnless(platform.machine() in ("x86_64", "AMD64") and shutil.which("gcc"), "registers of x86, and gcc")
+    def test_kernels_leave_vector_registers_clean(self) -> None:
+        text = "void f(long n, double *x) {\n#pragma omp simd\nfor (long i = 0; i < n; i++) x[i] *= 3;\n}\n"
+        toolchain = KernelLibrary().toolchain(CompilerOptions.from_config())[1]
+        if toolchain is None or "-fexpensive-optimizations" not in toolchain.arguments or os.name == "nt":
+            self.skipTest("another compiler")
+        arguments = [a for a in toolchain.arguments if not a.startswith(("-l", "-march"))]
+        command = [toolchain.command, *arguments, "-mavx2", "-x", "c", "-S", "-o", "-", "-"]
+        made = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+        self.assertIn("ymm", made)
+        self.assertIn("vzeroupper", made)
+
     def test_vector_functions_are_called_by_every_compiler(self) -> None:
         x = ScalarType("float64")()
         flat = ElementwiseKernel(Composite([x], [sc.sin(x) * sc.cos(x)]), ("float64",), ("float64",), ((False,),), 1)

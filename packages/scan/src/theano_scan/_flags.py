@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import BoolFlag, add_flag
+from theano_graph import BoolFlag, EnumFlag, add_flag
 
 add_flag(
     "scan.allow_gc",
@@ -16,4 +16,10 @@ add_flag(
 )
 add_flag(
     "scan.debug", "Whether `scan` prints, on the standard error, the step of each loop that it makes.", BoolFlag(False)
+)
+add_flag(
+    "scan.loop_code",
+    "Which loops are compiled as one function for the shapes that they run with: 'busy' ones, in the background while "
+    "they run as ever; 'all', before their first run; or 'none'.",
+    EnumFlag("busy", "all", "none"),
 )

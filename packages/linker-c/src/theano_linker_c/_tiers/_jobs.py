@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from typing import Protocol
 
 from theano_graph import format_error
 
@@ -98,18 +99,30 @@ class Job:
             thunk_library.load_beside(self._node_codes, self.options)
 
 
+class Work(Protocol):
+    """What a thread can be given to do."""
+
+    error: Exception | None
+
+    def run(self) -> None:
+        """Do it."""
+
+    def renew(self) -> None:
+        """Take note that the process has been made of another one, and no thread is at work."""
+
+
 class Pool:
     """Threads that do jobs; they end when there are none, and with the program."""
 
     def __init__(self) -> None:
-        self._open: weakref.WeakSet[Job] = weakref.WeakSet()
+        self._open: weakref.WeakSet[Work] = weakref.WeakSet()
         self._at_exit = False
         self.reset()
 
     def reset(self) -> None:
         """Begin without threads."""
         self._lock = threading.Lock()
-        self._waiting: deque[weakref.ref[Job]] = deque()
+        self._waiting: deque[weakref.ref[Work]] = deque()
         self._threads: set[threading.Thread] = set()
         self._runs = BackgroundRuns()
 
@@ -119,7 +132,7 @@ class Pool:
         for job in list(self._open):
             job.renew()
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: Work) -> None:
         """Let a thread do a job; a job that nobody needs any more when its turn comes is left out."""
         self._open.add(job)
         with self._lock:

@@ -364,6 +364,9 @@ PyObject *sketch_rows(PyObject *module, PyObject *args);
 /* loop.c */
 PyObject *machine_run_loop(PyObject *self, PyObject *args);
 
+/* loop_code.c */
+PyObject *machine_run_loop_code(PyObject *self, PyObject *args);
+
 /* threads.c */
 typedef void (*range_fn)(void *context, int64_t begin, int64_t end);
 int threads_get(void);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from theano_graph import format_error, record
@@ -30,7 +31,7 @@ from ._clean import portable, without_unread
 from ._interface import Names, Parameter, fixed_shape, spec_of, state_array
 from ._versions import OWN_NAMES
 
-__all__ = ["Body", "write_body"]
+__all__ = ["Body", "finished", "write_body"]
 
 #: More elements than any computer has memory for.
 _LARGEST = 1 << 48
@@ -255,34 +256,39 @@ class _Writer:
                 block.copy(array, state)
 
     def _body(self, arguments: list[Parameter], results: list[Parameter], states: list[Parameter]) -> Body:
-        block = self.block
-        pointers, arenas = [], {}
-        kinds = sorted({memory_type(root.dtype) for root in block.roots})
-        for kind in kinds:
-            mine = [root for root in block.roots if memory_type(root.dtype) == kind]
-            offsets, total = arranged(mine, block.time + 1)
-            arenas[kind] = total
-            _check_room(total, kind)
-            pointers += [f"    {kind} *const {n} = state->arena_{kind} + {offset};" for n, offset in offsets.items()]
-        if block.takes_memory:
-            start = ["theano_memory *const memory = &state->memory;", "memory->now = memory->first;"]
-            start.append("if (memory->now != NULL) memory->now->used = 0;")
-            pointers += ["    " + line for line in start]
-        lines = without_unread([*pointers, *(portable(line) for line in block.lines)])
-        text = "\n".join(lines)
-        tables = {n: v for n, v in block.tables.items() if _is_named(n, text)}
-        return Body(
-            tuple(arguments),
-            tuple(results),
-            tuple(states),
-            (*_unread(["state", *_names_of(arguments, results)], text), *lines),
-            arenas,
-            tables,
-            tuple(portable(part) for part in block.preamble),
-            frozenset(block.routines),
-            tuple(block.messages),
-            block.takes_memory,
-        )
+        body = finished(self.block)
+        unread = _unread(["state", *_names_of(arguments, results)], "\n".join(body.lines))
+        given = tuple(arguments), tuple(results), tuple(states)
+        return replace(body, arguments=given[0], results=given[1], states=given[2], lines=(*unread, *body.lines))
+
+
+def finished(block: Block) -> Body:
+    """Return what has been written as a function without arguments, results and state."""
+    pointers, arenas = [], {}
+    for kind in sorted({memory_type(root.dtype) for root in block.roots}):
+        mine = [root for root in block.roots if memory_type(root.dtype) == kind]
+        offsets, total = arranged(mine, block.time + 1)
+        arenas[kind] = total
+        _check_room(total, kind)
+        pointers += [f"    {kind} *const {n} = state->arena_{kind} + {offset};" for n, offset in offsets.items()]
+    if block.takes_memory:
+        start = ["theano_memory *const memory = &state->memory;", "memory->now = memory->first;"]
+        start.append("if (memory->now != NULL) memory->now->used = 0;")
+        pointers += ["    " + line for line in start]
+    lines = without_unread([*pointers, *(portable(line) for line in block.lines)])
+    text = "\n".join(lines)
+    return Body(
+        arguments=(),
+        results=(),
+        states=(),
+        lines=tuple(lines),
+        arenas=arenas,
+        tables={n: v for n, v in block.tables.items() if _is_named(n, text)},
+        preamble=tuple(portable(part) for part in block.preamble),
+        routines=frozenset(block.routines),
+        messages=tuple(block.messages),
+        takes_memory=block.takes_memory,
+    )
 
 
 def _check_room(count: int, kind: str) -> None:

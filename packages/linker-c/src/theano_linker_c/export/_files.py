@@ -143,15 +143,13 @@ def header_text(body: Body, name: str) -> str:
     return "\n".join(lines)
 
 
-def source_text(body: Body, name: str) -> str:
-    """Return the source."""
+def definition_lines(body: Body) -> list[str]:
+    """Return what statements need before the function in which they stand."""
     tables = [_table(table, value) for table, value in body.tables.items()]
     used = definitions(body.routines)
     text = "\n".join([*body.preamble, *body.lines])
     helpers = [portable(part) for part in helper_definitions([text])]
-    parts = [
-        *_comment([f"{name}: see {name}.h."]),
-        f'#include "{name}.h"',
+    return [
         "#include <math.h>",
         "#include <stdlib.h>",
         "#include <string.h>",
@@ -165,6 +163,15 @@ def source_text(body: Body, name: str) -> str:
         *used,
         *body.preamble,
         "",
+    ]
+
+
+def source_text(body: Body, name: str) -> str:
+    """Return the source."""
+    parts = [
+        *_comment([f"{name}: see {name}.h."]),
+        f'#include "{name}.h"',
+        *definition_lines(body),
         *function_text(prototype(body, name), name, body.lines),
         *_init(body, name),
         *_save(body, name),

@@ -49,8 +49,8 @@ class CodeLibrary:
         """Start with a free lock, in a child after a fork."""
         self._lock = threading.RLock()
 
-    def load(self, text: str, options: CompilerOptions | None = None) -> MappedCode:
-        """Compile a file, unless that has been done before, and load it.
+    def load(self, text: str, options: CompilerOptions | None = None, quick: bool = False) -> MappedCode:
+        """Compile a file, unless that has been done before, and load it; `quick` asks for less effort.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class CodeLibrary:
                     hint="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>",
                 )
             )
-        arguments = _arguments(toolchain, options)
+        arguments = _arguments(toolchain, options, quick)
         key = digest(text, toolchain.identity, *arguments)
         cache = KernelCache(folder, options.max_age, options.max_bytes)
         with self._lock:
@@ -100,9 +100,10 @@ class CodeLibrary:
         return code
 
 
-def _arguments(toolchain: Toolchain, options: CompilerOptions) -> list[str]:
+def _arguments(toolchain: Toolchain, options: CompilerOptions, quick: bool) -> list[str]:
     kept = [a for a in toolchain.arguments if a in options.extra or not _FOR_KERNELS.fullmatch(a)]
-    return ["-O3" if options.optimize else "-O0", "-fvisibility=hidden", *kept]
+    level = "-O1" if quick else "-O3"
+    return [level if options.optimize else "-O0", "-fvisibility=hidden", *kept]
 
 
 def _cached(cache: KernelCache, key: str) -> MappedCode | None:

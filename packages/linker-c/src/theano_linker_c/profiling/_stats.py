@@ -147,7 +147,7 @@ class ProfileStats:
             counts, seconds = reading[4], reading[5]
             shapes = {} if memory is None else memory.shapes
             found += [
-                NodeRecord(x.node, i, seconds[i], counts[i], x.native or kind_of(x.node) != "cpu", shapes.get(i))
+                NodeRecord(x.node, i, seconds[i], counts[i], _is_native(x), shapes.get(i))
                 for i, x in enumerate(program.instructions)
             ]
         return found
@@ -261,6 +261,12 @@ class ProfileStats:
     def __getstate__(self) -> dict[str, Any]:
         # Machines stay behind: a copy begins to count anew.
         return {**vars(self), "_sources": [], "fgraphs": [], "optimizer_profile": None}
+
+
+def _is_native(instruction: Any) -> bool:
+    """Tell whether an instruction runs native code, here or on a device, or its op does so by itself."""
+    node = instruction.node
+    return bool(instruction.native or kind_of(node) != "cpu" or getattr(node.op, "runs_own_code", False))
 
 
 @contextmanager

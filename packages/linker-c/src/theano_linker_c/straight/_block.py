@@ -78,6 +78,8 @@ class Block:
     ----------
     fail : str
         What a failed check does, with ``{}`` for the status code.
+    look : str
+        Statement at the beginning of each step of long loops.
 
     Attributes
     ----------
@@ -94,11 +96,14 @@ class Block:
         Whether there are arrays whose sizes are known at run time only.
     guards : int
         In how many branches the present statements are, which a call may not reach.
+    largest_product : float
+        Multiplications of the largest product, infinity where lengths are not known.
     looked_up : frozenset of int
         Registers of elements of other arrays that loops look up, so that they need no memory.
     """
 
-    def __init__(self, fail: str = "return {};") -> None:
+    def __init__(self, fail: str = "return {};", look: str = "") -> None:
+        self.look = look
         self.lines: list[str] = []
         self.messages: list[Message] = []
         self.roots: list[Root] = []
@@ -107,6 +112,7 @@ class Block:
         self.routines: set[str] = set()
         self.takes_memory = False
         self.guards = 0
+        self.largest_product = 0.0
         self.looked_up: frozenset[int] = frozenset()
         self.time = 0
         self.step: Step | None = None

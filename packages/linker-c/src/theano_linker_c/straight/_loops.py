@@ -26,6 +26,9 @@ from ._lengths import ONE, ZERO, Length, product_of
 
 __all__ = ["emit_loop"]
 
+#: Loops of no more steps than this are not looked at.
+_SHORT = 64
+
 Shape: TypeAlias = "tuple[Length, ...] | None"
 
 
@@ -39,6 +42,7 @@ def emit_loop(
     *,
     counted: bool = False,
     whole: bool = True,
+    places: Sequence[Place] = (),
 ) -> tuple[list[CArray], Length]:
     """Write a loop, and return its results and the number of steps that are done.
 
@@ -58,8 +62,10 @@ def emit_loop(
         Whether the first input of the program is the number of the step.
     whole : bool
         Whether the results are those of the present instruction, one after the other.
+    places : sequence of Place, optional
+        Where the results should be put, as far as they are arrays there.
     """
-    return _Writer(block, program, spec, n, given, shapes, counted, whole).write()
+    return _Writer(block, program, spec, n, given, shapes, counted, whole, places).write()
 
 
 class _State:
@@ -217,10 +223,7 @@ class _Output:
                     block.line(f"int64_t {length} = 0;")
             self.root = Root("temporary", self.pointer, self.dtype, product_of(whole))
             return []
-        if writer.whole and not (self.stacks and writer.spec.until) and whole:
-            made = block.result(self.k, self.dtype, whole)
-        else:
-            made = block.allocate(self.dtype, whole) if whole else block.local(self.dtype, "0")
+        made = writer.memory_of(self.k, self.dtype, whole, self.stacks) if whole else block.local(self.dtype, "0")
         if made.root.kind == "temporary":
             made.root.begin = writer.body.time
         self.pointer, self.root = made.pointer, made.root
@@ -256,7 +259,7 @@ class _Sum:
         self.block = block = writer.block
         shape = writer.shapes[k]
         assert shape is not None
-        made = block.result(k, dtype, shape) if writer.whole and shape else block.allocate(dtype, shape)
+        made = writer.memory_of(k, dtype, shape) if shape else block.allocate(dtype, shape)
         self.total = made
         with block.loops(block.nest(shape, (self.total,))) as (at,):
             block.line(self.total.store(at, CValue("0", dtype, 0)))
@@ -293,7 +296,9 @@ class _Writer:
         shapes: Sequence[Shape],
         counted: bool,
         whole: bool,
+        places: Sequence[Place],
     ) -> None:
+        self.places = places
         self.block, self.program, self.spec, self.n = block, program, spec, n
         self.shapes, self.counted, self.whole = shapes, counted, whole
         first = spec.rows
@@ -311,6 +316,15 @@ class _Writer:
             self.block.at_least(length, self.n.factor, text)
         elif length != self.n:
             self.block.check(f"{length.atom} >= {self.n.atom}", text)
+
+    def memory_of(self, k: int, dtype: str, shape: tuple[Length, ...], stacks: bool = False) -> CArray:
+        """Return memory for a result: where it is wanted, as far as that is possible."""
+        if self.places and self.places[k].takes(dtype, shape):
+            place = self.places[k]
+            return CArray(dtype, shape, contiguous_strides(shape), place.pointer, place.root)
+        if self.whole and not (stacks and self.spec.until):
+            return self.block.result(k, dtype, shape)
+        return self.block.allocate(dtype, shape)
 
     def write(self) -> tuple[list[CArray], Length]:
         """Write everything."""
@@ -333,7 +347,7 @@ class _Writer:
         if takes:
             block.line(f"theano_mark {self.memory} = {block.call('theano_remember', 'memory')};")
         with block.block(f"for (int64_t {self.step} = 0; {self.step} < {self.n}; {self.step}++)"):
-            for line in heads:
+            for line in (block.look, *heads) if self._is_long() else heads:
                 block.line(line)
             block.lines += body.lines
         results = [s.result() if o is None else o.result() for s, o in zip_longest(states, outputs)]
@@ -342,6 +356,9 @@ class _Writer:
             if root.end < 0 and id(root) not in kept:
                 root.end = block.time
         return results, self.done
+
+    def _is_long(self) -> bool:
+        return bool(self.block.look) and not (self.n.known and self.n.factor <= _SHORT)
 
     def _output(self, k: int) -> _Output | _Sum | None:
         kind = self.spec.kinds[k]

@@ -96,6 +96,7 @@ def _write(
     kind = _KINDS[dtype]
     factor, rest = alpha.load("0").text, beta.load("0").text
     work = rows * columns * terms
+    block.largest_product = max(block.largest_product, work.factor if work.known else float("inf"))
     if work.known and work.factor <= _SMALL:
         _write_loops(block, dtype, sizes, factor, left, right, rest, made, steps, offsets, beta.value == 0)
         return

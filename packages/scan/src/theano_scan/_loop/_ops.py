@@ -29,6 +29,7 @@ from theano_graph import (
     shape_rule,
 )
 from theano_linker_c import Function
+from theano_linker_c.loop_code import LoopCodes
 from theano_linker_c.program import lowered_for_loop
 from theano_tensor import TensorType, as_tensor_variable
 from theano_tensor.builders import ComparedGraphOp
@@ -374,6 +375,8 @@ class Loop(Scan):
     inner_graphs_title = "Inner graphs of the scan ops:"
 
     counts_nit_sots = False
+    #: What :meth:`codes` gives, once it has been asked; False for None.
+    _codes: LoopCodes | bool | None = None
 
     def __init__(
         self,
@@ -406,6 +409,22 @@ class Loop(Scan):
         if self.memory.allow_gc and hasattr(made.machine, "buffer_limit"):
             made.machine.buffer_limit = 0
         return made
+
+    def codes(self) -> LoopCodes | None:
+        """Return the code that does all steps in a call, where there is some; None where there is to be none."""
+        if self._codes is None:
+            when = str(config.scan.loop_code)
+            wanted = when != "none" and not self.options.get("profile")
+            plan = self.plan
+            self._codes = (
+                LoopCodes(self.compiled(), plan.loop_spec(), plan.likes, at_once=when == "all") if wanted else False
+            )
+        return self._codes if isinstance(self._codes, LoopCodes) else None
+
+    @property
+    def runs_own_code(self) -> bool:
+        """Whether the loop has run as one function of C."""
+        return isinstance(self._codes, LoopCodes) and self._codes.runs > 0
 
     def make_node(self, *inputs: Any) -> Apply[Self]:
         """Apply the loop to the number of steps, the sequences, the initial states and the constants.
@@ -457,11 +476,15 @@ class Loop(Scan):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Run all steps."""
-        n = int(inputs[0])
-        self.check_lengths(n, inputs[1 : 1 + self.plan.sequences])
-        run = Run(self, n, inputs[1:])
-        done = 0 if n == 0 else run.native() or run.steps()
-        results = run.results(done)
+        n, codes = int(inputs[0]), self._codes
+        found = codes.run(n, inputs[1:]) if n > 0 and isinstance(codes, LoopCodes) else None
+        if found is not None and found[0] == n:
+            done, results = found
+        else:
+            self.check_lengths(n, inputs[1 : 1 + self.plan.sequences])
+            run = Run(self, n, inputs[1:])
+            done = run.take(*found) if found is not None else 0 if n == 0 else run.native() or run.steps()
+            results = run.results(done)
         if self.plan.until:
             results.append(np.asarray(done))
         for storage, result in zip(output_storage, results, strict=True):
@@ -513,7 +536,9 @@ class Loop(Scan):
     __eq__ = ComparedGraphOp.__eq__
     __hash__ = ComparedGraphOp.__hash__
     _key = ComparedGraphOp._key
-    __getstate__ = ComparedGraphOp.__getstate__
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in ComparedGraphOp.__getstate__(self).items() if k != "_codes"}
 
     @property
     def loop(self) -> Loop:

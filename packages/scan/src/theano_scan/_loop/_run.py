@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,27 @@ class Run:
     def native(self) -> int:
         """Let the machine of the step do all steps; return how many were done, 0 where it cannot."""
         plan = self.op.plan
-        repeat = loop_runner(self.op.compiled().machine, plan.loop_spec()) if self.op.memory.preallocate else None
-        if repeat is None:
+        if not self.op.memory.preallocate:
             return 0
-        done, self.found = repeat(self.n, self.given, self._shape_error)
+        fn, codes = self.op.compiled(), self.op.codes()
+        found = codes.run(self.n, self.given) if codes is not None and codes.made(self.n, self.given) else None
+        if found is None:
+            repeat = loop_runner(fn.machine, plan.loop_spec())
+            if repeat is None:
+                return 0
+            begin = perf_counter()
+            found = repeat(self.n, self.given, self._shape_error)
+            if codes is not None:
+                codes.note(found[0], self.given, perf_counter() - begin)
+        return self.take(*found)
+
+    def take(self, done: int, found: list[Any]) -> int:
+        """Take the results of native code; those of loops that may end early have rows for all steps."""
+        plan = self.op.plan
         if done < self.n:
             part = slice(self.n - done, None) if plan.backwards else slice(done)
-            self.found = [v[part] if kind == STACK else v for v, kind in zip(self.found, plan.kinds, strict=True)]
+            found = [v[part] if kind == STACK else v for v, kind in zip(found, plan.kinds, strict=True)]
+        self.found = found
         return done
 
     def steps(self) -> int:

@@ -72,6 +72,7 @@ static PyMethodDef machine_methods[] = {
     {"run_batch", (PyCFunction)(void (*)(void))machine_run_batch, METH_FASTCALL,
      "Call once for each element of a list or array, without the GIL where possible."},
     {"run_loop", machine_run_loop, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
+    {"run_loop_code", machine_run_loop_code, METH_VARARGS, "Do all steps of a loop by one function of C."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
     {"captured", machine_captured, METH_NOARGS, "The runs of instructions whose kernel calls have been captured."},
     {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},

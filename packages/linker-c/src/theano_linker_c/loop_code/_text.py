@@ -1,0 +1,226 @@
+"""A loop as one file of C, for arrays of certain shapes: the statements are those of exported functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from theano_graph import format_error, record
+
+from .._instructions._data import Program
+from ..export._body import finished
+from ..export._files import definition_lines
+from ..export._library import memory_types
+from ..kernels import memory_type
+from ..program._loop import LoopSpec, ResultKind
+from ..straight import Block, CArray, Length, NoStraightForm, Root, contiguous_strides, emit_loop, product_of
+
+__all__ = ["ENTRY", "ArrayForm", "LoopText", "write_loop"]
+
+#: Name of the function.
+ENTRY = "theano_loop"
+#: Temporary memory of more bytes than this is taken from the heap.
+_ON_STACK = 32768
+#: Products of more multiplications take so long that what the machine adds does not count.
+_LARGEST_PRODUCT = 1 << 16
+_ARGUMENTS = (
+    "const int64_t steps, const void *const *const given, const int64_t *const strides, void *const *const results, "
+    "int64_t *const done, const theano_look look, void *const context"
+)
+_HEAD = """\
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+typedef int64_t (*theano_look)(void *);
+"""
+#: At the beginning of each step: now and then, somebody is asked whether to go on.
+_LOOK = "if (--left == 0 && (left = look(context)) < 0) return -1;"
+
+
+@record
+class ArrayForm:
+    """An array that a loop reads or writes.
+
+    Attributes
+    ----------
+    moves : bool
+        Whether it has a row for each step.
+    dtype : str
+    shape : tuple of int
+        Of a row, or of the array.
+    """
+
+    moves: bool
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@record
+class LoopText:
+    """A loop as C.
+
+    Attributes
+    ----------
+    text : str
+        The file.
+    given, results : tuple of ArrayForm
+    """
+
+    text: str
+    given: tuple[ArrayForm, ...]
+    results: tuple[ArrayForm, ...]
+
+
+@record
+class _ResultPlace:
+    """Memory of the caller for a result."""
+
+    pointer: str
+    root: Root
+    dtype: str
+
+    def takes(self, dtype: str, shape: tuple[Length, ...]) -> bool:
+        """Tell whether a value can be put there: the caller knows how long rows are."""
+        return dtype == self.dtype and all(length.known for length in shape[1:])
+
+
+def write_loop(
+    program: Program, loop_spec: LoopSpec, given: Sequence[ArrayForm], sums: Sequence[tuple[int, ...] | None]
+) -> LoopText:
+    """Write a loop as C.
+
+    Parameters
+    ----------
+    program : Program
+        Of one step, made for :data:`~theano_linker_c.straight.STRAIGHT`.
+    loop_spec : LoopSpec
+    given : sequence of ArrayForm
+        Sequences, first states, and what stays the same.
+    sums : sequence of (tuple of int) or None
+        For each result that is a sum, its shape.
+
+    Raises
+    ------
+    NoStraightForm
+        If a node has no form in C, or rows have lengths that follow from values.
+    """
+    return _Writer(program, loop_spec, given).write(sums)
+
+
+class _Writer:
+    def __init__(self, program: Program, loop_spec: LoopSpec, given: Sequence[ArrayForm]) -> None:
+        if program.cells or program.updates:
+            raise _no_form("the step of a loop updates shared variables")
+        self.program, self.loop_spec, self.given = program, loop_spec, tuple(given)
+        self.block = Block(look=_LOOK)
+        self.n = Length(1, ("steps",))
+
+    def write(self, sums: Sequence[tuple[int, ...] | None]) -> LoopText:
+        """Write everything."""
+        block, loop_spec = self.block, self.loop_spec
+        arrays = [self._argument(i, form) for i, form in enumerate(self.given)]
+        shapes: list[tuple[Length, ...] | None] = []
+        for k in range(len(loop_spec.kinds)):
+            known = self.given[loop_spec.rows + k].shape if k < loop_spec.states else sums[k]
+            shapes.append(None if known is None else tuple(map(Length, known)))
+        places = [self._place(k) for k in range(len(shapes))]
+        values, done = emit_loop(block, self.program, loop_spec, self.n, arrays, shapes, whole=False, places=places)
+        if block.largest_product > _LARGEST_PRODUCT:
+            raise _no_form("a product is large, and BLAS is faster")
+        forms = []
+        for k, (value, place) in enumerate(zip(values, places, strict=True)):
+            forms.append(self._form(value, loop_spec.kinds[k] == ResultKind.STACK))
+            if value.root is not place.root:
+                strides = contiguous_strides(value.shape)
+                pointer = place.pointer
+                if forms[-1].moves and loop_spec.until and loop_spec.backwards:
+                    rows = product_of(value.shape[1:]).atom
+                    pointer = f"({place.pointer} + (steps - {done}) * {rows})"
+                block.copy(value, CArray(value.dtype, value.shape, strides, pointer, place.root))
+        if loop_spec.until:
+            block.line(f"*done = {done};")
+        return LoopText(self._file(), self.given, tuple(forms))
+
+    def _argument(self, i: int, form: ArrayForm) -> CArray:
+        block, kind = self.block, memory_type(form.dtype)
+        name = block.fresh("a")
+        if not form.shape and not form.moves:
+            block.line(f"const {kind} {name} = *(const {kind} *)given[{i}];")
+            return CArray(form.dtype, (), (), f"&{name}", Root("argument", name, form.dtype, Length(1)))
+        block.line(f"const {kind} *const {name} = (const {kind} *)given[{i}];")
+        shape = tuple(map(Length, form.shape))
+        strides = contiguous_strides(shape)
+        if form.moves:
+            shape, strides = (self.n, *shape), (block.length(f"strides[{i}]"), *strides)
+        return CArray(form.dtype, shape, strides, name, Root("argument", name, form.dtype, product_of(shape)))
+
+    def _place(self, k: int) -> _ResultPlace:
+        dtype = self._dtype(self.program.outputs[k])
+        name = self.block.fresh("r")
+        self.block.line(f"{memory_type(dtype)} *const {name} = ({memory_type(dtype)} *)results[{k}];")
+        return _ResultPlace(name, Root("result", name, dtype, Length(1)), dtype)
+
+    def _dtype(self, register: int) -> str:
+        program = self.program
+        found = {parameter.register: parameter.variable for parameter in program.inputs}
+        for instruction in program.instructions:
+            found.update(zip(instruction.outputs, instruction.node.outputs, strict=True))
+        of = found[register].type if register in found else dict(program.constants)[register]
+        dtype = getattr(of, "dtype", None)
+        if dtype is None:
+            raise _no_form("a result of a loop is no array")
+        return str(dtype)
+
+    def _form(self, value: CArray, moves: bool) -> ArrayForm:
+        shape = value.shape[1:] if moves else value.shape
+        if not all(length.known for length in shape):
+            raise _no_form("lengths of the results of a loop follow from values")
+        return ArrayForm(moves, value.dtype, tuple(length.factor for length in shape))
+
+    def _file(self) -> str:
+        block = self.block
+        inner = finished(block)
+        size = sum(count * np.dtype(_dtype_of(kind)).itemsize for kind, count in inner.arenas.items())
+        fields = [f"    {kind} arena_{kind}[{count}];" for kind, count in inner.arenas.items()]
+        memory = ["    theano_memory memory;"] if inner.takes_memory else []
+        state = ["typedef struct {", *(fields + memory or ["    char nothing;"]), "} theano_state;"]
+        heap = size > _ON_STACK
+        call = "theano_steps(state, steps, given, strides, results, done, look, context)"
+        lines = [
+            _HEAD,
+            *([memory_types()] if inner.takes_memory else []),
+            *state,
+            *definition_lines(inner),
+            f"static int theano_steps(theano_state *const state, {_ARGUMENTS}) {{",
+            "    int64_t left = 1;",
+            *inner.lines,
+            "    (void)state, (void)steps, (void)given, (void)strides, (void)results, (void)done, (void)left;",
+            "    (void)look, (void)context;",
+            "    return 0;",
+            "}",
+            f'__attribute__((visibility("default"))) int {ENTRY}({_ARGUMENTS}) {{',
+            *(["    theano_state own, *const state = &own;"] if not heap else []),
+            *(["    theano_state *const state = malloc(sizeof *state);"] if heap else []),
+            *(["    if (state == NULL) return 1;"] if heap else []),
+            *(["    state->memory.first = state->memory.now = NULL;"] if inner.takes_memory else []),
+            f"    const int status = {call};",
+        ]
+        if inner.takes_memory:
+            lines += [
+                "    for (theano_chunk *chunk = state->memory.first, *next; chunk != NULL; chunk = next) {",
+                "        next = chunk->next;",
+                "        free(chunk);",
+                "    }",
+            ]
+        lines += [*(["    free(state);"] if heap else []), "    return status;", "}", ""]
+        return "\n".join(lines)
+
+
+def _dtype_of(kind: str) -> str:
+    """Return a dtype whose elements are as long as those of an arena."""
+    return {"float": "float32", "double": "float64"}.get(kind, kind.removesuffix("_t"))
+
+
+def _no_form(what: str) -> NoStraightForm:
+    return NoStraightForm(format_error(f"{what}: it is no function of C", hint="leave it to the machine"))
