@@ -99,6 +99,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.nnet.convolution._ops": "AbstractConv AbstractConv_gradInputs AbstractConv_gradWeights",
         "theano_tensor.nnet.ctc": "ConnectionistTemporalClassification",
         "theano_tensor.random._function": "RandomFunction",
+        "theano_tensor.random._keys": "GeneratorOfKey KeyOfGenerator",
         "theano_tensor.random._states": "GeneratorType RandomStateSharedVariable RandomStateType",
         "theano_tensor.random._variable": "RandomVariable",
         "theano_tensor.random.mrg._choose": "ChoiceFromUniform MultinomialFromUniform",
