@@ -15,6 +15,8 @@ from _house import ROOT
 
 #: Groups whose names have further methods in the sources of the library itself.
 _ROOT_MODULES = ("theano", "theano_")
+#: Layers whose further names are ops and helpers: each has its first sentence alone.
+_BRIEF = ("theano_tensor", "theano_sparse")
 NOTE = ".. Written by docs/_reference.py from docstrings.\n\n"
 
 
@@ -169,7 +171,8 @@ class Writer:
         parts = [_heading(package), f".. py:module:: {package}", ""]
         if others:
             parts += ["With pages of their own: " + ", ".join(f":py:obj:`{name}`" for name in others) + ".", ""]
-        return "\n".join([*parts, *(self.description(entry) for entry in undocumented)])
+        write = self.brief if package in _BRIEF else self.description
+        return "\n".join([*parts, *(write(entry) for entry in undocumented)])
 
 
 def _toctree(caption: str, pages: list[str], *, hidden: bool = True) -> str:

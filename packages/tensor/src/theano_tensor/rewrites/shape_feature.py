@@ -265,10 +265,11 @@ def known_shape_i(var: Variable, i: int, fgraph: FunctionGraph | None = None) ->
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix, exp
-    >>> x = dmatrix("x")
-    >>> graph = FunctionGraph([x], [exp(x)], features=[ShapeFeature()], clone=False)
-    >>> known_shape_i(exp(x).T, 1, graph).owner.inputs
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> graph = theano.gof.FunctionGraph([x], [T.exp(x)], features=[T.opt.ShapeFeature()], clone=False)
+    >>> theano.compile.shape_i(T.exp(x).T, 1, graph).owner.inputs
     [x]
     """
     graph = getattr(var, "fgraph", None)
