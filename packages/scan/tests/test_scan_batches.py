@@ -20,8 +20,10 @@ RNG = np.random.RandomState(fetch_seed())
 
 def check_batch(expression: Callable[..., Any], *shapes: Sequence[int], stacked: Sequence[bool]) -> None:
     """Compare an expression on a batch with a loop of Python over its entries."""
-    variables = [tt.tensor("float64", (None,) * len(shape)) for shape in shapes]
-    batches = [tt.tensor("float64", (None,) * (len(shape) + flag)) for shape, flag in zip(shapes, stacked, strict=True)]
+    variables = [tt.tensor("float64", shape=(None,) * len(shape)) for shape in shapes]
+    batches = [
+        tt.tensor("float64", shape=(None,) * (len(shape) + flag)) for shape, flag in zip(shapes, stacked, strict=True)
+    ]
     outputs = list(expression(*variables))
     values = [RNG.uniform(0.1, 1, (*[3] * flag, *shape)) for shape, flag in zip(shapes, stacked, strict=True)]
     results = vectorize_graph(outputs, dict(zip(variables, batches, strict=True)))

@@ -372,8 +372,8 @@ def _scalar(cost: Any) -> Any:
 def _blocks(y: Any, wrt: Sequence[Any]) -> list[Any]:
     """Return the derivatives of an array of any shape with respect to arrays of any shapes."""
     if y.ndim == 0:
-        return list(jacobian_of(y, list(wrt), disconnected_inputs="ignore"))
-    rows = jacobian_of(y.flatten(), list(wrt), disconnected_inputs="ignore")
+        return list(jacobian_of(y, list(wrt), disconnected_inputs="ignore", vectorize="auto"))
+    rows = jacobian_of(y.flatten(), list(wrt), disconnected_inputs="ignore", vectorize="auto")
     if y.ndim == 1:
         return list(rows)
     return [reshape(r, concatenate([y.shape, x.shape]), ndim=y.ndim + x.ndim) for r, x in zip(rows, wrt, strict=True)]
