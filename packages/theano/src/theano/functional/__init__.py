@@ -22,6 +22,7 @@ from ._trees import (
     parts as parts,
     unflatten as unflatten,
 )
+from ._vmap import vmap as vmap
 
 __all__ = [
     "ArgumentKindError",
@@ -47,5 +48,6 @@ __all__ = [
     "unflatten",
     "value_and_grad",
     "vjp",
+    "vmap",
     "while_loop",
 ]

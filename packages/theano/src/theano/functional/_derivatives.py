@@ -64,7 +64,7 @@ def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: 
         slopes = grad_of(cost, points.leaves, disconnected_inputs="ignore", add_names=False)
         return ((cost, pair[1]) if has_aux else cost), points.arranged(slopes)
 
-    return _kept("value_and_grad", function, derivative, argnums, has_aux)
+    return as_jitted("value_and_grad", function, derivative, argnums, has_aux)
 
 
 def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Jitted:
@@ -96,7 +96,7 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
         result, slopes = both(*args, **kwargs)
         return (slopes, result[1]) if has_aux else slopes
 
-    return _kept("grad", function, derivative, argnums, has_aux)
+    return as_jitted("grad", function, derivative, argnums, has_aux)
 
 
 def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
@@ -129,7 +129,7 @@ def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
         blocks = [points.arranged(_blocks(as_tensor_variable(y), points.leaves)) for y in results]
         return unflatten(structure, blocks)
 
-    return _kept("jacobian", function, derivative, argnums)
+    return as_jitted("jacobian", function, derivative, argnums)
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Jitted:
@@ -190,7 +190,7 @@ def jvp(function: Callable[..., Any], *at: Any) -> Any:
         slopes = Rop(values, points.leaves, directions, disconnected_outputs="ignore") if values else []
         return unflatten(structure, values), unflatten(structure, slopes)
 
-    made = _kept("jvp", function, derivative, of=derivative)
+    made = as_jitted("jvp", function, derivative, of=derivative)
     return made(*at) if at else made
 
 
@@ -225,8 +225,8 @@ def vjp(function: Callable[..., Any], *at: Any) -> Any:
         seeds = [as_tensor_variable(v) for v in leaves_like(structure, cotangents, "vjp", "the result")]
         return points.arranged(Lop(values, points.leaves, seeds, disconnected_inputs="ignore"))
 
-    values = _kept("values", function, function)
-    products = _kept("vjp", function, derivative, of=derivative)
+    values = as_jitted("values", function, function)
+    products = as_jitted("vjp", function, derivative, of=derivative)
 
     def both(*primals: Any) -> tuple[Any, Callable[[Any], Any]]:
         return values(*primals), lambda cotangents: products(primals, cotangents)
@@ -265,10 +265,10 @@ def checkpoint(function: Callable[..., Any]) -> Jitted:
             results[k] = y
         return unflatten(structure, results)
 
-    return _kept("checkpoint", function, recomputed)
+    return as_jitted("checkpoint", function, recomputed)
 
 
-def _kept(
+def as_jitted(
     name: str,
     function: Callable[..., Any],
     target: Callable[..., Any],
