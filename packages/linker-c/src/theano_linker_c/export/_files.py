@@ -13,7 +13,7 @@ import numpy as np
 from .._version import __version__
 from ..scalar import helper_definitions
 from ._body import Body
-from ._clean import portable
+from ..codegen.print import portable
 from ._interface import Parameter
 from ._library import INDEPENDENT, definitions, memory_types
 from ._vectors import OPTIONS, vector_functions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from typing import Any, Protocol
 
@@ -12,18 +12,42 @@ import numpy as np
 from theano_graph import format_error, record
 
 from .._instructions._data import Instruction
+from .._c_names import named
+from ..codegen.ir import (
+    Assign,
+    Check,
+    Expression,
+    If,
+    Index,
+    Let,
+    Load,
+    Loop,
+    LoopKind,
+    Move,
+    Opaque,
+    Place as ElementPlace,
+    Region,
+    Statement,
+    Store,
+    Value,
+    value_of_text,
+)
+from ..codegen.passes import named_in
 from ..kernels import memory_type
+from ..scalar import CValue
 from ._arrays import CArray, Root, contiguous_strides
 from ._lengths import ONE, ZERO, Length, as_length
-from ._nest import Nest, joined_nest, offset_text
+from ._nest import Nest, joined_nest
 from ._rules import NoStraightForm
 
-__all__ = ["Block", "Message", "Place", "Step"]
+__all__ = ["Block", "Message", "Place", "Step", "takes_memory"]
 
 #: Longer constants whose elements are all the same are one element.
 _EQUAL = 8
 #: As many elements of constant vectors of integers are known as lengths.
 _NUMBERS = 64
+#: What takes memory at run time.
+_TAKE = "theano_take"
 
 
 @record
@@ -81,7 +105,8 @@ class Block:
 
     Attributes
     ----------
-    lines : list of str
+    statements : list of Statement
+        Those of the innermost body.
     messages : list of Message
         Those of the status codes, which count from 1.
     roots : list of Root
@@ -99,7 +124,7 @@ class Block:
     """
 
     def __init__(self, fail: str = "return {};") -> None:
-        self.lines: list[str] = []
+        self.statements: list[Statement] = []
         self.messages: list[Message] = []
         self.roots: list[Root] = []
         self.tables: dict[str, Any] = {}
@@ -110,63 +135,121 @@ class Block:
         self.looked_up: frozenset[int] = frozenset()
         self.time = 0
         self.step: Step | None = None
-        self._fail = fail
-        self._depth = 1
+        self.failure = fail
         self._names = 0
+        self._numbers: dict[str, int] = {}
         self._codes: dict[Message, int] = {}
         self._table_names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
-    # ---- text
+    # ---- statements
 
-    def line(self, text: str) -> None:
-        """Add one line."""
-        self.lines.append("    " * self._depth + text)
+    def add(self, statement: Statement) -> None:
+        """Add a statement."""
+        self.statements.append(statement)
+
+    def line(
+        self, *lines: str, defines: Sequence[str] = (), changes: Sequence[str] = (), total: bool = False
+    ) -> None:
+        """Add C text as an opaque statement.
+
+        Parameters
+        ----------
+        *lines : str
+        defines : sequence of str
+            Variables that it defines, if that is all that it is for.
+        changes : sequence of str
+            Variables, defined before, to which it gives values.
+        total : bool
+            Whether it can stand wherever the variables that it reads are known.
+        """
+        self.add(Opaque(lines, tuple(defines), tuple(changes), total))
+
+    def let(self, kind: str, name: str, value: str | Expression, *, moves: bool = False) -> None:
+        """Define a constant.
+
+        Parameters
+        ----------
+        kind : str
+            C type, which ends with an asterisk for pointers.
+        name : str
+        value : str or expression
+        moves : bool
+            Whether to compute the value changes memory, so that it is computed even if nothing reads it.
+        """
+        self.add(Let(name, kind, _expression(value), True, moves))
+
+    def variable(self, kind: str, name: str, value: str | Expression | None = None) -> None:
+        """Define a variable whose value changes."""
+        self.add(Let(name, kind, None if value is None else _expression(value), False))
+
+    def assign(self, name: str, value: str | Expression) -> None:
+        """Give a variable a value."""
+        self.add(Assign(name, _expression(value)))
+
+    def store(self, array: CArray, at: str | ElementPlace, value: CValue | Expression) -> None:
+        """Set an element to a value, converted to the dtype."""
+        self.add(Store(array.buffer, array.place(at), _operand(value) if isinstance(value, CValue) else value))
+
+    def move(self, source: CArray, a: str | ElementPlace, target: CArray, b: str | ElementPlace) -> None:
+        """Set an element to one of another array, bit by bit."""
+        self.add(Move(target.buffer, target.place(b), Load(source.buffer, source.place(a))))
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
-        """Add ``head {``, the lines that follow, and the closing brace."""
-        self.line(f"{head} {{" if head else "{")
-        self._depth += 1
-        yield
-        self._depth -= 1
-        self.line("}")
+    def inside(self) -> Iterator[list[Statement]]:
+        """Put the statements that follow into a list of their own, which is given."""
+        outer, self.statements = self.statements, []
+        yield self.statements
+        self.statements = outer
+
+    @contextmanager
+    def block(self, head: str, own: Sequence[str] = (), changes: Sequence[str] = ()) -> Iterator[None]:
+        """Add C text and, between braces, the statements that follow.
+
+        Parameters
+        ----------
+        head : str
+        own, changes : sequence of str
+            Variables that the text defines for the statements, and others to which it gives values.
+        """
+        with self.inside() as body:
+            yield
+        self.add(Region(head, tuple(body), tuple(own), tuple(changes)))
 
     @contextmanager
     def scope(self, wanted: bool = True) -> Iterator[None]:
-        """Put the lines that follow between braces, so that their variables end there."""
+        """Put the statements that follow between braces, so that their variables end there."""
         if not wanted:
             yield
             return
         with self.block(""):
             yield
 
+    @contextmanager
+    def loop(self, index: str, length: Length, kind: LoopKind = LoopKind.SERIAL) -> Iterator[None]:
+        """Add a loop over the statements that follow."""
+        with self.inside() as body:
+            yield
+        self.add(Loop(kind, index, length, tuple(body)))
+
+    def choose(self, condition: str, then: Sequence[Statement], otherwise: Sequence[Statement]) -> None:
+        """Add statements of which the first ones run if a condition holds, and the others if it does not."""
+        self.add(If(value_of_text(condition, "bool"), tuple(then), tuple(otherwise)))
+
     @property
     def names(self) -> int:
         """The number in the name that was made last; those of later names are larger."""
         return self._names
 
-    @property
-    def depth(self) -> int:
-        """How far the next line is indented."""
-        return self._depth
-
-    def indent(self, by: int) -> None:
-        """Indent the lines that follow by more or less."""
-        self._depth += by
-
-    def deeper(self) -> None:
-        """Indent the lines that follow, after an opening brace."""
-        self._depth += 1
-
-    def shallower(self) -> None:
-        """Close the last brace."""
-        self._depth -= 1
-        self.line("}")
+    def is_fixed(self, name: str, mark: int) -> bool:
+        """Tell whether a name was made before the one with a number, or is none of those that are made."""
+        return self._numbers.get(name, 0) <= mark
 
     def fresh(self, prefix: str) -> str:
         """Return a name that has not been used."""
         self._names += 1
-        return f"{prefix}{self._names}"
+        name = f"{prefix}{self._names}"
+        self._numbers[name] = self._names
+        return name
 
     def call(self, routine: str, *arguments: object) -> str:
         """Return the text of a call of a function of the library, which is put into the file."""
@@ -194,13 +277,9 @@ class Block:
             found = self._codes[message] = len(self.messages)
         return found
 
-    def fail(self, text: str) -> str:
-        """Return the statement that ends the call with an error."""
-        return self._fail.format(self.code(text))
-
     def check(self, condition: str, text: str) -> None:
         """End the call with an error unless a condition holds."""
-        self.line(f"if (!({condition})) {self.fail(text)}")
+        self.add(Check(value_of_text(condition, "bool"), self.code(text)))
 
     def same(self, a: Length, b: Length, text: str) -> Length:
         """Return a length that must be equal to another one; the call looks where it is not known.
@@ -229,7 +308,7 @@ class Block:
         """Refuse what is known to be wrong; where it may not be reached, a call that reaches it fails."""
         if not self.guards:
             raise self.refuse(text, hint)
-        self.line(self.fail(text))
+        self.add(Check(None, self.code(text)))
 
     def spread(
         self, x: CArray, shape: Sequence[Length], broadcastable: Sequence[bool], text: str
@@ -258,10 +337,17 @@ class Block:
 
     # ---- numbers
 
-    def length(self, text: str) -> Length:
-        """Define a variable for a whole number, and return it."""
+    def length(self, text: str, *, total: bool = True) -> Length:
+        """Define a constant for a whole number, and return it.
+
+        Parameters
+        ----------
+        text : str
+        total : bool
+            Whether it can be computed wherever its variables are known: it reads no memory, and divides by no variable.
+        """
         name = self.fresh("n")
-        self.line(f"const int64_t {name} = {text};")
+        self.let("int64_t", name, value_of_text(text, total=total))
         return Length(1, (name,))
 
     def sum(self, parts: Sequence[Length]) -> Length:
@@ -298,7 +384,7 @@ class Block:
             return array.numbers[0]
         if array.value is not None:
             return Length(int(array.value))
-        return self.length(f"(int64_t){array.load('0').text}")
+        return self.length(f"(int64_t){array.load('0').text}", total=array.buffer.variable is not None)
 
     def numbers(self, array: CArray, count: int) -> list[Length]:
         """Return the first elements of a vector of whole numbers."""
@@ -307,14 +393,15 @@ class Block:
         if array.value is not None:
             return [Length(int(number)) for number in array.value[:count]]
         stride = array.strides[0]
-        return [self.length(f"(int64_t){array.load(str(Length(k) * stride)).text}") for k in range(count)]
+        places = [str(Length(k) * stride) for k in range(count)]
+        return [self.length(f"(int64_t){array.load(place).text}", total=False) for place in places]
 
     # ---- memory
 
     def local(self, dtype: str, text: str | None = None) -> CArray:
         """Define a variable, and return it as an array without dimensions."""
         name = self.fresh("t")
-        self.line(f"{memory_type(dtype)} {name}{'' if text is None else ' = ' + text};")
+        self.variable(memory_type(dtype), name, text)
         return CArray(dtype, (), (), f"&{name}", Root("local", name, dtype, ONE))
 
     def number_array(self, length: Length) -> CArray:
@@ -322,7 +409,7 @@ class Block:
         if length.known:
             return self.constant(np.asarray(length.factor, "int64"))
         name = self.fresh("t")
-        self.line(f"int64_t {name} = {length};")
+        self.variable("int64_t", name, str(length))
         return CArray("int64", (), (), f"&{name}", Root("local", name, "int64", ONE), numbers=(length,))
 
     def allocate(self, dtype: str, shape: Sequence[Length], *, local: bool = False) -> CArray:
@@ -347,18 +434,32 @@ class Block:
             self.roots.append(root)
         else:
             self.takes_memory = True
-            self.take(name, dtype, size, f"{memory_type(dtype)} *const ")
+            self.take(name, dtype, size, defined=True)
         if local:
             root.end = self.time
         return CArray(dtype, shape, contiguous_strides(shape), name, root)
 
-    def take(self, name: str, dtype: str, size: Length, declared: str = "") -> None:
-        """Write what takes memory whose size is known at run time only; the size in bytes may be too large for C."""
+    def take(self, name: str, dtype: str, size: Length, *, defined: bool = False) -> None:
+        """Add what takes memory whose size is known at run time only; the size in bytes may be too large for C.
+
+        Parameters
+        ----------
+        name : str
+            Pointer to the memory.
+        dtype : str
+        size : Length
+            Number of elements.
+        defined : bool
+            Whether the pointer is to be defined.
+        """
         kind = memory_type(dtype)
         numbers = [str(size.factor)] if size.factor != 1 else []
         product = " * ".join([*numbers, *(f"(double){name}" for name in size.names)])
-        given = self.call("theano_take", "memory", f"{product} * sizeof({kind})")
-        self.line(f"{declared}{name} = ({kind} *){given};")
+        text = f"({kind} *)" + self.call(_TAKE, "memory", f"{product} * sizeof({kind})")
+        if defined:
+            self.let(f"{kind} *", name, text)
+        else:
+            self.assign(name, text)
         self.check(f"{name} != NULL", "there is not enough memory")
 
     def result(self, k: int, dtype: str, shape: Sequence[Length], donors: Sequence[int] = ()) -> CArray:
@@ -434,7 +535,7 @@ class Block:
             pointer = self.fresh("p")
             kind = memory_type(array.dtype)
             const = "const " if array.root.kind in ("argument", "constant", "state") and not written else ""
-            self.line(f"{const}{kind} *const {pointer} = {array.pointer} + {offset};")
+            self.let(f"{const}{kind} *", pointer, f"{array.pointer} + {offset}")
         clean = tuple(ZERO if length == ONE else stride for length, stride in zip(shape, strides, strict=True))
         return CArray(array.dtype, tuple(shape), clean, pointer, array.root)
 
@@ -445,8 +546,8 @@ class Block:
         return joined_nest(shape, [x.strides for x in operands] if strides is None else strides)
 
     @contextmanager
-    def loops(self, nest: Nest, *, independent: bool = True) -> Iterator[list[str]]:
-        """Write nested loops; gives the offset of each operand inside.
+    def places(self, nest: Nest, *, independent: bool = True) -> Iterator[list[Index]]:
+        """Add nested loops over the statements that follow; gives the place of the element of each operand.
 
         Parameters
         ----------
@@ -455,28 +556,29 @@ class Block:
             Whether turns of the innermost loop may run at the same time.
         """
         indices = [self.fresh("i") for _ in nest.shape]
-        for k, (index, length) in enumerate(zip(indices, nest.shape, strict=True)):
-            if independent and k == len(indices) - 1:
-                self.lines.append("THEANO_INDEPENDENT")
-            self.line(f"for (int64_t {index} = 0; {index} < {length}; {index}++) {{")
-            self._depth += 1
-        yield [offset_text(indices, row) for row in nest.strides]
-        for _ in indices:
-            self._depth -= 1
-            self.line("}")
+        with ExitStack() as stack:
+            for k, (index, length) in enumerate(zip(indices, nest.shape, strict=True)):
+                vector = independent and k == len(indices) - 1
+                stack.enter_context(self.loop(index, length, LoopKind.VECTOR if vector else LoopKind.SERIAL))
+            yield [Index.of(indices, row) for row in nest.strides]
+
+    @contextmanager
+    def loops(self, nest: Nest, *, independent: bool = True) -> Iterator[list[str]]:
+        """Add nested loops as :meth:`places` does; gives the C text of the places."""
+        with self.places(nest, independent=independent) as places:
+            yield [str(place) for place in places]
 
     def copy(self, source: CArray, target: CArray) -> None:
-        """Write a loop that copies all elements of an array to another one of the same shape, converted if need be."""
-        if source.dtype != target.dtype:
-            with self.loops(self.nest(source.shape, (source, target))) as (a, b):
-                self.line(target.store(b, source.load(a)))
-            return
-        if source.contiguous and target.contiguous and source.shape:
+        """Add a loop that copies all elements of an array to another one of the same shape, converted if need be."""
+        if source.dtype == target.dtype and source.contiguous and target.contiguous and source.shape:
             size = f"(size_t)({source.size}) * sizeof({memory_type(source.dtype)})"
             self.line(f"memcpy({target.pointer}, {source.pointer}, {size});")
             return
-        with self.loops(self.nest(source.shape, (source, target))) as (a, b):
-            self.line(f"{target.element(b)} = {source.element(a)};")
+        with self.places(self.nest(source.shape, (source, target))) as (a, b):
+            if source.dtype == target.dtype:
+                self.move(source, a, target, b)
+            else:
+                self.store(target, b, source.read(a))
 
     def in_order(self, array: CArray) -> CArray:
         """Return an array in C order: the given one, or a copy that the present instruction needs."""
@@ -485,6 +587,19 @@ class Block:
         made = self.allocate(array.dtype, array.shape, local=True)
         self.copy(array, made)
         return made
+
+
+def _operand(value: CValue) -> Value:
+    return Value(value, tuple(named(value.text)))
+
+
+def _expression(value: str | Expression) -> Expression:
+    return value_of_text(value) if isinstance(value, str) else value
+
+
+def takes_memory(statements: Sequence[Statement]) -> bool:
+    """Tell whether statements take memory at run time."""
+    return _TAKE in named_in(statements)
 
 
 def _all_equal(array: Any) -> bool:

@@ -50,6 +50,11 @@ class CValue:
     truncated: bool = False
 
 
+def c_definition(name: str, value: CValue) -> str:
+    """Give the statement that defines a constant; the text of its value stands alone, and may be any expression."""
+    return f"const {c_type(value.dtype)} {name} = {value.text};"
+
+
 def c_type(dtype: str) -> str:
     """Give the C type of a temporary of `dtype`; `NoNativeForm` where there is none."""
     try:

@@ -1,0 +1,49 @@
+"""The names in C text: what it may read, and what it calls.
+
+Text is taken apart into words without regard to its grammar, so that a name is never missed: words of comments and
+strings, members of structures and types are names as well.
+"""
+
+from __future__ import annotations
+
+__all__ = ["called", "named"]
+
+
+def _table(brackets: str) -> dict[int, str]:
+    """Return what becomes of each ASCII character beside letters, digits and underscores."""
+    table = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+    return {**table, ord("("): brackets}
+
+
+_WORDS, _CALLS = _table(" "), _table("( ")
+
+
+def named(text: str) -> dict[str, None]:
+    """Return the names in a text, in the order in which they come first.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> list(named("x1[3 * n2] + 1.5e3f * expf(x1)"))
+    ['x1', 'n2', 'expf']
+    """
+    return {word: None for word in text.translate(_WORDS).split() if not word[0].isdigit()}
+
+
+def called(text: str) -> dict[str, None]:
+    """Return the names behind which an opening bracket stands.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> list(called("y = (double)x + exp(log(x));"))
+    ['exp', 'log']
+    """
+    words = text.translate(_CALLS).split()
+    return {word[:-1]: None for word in words if word[-1] == "(" and len(word) > 1 and not word[0].isdigit()}

@@ -1,0 +1,53 @@
+"""Elements of memory as C text: the one way in which they are read and written."""
+
+from __future__ import annotations
+
+from ...scalar import CValue, c_cast, c_helper, c_type
+from ..ir import Buffer, Expression, Index, Joined, Load, Place, Value
+
+__all__ = ["element_text", "expression_value", "joined_text", "load_text", "place_text", "store_text"]
+
+
+def load_text(text: str, dtype: str) -> str:
+    """Return what is in memory as a number: bools are bytes, a float16 is its bits."""
+    if dtype == "bool":
+        return f"({text} != 0)"
+    return c_helper("from_half", "uint16", text) if dtype == "float16" else text
+
+
+def store_text(value: CValue, dtype: str) -> str:
+    """Return a number as it is kept in memory."""
+    text = c_cast(value, dtype)
+    return c_helper("to_half", "float32", text) if dtype == "float16" else text
+
+
+def place_text(place: Place) -> str:
+    """Return how many elements behind the first one a place is."""
+    if isinstance(place, Index):
+        return str(place)
+    return element_text(place.buffer, place.place) if isinstance(place, Load) else place.operand.text
+
+
+def element_text(buffer: Buffer, place: Place) -> str:
+    """Return an element, as it is in memory."""
+    pointer = buffer.pointer
+    return pointer[1:] if pointer[0] == "&" else f"{pointer}[{place_text(place)}]"
+
+
+def expression_value(expression: Expression) -> CValue:
+    """Return an expression as an operand of scalar code."""
+    if isinstance(expression, Value):
+        return expression.operand
+    if isinstance(expression, Load):
+        buffer = expression.buffer
+        element = element_text(buffer, expression.place)
+        return CValue(element if buffer.space == "numbers" else load_text(element, buffer.dtype), buffer.dtype)
+    left, right = expression_value(expression.left), expression_value(expression.right)
+    return CValue(f"({joined_text(expression, left, right)})", expression.dtype)
+
+
+def joined_text(joined: Joined, left: CValue, right: CValue) -> str:
+    """Return two values joined, in the dtype of the result."""
+    dtype, text = joined.dtype, c_cast(right, joined.dtype)
+    operands = [CValue(left.text, dtype), CValue(text if text.isidentifier() else f"({text})", dtype)]
+    return f"({c_type(dtype)})({joined.op.c_expression(operands, dtype)})"
