@@ -42,6 +42,7 @@ __all__ = [
     "Store",
     "Total",
     "Value",
+    "operand_value",
     "value_of_text",
 ]
 
@@ -196,6 +197,11 @@ class Joined:
 Expression: TypeAlias = "Value | Load | Joined"
 #: A place is looked up in a table, or is C text, where it is no sum of products of indices.
 Place: TypeAlias = "Index | Load | Value"
+
+
+def operand_value(operand: CValue) -> Value:
+    """Return an operand of scalar code as a value that reads whatever its text names."""
+    return Value(operand, tuple(named(operand.text)))
 
 
 def value_of_text(text: str, dtype: str = "int64", *, total: bool = False) -> Value:

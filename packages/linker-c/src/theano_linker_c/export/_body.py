@@ -10,7 +10,7 @@ from theano_graph import format_error, record
 from .._function import Function
 from .._straight_modules import import_straight_rules
 from ..codegen import verify
-from ..codegen.ir import Let, Opaque, Statement, value_of_text
+from ..codegen.ir import Let, Opaque, Space, Statement, value_of_text
 from ..codegen.passes import named_in, without_accumulations, without_unread
 from ..codegen.print import c99_lines, portable
 from ..kernels import memory_type
@@ -155,7 +155,7 @@ class _Writer:
         self._enter(register, "argument", parameter, pointer, lengths)
         return parameter
 
-    def _enter(self, register: int, kind: str, parameter: Parameter, pointer: str, lengths: Sequence[Length]) -> None:
+    def _enter(self, register: int, kind: Space, parameter: Parameter, pointer: str, lengths: Sequence[Length]) -> None:
         root = Root(kind, parameter.name, parameter.dtype, product_of(lengths))
         shape = tuple(lengths)
         self.arrays[register] = CArray(parameter.dtype, shape, contiguous_strides(shape), pointer, root)

@@ -12,7 +12,6 @@ import numpy as np
 from theano_graph import format_error, record
 
 from .._instructions._data import Instruction
-from .._c_names import named
 from ..codegen.ir import (
     Assign,
     Check,
@@ -29,7 +28,7 @@ from ..codegen.ir import (
     Region,
     Statement,
     Store,
-    Value,
+    operand_value,
     value_of_text,
 )
 from ..codegen.passes import named_in
@@ -147,9 +146,7 @@ class Block:
         """Add a statement."""
         self.statements.append(statement)
 
-    def line(
-        self, *lines: str, defines: Sequence[str] = (), changes: Sequence[str] = (), total: bool = False
-    ) -> None:
+    def line(self, *lines: str, defines: Sequence[str] = (), changes: Sequence[str] = (), total: bool = False) -> None:
         """Add C text as an opaque statement.
 
         Parameters
@@ -188,7 +185,7 @@ class Block:
 
     def store(self, array: CArray, at: str | ElementPlace, value: CValue | Expression) -> None:
         """Set an element to a value, converted to the dtype."""
-        self.add(Store(array.buffer, array.place(at), _operand(value) if isinstance(value, CValue) else value))
+        self.add(Store(array.buffer, array.place(at), operand_value(value) if isinstance(value, CValue) else value))
 
     def move(self, source: CArray, a: str | ElementPlace, target: CArray, b: str | ElementPlace) -> None:
         """Set an element to one of another array, bit by bit."""
@@ -587,10 +584,6 @@ class Block:
         made = self.allocate(array.dtype, array.shape, local=True)
         self.copy(array, made)
         return made
-
-
-def _operand(value: CValue) -> Value:
-    return Value(value, tuple(named(value.text)))
 
 
 def _expression(value: str | Expression) -> Expression:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._c_names import named
-from ..codegen.ir import Accumulate, Expression, Index, Joined, Scheme, Total, Value
+from ..codegen.ir import Accumulate, Expression, Index, Joined, Scheme, Total, Value, operand_value
 from ..codegen.print import expression_value
 from ..kernels import ArgmaxKernel, ElementwiseKernel, Reduction, ReductionKernel
 from ..scalar import (
@@ -81,12 +80,11 @@ def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[Exp
         if definition.value is None:
             block.line(*definition.statements, defines=definition.names)
         else:
-            reads = tuple(name for arg in definition.args for name in named(arg.text))
-            (name,), value = definition.names, definition.value
-            block.let(c_type(value.dtype), name, Value(value, reads))
+            (name,), result = definition.names, definition.value
+            block.let(c_type(result.dtype), name, operand_value(result))
     for part in program.preamble:
         block.preamble[part] = None
-    return [Value(result, tuple(named(result.text))) for result in results]
+    return [operand_value(result) for result in results]
 
 
 @straight_kernel.register(ElementwiseKernel)

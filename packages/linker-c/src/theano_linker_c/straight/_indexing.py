@@ -268,9 +268,7 @@ def _view(kernel: IndexViewKernel, block: Block, inputs: Sequence[CArray]) -> li
 
 
 @contextmanager
-def _elements(
-    block: Block, region: _Region, others: Sequence[tuple[CArray, Sequence[Length]]]
-) -> Iterator[list[str]]:
+def _elements(block: Block, region: _Region, others: Sequence[tuple[CArray, Sequence[Length]]]) -> Iterator[list[str]]:
     """Write loops over a part; gives the offset of the element in the array, and of that in each other operand."""
     shape = region.full_shape
     nothing = (ZERO,) * len(region.common)

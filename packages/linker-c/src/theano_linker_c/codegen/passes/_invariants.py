@@ -33,9 +33,7 @@ def hoisted(
     rest: list[Statement] = []
     names: set[str] = set()
     for statement in body:
-        if statement.total and all(
-            name in names if name in inside else is_fixed(name) for name in statement.reads()
-        ):
+        if statement.total and all(name in names if name in inside else is_fixed(name) for name in statement.reads()):
             before.append(statement)
             names.update(statement.defines())
         else:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ..ir import (
     Assign,
-    Body,
     Check,
     Expression,
     If,
@@ -19,7 +18,6 @@ from ..ir import (
     Region,
     Statement,
     Store,
-    Value,
 )
 from ._elements import element_text, expression_value, joined_text, store_text
 

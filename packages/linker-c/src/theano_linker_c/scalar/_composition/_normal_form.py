@@ -29,12 +29,11 @@ class ScalarStep:
 
 @record
 class Definition:
-    """Variables that C text defines: the results of an op for given arguments.
+    """Variables that C text defines: the results of an op.
 
     Parameters
     ----------
     names : tuple of str
-    args : tuple of CValue
     value : CValue or None
         The only result, where one expression gives it.
     statements : tuple of str
@@ -42,7 +41,6 @@ class Definition:
     """
 
     names: tuple[str, ...]
-    args: tuple[CValue, ...]
     value: CValue | None
     statements: tuple[str, ...]
 
@@ -51,7 +49,7 @@ class Definition:
         """Return the definition of the results of an op."""
         value = op.c_value(args) if type(op).c_statements is ScalarOp.c_statements else None
         statements = op.c_statements(args, names) if value is None else [c_definition(names[0], value)]
-        return cls(tuple(names), tuple(args), value, tuple(statements))
+        return cls(tuple(names), value, tuple(statements))
 
 
 @record

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Op, format_error, pullback
 
-from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_definition, c_rounded, c_type
+from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_definition, c_rounded
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
 from ._own_forms import native_statements, number_by_number, support_code
 from ._preferences import (
