@@ -6,6 +6,8 @@ strings, members of structures and types are names as well.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 __all__ = ["called", "named"]
 
 
@@ -18,7 +20,8 @@ def _table(brackets: str) -> dict[int, str]:
 _WORDS, _CALLS = _table(" "), _table("( ")
 
 
-def named(text: str) -> dict[str, None]:
+@lru_cache(maxsize=4096)
+def named(text: str) -> tuple[str, ...]:
     """Return the names in a text, in the order in which they come first.
 
     Parameters
@@ -27,13 +30,13 @@ def named(text: str) -> dict[str, None]:
 
     Examples
     --------
-    >>> list(named("x1[3 * n2] + 1.5e3f * expf(x1)"))
-    ['x1', 'n2', 'expf']
+    >>> named("x1[3 * n2] + 1.5e3f * expf(x1)")
+    ('x1', 'n2', 'expf')
     """
-    return {word: None for word in text.translate(_WORDS).split() if not word[0].isdigit()}
+    return tuple(dict.fromkeys(word for word in text.translate(_WORDS).split() if not word[0].isdigit()))
 
 
-def called(text: str) -> dict[str, None]:
+def called(text: str) -> tuple[str, ...]:
     """Return the names behind which an opening bracket stands.
 
     Parameters
@@ -42,8 +45,9 @@ def called(text: str) -> dict[str, None]:
 
     Examples
     --------
-    >>> list(called("y = (double)x + exp(log(x));"))
-    ['exp', 'log']
+    >>> called("y = (double)x + exp(log(x));")
+    ('exp', 'log')
     """
     words = text.translate(_CALLS).split()
-    return {word[:-1]: None for word in words if word[-1] == "(" and len(word) > 1 and not word[0].isdigit()}
+    calls = (word[:-1] for word in words if word[-1] == "(" and len(word) > 1 and not word[0].isdigit())
+    return tuple(dict.fromkeys(calls))

@@ -214,8 +214,8 @@ class TestText(unittest.TestCase):
 
     def test_names(self) -> None:
         """Numbers are no names, and casts are no calls."""
-        self.assertEqual(list(named("_Bool y = s->x != 1e-5f * 0x1.8p3 + .5f;")), ["_Bool", "y", "s", "x"])
-        self.assertEqual(list(called("f (x) + g(h(x)) * (int)(x)")), ["g", "h"])
+        self.assertEqual(named("_Bool y = s->x != 1e-5f * 0x1.8p3 + .5f;"), ("_Bool", "y", "s", "x"))
+        self.assertEqual(called("f (x) + g(h(x)) * (int)(x)"), ("g", "h"))
 
 
 class TestRules(unittest.TestCase):

@@ -5,6 +5,11 @@ Rules for kernels write statements of the loop IR (:mod:`~theano_linker_c.codege
 `verify` holds them to the rules of the IR.
 """
 
-from .verify import IRError as IRError, verify as verify
+from .verify import (
+    IRError as IRError,
+    verify as verify,
+    verify_exports as verify_exports,
+    verify_if_wanted as verify_if_wanted,
+)
 
-__all__ = ["IRError", "verify"]
+__all__ = ["IRError", "verify", "verify_exports", "verify_if_wanted"]

@@ -201,12 +201,12 @@ Place: TypeAlias = "Index | Load | Value"
 
 def operand_value(operand: CValue) -> Value:
     """Return an operand of scalar code as a value that reads whatever its text names."""
-    return Value(operand, tuple(named(operand.text)))
+    return Value(operand, named(operand.text))
 
 
 def value_of_text(text: str, dtype: str = "int64", *, total: bool = False) -> Value:
     """Return C text as a value that reads whatever the text names."""
-    return Value(CValue(text, dtype), tuple(named(text)), total)
+    return Value(CValue(text, dtype), named(text), total)
 
 
 # ---- statements

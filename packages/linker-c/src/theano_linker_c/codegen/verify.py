@@ -26,7 +26,10 @@ from .ir import (
 )
 from .passes import walk
 
-__all__ = ["RULES", "IRError", "verify"]
+__all__ = ["RULES", "IRError", "verify", "verify_exports", "verify_if_wanted"]
+
+#: Whether exports verify their statements.
+_wanted = False
 
 
 class IRError(TheanoError, ValueError):
@@ -150,6 +153,18 @@ RULES: tuple[Rule, ...] = (
     _values_for_totals,
     _total_defines,
 )
+
+
+def verify_exports(wanted: bool = True) -> None:
+    """Let all exports verify their statements, as tests do; it takes a fifth of their time."""
+    global _wanted  # noqa: PLW0603  (a switch of the process)
+    _wanted = wanted
+
+
+def verify_if_wanted(body: Sequence[Statement]) -> None:
+    """Verify statements if :func:`verify_exports` asks for it."""
+    if _wanted:
+        verify(body)
 
 
 def verify(body: Sequence[Statement]) -> None:

@@ -9,7 +9,7 @@ from theano_graph import format_error, record
 
 from .._function import Function
 from .._straight_modules import import_straight_rules
-from ..codegen import verify
+from ..codegen import verify_if_wanted
 from ..codegen.ir import Let, Opaque, Space, Statement, value_of_text
 from ..codegen.passes import named_in, without_accumulations, without_unread
 from ..codegen.print import c99_lines, portable
@@ -274,7 +274,7 @@ class _Writer:
             start = "theano_memory *const memory = &state->memory;", "memory->now = memory->first;"
             pointers.append(Opaque((*start, "if (memory->now != NULL) memory->now->used = 0;")))
         statements = without_unread(without_accumulations([*pointers, *block.statements], block.fresh))
-        verify(statements)
+        verify_if_wanted(statements)
         named = named_in(statements)
         lines = c99_lines(statements, block.failure)
         tables = {n: v for n, v in block.tables.items() if n in named}
