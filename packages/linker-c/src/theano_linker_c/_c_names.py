@@ -18,9 +18,10 @@ def _table(brackets: str) -> dict[int, str]:
 
 
 _WORDS, _CALLS = _table(" "), _table("( ")
+#: The names in texts of no more characters are remembered.
+_SHORT = 200
 
 
-@lru_cache(maxsize=4096)
 def named(text: str) -> tuple[str, ...]:
     """Return the names in a text, in the order in which they come first.
 
@@ -33,7 +34,15 @@ def named(text: str) -> tuple[str, ...]:
     >>> named("x1[3 * n2] + 1.5e3f * expf(x1)")
     ('x1', 'n2', 'expf')
     """
+    return _remembered(text) if len(text) <= _SHORT else _names(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in text.translate(_WORDS).split() if not word[0].isdigit()))
+
+
+#: Passes ask for the names of statements again and again.
+_remembered = lru_cache(maxsize=4096)(_names)
 
 
 def called(text: str) -> tuple[str, ...]:

@@ -80,7 +80,11 @@ class TestText(unittest.TestCase):
 
     def test_loops(self) -> None:
         """Elementwise loops."""
-        turn = (Let("x1", "double", element("i", "j")), value("x1"), Store(OUT, Index(), value_of_text("e2", "float64")))
+        turn = (
+            Let("x1", "double", element("i", "j")),
+            value("x1"),
+            Store(OUT, Index(), value_of_text("e2", "float64")),
+        )
         body = (Loop(LoopKind.SERIAL, "i", N, (Loop(LoopKind.VECTOR, "j", M, turn),)),)
         golden = """
             loop i < n serial

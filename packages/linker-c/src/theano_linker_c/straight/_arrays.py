@@ -8,8 +8,7 @@ from typing import Any
 from theano_graph import record
 
 from ..codegen.ir import Buffer, Expression, Load, Place, Space, Value, value_of_text
-from ..codegen.print import load_text
-from ..scalar import CValue, c_literal
+from ..scalar import CValue, c_literal, c_loaded
 from ._lengths import ONE, ZERO, Length, product_of
 
 __all__ = ["CArray", "Root", "contiguous_strides"]
@@ -117,7 +116,7 @@ class CArray:
     def load(self, offset: str) -> CValue:
         """Return an element as an operand of scalar code."""
         number = self._number()
-        return CValue(load_text(self.element(offset), self.dtype), self.dtype) if number is None else number
+        return CValue(c_loaded(self.element(offset), self.dtype), self.dtype) if number is None else number
 
     def read(self, offset: str | Place) -> Expression:
         """Return an element as an expression of the loop IR."""

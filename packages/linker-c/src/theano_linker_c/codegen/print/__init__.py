@@ -4,8 +4,6 @@ from ._c99 import c99_lines as c99_lines, portable as portable
 from ._elements import (
     element_text as element_text,
     expression_value as expression_value,
-    load_text as load_text,
-    store_text as store_text,
 )
 from ._shown import shown as shown
 
@@ -13,8 +11,6 @@ __all__ = [
     "c99_lines",
     "element_text",
     "expression_value",
-    "load_text",
     "portable",
     "shown",
-    "store_text",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...scalar import c_stored
 from ..ir import (
     Assign,
     Check,
@@ -19,7 +20,7 @@ from ..ir import (
     Statement,
     Store,
 )
-from ._elements import element_text, expression_value, joined_text, store_text
+from ._elements import element_text, expression_value, joined_text
 
 __all__ = ["c99_lines", "portable"]
 
@@ -98,7 +99,7 @@ class _Writer:
         if isinstance(statement, Store):
             buffer, value = statement.buffer, statement.value
             numbers = buffer.space == "numbers"
-            text = _text(value) if numbers else store_text(expression_value(value), buffer.dtype)
+            text = _text(value) if numbers else c_stored(expression_value(value), buffer.dtype)
             return [f"{element_text(buffer, statement.place)} = {text};"]
         if isinstance(statement, Move):
             source = element_text(statement.source.buffer, statement.source.place)

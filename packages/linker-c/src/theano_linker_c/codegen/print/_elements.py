@@ -1,24 +1,11 @@
-"""Elements of memory as C text: the one way in which they are read and written."""
+"""Elements of memory and expressions as C text."""
 
 from __future__ import annotations
 
-from ...scalar import CValue, c_cast, c_helper, c_type
+from ...scalar import CValue, c_cast, c_loaded, c_type
 from ..ir import Buffer, Expression, Index, Joined, Load, Place, Value
 
-__all__ = ["element_text", "expression_value", "joined_text", "load_text", "place_text", "store_text"]
-
-
-def load_text(text: str, dtype: str) -> str:
-    """Return what is in memory as a number: bools are bytes, a float16 is its bits."""
-    if dtype == "bool":
-        return f"({text} != 0)"
-    return c_helper("from_half", "uint16", text) if dtype == "float16" else text
-
-
-def store_text(value: CValue, dtype: str) -> str:
-    """Return a number as it is kept in memory."""
-    text = c_cast(value, dtype)
-    return c_helper("to_half", "float32", text) if dtype == "float16" else text
+__all__ = ["element_text", "expression_value", "joined_text", "place_text"]
 
 
 def place_text(place: Place) -> str:
@@ -41,7 +28,7 @@ def expression_value(expression: Expression) -> CValue:
     if isinstance(expression, Load):
         buffer = expression.buffer
         element = element_text(buffer, expression.place)
-        return CValue(element if buffer.space == "numbers" else load_text(element, buffer.dtype), buffer.dtype)
+        return CValue(element if buffer.space == "numbers" else c_loaded(element, buffer.dtype), buffer.dtype)
     left, right = expression_value(expression.left), expression_value(expression.right)
     return CValue(f"({joined_text(expression, left, right)})", expression.dtype)
 

@@ -192,6 +192,19 @@ def c_special(function: str, dtype: str, *args: CValue) -> str:
     return f"({c_type(dtype)})theano_special_{function}({given}, 0)"
 
 
+def c_loaded(text: str, dtype: str) -> str:
+    """Give an element of memory as a number: bools are bytes there, and a float16 is its bits."""
+    if dtype == "bool":
+        return f"({text} != 0)"
+    return c_helper("from_half", "uint16", text) if dtype == "float16" else text
+
+
+def c_stored(value: CValue, dtype: str) -> str:
+    """Give a number as it is kept in memory, in an element of `dtype`."""
+    text = c_cast(value, dtype)
+    return c_helper("to_half", "float32", text) if dtype == "float16" else text
+
+
 HelperText = Callable[[str], str]
 
 
