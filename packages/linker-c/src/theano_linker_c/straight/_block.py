@@ -12,32 +12,14 @@ import numpy as np
 from theano_graph import format_error, record
 
 from .._instructions._data import Instruction
-from ..codegen.ir import (
-    Assign,
-    Check,
-    Expression,
-    If,
-    Index,
-    Let,
-    Load,
-    Loop,
-    LoopKind,
-    Move,
-    Opaque,
-    Place as ElementPlace,
-    Region,
-    Statement,
-    Store,
-    operand_value,
-    value_of_text,
-)
+from ..codegen.ir import Check, Index, LoopKind, Statement, value_of_text
 from ..codegen.passes import named_in
 from ..kernels import memory_type
-from ..scalar import CValue
 from ._arrays import CArray, Root, contiguous_strides
 from ._lengths import ONE, ZERO, Length, as_length
 from ._nest import Nest, joined_nest
 from ._rules import NoStraightForm
+from ._statements import Statements
 
 __all__ = ["Block", "Message", "Place", "Step", "takes_memory"]
 
@@ -94,7 +76,7 @@ class Step:
     targets: Any
 
 
-class Block:
+class Block(Statements):
     """The statements of a function, in the order in which they run.
 
     Parameters
@@ -104,8 +86,6 @@ class Block:
 
     Attributes
     ----------
-    statements : list of Statement
-        Those of the innermost body.
     messages : list of Message
         Those of the status codes, which count from 1.
     roots : list of Root
@@ -123,7 +103,7 @@ class Block:
     """
 
     def __init__(self, fail: str = "return {};") -> None:
-        self.statements: list[Statement] = []
+        super().__init__()
         self.messages: list[Message] = []
         self.roots: list[Root] = []
         self.tables: dict[str, Any] = {}
@@ -140,97 +120,7 @@ class Block:
         self._codes: dict[Message, int] = {}
         self._table_names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
-    # ---- statements
-
-    def add(self, statement: Statement) -> None:
-        """Add a statement."""
-        self.statements.append(statement)
-
-    def line(self, *lines: str, defines: Sequence[str] = (), changes: Sequence[str] = (), total: bool = False) -> None:
-        """Add C text as an opaque statement.
-
-        Parameters
-        ----------
-        *lines : str
-        defines : sequence of str
-            Variables that it defines, if that is all that it is for.
-        changes : sequence of str
-            Variables, defined before, to which it gives values.
-        total : bool
-            Whether it can stand wherever the variables that it reads are known.
-        """
-        self.add(Opaque(lines, tuple(defines), tuple(changes), total))
-
-    def let(self, kind: str, name: str, value: str | Expression, *, moves: bool = False) -> None:
-        """Define a constant.
-
-        Parameters
-        ----------
-        kind : str
-            C type, which ends with an asterisk for pointers.
-        name : str
-        value : str or expression
-        moves : bool
-            Whether to compute the value changes memory, so that it is computed even if nothing reads it.
-        """
-        self.add(Let(name, kind, _expression(value), True, moves))
-
-    def variable(self, kind: str, name: str, value: str | Expression | None = None) -> None:
-        """Define a variable whose value changes."""
-        self.add(Let(name, kind, None if value is None else _expression(value), False))
-
-    def assign(self, name: str, value: str | Expression) -> None:
-        """Give a variable a value."""
-        self.add(Assign(name, _expression(value)))
-
-    def store(self, array: CArray, at: str | ElementPlace, value: CValue | Expression) -> None:
-        """Set an element to a value, converted to the dtype."""
-        self.add(Store(array.buffer, array.place(at), operand_value(value) if isinstance(value, CValue) else value))
-
-    def move(self, source: CArray, a: str | ElementPlace, target: CArray, b: str | ElementPlace) -> None:
-        """Set an element to one of another array, bit by bit."""
-        self.add(Move(target.buffer, target.place(b), Load(source.buffer, source.place(a))))
-
-    @contextmanager
-    def inside(self) -> Iterator[list[Statement]]:
-        """Put the statements that follow into a list of their own, which is given."""
-        outer, self.statements = self.statements, []
-        yield self.statements
-        self.statements = outer
-
-    @contextmanager
-    def block(self, head: str, own: Sequence[str] = (), changes: Sequence[str] = ()) -> Iterator[None]:
-        """Add C text and, between braces, the statements that follow.
-
-        Parameters
-        ----------
-        head : str
-        own, changes : sequence of str
-            Variables that the text defines for the statements, and others to which it gives values.
-        """
-        with self.inside() as body:
-            yield
-        self.add(Region(head, tuple(body), tuple(own), tuple(changes)))
-
-    @contextmanager
-    def scope(self, wanted: bool = True) -> Iterator[None]:
-        """Put the statements that follow between braces, so that their variables end there."""
-        if not wanted:
-            yield
-            return
-        with self.block(""):
-            yield
-
-    @contextmanager
-    def loop(self, index: str, length: Length, kind: LoopKind = LoopKind.SERIAL) -> Iterator[None]:
-        """Add a loop over the statements that follow."""
-        with self.inside() as body:
-            yield
-        self.add(Loop(kind, index, length, tuple(body)))
-
-    def choose(self, condition: str, then: Sequence[Statement], otherwise: Sequence[Statement]) -> None:
-        """Add statements of which the first ones run if a condition holds, and the others if it does not."""
-        self.add(If(value_of_text(condition, "bool"), tuple(then), tuple(otherwise)))
+    # ---- names
 
     @property
     def names(self) -> int:
@@ -584,10 +474,6 @@ class Block:
         made = self.allocate(array.dtype, array.shape, local=True)
         self.copy(array, made)
         return made
-
-
-def _expression(value: str | Expression) -> Expression:
-    return value_of_text(value) if isinstance(value, str) else value
 
 
 def takes_memory(statements: Sequence[Statement]) -> bool:
