@@ -1,4 +1,4 @@
-"""The names in C text: what it may read, and what it calls.
+"""The names in C text, of variables and of calls.
 
 Text is taken apart into words without regard to its grammar, so that a name is never missed: words of comments and
 strings, members of structures and types are names as well.
@@ -12,7 +12,7 @@ __all__ = ["called", "named"]
 
 
 def _table(brackets: str) -> dict[int, str]:
-    """Return what becomes of each ASCII character beside letters, digits and underscores."""
+    """Return the replacement of each ASCII character beside letters, digits and underscores."""
     table = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
     return {**table, ord("("): brackets}
 

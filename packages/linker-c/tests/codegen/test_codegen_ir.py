@@ -212,7 +212,7 @@ class TestText(unittest.TestCase):
         self.assertEqual(text(body, "goto end{};"), lines(golden))
 
     def test_builtins(self) -> None:
-        """What only some compilers have."""
+        """Functions that only some compilers have."""
         body = (Let("x1", "double", value_of_text('__builtin_fabs(y) + __builtin_nan("")')),)
         self.assertEqual(text(body), "const double x1 = fabs(y) + ((double)NAN);\n")
 
@@ -223,7 +223,7 @@ class TestText(unittest.TestCase):
 
 
 class TestRules(unittest.TestCase):
-    """What is not valid."""
+    """Statements that break rules."""
 
     def check(self, body: Body, message: str) -> None:
         """Look whether a rule refuses statements."""
@@ -250,7 +250,7 @@ class TestRules(unittest.TestCase):
         verify((outer, Loop(LoopKind.SERIAL, "i", N, turn), Loop(LoopKind.VECTOR, "i", N, turn[:2])))
 
     def test_memory(self) -> None:
-        """What memory may be written, and where elements are."""
+        """Memory that may be written, and positions of elements."""
         zero = value_of_text("0", "float64")
         self.check((Store(X, Index(), zero),), "memory of the kind argument is written")
         self.check((Store(OUT, Index.of(["i", "j"], [N, ONE]), zero),), "out has 1 dimensions")
@@ -268,10 +268,10 @@ class TestRules(unittest.TestCase):
 
 
 class TestPasses(unittest.TestCase):
-    """What passes leave."""
+    """Statements that passes leave."""
 
     def test_unread(self) -> None:
-        """Values that nothing reads are left out, and with them what only they read."""
+        """Values that nothing reads are left out, and with them values that only they read."""
         body = (
             Let("t1", "double", value_of_text("2.0")),
             Let("t2", "double", None, False),
@@ -296,7 +296,7 @@ class TestPasses(unittest.TestCase):
         self.assertEqual(without_unread(body), ())
 
     def test_invariants(self) -> None:
-        """What follows from variables that a body leaves alone can stand before it."""
+        """Lengths that follow from variables which a body leaves alone can stand before it."""
         body = (
             Let("n1", "int64_t", value_of_text("n * 2", total=True)),
             Let("n2", "int64_t", value_of_text("x[0]")),
@@ -306,12 +306,12 @@ class TestPasses(unittest.TestCase):
             Let("n7", "int64_t", value_of_text("k + 1", total=True)),
             Region("while (k < n)", (Opaque(("k++;",), (), ("k",)),)),
         )
-        before, rest, names = hoisted(body, lambda name: name != "m")
-        self.assertEqual((before, rest), ([body[0], body[2]], [body[1], *body[3:]]))
+        before, after, names = hoisted(body, lambda name: name != "m")
+        self.assertEqual((before, after), ([body[0], body[2]], [body[1], *body[3:]]))
         self.assertEqual(names, {"n1", "n3", "n4"})
 
     def test_effects(self) -> None:
-        """What statements read and write, inside of others, too."""
+        """Names that statements read and write, inside of others, too."""
         body = row_sums(Scheme())
         self.assertEqual(named_in(body), {"n", "m", "i", "j", "x", "x1", "exp", "out", "r3"})
         self.assertEqual(written_in(body), {"i", "j", "x1", "e2", "r3"})

@@ -1,7 +1,7 @@
 """The loop IR: statements over buffers and variables, as they are before they are printed for a compiler.
 
 A body is a tuple of statements. Expressions are typed: elements of buffers, elements joined by a scalar op, and
-values, whose C text is one operand. What has no node of its own is an opaque statement: C text that declares which
+values, whose C text is one operand. Everything else is an opaque statement: C text that declares which
 variables it reads, writes and defines. Variables have names that are used for nothing else in their function, except
 that two bodies, of which neither is inside of the other, may define the same ones.
 """
@@ -34,7 +34,7 @@ __all__ = [
     "LoopKind",
     "Move",
     "Opaque",
-    "Place",
+    "Position",
     "Region",
     "Scheme",
     "Space",
@@ -81,7 +81,7 @@ class Buffer:
         return name if self.pointer[0] == "&" and name.isidentifier() else None
 
     def reads(self) -> Iterator[str]:
-        """Names of what is read to get there."""
+        """Names that the pointer reads."""
         return iter(named(self.pointer))
 
 
@@ -117,7 +117,7 @@ class Index:
 
     def replaced(self, index: str, names: tuple[str, ...]) -> Index:
         """Return the place at which an index is the sum of other variables."""
-        return Index(tuple((names if own == (index,) else own, stride) for own, stride in self.terms))
+        return Index(tuple((names if indices == (index,) else indices, stride) for indices, stride in self.terms))
 
     def reads(self) -> Iterator[str]:
         """Names of variables."""
@@ -136,13 +136,13 @@ def _term(names: tuple[str, ...], stride: Length) -> str:
 
 @record
 class Value:
-    """A name, a number, or C text that declares what it reads.
+    """A name, a number, or C text that declares its reads.
 
     Parameters
     ----------
     operand : CValue
     names : tuple of str
-        What it reads.
+        Names that it reads.
     total : bool
         Whether it can be computed wherever its variables are known: it reads no memory, and cannot fail.
     """
@@ -166,7 +166,7 @@ class Load:
     """An element of a buffer, as a number."""
 
     buffer: Buffer
-    place: Place
+    position: Position
 
     @property
     def dtype(self) -> str:
@@ -176,7 +176,7 @@ class Load:
     def reads(self) -> Iterator[str]:
         """Names of variables, and of the memory."""
         yield from self.buffer.reads()
-        yield from self.place.reads()
+        yield from self.position.reads()
 
 
 @record
@@ -196,16 +196,16 @@ class Joined:
 
 Expression: TypeAlias = "Value | Load | Joined"
 #: A place is looked up in a table, or is C text, where it is no sum of products of indices.
-Place: TypeAlias = "Index | Load | Value"
+Position: TypeAlias = "Index | Load | Value"
 
 
 def operand_value(operand: CValue) -> Value:
-    """Return an operand of scalar code as a value that reads whatever its text names."""
+    """Return an operand of scalar code as a value that reads all that its text names."""
     return Value(operand, named(operand.text))
 
 
 def value_of_text(text: str, dtype: str = "int64", *, total: bool = False) -> Value:
-    """Return C text as a value that reads whatever the text names."""
+    """Return C text as a value that reads all that the text names."""
     return Value(CValue(text, dtype), named(text), total)
 
 
@@ -213,7 +213,7 @@ def value_of_text(text: str, dtype: str = "int64", *, total: bool = False) -> Va
 
 
 class Statement:
-    """What statements are, for passes: what they read, define and write, and the bodies inside of them.
+    """A statement, as passes see it: variables that it reads, defines and writes, and the bodies inside of it.
 
     Attributes
     ----------
@@ -313,7 +313,7 @@ class _Change(Statement):
 
     __slots__ = ()
     buffer: Buffer
-    place: Place
+    position: Position
 
     @property
     def effect(self) -> bool:  # type: ignore[override]
@@ -328,7 +328,7 @@ class _Change(Statement):
         yield from value.reads()
         if self.buffer.variable is None:
             yield from self.buffer.reads()
-            yield from self.place.reads()
+            yield from self.position.reads()
 
 
 @record
@@ -336,7 +336,7 @@ class Store(_Change):
     """A value that becomes an element of a buffer, converted to its dtype."""
 
     buffer: Buffer
-    place: Place
+    position: Position
     value: Expression
 
     def reads(self) -> Iterable[str]:
@@ -348,7 +348,7 @@ class Move(_Change):
     """An element that is carried over to another buffer of the same dtype, bit by bit."""
 
     buffer: Buffer
-    place: Place
+    position: Position
     source: Load
 
     def reads(self) -> Iterable[str]:
@@ -432,7 +432,7 @@ class Region(Statement):
         Empty for a body that runs once.
     body : tuple of Statement
     variables : tuple of str
-        What the head defines for the body.
+        Variables that the head defines for the body.
     changed : tuple of str
         Variables to which the head gives values.
     """
@@ -460,7 +460,7 @@ class Region(Statement):
 
 @record
 class Opaque(Statement):
-    """C text; it reads whatever it names.
+    """C text; it reads all that it names.
 
     Parameters
     ----------
@@ -498,18 +498,18 @@ class Opaque(Statement):
 
 @record
 class Total:
-    """What values are joined to.
+    """A total, to which values are joined.
 
     Parameters
     ----------
     name : str
         The variable with the total.
     op : ScalarOp
-        What joins two of them.
+        Joins two of them.
     dtype, part_dtype : str
         Of the total, and of parts of it that are kept side by side.
     seed : number
-        What is joined to the first one.
+        The number with which it begins.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What is valid in the loop IR: one list of rules, each about one statement and what stands around it."""
+"""The rules of the loop IR, in one list: each is about one statement and those around it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .passes import walk
 __all__ = ["RULES", "IRError", "verify", "verify_exports", "verify_if_wanted"]
 
 #: Whether exports verify their statements.
-_wanted = False
+_always = False
 
 
 class IRError(TheanoError, ValueError):
@@ -38,14 +38,14 @@ class IRError(TheanoError, ValueError):
 
 @record
 class _Around:
-    """What stands around a statement.
+    """The surroundings of a statement.
 
     Attributes
     ----------
     somewhere : set of str
         Variables that statements of the function define.
-    known : dict of str to (bool, int)
-        Those that the statement may name: whether they are constant, and in how many bodies they were defined.
+    visible : dict of str to (bool, int)
+        Variables that the statement may name: whether they are constant, and in how many bodies they were defined.
     depth : int
         In how many bodies the statement is.
     vector : int
@@ -53,27 +53,27 @@ class _Around:
     """
 
     somewhere: set[str]
-    known: dict[str, tuple[bool, int]]
+    visible: dict[str, tuple[bool, int]]
     depth: int
     vector: int
 
 
-#: What is known of a name that no statement of the function defines.
+#: Of a name that no statement of the function defines.
 _VARIABLE = False, 1 << 30
 Rule = Callable[[Statement, _Around], "str | None"]
 
 
 def _defined_once(statement: Statement, around: _Around) -> str | None:
     for name in (*statement.defines(), *statement.own()):
-        if name in around.known:
+        if name in around.visible:
             return f"{name} is defined already"
     return None
 
 
 def _known_when_read(statement: Statement, around: _Around) -> str | None:
-    own = {*statement.own(), *statement.defines()}
+    mine = {*statement.own(), *statement.defines()}
     for name in statement.reads():
-        if name in around.somewhere and name not in around.known and name not in own:
+        if name in around.somewhere and name not in around.visible and name not in mine:
             return f"{name} is read where it is not known"
     return None
 
@@ -82,16 +82,16 @@ def _variable_when_written(statement: Statement, around: _Around) -> str | None:
     for name in statement.writes():
         if name in statement.own():
             continue
-        if name in around.somewhere and name not in around.known:
+        if name in around.somewhere and name not in around.visible:
             return f"{name} gets a value where it is not known"
-        if around.known.get(name, _VARIABLE)[0]:
+        if around.visible.get(name, _VARIABLE)[0]:
             return f"{name} is constant, and gets a value"
     return None
 
 
 def _independent_turns(statement: Statement, around: _Around) -> str | None:
     for name in statement.writes():
-        if around.known.get(name, _VARIABLE)[1] <= around.vector and name not in statement.own():
+        if around.visible.get(name, _VARIABLE)[1] <= around.vector and name not in statement.own():
             return f"turns of a vector loop give {name} values"
     return None
 
@@ -109,9 +109,9 @@ def _same_dtype(statement: Statement, around: _Around) -> str | None:
 
 
 def _no_more_indices(statement: Statement, around: _Around) -> str | None:
-    for buffer, place in _elements(statement):
-        if isinstance(place, Index) and len(place.terms) > buffer.rank:
-            return f"{buffer.pointer} has {buffer.rank} dimensions, and an element is at {place}"
+    for buffer, position in _elements(statement):
+        if isinstance(position, Index) and len(position.terms) > buffer.rank:
+            return f"{buffer.pointer} has {buffer.rank} dimensions, and an element is at {position}"
     return None
 
 
@@ -140,7 +140,7 @@ def _total_defines(statement: Statement, around: _Around) -> str | None:
     return None
 
 
-#: What is valid.
+#: All rules.
 RULES: tuple[Rule, ...] = (
     _defined_once,
     _known_when_read,
@@ -155,15 +155,15 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def verify_exports(wanted: bool = True) -> None:
+def verify_exports(switch: bool = True) -> None:
     """Let all exports verify their statements, as tests do; it takes a fifth of their time."""
-    global _wanted  # noqa: PLW0603  (a switch of the process)
-    _wanted = wanted
+    global _always  # noqa: PLW0603  (a switch of the process)
+    _always = switch
 
 
 def verify_if_wanted(body: Sequence[Statement]) -> None:
     """Verify statements if :func:`verify_exports` asks for it."""
-    if _wanted:
+    if _always:
         verify(body)
 
 
@@ -185,32 +185,32 @@ def verify(body: Sequence[Statement]) -> None:
 
 
 def _verify(body: Body, around: _Around) -> None:
-    known, depth, names = around.known, around.depth, list[str]()
+    visible, depth, names = around.visible, around.depth, list[str]()
     for statement in body:
         for rule in RULES:
             text = rule(statement, around)
             if text is not None:
                 raise IRError(f"{text}: {statement}")
-        own, bodies = statement.own(), statement.bodies()
+        variables, bodies = statement.own(), statement.bodies()
         if bodies:
             vector = isinstance(statement, Loop) and statement.kind == LoopKind.VECTOR
-            inside = _Around(around.somewhere, known, depth + 1, depth if vector else around.vector)
-            known.update(dict.fromkeys(own, (False, depth + 1)))
+            inside = _Around(around.somewhere, visible, depth + 1, depth if vector else around.vector)
+            visible.update(dict.fromkeys(variables, (False, depth + 1)))
             for inner in bodies:
                 _verify(inner, inside)
-            for name in own:
-                del known[name]
+            for name in variables:
+                del visible[name]
         variable = (isinstance(statement, Let) and not statement.constant) or isinstance(statement, Accumulate)
-        known.update(dict.fromkeys(statement.defines(), (not variable, depth)))
+        visible.update(dict.fromkeys(statement.defines(), (not variable, depth)))
         names += statement.defines()
     for name in names:
-        del known[name]
+        del visible[name]
 
 
 def _elements(statement: Statement) -> Iterator[tuple[Buffer, object]]:
     """Return the buffers and places that a statement names, besides those of its bodies."""
     if isinstance(statement, (Store, Move)):
-        yield statement.buffer, statement.place
+        yield statement.buffer, statement.position
     if isinstance(statement, (Let, Assign, Store)) and statement.value is not None:
         yield from _loaded(statement.value)
     elif isinstance(statement, Move):
@@ -219,7 +219,7 @@ def _elements(statement: Statement) -> Iterator[tuple[Buffer, object]]:
 
 def _loaded(expression: Expression) -> Iterator[tuple[Buffer, object]]:
     if isinstance(expression, Load):
-        yield expression.buffer, expression.place
+        yield expression.buffer, expression.position
     elif isinstance(expression, Joined):
         yield from _loaded(expression.left)
         yield from _loaded(expression.right)

@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import record
 
-from ..codegen.ir import Buffer, Expression, Load, Place, Space, Value, value_of_text
+from ..codegen.ir import Buffer, Expression, Load, Position, Space, Value, value_of_text
 from ..scalar import CValue, c_literal, c_loaded
 from ._lengths import ONE, ZERO, Length, product_of
 
@@ -102,7 +102,7 @@ class CArray:
         """The memory, as statements name it."""
         return Buffer(self.pointer, self.dtype, self.ndim, self.root.kind)
 
-    def place(self, offset: str | Place) -> Place:
+    def place(self, offset: str | Position) -> Position:
         """Return where the element is that stands so many elements behind the first."""
         place = value_of_text(offset) if isinstance(offset, str) else offset
         return place if self.positions is None else Load(self.positions.buffer, place)
@@ -118,7 +118,7 @@ class CArray:
         number = self._number()
         return CValue(c_loaded(self.element(offset), self.dtype), self.dtype) if number is None else number
 
-    def read(self, offset: str | Place) -> Expression:
+    def read(self, offset: str | Position) -> Expression:
         """Return an element as an expression of the loop IR."""
         number = self._number()
         return Load(self.buffer, self.place(offset)) if number is None else Value(number, ())

@@ -15,7 +15,7 @@ from ..codegen.ir import (
     LoopKind,
     Move,
     Opaque,
-    Place,
+    Position,
     Region,
     Statement,
     Store,
@@ -82,11 +82,11 @@ class Statements:
         """Give a variable a value."""
         self.add(Assign(name, _expression(value)))
 
-    def store(self, array: CArray, at: str | Place, value: CValue | Expression) -> None:
+    def store(self, array: CArray, at: str | Position, value: CValue | Expression) -> None:
         """Set an element to a value, converted to the dtype."""
         self.add(Store(array.buffer, array.place(at), operand_value(value) if isinstance(value, CValue) else value))
 
-    def move(self, source: CArray, a: str | Place, target: CArray, b: str | Place) -> None:
+    def move(self, source: CArray, a: str | Position, target: CArray, b: str | Position) -> None:
         """Set an element to one of another array, bit by bit."""
         self.add(Move(target.buffer, target.place(b), Load(source.buffer, source.place(a))))
 
@@ -98,23 +98,23 @@ class Statements:
         self.statements = outer
 
     @contextmanager
-    def block(self, head: str, own: Sequence[str] = (), changes: Sequence[str] = ()) -> Iterator[None]:
+    def block(self, head: str, variables: Sequence[str] = (), changes: Sequence[str] = ()) -> Iterator[None]:
         """Add C text and, between braces, the statements that follow.
 
         Parameters
         ----------
         head : str
-        own, changes : sequence of str
+        variables, changes : sequence of str
             Variables that the text defines for the statements, and others to which it gives values.
         """
         with self.inside() as body:
             yield
-        self.add(Region(head, tuple(body), tuple(own), tuple(changes)))
+        self.add(Region(head, tuple(body), tuple(variables), tuple(changes)))
 
     @contextmanager
-    def scope(self, wanted: bool = True) -> Iterator[None]:
+    def scope(self, braces: bool = True) -> Iterator[None]:
         """Put the statements that follow between braces, so that their variables end there."""
-        if not wanted:
+        if not braces:
             yield
             return
         with self.block(""):

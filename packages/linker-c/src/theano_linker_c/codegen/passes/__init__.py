@@ -1,4 +1,4 @@
-"""What is done with statements before they are printed."""
+"""Passes over statements, before they are printed."""
 
 from ._accumulations import without_accumulations as without_accumulations
 from ._effects import named_in as named_in, walk as walk, written_in as written_in

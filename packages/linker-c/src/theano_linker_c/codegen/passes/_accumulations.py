@@ -20,7 +20,7 @@ from ..ir import (
     LoopKind,
     Move,
     Opaque,
-    Place,
+    Position,
     Region,
     Statement,
     Store,
@@ -45,16 +45,16 @@ def without_accumulations(body: Sequence[Statement], fresh: Fresh) -> Body:
     fresh : callable
         Returns a name that has not been used, with a prefix.
     """
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for statement in body:
         bodies = statement.bodies()
         if bodies:
             statement = statement.with_bodies([without_accumulations(inner, fresh) for inner in bodies])
         if isinstance(statement, Accumulate):
-            found += _written_out(statement, fresh)
+            statements += _written_out(statement, fresh)
         else:
-            found.append(statement)
-    return tuple(found)
+            statements.append(statement)
+    return tuple(statements)
 
 
 def _written_out(node: Accumulate, fresh: Fresh) -> list[Statement]:
@@ -128,11 +128,11 @@ class _Lanes:
 
     def _sets(self, end: str) -> Region:
         """Return the loop over whole sets of lanes."""
-        node, index, place = self.node, self.index, (self.index, self.lane)
+        node, index, position = self.node, self.index, (self.index, self.lane)
         at = Index.of([self.lane], [ONE])
-        body = list(_moved(node.body, self.inner, place))
+        body = list(_moved(node.body, self.inner, position))
         for buffer, total, value in zip(self.lanes, node.totals, node.values, strict=True):
-            joined = Joined(total.op, Load(buffer, at), _replaced(value, self.inner, place), total.part_dtype)
+            joined = Joined(total.op, Load(buffer, at), _replaced(value, self.inner, position), total.part_dtype)
             body.append(Store(buffer, at, joined))
         head = f"for (; {index} + {self.width} <= {end}; {index} += {self.width})"
         return Region(head, (self._each_lane(self.lane, tuple(body)),), (), (index,))
@@ -153,31 +153,31 @@ class _Lanes:
 
 def _moved(body: Body, index: str, names: tuple[str, ...]) -> Body:
     """Return statements in which an index is the sum of other variables."""
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for statement in body:
         if isinstance(statement, Let) and statement.value is not None:
             statement = replace(statement, value=_replaced(statement.value, index, names))
         elif isinstance(statement, Store):
             value = _replaced(statement.value, index, names)
-            statement = Store(statement.buffer, _place(statement.place, index, names), value)
+            statement = Store(statement.buffer, _position(statement.position, index, names), value)
         elif isinstance(statement, Move):
             source = _replaced(statement.source, index, names)
             assert isinstance(source, Load)
-            statement = Move(statement.buffer, _place(statement.place, index, names), source)
-        found.append(statement)
-    return tuple(found)
+            statement = Move(statement.buffer, _position(statement.position, index, names), source)
+        statements.append(statement)
+    return tuple(statements)
 
 
 def _replaced(expression: Expression, index: str, names: tuple[str, ...]) -> Expression:
     if isinstance(expression, Load):
-        return Load(expression.buffer, _place(expression.place, index, names))
+        return Load(expression.buffer, _position(expression.position, index, names))
     if isinstance(expression, Joined):
         left, right = (_replaced(side, index, names) for side in (expression.left, expression.right))
         return Joined(expression.op, left, right, expression.dtype)
     return expression
 
 
-def _place(place: Place, index: str, names: tuple[str, ...]) -> Place:
-    if isinstance(place, Index):
-        return place.replaced(index, names)
-    return Load(place.buffer, _place(place.place, index, names)) if isinstance(place, Load) else place
+def _position(position: Position, index: str, names: tuple[str, ...]) -> Position:
+    if isinstance(position, Index):
+        return position.replaced(index, names)
+    return Load(position.buffer, _position(position.position, index, names)) if isinstance(position, Load) else position

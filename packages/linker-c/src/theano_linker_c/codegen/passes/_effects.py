@@ -1,4 +1,4 @@
-"""What statements read and write."""
+"""Variables and memory that statements read and write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loop-invariant code: what can be computed before the braces of a loop or a branch."""
+"""Loop-invariant code: statements that can stand before the braces of a loop or a branch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["hoisted"]
 def hoisted(
     body: Sequence[Statement], is_fixed: Callable[[str], bool]
 ) -> tuple[list[Statement], list[Statement], set[str]]:
-    """Part the statements of a body into those that can stand before it, and others.
+    """Part the statements of a body into statements that can stand before it, and others.
 
     Parameters
     ----------
@@ -24,18 +24,18 @@ def hoisted(
 
     Returns
     -------
-    before, rest : list of Statement
+    before, after : list of Statement
     names : set of str
         Variables that `before` defines.
     """
     inside = written_in(body)
     before: list[Statement] = []
-    rest: list[Statement] = []
+    after: list[Statement] = []
     names: set[str] = set()
     for statement in body:
         if statement.total and all(name in names if name in inside else is_fixed(name) for name in statement.reads()):
             before.append(statement)
             names.update(statement.defines())
         else:
-            rest.append(statement)
-    return before, rest, names
+            after.append(statement)
+    return before, after, names

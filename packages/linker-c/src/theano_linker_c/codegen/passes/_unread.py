@@ -27,14 +27,14 @@ def without_unread(body: Sequence[Statement]) -> Body:
     sets: list[set[str]] = []
     for i, statement in enumerate(statements):
         read = set(statement.reads())
-        own = set() if statement.effect else {*statement.defines(), *statement.writes()}
-        if not own <= defined:
-            own = set()
+        names = set() if statement.effect else {*statement.defines(), *statement.writes()}
+        if not names <= defined:
+            names = set()
         reads.append(read)
-        sets.append(own)
-        for name in own:
+        sets.append(names)
+        for name in names:
             setters.setdefault(name, []).append(i)
-        for name in read if own else read | set(statement.writes()):
+        for name in read if names else read | set(statement.writes()):
             readers[name] = readers.get(name, 0) + 1
     dropped = _dropped(statements, reads, sets, readers, setters)
     return _left(body, {id(statements[i]) for i in dropped}) if dropped else tuple(body)
@@ -51,7 +51,7 @@ def _dropped(
     readers: dict[str, int],
     setters: dict[str, list[int]],
 ) -> set[int]:
-    """Return the numbers of statements that only set what nothing reads, or what only such statements read."""
+    """Return the numbers of statements that only set variables which nothing reads, or only such statements."""
     dropped: set[int] = set()
     waiting = [name for name in setters if not readers.get(name)]
     while waiting:
@@ -68,11 +68,11 @@ def _dropped(
 
 def _left(body: Sequence[Statement], dropped: set[int]) -> Body:
     """Return statements without some, by their identities."""
-    found: list[Statement] = []
+    left: list[Statement] = []
     for statement in body:
         bodies = statement.bodies()
         if id(statement) not in dropped:
-            found.append(statement.with_bodies([_left(inner, dropped) for inner in bodies]) if bodies else statement)
+            left.append(statement.with_bodies([_left(inner, dropped) for inner in bodies]) if bodies else statement)
         elif isinstance(statement, Let) and statement.moves and statement.value is not None:
-            found.append(Opaque((f"(void)({expression_value(statement.value).text});",)))
-    return tuple(found)
+            left.append(Opaque((f"(void)({expression_value(statement.value).text});",)))
+    return tuple(left)

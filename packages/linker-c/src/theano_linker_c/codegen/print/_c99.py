@@ -36,7 +36,7 @@ _SPECIAL_VALUES = {
 
 
 def portable(text: str) -> str:
-    """Return C99 text for text that calls what only gcc and clang have.
+    """Return C99 text for text with calls that only gcc and clang know.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def c99_lines(body: Sequence[Statement], fail: str, depth: int = 1) -> list[str]
     body : sequence of Statement
         Accumulations have been written out as loops.
     fail : str
-        What a failed check does, with ``{}`` for the status code.
+        Text of a failed check, with ``{}`` for the status code.
     depth : int
         How far the lines are indented.
     """
@@ -100,10 +100,10 @@ class _Writer:
             buffer, value = statement.buffer, statement.value
             numbers = buffer.space == "numbers"
             text = _text(value) if numbers else c_stored(expression_value(value), buffer.dtype)
-            return [f"{element_text(buffer, statement.place)} = {text};"]
+            return [f"{element_text(buffer, statement.position)} = {text};"]
         if isinstance(statement, Move):
-            source = element_text(statement.source.buffer, statement.source.place)
-            return [f"{element_text(statement.buffer, statement.place)} = {source};"]
+            source = element_text(statement.source.buffer, statement.source.position)
+            return [f"{element_text(statement.buffer, statement.position)} = {source};"]
         if isinstance(statement, Assign):
             return [f"{statement.name} = {_text(statement.value)};"]
         assert isinstance(statement, Check), f"{type(statement).__name__} has no form in C99"

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from ...scalar import CValue, c_cast, c_loaded, c_type
-from ..ir import Buffer, Expression, Index, Joined, Load, Place, Value
+from ..ir import Buffer, Expression, Index, Joined, Load, Position, Value
 
-__all__ = ["element_text", "expression_value", "joined_text", "place_text"]
+__all__ = ["element_text", "expression_value", "joined_text", "position_text"]
 
 
-def place_text(place: Place) -> str:
+def position_text(position: Position) -> str:
     """Return how many elements behind the first one a place is."""
-    if isinstance(place, Index):
-        return str(place)
-    return element_text(place.buffer, place.place) if isinstance(place, Load) else place.operand.text
+    if isinstance(position, Index):
+        return str(position)
+    return element_text(position.buffer, position.position) if isinstance(position, Load) else position.operand.text
 
 
-def element_text(buffer: Buffer, place: Place) -> str:
+def element_text(buffer: Buffer, position: Position) -> str:
     """Return an element, as it is in memory."""
     pointer = buffer.pointer
-    return pointer[1:] if pointer[0] == "&" else f"{pointer}[{place_text(place)}]"
+    return pointer[1:] if pointer[0] == "&" else f"{pointer}[{position_text(position)}]"
 
 
 def expression_value(expression: Expression) -> CValue:
@@ -27,7 +27,7 @@ def expression_value(expression: Expression) -> CValue:
         return expression.operand
     if isinstance(expression, Load):
         buffer = expression.buffer
-        element = element_text(buffer, expression.place)
+        element = element_text(buffer, expression.position)
         return CValue(element if buffer.space == "numbers" else c_loaded(element, buffer.dtype), buffer.dtype)
     left, right = expression_value(expression.left), expression_value(expression.right)
     return CValue(f"({joined_text(expression, left, right)})", expression.dtype)

@@ -18,7 +18,7 @@ from ..ir import (
     Loop,
     Move,
     Opaque,
-    Place,
+    Position,
     Region,
     Statement,
     Store,
@@ -28,7 +28,7 @@ __all__ = ["shown"]
 
 
 def shown(body: Sequence[Statement], depth: int = 0) -> str:
-    """Return statements as text, one a line, each body indented below what it belongs to.
+    """Return statements as text, one a line, each body indented below its statement.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def _statement(statement: Statement) -> list[str]:
     if isinstance(statement, Assign):
         return [f"{statement.name} = {_expression(statement.value)}"]
     if isinstance(statement, Store):
-        return [f"store {_element(statement.buffer, statement.place)} = {_expression(statement.value)}"]
+        return [f"store {_element(statement.buffer, statement.position)} = {_expression(statement.value)}"]
     if isinstance(statement, Move):
-        source = _element(statement.source.buffer, statement.source.place)
-        return [f"move {_element(statement.buffer, statement.place)} = {source}"]
+        source = _element(statement.source.buffer, statement.source.position)
+        return [f"move {_element(statement.buffer, statement.position)} = {source}"]
     if isinstance(statement, Check):
         condition = "never" if statement.condition is None else _expression(statement.condition)
         return [f"check {condition} else {statement.code}"]
@@ -85,8 +85,8 @@ def _statement(statement: Statement) -> list[str]:
         return [f"accumulate {', '.join(starts)} over {loops or 'nothing'} {how}"]
     assert isinstance(statement, Opaque), type(statement)
     ends = _named("defines", statement.defined) + _named("changes", statement.changed)
-    first, *rest = statement.lines
-    return [f"opaque {first}{ends}{' total' if statement.total else ''}", *(f"       {line}" for line in rest)]
+    first, *others = statement.lines
+    return [f"opaque {first}{ends}{' total' if statement.total else ''}", *(f"       {line}" for line in others)]
 
 
 def _named(what: str, names: Sequence[str]) -> str:
@@ -95,19 +95,19 @@ def _named(what: str, names: Sequence[str]) -> str:
 
 def _expression(expression: Expression) -> str:
     if isinstance(expression, Load):
-        return _element(expression.buffer, expression.place)
+        return _element(expression.buffer, expression.position)
     if isinstance(expression, Joined):
         return f"{expression.op.name}({_expression(expression.left)}, {_expression(expression.right)})"
     return expression.operand.text
 
 
-def _element(buffer: Buffer, place: Place) -> str:
+def _element(buffer: Buffer, position: Position) -> str:
     if buffer.variable is not None:
         return f"{buffer.variable}: {buffer.dtype}"
-    return f"{buffer.space} {buffer.pointer}[{_place(place)}]: {buffer.dtype}"
+    return f"{buffer.space} {buffer.pointer}[{_position(position)}]: {buffer.dtype}"
 
 
-def _place(place: Place) -> str:
-    if isinstance(place, Index):
-        return str(place)
-    return _expression(place)
+def _position(position: Position) -> str:
+    if isinstance(position, Index):
+        return str(position)
+    return _expression(position)
