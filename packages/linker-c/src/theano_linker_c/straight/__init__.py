@@ -2,7 +2,7 @@
 
 A program (`theano_linker_c.program`) becomes the statements of one C function: `_emit` goes through its instructions,
 and the rule for each kernel or op (`_rules`) adds them to a `Block`, which knows names, loops, checks and memory. They
-are statements of the loop IR (`theano_linker_c.codegen`); what has no node there yet is C text. Lengths are numbers
+are statements of the loop IR (`theano_linker_c.codegen`), some of them opaque C text. Lengths are numbers
 where they are known, and products of C variables otherwise (`_lengths`).
 """
 

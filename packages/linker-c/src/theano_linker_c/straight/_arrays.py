@@ -104,8 +104,8 @@ class CArray:
 
     def place(self, offset: str | Position) -> Position:
         """Return where the element is that stands so many elements behind the first."""
-        place = value_of_text(offset) if isinstance(offset, str) else offset
-        return place if self.positions is None else Load(self.positions.buffer, place)
+        position = value_of_text(offset) if isinstance(offset, str) else offset
+        return position if self.positions is None else Load(self.positions.buffer, position)
 
     def element(self, offset: str) -> str:
         """Return the C text of the element that stands so many elements behind the first."""

@@ -128,7 +128,7 @@ class Block(Statements):
         return self._names
 
     def is_fixed(self, name: str, mark: int) -> bool:
-        """Tell whether a name was made before the one with a number, or is none of those that are made."""
+        """Tell whether a name was made before the one with a number, or is not made here."""
         return self._numbers.get(name, 0) <= mark
 
     def fresh(self, prefix: str) -> str:

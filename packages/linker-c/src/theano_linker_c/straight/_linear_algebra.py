@@ -122,9 +122,9 @@ def _determinant(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -
     logarithm = block.fresh("x")
     block.variable(memory_type(kernel.dtype), logarithm)
     call = block.call(_name(kernel, "slogdet"), n, work.pointer, pivots.pointer, f"&{logarithm}")
-    found = block.fresh("x")
-    block.let(memory_type(kernel.dtype), found, call, moves=True)
-    block.store(sign, "0", CValue(found, kernel.dtype))
+    result = block.fresh("x")
+    block.let(memory_type(kernel.dtype), result, call, moves=True)
+    block.store(sign, "0", CValue(result, kernel.dtype))
     return [sign, block.local(kernel.dtype, logarithm)]
 
 

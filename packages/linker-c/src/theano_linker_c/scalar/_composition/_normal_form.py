@@ -37,7 +37,7 @@ class Definition:
     value : CValue or None
         The only result, where one expression gives it.
     statements : tuple of str
-        What defines the variables.
+        Text that defines the variables.
     """
 
     names: tuple[str, ...]
