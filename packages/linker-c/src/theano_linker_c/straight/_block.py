@@ -33,7 +33,7 @@ _TAKE = "theano_take"
 
 @record
 class Message:
-    """What a status code says: the node, the line that made it, and what was wrong."""
+    """The text of a status code: the node, the line that made it, and what was wrong."""
 
     node: str
     line: str
