@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from theano_linker_c.codegen import verify_exports
 from theano_linker_c.export import export_c
 
 __all__ = ["STRICT", "Exported"]
@@ -65,6 +66,7 @@ class Exported:
         static: bool = False,
         arguments: Sequence[str] = ("-O1",),
     ) -> None:
+        verify_exports()
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "exported")
             made = export_c(fn, path, shapes=shapes, static=static)

@@ -46,6 +46,11 @@ class TestEquations(unittest.TestCase):
             others = _definite(1, dtype), RNG.normal(size=(1, 2)).astype(dtype), RNG.normal(size=1).astype(dtype)
             check(theano.function([a, b, v], out), values, others, tolerance=1e-8 if dtype == "float64" else 2e-3)
 
+    def test_logarithm_alone(self) -> None:
+        """The logarithm of a determinant whose sign nothing reads."""
+        a = T.dmatrix("a")
+        check(theano.function([a], nlinalg.slogdet(a)[1]), (_definite(4),))
+
     def test_gradients(self) -> None:
         """The logarithm of a Gaussian density, and its gradient."""
         a, v = T.dmatrix("a"), T.dvector("v")

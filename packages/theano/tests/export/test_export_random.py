@@ -10,6 +10,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano.sandbox.rng_mrg import MRG_RandomStreams
+from theano.tensor import raw_random
 from theano.tensor.shared_randomstreams import RandomStreams
 from theano_testing.tiers import slow
 
@@ -69,6 +70,15 @@ class TestNumPy(unittest.TestCase):
             streams.shuffle_row_elements(T.arange(n)),
         ]
         check(theano.function([n], out), (5,), (5,), (8,), tolerance=0)
+
+    def test_unread(self) -> None:
+        """Draws of single numbers that nothing reads move the state, as the function's do."""
+        state = theano.shared(np.random.RandomState(3))
+        moved: Any = state
+        for name, *parameters in (("uniform",), ("normal",), ("binomial",), ("poisson", 7.0), ("random_integers",)):
+            moved, _ = getattr(raw_random, name)(moved, (), *parameters)
+        last, number = raw_random.uniform(moved, ())
+        check(theano.function([], number, updates=[(state, last)]), (), (), tolerance=0)
 
     def test_parameters(self) -> None:
         """Parameters that are arrays, with a size and without one."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from theano_linker_c.scalar import CValue
+from theano_linker_c.scalar import CValue, c_loaded
 
 from ..codegen import KernelText
-from ..codegen.text import Signature, kernel_text, load, memory_type, store
+from ..codegen.text import Signature, kernel_text, memory_type, store
 from ..contexts import GpuContext
 from ._geometry import is_c_contiguous
 
@@ -109,7 +109,7 @@ def _text(ndim: int, target: str, source: str, narrow: bool) -> KernelText:
         steps += [f"  const int64_t i{d} = rest % ({kind})n{d};", f"  rest /= ({kind})n{d};"]
     steps.append("  const int64_t i0 = rest;")
     place, value = (" + ".join(f"i{d} * {stem}{d}" for d in range(ndim)) for stem in ("zs", "xs"))
-    element = load(f"*(GLOBAL_MEM const {memory_type(source)} *)(x + {value})", source)
+    element = c_loaded(f"*(GLOBAL_MEM const {memory_type(source)} *)(x + {value})", source)
     body = [
         f"for ({kind} i = ({kind})GID_0 * LDIM_0 + LID_0; i < ({kind})count; i += ({kind})GDIM_0 * LDIM_0) {{",
         f"  {kind} rest = i;",

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from theano_linker_c.kernels import memory_type
-from theano_linker_c.scalar import CValue, c_cast, c_helper
+from theano_linker_c.scalar import CValue, c_loaded
 
 from ._form import Argument, DeviceOperand, KernelSource, KernelText, Recorder
 from .text import build_text
 
-__all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread", "stored"]
+__all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread"]
 
 _TYPES = {"q": "int64_t", "i": "int32_t", "I": "uint32_t", "f": "float", "d": "double"}
 #: Work-items of a group for kernels without a form of their own, and groups for each compute unit at most.
@@ -32,15 +32,7 @@ def move_type(itemsize: int) -> str:
 
 def loaded(dtype: str, place: str) -> CValue:
     """Return the value of an element in memory; `place` is of the memory type of `dtype`."""
-    if dtype == "bool":
-        return CValue(f"({place} != 0)", dtype)
-    return CValue(c_helper("from_half", "uint16", place) if dtype == "float16" else place, dtype)
-
-
-def stored(value: CValue, dtype: str) -> str:
-    """Return the text of a value as it is stored in an element of `dtype`."""
-    text = c_cast(value, dtype)
-    return c_helper("to_half", "float32", text) if dtype == "float16" else text
+    return CValue(c_loaded(place, dtype), dtype)
 
 
 def merged_dimensions(

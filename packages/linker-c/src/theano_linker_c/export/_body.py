@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,10 @@ from theano_graph import format_error, record
 
 from .._function import Function
 from .._straight_modules import import_straight_rules
+from ..codegen import verify_if_wanted
+from ..codegen.ir import Let, Opaque, Space, Statement, value_of_text
+from ..codegen.passes import named_in, without_accumulations, without_unread
+from ..codegen.print import c99_lines, portable
 from ..kernels import memory_type
 from ..program import Program, lower
 from ..straight import (
@@ -27,7 +31,6 @@ from ..straight import (
     emit_program,
     product_of,
 )
-from ._clean import portable, without_unread
 from ._interface import Names, Parameter, fixed_shape, spec_of, state_array
 from ._versions import OWN_NAMES
 
@@ -146,14 +149,14 @@ class _Writer:
         label = item.name or variable.name
         parameter = Parameter(self.names.of(label, f"input_{i}"), label or f"input {i}", spec.dtype, shape)
         lengths = [
-            self.block.length(f"{parameter.name}_shape[{axis}]") if length is None else Length(length)
+            self.block.length(f"{parameter.name}_shape[{axis}]", total=False) if length is None else Length(length)
             for axis, length in enumerate(shape)
         ]
         pointer = parameter.name if shape else f"&{parameter.name}"
         self._enter(register, "argument", parameter, pointer, lengths)
         return parameter
 
-    def _enter(self, register: int, kind: str, parameter: Parameter, pointer: str, lengths: Sequence[Length]) -> None:
+    def _enter(self, register: int, kind: Space, parameter: Parameter, pointer: str, lengths: Sequence[Length]) -> None:
         root = Root(kind, parameter.name, parameter.dtype, product_of(lengths))
         shape = tuple(lengths)
         self.arrays[register] = CArray(parameter.dtype, shape, contiguous_strides(shape), pointer, root)
@@ -256,39 +259,52 @@ class _Writer:
                 block.copy(array, state)
 
     def _body(self, arguments: list[Parameter], results: list[Parameter], states: list[Parameter]) -> Body:
-        body = finished(self.block)
-        unread = _unread(["state", *_names_of(arguments, results)], "\n".join(body.lines))
-        given = tuple(arguments), tuple(results), tuple(states)
-        return replace(body, arguments=given[0], results=given[1], states=given[2], lines=(*unread, *body.lines))
+        body, named = _finished(self.block)
+        return replace(
+            body,
+            arguments=tuple(arguments),
+            results=tuple(results),
+            states=tuple(states),
+            lines=(*_unread(["state", *_names_of(arguments, results)], named), *body.lines),
+        )
 
 
 def finished(block: Block) -> Body:
-    """Return what has been written as a function without arguments, results and state."""
-    pointers, arenas = [], {}
+    """Return the statements of a block as a function without arguments, results and state."""
+    return _finished(block)[0]
+
+
+def _finished(block: Block) -> tuple[Body, Set[str]]:
+    """Return the function, and the names in its statements."""
+    pointers: list[Statement] = []
+    arenas = {}
     for kind in sorted({memory_type(root.dtype) for root in block.roots}):
         mine = [root for root in block.roots if memory_type(root.dtype) == kind]
         offsets, total = arranged(mine, block.time + 1)
         arenas[kind] = total
         _check_room(total, kind)
-        pointers += [f"    {kind} *const {n} = state->arena_{kind} + {offset};" for n, offset in offsets.items()]
+        pointers += [
+            Let(n, f"{kind} *", value_of_text(f"state->arena_{kind} + {offset}")) for n, offset in offsets.items()
+        ]
     if block.takes_memory:
-        start = ["theano_memory *const memory = &state->memory;", "memory->now = memory->first;"]
-        start.append("if (memory->now != NULL) memory->now->used = 0;")
-        pointers += ["    " + line for line in start]
-    lines = without_unread([*pointers, *(portable(line) for line in block.lines)])
-    text = "\n".join(lines)
-    return Body(
+        start = "theano_memory *const memory = &state->memory;", "memory->now = memory->first;"
+        pointers.append(Opaque((*start, "if (memory->now != NULL) memory->now->used = 0;")))
+    statements = without_unread(without_accumulations([*pointers, *block.statements], block.fresh))
+    verify_if_wanted(statements)
+    named = named_in(statements)
+    body = Body(
         arguments=(),
         results=(),
         states=(),
-        lines=tuple(lines),
+        lines=tuple(c99_lines(statements, block.failure)),
         arenas=arenas,
-        tables={n: v for n, v in block.tables.items() if _is_named(n, text)},
+        tables={n: v for n, v in block.tables.items() if n in named},
         preamble=tuple(portable(part) for part in block.preamble),
         routines=frozenset(block.routines),
         messages=tuple(block.messages),
         takes_memory=block.takes_memory,
     )
+    return body, named
 
 
 def _check_room(count: int, kind: str) -> None:
@@ -307,16 +323,6 @@ def _names_of(arguments: Sequence[Parameter], results: Sequence[Parameter]) -> l
     return [part.partition("[")[0].rpartition("*")[2].split()[-1] for part in parts]
 
 
-def _unread(names: Sequence[str], text: str) -> list[str]:
+def _unread(names: Sequence[str], named: Set[str]) -> list[str]:
     """Return statements that tell compilers which of the parameters are not read on purpose."""
-    return [f"    (void){name};" for name in names if not _is_named(name, text)]
-
-
-def _is_named(name: str, text: str) -> bool:
-    at = text.find(name)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
-        if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
-            return True
-        at = text.find(name, at + 1)
-    return False
+    return [f"    (void){name};" for name in names if name not in named]

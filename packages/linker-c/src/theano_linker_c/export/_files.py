@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..codegen.print import portable
 from ..scalar import helper_definitions
 from ._body import Body
-from ._clean import portable
 from ._interface import Parameter
 from ._library import INDEPENDENT, definitions, memory_types
 from ._vectors import OPTIONS, vector_functions

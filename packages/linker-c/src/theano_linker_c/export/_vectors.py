@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from .._c_names import called
 
 __all__ = ["OPTIONS", "vector_functions"]
 
@@ -21,7 +22,6 @@ _NEEDS = {
     ),
 }
 _TWO_ARGUMENTS = ("atan2", "pow")
-_CALL = re.compile(r"\b([a-z]+\d*[a-z]*)\(")
 
 
 def vector_functions(texts: Iterable[str]) -> list[str]:
@@ -37,10 +37,10 @@ def vector_functions(texts: Iterable[str]) -> list[str]:
     #endif
     #endif
     """
-    called = {name for text in texts for name in _CALL.findall(text)}
+    calls = {name for text in texts for name in called(text)}
     lines: list[str] = []
     for version, names in _NEEDS.items():
-        declared = [_declared(name, kind, end) for name in names for kind, end in _KINDS if name + end in called]
+        declared = [_declared(name, kind, end) for name in names for kind, end in _KINDS if name + end in calls]
         if declared:
             lines += [f"#if __GLIBC_PREREQ({version[0]}, {version[1]})", *declared, "#endif"]
     if not lines:

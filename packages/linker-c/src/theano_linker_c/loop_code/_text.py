@@ -146,9 +146,9 @@ class _Writer:
         block, kind = self.block, memory_type(form.dtype)
         name = block.fresh("a")
         if not form.shape and not form.moves:
-            block.line(f"const {kind} {name} = *(const {kind} *)given[{i}];")
+            block.let(kind, name, f"*(const {kind} *)given[{i}]")
             return CArray(form.dtype, (), (), f"&{name}", Root("argument", name, form.dtype, Length(1)))
-        block.line(f"const {kind} *const {name} = (const {kind} *)given[{i}];")
+        block.let(f"const {kind} *", name, f"(const {kind} *)given[{i}]")
         shape = tuple(map(Length, form.shape))
         strides = contiguous_strides(shape)
         if form.moves:
@@ -158,7 +158,7 @@ class _Writer:
     def _place(self, k: int) -> _ResultPlace:
         dtype = self._dtype(self.program.outputs[k])
         name = self.block.fresh("r")
-        self.block.line(f"{memory_type(dtype)} *const {name} = ({memory_type(dtype)} *)results[{k}];")
+        self.block.let(f"{memory_type(dtype)} *", name, f"({memory_type(dtype)} *)results[{k}]")
         return _ResultPlace(name, Root("result", name, dtype, Length(1)), dtype)
 
     def _dtype(self, register: int) -> str:

@@ -36,6 +36,8 @@ from ._contract._cvalue import (
     c_cast as c_cast,
     c_helper as c_helper,
     c_literal as c_literal,
+    c_loaded as c_loaded,
+    c_stored as c_stored,
     c_type as c_type,
 )
 from ._contract._derivative import (
@@ -249,6 +251,8 @@ __all__ = [
     "c_cast",
     "c_helper",
     "c_literal",
+    "c_loaded",
+    "c_stored",
     "c_type",
     "complex_rules",
     "differentiable",

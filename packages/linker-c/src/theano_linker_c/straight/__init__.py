@@ -1,8 +1,9 @@
 """Whole programs as straight-line C.
 
 A program (`theano_linker_c.program`) becomes the statements of one C function: `_emit` goes through its instructions,
-and the rule for each kernel or op (`_rules`) writes them into a `Block`, which knows names, loops, checks and memory.
-Lengths are numbers where they are known, and products of C variables otherwise (`_lengths`).
+and the rule for each kernel or op (`_rules`) adds them to a `Block`, which knows names, loops, checks and memory. They
+are statements of the loop IR (`theano_linker_c.codegen`), some of them opaque C text. Lengths are numbers
+where they are known, and products of C variables otherwise (`_lengths`).
 """
 
 from . import (

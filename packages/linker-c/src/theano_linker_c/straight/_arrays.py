@@ -7,11 +7,11 @@ from typing import Any
 
 from theano_graph import record
 
-from ..kernels import memory_type
-from ..scalar import CValue, c_cast, c_helper, c_literal, c_type
+from ..codegen.ir import Buffer, Expression, Load, Position, Space, Value, value_of_text
+from ..scalar import CValue, c_literal, c_loaded
 from ._lengths import ONE, ZERO, Length, product_of
 
-__all__ = ["CArray", "Root", "contiguous_strides", "load_text", "store_text"]
+__all__ = ["CArray", "Root", "contiguous_strides"]
 
 
 class Root:
@@ -29,7 +29,7 @@ class Root:
         Number of elements.
     """
 
-    def __init__(self, kind: str, name: str, dtype: str, size: Length) -> None:
+    def __init__(self, kind: Space, name: str, dtype: str, size: Length) -> None:
         self.kind = kind
         self.name = name
         self.dtype = dtype
@@ -97,24 +97,38 @@ class CArray:
             expected = expected * length
         return True
 
+    @property
+    def buffer(self) -> Buffer:
+        """The memory, as statements name it."""
+        return Buffer(self.pointer, self.dtype, self.ndim, self.root.kind)
+
+    def place(self, offset: str | Position) -> Position:
+        """Return where the element is that stands so many elements behind the first."""
+        position = value_of_text(offset) if isinstance(offset, str) else offset
+        return position if self.positions is None else Load(self.positions.buffer, position)
+
     def element(self, offset: str) -> str:
         """Return the C text of the element that stands so many elements behind the first."""
-        if self.pointer.startswith("&"):
+        if self.pointer[0] == "&":
             return self.pointer[1:]
-        if self.positions is not None:
-            return f"{self.pointer}[{self.positions.element(offset)}]"
-        return f"{self.pointer}[{offset}]"
+        return f"{self.pointer}[{offset if self.positions is None else self.positions.element(offset)}]"
 
     def load(self, offset: str) -> CValue:
         """Return an element as an operand of scalar code."""
-        if self.value is not None and not self.shape:
-            number = self.value[()]
-            return CValue(c_literal(number, self.dtype), self.dtype, number)
-        return CValue(load_text(self.element(offset), self.dtype), self.dtype)
+        number = self._number()
+        return CValue(c_loaded(self.element(offset), self.dtype), self.dtype) if number is None else number
 
-    def store(self, offset: str, value: CValue) -> str:
-        """Return the statement that sets an element to a value, converted to the dtype."""
-        return f"{self.element(offset)} = {store_text(value, self.dtype)};"
+    def read(self, offset: str | Position) -> Expression:
+        """Return an element as an expression of the loop IR."""
+        number = self._number()
+        return Load(self.buffer, self.place(offset)) if number is None else Value(number, ())
+
+    def _number(self) -> CValue | None:
+        """Return the only element, if it is known."""
+        if self.value is None or self.shape:
+            return None
+        number = self.value[()]
+        return CValue(c_literal(number, self.dtype), self.dtype, number)
 
 
 def contiguous_strides(shape: Sequence[Length]) -> tuple[Length, ...]:
@@ -124,26 +138,3 @@ def contiguous_strides(shape: Sequence[Length]) -> tuple[Length, ...]:
         strides.append(ZERO if length == ONE else step)
         step = step * length
     return tuple(reversed(strides))
-
-
-def load_text(text: str, dtype: str) -> str:
-    """Return what is in memory as a number: bools are bytes, a float16 is its bits."""
-    if dtype == "bool":
-        return f"({text} != 0)"
-    return f"theano_from_half_uint16({text})" if dtype == "float16" else text
-
-
-def store_text(value: CValue, dtype: str) -> str:
-    """Return a number as it is kept in memory."""
-    text = c_cast(value, dtype)
-    return c_helper("to_half", "float32", text) if dtype == "float16" else text
-
-
-def pointer_type(dtype: str) -> str:
-    """Return the C type of elements in memory."""
-    return memory_type(dtype)
-
-
-def number_type(dtype: str) -> str:
-    """Return the C type of a number in a variable."""
-    return c_type(dtype)

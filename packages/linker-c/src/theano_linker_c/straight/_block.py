@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from typing import Any, Protocol
 
@@ -12,23 +12,28 @@ import numpy as np
 from theano_graph import format_error, record
 
 from .._instructions._data import Instruction
+from ..codegen.ir import Check, Index, LoopKind, Statement, value_of_text
+from ..codegen.passes import named_in
 from ..kernels import memory_type
 from ._arrays import CArray, Root, contiguous_strides
 from ._lengths import ONE, ZERO, Length, as_length
-from ._nest import Nest, joined_nest, offset_text
+from ._nest import Nest, joined_nest
 from ._rules import NoStraightForm
+from ._statements import Statements
 
-__all__ = ["Block", "Message", "Place", "Step"]
+__all__ = ["Block", "Message", "Place", "Step", "takes_memory"]
 
 #: Longer constants whose elements are all the same are one element.
 _EQUAL = 8
 #: As many elements of constant vectors of integers are known as lengths.
 _NUMBERS = 64
+#: What takes memory at run time.
+_TAKE = "theano_take"
 
 
 @record
 class Message:
-    """What a status code says: the node, the line that made it, and what was wrong."""
+    """The text of a status code: the node, the line that made it, and what was wrong."""
 
     node: str
     line: str
@@ -71,7 +76,7 @@ class Step:
     targets: Any
 
 
-class Block:
+class Block(Statements):
     """The statements of a function, in the order in which they run.
 
     Parameters
@@ -83,7 +88,6 @@ class Block:
 
     Attributes
     ----------
-    lines : list of str
     messages : list of Message
         Those of the status codes, which count from 1.
     roots : list of Root
@@ -103,8 +107,8 @@ class Block:
     """
 
     def __init__(self, fail: str = "return {};", look: str = "") -> None:
+        super().__init__()
         self.look = look
-        self.lines: list[str] = []
         self.messages: list[Message] = []
         self.roots: list[Root] = []
         self.tables: dict[str, Any] = {}
@@ -116,63 +120,29 @@ class Block:
         self.looked_up: frozenset[int] = frozenset()
         self.time = 0
         self.step: Step | None = None
-        self._fail = fail
-        self._depth = 1
+        self.failure = fail
         self._names = 0
+        self._numbers: dict[str, int] = {}
         self._codes: dict[Message, int] = {}
         self._table_names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
-    # ---- text
-
-    def line(self, text: str) -> None:
-        """Add one line."""
-        self.lines.append("    " * self._depth + text)
-
-    @contextmanager
-    def block(self, head: str) -> Iterator[None]:
-        """Add ``head {``, the lines that follow, and the closing brace."""
-        self.line(f"{head} {{" if head else "{")
-        self._depth += 1
-        yield
-        self._depth -= 1
-        self.line("}")
-
-    @contextmanager
-    def scope(self, wanted: bool = True) -> Iterator[None]:
-        """Put the lines that follow between braces, so that their variables end there."""
-        if not wanted:
-            yield
-            return
-        with self.block(""):
-            yield
+    # ---- names
 
     @property
     def names(self) -> int:
         """The number in the name that was made last; those of later names are larger."""
         return self._names
 
-    @property
-    def depth(self) -> int:
-        """How far the next line is indented."""
-        return self._depth
-
-    def indent(self, by: int) -> None:
-        """Indent the lines that follow by more or less."""
-        self._depth += by
-
-    def deeper(self) -> None:
-        """Indent the lines that follow, after an opening brace."""
-        self._depth += 1
-
-    def shallower(self) -> None:
-        """Close the last brace."""
-        self._depth -= 1
-        self.line("}")
+    def is_fixed(self, name: str, mark: int) -> bool:
+        """Tell whether a name was made before the one with a number, or is not made here."""
+        return self._numbers.get(name, 0) <= mark
 
     def fresh(self, prefix: str) -> str:
         """Return a name that has not been used."""
         self._names += 1
-        return f"{prefix}{self._names}"
+        name = f"{prefix}{self._names}"
+        self._numbers[name] = self._names
+        return name
 
     def call(self, routine: str, *arguments: object) -> str:
         """Return the text of a call of a function of the library, which is put into the file."""
@@ -200,13 +170,9 @@ class Block:
             found = self._codes[message] = len(self.messages)
         return found
 
-    def fail(self, text: str) -> str:
-        """Return the statement that ends the call with an error."""
-        return self._fail.format(self.code(text))
-
     def check(self, condition: str, text: str) -> None:
         """End the call with an error unless a condition holds."""
-        self.line(f"if (!({condition})) {self.fail(text)}")
+        self.add(Check(value_of_text(condition, "bool"), self.code(text)))
 
     def same(self, a: Length, b: Length, text: str) -> Length:
         """Return a length that must be equal to another one; the call looks where it is not known.
@@ -235,7 +201,7 @@ class Block:
         """Refuse what is known to be wrong; where it may not be reached, a call that reaches it fails."""
         if not self.guards:
             raise self.refuse(text, hint)
-        self.line(self.fail(text))
+        self.add(Check(None, self.code(text)))
 
     def spread(
         self, x: CArray, shape: Sequence[Length], broadcastable: Sequence[bool], text: str
@@ -264,10 +230,17 @@ class Block:
 
     # ---- numbers
 
-    def length(self, text: str) -> Length:
-        """Define a variable for a whole number, and return it."""
+    def length(self, text: str, *, total: bool = True) -> Length:
+        """Define a constant for a whole number, and return it.
+
+        Parameters
+        ----------
+        text : str
+        total : bool
+            Whether it can be computed wherever its variables are known: it reads no memory, and divides by no variable.
+        """
         name = self.fresh("n")
-        self.line(f"const int64_t {name} = {text};")
+        self.let("int64_t", name, value_of_text(text, total=total))
         return Length(1, (name,))
 
     def sum(self, parts: Sequence[Length]) -> Length:
@@ -304,7 +277,7 @@ class Block:
             return array.numbers[0]
         if array.value is not None:
             return Length(int(array.value))
-        return self.length(f"(int64_t){array.load('0').text}")
+        return self.length(f"(int64_t){array.load('0').text}", total=array.buffer.variable is not None)
 
     def numbers(self, array: CArray, count: int) -> list[Length]:
         """Return the first elements of a vector of whole numbers."""
@@ -313,14 +286,15 @@ class Block:
         if array.value is not None:
             return [Length(int(number)) for number in array.value[:count]]
         stride = array.strides[0]
-        return [self.length(f"(int64_t){array.load(str(Length(k) * stride)).text}") for k in range(count)]
+        places = [str(Length(k) * stride) for k in range(count)]
+        return [self.length(f"(int64_t){array.load(place).text}", total=False) for place in places]
 
     # ---- memory
 
     def local(self, dtype: str, text: str | None = None) -> CArray:
         """Define a variable, and return it as an array without dimensions."""
         name = self.fresh("t")
-        self.line(f"{memory_type(dtype)} {name}{'' if text is None else ' = ' + text};")
+        self.variable(memory_type(dtype), name, text)
         return CArray(dtype, (), (), f"&{name}", Root("local", name, dtype, ONE))
 
     def number_array(self, length: Length) -> CArray:
@@ -328,7 +302,7 @@ class Block:
         if length.known:
             return self.constant(np.asarray(length.factor, "int64"))
         name = self.fresh("t")
-        self.line(f"int64_t {name} = {length};")
+        self.variable("int64_t", name, str(length))
         return CArray("int64", (), (), f"&{name}", Root("local", name, "int64", ONE), numbers=(length,))
 
     def allocate(self, dtype: str, shape: Sequence[Length], *, local: bool = False) -> CArray:
@@ -353,18 +327,32 @@ class Block:
             self.roots.append(root)
         else:
             self.takes_memory = True
-            self.take(name, dtype, size, f"{memory_type(dtype)} *const ")
+            self.take(name, dtype, size, defined=True)
         if local:
             root.end = self.time
         return CArray(dtype, shape, contiguous_strides(shape), name, root)
 
-    def take(self, name: str, dtype: str, size: Length, declared: str = "") -> None:
-        """Write what takes memory whose size is known at run time only; the size in bytes may be too large for C."""
+    def take(self, name: str, dtype: str, size: Length, *, defined: bool = False) -> None:
+        """Add what takes memory whose size is known at run time only; the size in bytes may be too large for C.
+
+        Parameters
+        ----------
+        name : str
+            Pointer to the memory.
+        dtype : str
+        size : Length
+            Number of elements.
+        defined : bool
+            Whether the pointer is to be defined.
+        """
         kind = memory_type(dtype)
         numbers = [str(size.factor)] if size.factor != 1 else []
         product = " * ".join([*numbers, *(f"(double){name}" for name in size.names)])
-        given = self.call("theano_take", "memory", f"{product} * sizeof({kind})")
-        self.line(f"{declared}{name} = ({kind} *){given};")
+        text = f"({kind} *)" + self.call(_TAKE, "memory", f"{product} * sizeof({kind})")
+        if defined:
+            self.let(f"{kind} *", name, text)
+        else:
+            self.assign(name, text)
         self.check(f"{name} != NULL", "there is not enough memory")
 
     def result(self, k: int, dtype: str, shape: Sequence[Length], donors: Sequence[int] = ()) -> CArray:
@@ -440,7 +428,7 @@ class Block:
             pointer = self.fresh("p")
             kind = memory_type(array.dtype)
             const = "const " if array.root.kind in ("argument", "constant", "state") and not written else ""
-            self.line(f"{const}{kind} *const {pointer} = {array.pointer} + {offset};")
+            self.let(f"{const}{kind} *", pointer, f"{array.pointer} + {offset}")
         clean = tuple(ZERO if length == ONE else stride for length, stride in zip(shape, strides, strict=True))
         return CArray(array.dtype, tuple(shape), clean, pointer, array.root)
 
@@ -451,8 +439,8 @@ class Block:
         return joined_nest(shape, [x.strides for x in operands] if strides is None else strides)
 
     @contextmanager
-    def loops(self, nest: Nest, *, independent: bool = True) -> Iterator[list[str]]:
-        """Write nested loops; gives the offset of each operand inside.
+    def places(self, nest: Nest, *, independent: bool = True) -> Iterator[list[Index]]:
+        """Add nested loops over the statements that follow; gives the place of the element of each operand.
 
         Parameters
         ----------
@@ -461,28 +449,29 @@ class Block:
             Whether turns of the innermost loop may run at the same time.
         """
         indices = [self.fresh("i") for _ in nest.shape]
-        for k, (index, length) in enumerate(zip(indices, nest.shape, strict=True)):
-            if independent and k == len(indices) - 1:
-                self.lines.append("THEANO_INDEPENDENT")
-            self.line(f"for (int64_t {index} = 0; {index} < {length}; {index}++) {{")
-            self._depth += 1
-        yield [offset_text(indices, row) for row in nest.strides]
-        for _ in indices:
-            self._depth -= 1
-            self.line("}")
+        with ExitStack() as stack:
+            for k, (index, length) in enumerate(zip(indices, nest.shape, strict=True)):
+                vector = independent and k == len(indices) - 1
+                stack.enter_context(self.loop(index, length, LoopKind.VECTOR if vector else LoopKind.SERIAL))
+            yield [Index.of(indices, row) for row in nest.strides]
+
+    @contextmanager
+    def loops(self, nest: Nest, *, independent: bool = True) -> Iterator[list[str]]:
+        """Add nested loops as :meth:`places` does; gives the C text of the places."""
+        with self.places(nest, independent=independent) as places:
+            yield [str(place) for place in places]
 
     def copy(self, source: CArray, target: CArray) -> None:
-        """Write a loop that copies all elements of an array to another one of the same shape, converted if need be."""
-        if source.dtype != target.dtype:
-            with self.loops(self.nest(source.shape, (source, target))) as (a, b):
-                self.line(target.store(b, source.load(a)))
-            return
-        if source.contiguous and target.contiguous and source.shape:
+        """Add a loop that copies all elements of an array to another one of the same shape, converted if need be."""
+        if source.dtype == target.dtype and source.contiguous and target.contiguous and source.shape:
             size = f"(size_t)({source.size}) * sizeof({memory_type(source.dtype)})"
             self.line(f"memcpy({target.pointer}, {source.pointer}, {size});")
             return
-        with self.loops(self.nest(source.shape, (source, target))) as (a, b):
-            self.line(f"{target.element(b)} = {source.element(a)};")
+        with self.places(self.nest(source.shape, (source, target))) as (a, b):
+            if source.dtype == target.dtype:
+                self.move(source, a, target, b)
+            else:
+                self.store(target, b, source.read(a))
 
     def in_order(self, array: CArray) -> CArray:
         """Return an array in C order: the given one, or a copy that the present instruction needs."""
@@ -491,6 +480,11 @@ class Block:
         made = self.allocate(array.dtype, array.shape, local=True)
         self.copy(array, made)
         return made
+
+
+def takes_memory(statements: Sequence[Statement]) -> bool:
+    """Tell whether statements take memory at run time."""
+    return _TAKE in named_in(statements)
 
 
 def _all_equal(array: Any) -> bool:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from ..codegen.ir import Statement
+from ..codegen.passes import hoisted
 from ._arrays import Root
 from ._block import Block
 from ._lengths import Length
 
 __all__ = ["Body", "RowPlace"]
 
-_NAME = re.compile(r"\b[a-z]+(\d+)(?:_\w+)?\b")
-_LENGTH = re.compile(r"\s*const int64_t (n\d+) = ([^\[\]/%{}\"]*);")
-_POINTER = re.compile(r"&(n\d+)\b")
-
 
 class Body:
     """The statements between the braces of a loop or a branch, while they are written.
 
-    Its lines are taken out of the block when they are complete, so that others can be put before them: memory for
-    results whose shapes the body tells, and lengths that are the same in each step.
+    They are kept apart from those around them until they are complete, so that others can be put before them: memory
+    for results whose shapes the body tells, and lengths that are the same in each step.
     """
 
     def __init__(self, block: Block) -> None:
@@ -28,61 +25,38 @@ class Body:
         self.mark = block.names
         self.time = block.time
         self.roots = len(block.roots)
-        self.lines: list[str] = []
-        self.indent = ""
-        self._outer: list[str] = []
+        self.statements: list[Statement] = []
+        self._outer: list[Statement] = []
+        self._parted: tuple[int, tuple[list[Statement], list[Statement], set[str]]] | None = None
 
     def begin(self) -> None:
-        """Let the lines that follow be those of the body."""
-        block = self.block
-        self._outer, block.lines = block.lines, self.lines
-        block.indent(1)
-        self.indent = "    " * block.depth
+        """Let the statements that follow be those of the body."""
+        self._outer, self.block.statements = self.block.statements, self.statements
 
     def pause(self) -> None:
-        """Let the lines that follow be those around the body again."""
-        self.lines, self.block.lines = self.block.lines, self._outer
-        self.block.indent(-1)
+        """Let the statements that follow be those around the body again."""
+        self.statements, self.block.statements = self.block.statements, self._outer
 
-    def take_before(self) -> list[str]:
-        """Take out the lines that can stand before the braces, and return them."""
-        moved = self._movable()
-        before = [line[4:] for i, line in enumerate(self.lines) if i in moved]
-        self.lines = [line for i, line in enumerate(self.lines) if i not in moved]
+    def take_before(self) -> list[Statement]:
+        """Take out the statements that can stand before the braces, and return them."""
+        before, self.statements, _ = self._parts()
+        self._parted = None
         return before
 
     def is_outside(self, lengths: Sequence[Length]) -> bool:
         """Tell whether lengths are known before the braces, or can be."""
-        names = {name for length in lengths for name in length.names}
-        inside = {name for name in names if self._is_inside(name)}
-        return not inside or inside <= self._moved_names()
+        names = [name for length in lengths for name in length.names if not self._is_fixed(name)]
+        return not names or self._parts()[2].issuperset(names)
 
-    def _is_inside(self, name: str) -> bool:
-        found = _NAME.fullmatch(name)
-        return found is not None and int(found[1]) > self.mark
+    def _is_fixed(self, name: str) -> bool:
+        return self.block.is_fixed(name, self.mark)
 
-    def _moved_names(self) -> set[str]:
-        return {name for i in self._movable() for name in re.findall(r"int64_t (n\d+)\b", self.lines[i])}
-
-    def _movable(self) -> set[int]:
-        """Return which lines define lengths that follow from what is known before."""
-        lines = self.lines
-        declared = {line.strip()[8:-1]: i for i, line in enumerate(lines) if re.fullmatch(r"\s*int64_t n\d+;", line)}
-        names: set[str] = set()
-        found: set[int] = set()
-        for i, line in enumerate(lines):
-            match = _LENGTH.fullmatch(line)
-            if match is None or not line.startswith(self.indent) or line[len(self.indent)] == " ":
-                continue
-            given = set(_POINTER.findall(match[2]))
-            used = {m[0] for m in _NAME.finditer(match[2])} - given
-            rest = _POINTER.sub("", match[2]).replace("&&", "")
-            if "&" in rest or "*(" in rest or not given <= set(declared):
-                continue
-            if all(not self._is_inside(name) or name in names for name in used):
-                found |= {i, *(declared[name] for name in given)}
-                names |= {match[1], *given}
-        return found
+    def _parts(self) -> tuple[list[Statement], list[Statement], set[str]]:
+        """Return the statements that can stand before the braces, the others, and the variables of the first."""
+        count = len(self.statements)
+        if self._parted is None or self._parted[0] != count:
+            self._parted = count, hoisted(self.statements, self._is_fixed)
+        return self._parted[1]
 
 
 class RowPlace:

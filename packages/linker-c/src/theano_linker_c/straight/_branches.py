@@ -165,10 +165,10 @@ class _Result:
                 made.root.begin = self.places[0].body.time
         else:
             block.takes_memory = True
-            block.line(f"{self.kind} *{self.pointer} = NULL;")
+            block.variable(f"{self.kind} *", self.pointer, "NULL")
             for length in self.shape:
                 if not length.known:
-                    block.line(f"int64_t {length} = 0;")
+                    block.variable("int64_t", str(length), "0")
             root = Root("temporary", self.pointer, self.dtype, product_of(self.shape))
             made = CArray(self.dtype, self.shape, contiguous_strides(self.shape), self.pointer, root)
         self.pointer = made.pointer
@@ -180,9 +180,9 @@ class _Result:
         if not self.same:
             for mine, length in zip(self.shape, value.shape, strict=True):
                 if not mine.known:
-                    block.line(f"{mine} = {length};")
+                    block.assign(str(mine), str(length))
             block.take(self.pointer, self.dtype, value.size)
-        block.line(f"{self.kind} *const {self.places[side].pointer} = {self.pointer};")
+        block.let(f"{self.kind} *", self.places[side].pointer, self.pointer)
 
     def store(self, side: int) -> None:
         """Write what puts the value of one side into the result."""
@@ -235,21 +235,24 @@ def emit_choice(block: Block, choice: Choice, arrays: Registers, targets: Target
     pairs = zip(zip(*values, strict=True), zip(*places, strict=True), strict=True)
     results = [_Result(block, k, value, place) for k, (value, place) in enumerate(pairs)]
     for body in bodies:
-        block.lines += body.take_before()
+        block.statements += body.take_before()
     made = [result.allocate() for result in results]
     _write_sides(block, text, bodies, results)
     return made
 
 
 def _write_sides(block: Block, condition: str, bodies: Sequence[Body], results: Sequence[_Result]) -> None:
+    sides = []
     for side, body in enumerate(bodies):
-        with block.block("else" if side else f"if ({condition})"):
+        with block.inside() as statements:
             for result in results:
                 if result.early[side]:
                     result.give_memory(side)
-            block.lines += body.lines
+            statements += body.statements
             for result in results:
                 result.store(side)
+        sides.append(statements)
+    block.choose(condition, *sides)
 
 
 def _dtypes(block: Block, choice: Choice) -> list[str]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..codegen.ir import Accumulate, Expression, Index, Joined, Scheme, Total, Value, operand_value
+from ..codegen.print import expression_value
 from ..kernels import ArgmaxKernel, ElementwiseKernel, Reduction, ReductionKernel
 from ..scalar import (
     Composite,
     CValue,
     OneOp,
     ScalarProgram,
-    c_cast,
     c_literal,
     c_type,
     is_complex,
     is_discrete,
     program_of,
 )
-from ._arrays import CArray, load_text
+from ._arrays import CArray
 from ._block import Block
 from ._lengths import ONE, ZERO, Length, product_of
-from ._nest import Nest, offset_text
+from ._nest import Nest
 from ._rules import straight_kernel
 from ._special import take_special
 
@@ -62,22 +63,28 @@ def _program(op: object, dtypes: Sequence[str]) -> ScalarProgram | OneOp:
     return OneOp(op, tuple(dtypes)) if alone else program_of(op, dtypes)  # type: ignore[arg-type]
 
 
-def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[CValue]) -> list[CValue]:
-    """Write what is computed of the elements of operands."""
-    named = []
+def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[Expression]) -> list[Value]:
+    """Add what is computed of the elements of operands."""
+    operands = []
     for value in values:
-        if value.constant is None and not value.text.isidentifier():
+        operand = expression_value(value)
+        if operand.constant is None and not operand.text.isidentifier():
             name = block.fresh("x")
-            block.line(f"const {c_type(value.dtype)} {name} = {value.text};")
-            value = CValue(name, value.dtype)
-        named.append(value)
-    statements, results = program.emit(named, block.fresh("e") + "_")
-    take_special(block, [*statements, *(result.text for result in results), *program.preamble])
-    for statement in statements:
-        block.line(statement)
+            block.let(c_type(operand.dtype), name, value)
+            operand = CValue(name, operand.dtype)
+        operands.append(operand)
+    definitions, results = program.definitions(operands, block.fresh("e") + "_")
+    texts = [text for definition in definitions for text in definition.statements]
+    take_special(block, [*texts, *(result.text for result in results), *program.preamble])
+    for definition in definitions:
+        if definition.value is None:
+            block.line(*definition.statements, defines=definition.names)
+        else:
+            (name,), result = definition.names, definition.value
+            block.let(c_type(result.dtype), name, operand_value(result))
     for part in program.preamble:
         block.preamble[part] = None
-    return results
+    return [operand_value(result) for result in results]
 
 
 @straight_kernel.register(ElementwiseKernel)
@@ -90,11 +97,11 @@ def _elementwise(kernel: ElementwiseKernel, block: Block, inputs: Sequence[CArra
     strides = [spread_strides(x, pattern) for x, pattern in zip(inputs, kernel.broadcast, strict=True)]
     strides += [x.strides for x in outputs]
     nest = block.nest(shape, (), strides)
-    with block.scope(not nest.shape), block.loops(nest) as offsets:
-        values = [x.load(at) for x, at in zip(inputs, offsets, strict=False)]
+    with block.scope(not nest.shape), block.places(nest) as places:
+        values = [x.read(at) for x, at in zip(inputs, places, strict=False)]
         results = _elements(block, program, values)
-        for x, at, value in zip(outputs, offsets[len(inputs) :], results, strict=True):
-            block.line(x.store(at, value))
+        for x, at, value in zip(outputs, places[len(inputs) :], results, strict=True):
+            block.store(x, at, value)
     return outputs
 
 
@@ -136,12 +143,12 @@ class _Reducer:
         self.strides = [spread_strides(x, pattern) for x, pattern in zip(inputs, kernel.broadcast, strict=True)]
         self.strides += [x.strides for x in kept]
 
-    def elements(self, offsets: Sequence[str]) -> list[CValue]:
-        """Write what is computed of an element, store what is kept, and return what is reduced."""
-        values = [x.load(at) for x, at in zip(self.inputs, offsets, strict=False)]
+    def elements(self, places: Sequence[Index]) -> list[Value]:
+        """Add what is computed of an element, store what is kept, and return what is reduced."""
+        values = [x.read(at) for x, at in zip(self.inputs, places, strict=False)]
         results = _elements(self.block, self.program, values)
-        for x, at, value in zip(self.kept, offsets[len(self.inputs) :], results, strict=False):
-            self.block.line(x.store(at, value))
+        for x, at, value in zip(self.kept, places[len(self.inputs) :], results, strict=False):
+            self.block.store(x, at, value)
         return results[len(self.kept) :]
 
     def along(self, kept_axes: Sequence[int]) -> None:
@@ -153,87 +160,24 @@ class _Reducer:
         inner = block.nest(
             [self.shape[axis] for axis in axes], (), [[row[axis] for axis in axes] for row in self.strides]
         )
-        with block.scope(not lengths), block.loops(block.nest(lengths, (), [*outer, *small]), independent=False) as at:
-            starts = at[: len(self.strides)]
-            results = self._reduced(inner, starts)
-            for x, place, value in zip(self.totals, at[len(self.strides) :], results, strict=True):
-                block.line(x.store(place, value))
+        with block.scope(not lengths), block.places(block.nest(lengths, (), [*outer, *small]), independent=False) as at:
+            totals = self._accumulated(inner, at[: len(self.strides)])
+            for x, place, total in zip(self.totals, at[len(self.strides) :], totals, strict=True):
+                block.store(x, place, CValue(total.name, total.dtype))
 
-    def _reduced(self, nest: Nest, starts: Sequence[str]) -> list[CValue]:
-        """Write the reduction of the elements of one result, and return the totals."""
+    def _accumulated(self, nest: Nest, starts: Sequence[Index]) -> tuple[Total, ...]:
+        """Add the reduction of the elements of one result, and return the totals."""
         block, reductions = self.block, self.kernel.reductions
-        names = [self._start(reduction) for reduction in reductions]
+        totals = tuple(Total(block.fresh("r"), r.combine, _wide(r), r.acc_dtype, r.seed) for r in reductions)
         last = nest.shape[-1] if nest.shape else ONE
-        if nest.shape and not (last.known and last.factor < _FEW) and all(map(_has_lanes, reductions)):
-            self._in_lanes(nest, starts, names)
-            return [CValue(name, _wide(r)) for name, r in zip(names, reductions, strict=True)]
-        with block.loops(nest, independent=False) as offsets:
-            values = self.elements([_plus(a, b) for a, b in zip(starts, offsets, strict=True)])
-            for name, reduction, value in zip(names, reductions, values, strict=True):
-                wide = _wide(reduction)
-                block.line(f"{name} = {_joined(reduction, name, c_cast(value, wide), wide)};")
-        return [CValue(name, _wide(r)) for name, r in zip(names, reductions, strict=True)]
-
-    def _start(self, reduction: Reduction) -> str:
-        name = self.block.fresh("r")
-        wide = _wide(reduction)
-        self.block.line(f"{c_type(wide)} {name} = {c_literal(reduction.seed, wide)};")
-        return name
-
-    def _in_lanes(self, nest: Nest, starts: Sequence[str], names: Sequence[str]) -> None:
-        """Write a loop over rows, whose elements are reduced into several totals side by side."""
-        block, reductions = self.block, self.kernel.reductions
-        rows = Nest(nest.shape[:-1], tuple(row[:-1] for row in nest.strides))
-        length, steps = nest.shape[-1], [row[-1:] for row in nest.strides]
-        lanes = [block.fresh("lanes") for _ in names]
-        lane = block.fresh("k")
-        for name, reduction in zip(lanes, reductions, strict=True):
-            seeds = ", ".join([c_literal(reduction.seed, reduction.acc_dtype)] * LANES)
-            block.line(f"{c_type(reduction.acc_dtype)} {name}[{LANES}] = {{{seeds}}};")
-        with block.loops(rows, independent=False) as outer:
-            begin = [_plus(a, b) for a, b in zip(starts, outer, strict=True)]
-            index = block.fresh("i")
-            long = not (length.known and length.factor <= _PART)
-            divided = length.known and length.factor % LANES == 0
-            block.line(f"int64_t {index} = 0;")
-            end, last = (block.fresh("n") for _ in range(2)) if long else (length.atom, "")
-            if long:
-                block.line(f"while ({index} + {LANES} <= {length.atom}) {{")
-                block.deeper()
-                block.line(f"const int64_t {last} = {length.atom} - {index};")
-                block.line(f"const int64_t {end} = {index} + ({last} < {_PART} ? {last} : {_PART});")
-            whole = block.block(f"for (; {index} + {LANES} <= {end}; {index} += {LANES})")
-            with whole, block.block(f"for (int {lane} = 0; {lane} < {LANES}; {lane}++)"):
-                place = f"({index} + {lane})"
-                values = self.elements([_plus(a, offset_text([place], s)) for a, s in zip(begin, steps, strict=True)])
-                for name, reduction, value in zip(lanes, reductions, values, strict=True):
-                    own = f"{name}[{lane}]"
-                    block.line(f"{own} = {_joined(reduction, own, c_cast(value, reduction.acc_dtype))};")
-            self._take_lanes(names, lanes)
-            if long:
-                block.shallower()
-            if not divided:
-                self._remainder(names, index, length, begin, steps)
-
-    def _remainder(
-        self, names: Sequence[str], index: str, length: Length, begin: Sequence[str], steps: Sequence[Sequence[Length]]
-    ) -> None:
-        """Write how the totals take up the elements behind the last whole set of lanes."""
-        block = self.block
-        with block.block(f"for (; {index} < {length}; {index}++)"):
-            values = self.elements([_plus(a, offset_text([index], s)) for a, s in zip(begin, steps, strict=True)])
-            for name, reduction, value in zip(names, self.kernel.reductions, values, strict=True):
-                wide = _wide(reduction)
-                block.line(f"{name} = {_joined(reduction, name, c_cast(value, wide), wide)};")
-
-    def _take_lanes(self, names: Sequence[str], lanes: Sequence[str]) -> None:
-        """Write how the totals take up the lanes, which begin anew, so that long sums are made of short ones."""
-        block, lane = self.block, self.block.fresh("k")
-        with block.block(f"for (int {lane} = 0; {lane} < {LANES}; {lane}++)"):
-            for name, mine, reduction in zip(names, lanes, self.kernel.reductions, strict=True):
-                wide = _wide(reduction)
-                block.line(f"{name} = {_joined(reduction, name, f'{mine}[{lane}]', wide)};")
-                block.line(f"{mine}[{lane}] = {c_literal(reduction.seed, reduction.acc_dtype)};")
+        apart = nest.shape and not (last.known and last.factor < _FEW) and all(map(_has_lanes, reductions))
+        indices = tuple(block.fresh("i") for _ in nest.shape)
+        with block.inside() as body:
+            rows = (Index.of(indices, row) for row in nest.strides)
+            values = self.elements([start + row for start, row in zip(starts, rows, strict=True)])
+        scheme = Scheme(LANES, _PART) if apart else Scheme()
+        block.add(Accumulate(totals, indices, nest.shape, tuple(body), tuple(values), scheme))
+        return totals
 
     def across(self, kept_axes: Sequence[int]) -> None:
         """Add row after row to a row of totals, since rows are where memory is contiguous."""
@@ -246,21 +190,19 @@ class _Reducer:
             for x, kind in zip(self.totals, kinds, strict=True)
         ]
         for x, reduction in zip(sums, reductions, strict=True):
-            with block.loops(block.nest(x.shape, (x,))) as (at,):
-                block.line(x.store(at, CValue(c_literal(reduction.seed, x.dtype), x.dtype, reduction.seed)))
+            with block.places(block.nest(x.shape, (x,))) as (at,):
+                block.store(x, at, CValue(c_literal(reduction.seed, x.dtype), x.dtype, reduction.seed))
         place = {axis: k for k, axis in enumerate(kept_axes)}
         spread = [[x.strides[place[axis]] if axis in place else ZERO for axis in range(len(self.shape))] for x in sums]
         nest = block.nest(self.shape, (), [*self.strides, *spread])
-        with block.loops(nest) as offsets:
-            values = self.elements(offsets)
-            for x, at, reduction, value in zip(sums, offsets[len(self.strides) :], reductions, values, strict=True):
-                before = load_text(x.element(at), x.dtype)
-                joined = _joined(reduction, before, c_cast(value, x.dtype), x.dtype)
-                block.line(x.store(at, CValue(f"({joined})", x.dtype)))
+        with block.places(nest) as places:
+            values = self.elements(places)
+            for x, at, reduction, value in zip(sums, places[len(self.strides) :], reductions, values, strict=True):
+                block.store(x, at, Joined(reduction.combine, x.read(at), value, x.dtype))
         for x, total in zip(sums, self.totals, strict=True):
             if x is not total:
-                with block.loops(block.nest(x.shape, (x, total))) as (a, b):
-                    block.line(total.store(b, x.load(a)))
+                with block.places(block.nest(x.shape, (x, total))) as (a, b):
+                    block.store(total, b, x.read(a))
 
 
 def _has_lanes(reduction: Reduction) -> bool:
@@ -275,19 +217,6 @@ def _wide(reduction: Reduction) -> str:
     return "float64" if reduction.combine.name == "add" and reduction.acc_dtype == "float32" else reduction.acc_dtype
 
 
-def _joined(reduction: Reduction, a: str, b: str, dtype: str | None = None) -> str:
-    """Return the C text of two elements joined, in the dtype of the total."""
-    dtype = reduction.acc_dtype if dtype is None else dtype
-    values = [CValue(a, dtype), CValue(b if b.isidentifier() else f"({b})", dtype)]
-    return f"({c_type(dtype)})({reduction.combine.c_expression(values, dtype)})"
-
-
-def _plus(a: str, b: str) -> str:
-    if b == "0":
-        return a
-    return b if a == "0" else f"{a} + {b}"
-
-
 @straight_kernel.register(ArgmaxKernel)
 def _argmax(kernel: ArgmaxKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     (x,) = inputs
@@ -298,18 +227,19 @@ def _argmax(kernel: ArgmaxKernel, block: Block, inputs: Sequence[CArray]) -> lis
     outer = block.nest(result.shape, (), [[x.strides[axis] for axis in kept], result.strides])
     inner = block.nest([x.shape[axis] for axis in kernel.axes], (), [[x.strides[axis] for axis in kernel.axes]])
     better, scalar = ">" if kernel.largest else "<", c_type(kernel.dtype)
-    with block.scope(not kept), block.loops(outer, independent=False) as (start, at):
+    with block.scope(not kept), block.places(outer, independent=False) as (start, at):
         best, place, count = block.fresh("best"), block.fresh("place"), block.fresh("count")
-        block.line(f"{scalar} {best} = {x.load(start).text};")
-        block.line(f"int64_t {place} = 0, {count} = 0;")
-        with block.loops(inner, independent=False) as (offset,):
+        block.variable(scalar, best, x.read(start))
+        for name in (place, count):
+            block.variable("int64_t", name, "0")
+        with block.places(inner, independent=False) as (offset,):
             value = block.fresh("x")
-            block.line(f"const {scalar} {value} = {x.load(_plus(start, offset)).text};")
+            block.let(scalar, value, x.read(start + offset))
             nan = "" if is_discrete(kernel.dtype) else f" || ({value} != {value} && {best} == {best})"
             alive = "" if is_discrete(kernel.dtype) else f"{best} == {best} && "
             with block.block(f"if (({alive}{value} {better} {best}){nan})"):
-                block.line(f"{best} = {value};")
-                block.line(f"{place} = {count};")
-            block.line(f"{count}++;")
-        block.line(result.store(at, CValue(place, "int64")))
+                block.assign(best, value)
+                block.assign(place, count)
+            block.line(f"{count}++;", changes=(count,))
+        block.store(result, at, CValue(place, "int64"))
     return [result]

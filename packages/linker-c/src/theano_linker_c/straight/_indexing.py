@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from theano_graph import record
@@ -169,10 +169,11 @@ class _Walk:
             raise block.refuse("the step of a slice is 0", "pass another step")
         given = [f"{int(b is not None)}, {0 if b is None else b}" for b in bounds[:2]]
         block.routines.add("theano_slice")
-        start = block.fresh("n")
-        block.line(f"int64_t {start};")
-        count = block.length(f"theano_slice({given[0]}, {given[1]}, {step}, {length}, &{start})")
-        return Length(1, (start,)), count, step
+        start, count = block.fresh("n"), block.fresh("n")
+        text = f"theano_slice({given[0]}, {given[1]}, {step}, {length}, &{start})"
+        both = f"int64_t {start};", f"const int64_t {count} = {text};"
+        block.line(*both, defines=(start, count), total=True)
+        return Length(1, (start,)), Length(1, (count,)), step
 
     def array(self, entry: IndexArray, axis: int) -> int:
         """Take an array of indices, or of truth values."""
@@ -194,15 +195,15 @@ class _Walk:
         """Write down where the elements of a mask are true."""
         block = self.block
         count = block.fresh("n")
-        block.line(f"int64_t {count} = 0;")
+        block.variable("int64_t", count, "0")
         with block.loops(block.nest(mask.shape, (mask,)), independent=False) as (at,):
-            block.line(f"{count} += {mask.load(at).text};")
+            block.line(f"{count} += {mask.load(at).text};", changes=(count,))
         # The number of true elements is known at run time only, so their memory is asked for there.
         places = block.allocate("int64", (Length(1, (count,)),), local=True)
         index = block.fresh("k")
-        block.line(f"int64_t {index} = 0;")
+        block.variable("int64_t", index, "0")
         with block.loops(block.nest(mask.shape, (), [mask.strides, strides]), independent=False) as (at, place):
-            block.line(f"if ({mask.load(at).text}) {places.element(index + '++')} = {place};")
+            block.line(f"if ({mask.load(at).text}) {places.element(index + '++')} = {place};", changes=(index,))
         return _Source(places, (False,), ZERO, ONE, True, True)
 
     def common_shape(self) -> tuple[Length, ...]:
@@ -267,9 +268,7 @@ def _view(kernel: IndexViewKernel, block: Block, inputs: Sequence[CArray]) -> li
 
 
 @contextmanager
-def _elements(
-    block: Block, region: _Region, others: Sequence[tuple[CArray, Sequence[Length]]], independent: bool
-) -> Iterator[list[str]]:
+def _elements(block: Block, region: _Region, others: Sequence[tuple[CArray, Sequence[Length]]]) -> Iterator[list[str]]:
     """Write loops over a part; gives the offset of the element in the array, and of that in each other operand."""
     shape = region.full_shape
     nothing = (ZERO,) * len(region.common)
@@ -285,26 +284,19 @@ def _elements(
     operands = [own, *rows, *(strides for _, strides in others)]
     indices = [block.fresh("i") for _ in shape]
     base: list[str] = [region.offset] if region.offset != "0" else []
-    opened = 0
-    for axis in range(len(shape) + 1):
-        if axis == last:
-            base += _source_offsets(block, region, rows, indices)
-        if axis == len(shape):
-            break
-        if shape[axis] == ONE:
-            indices[axis] = "0"
-            continue
-        if independent and axis == len(shape) - 1:
-            block.lines.append("THEANO_INDEPENDENT")
-        index = indices[axis]
-        block.line(f"for (int64_t {index} = 0; {index} < {shape[axis]}; {index}++) {{")
-        block.deeper()
-        opened += 1
-    inside = offset_text(indices, own)
-    whole = " + ".join([*base, *([inside] if inside != "0" else [])]) or "0"
-    yield [whole, *(offset_text(indices, row) for row in operands[1 + len(rows) :])]
-    for _ in range(opened):
-        block.shallower()
+    with ExitStack() as stack:
+        for axis in range(len(shape) + 1):
+            if axis == last:
+                base += _source_offsets(block, region, rows, indices)
+            if axis == len(shape):
+                break
+            if shape[axis] == ONE:
+                indices[axis] = "0"
+            else:
+                stack.enter_context(block.loop(indices[axis], shape[axis]))
+        inside = offset_text(indices, own)
+        whole = " + ".join([*base, *([inside] if inside != "0" else [])]) or "0"
+        yield [whole, *(offset_text(indices, row) for row in operands[1 + len(rows) :])]
 
 
 def _source_offsets(
@@ -316,11 +308,11 @@ def _source_offsets(
         value = source.array.load(offset_text(indices, row))
         name = block.fresh("k")
         if source.checked:
-            block.line(f"const int64_t {name} = {value.text};")
+            block.let("int64_t", name, value.text)
         else:
             signed = not source.array.dtype.startswith(("u", "b"))
             wrap = f" + ({value.text} < 0 ? {source.length.atom} : 0)" if signed else ""
-            block.line(f"const int64_t {name} = (int64_t){value.text}{wrap};")
+            block.let("int64_t", name, f"(int64_t){value.text}{wrap}")
             block.check(f"{name} >= 0 && {name} < {source.length.atom}", _OUT_OF_BOUNDS)
         found.append(name if source.stride == ONE else f"{name} * {source.stride.atom}")
     return found
@@ -335,8 +327,8 @@ def _read(kernel: IndexReadKernel, block: Block, inputs: Sequence[CArray]) -> li
         if found is not None:
             return [found]
     made = block.result(0, x.dtype, region.full_shape)
-    with block.scope(not region.full_shape), _elements(block, region, [(made, made.strides)], False) as (a, b):
-        block.line(f"{made.element(b)} = {x.element(a)};")
+    with block.scope(not region.full_shape), _elements(block, region, [(made, made.strides)]) as (a, b):
+        block.move(x, a, made, b)
     return [made]
 
 
@@ -357,11 +349,11 @@ def _write(kernel: IndexWriteKernel, block: Block, inputs: Sequence[CArray]) -> 
         if tables is not None:
             _add_in_order(block, target, made, part, strides[0], tables)
             return [made]
-    with block.scope(not shape), _elements(block, target, [(part, strides)], False) as (a, b):
+    with block.scope(not shape), _elements(block, target, [(part, strides)]) as (a, b):
         value = part.load(b)
         if not kernel.replace:
             value = CValue(f"({_sum(made.load(a), value, x.dtype)})", x.dtype)
-        block.line(made.store(a, value))
+        block.store(made, a, value)
     return [made]
 
 
@@ -373,12 +365,12 @@ def _add_in_order(
     step = region.sources[0].stride
     index, name = block.fresh("i"), block.fresh("k")
     start = [] if region.offset == "0" else [region.offset]
-    with block.block(f"for (int64_t {index} = 0; {index} < {positions.shape[0]}; {index}++)"):
-        block.line(f"const int64_t {name} = {positions.element(offset_text([index], positions.strides))};")
+    with block.loop(index, positions.shape[0]):
+        block.let("int64_t", name, positions.element(offset_text([index], positions.strides)))
         at = " + ".join([*start, name if step == ONE else f"{name} * {step.atom}"])
         term = "0" if stride == ZERO else offset_text([terms.element(offset_text([index], terms.strides))], [stride])
         value = CValue(f"({_sum(made.load(at), part.load(term), made.dtype)})", made.dtype)
-        block.line(made.store(at, value))
+        block.store(made, at, value)
 
 
 def _copy_all(block: Block, x: CArray, made: CArray) -> None:

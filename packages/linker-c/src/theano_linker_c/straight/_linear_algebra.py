@@ -116,13 +116,15 @@ def _determinant(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -
     if kernel.task == "det":
         made = block.result(0, kernel.dtype, ())
         call = block.call(_name(kernel, "det"), n, work.pointer, pivots.pointer)
-        block.line(made.store("0", CValue(call, kernel.dtype)))
+        block.store(made, "0", CValue(call, kernel.dtype))
         return [made]
     sign = block.result(0, kernel.dtype, ())
     logarithm = block.fresh("x")
-    block.line(f"{memory_type(kernel.dtype)} {logarithm};")
+    block.variable(memory_type(kernel.dtype), logarithm)
     call = block.call(_name(kernel, "slogdet"), n, work.pointer, pivots.pointer, f"&{logarithm}")
-    block.line(sign.store("0", CValue(call, kernel.dtype)))
+    result = block.fresh("x")
+    block.let(memory_type(kernel.dtype), result, call, moves=True)
+    block.store(sign, "0", CValue(result, kernel.dtype))
     return [sign, block.local(kernel.dtype, logarithm)]
 
 
@@ -170,7 +172,7 @@ class Sides:
             return wide if self._wide else tall
         pointer = self._block.fresh("p")
         kind = memory_type(wide.dtype)
-        self._block.line(f"const {kind} *const {pointer} = {self._wide} ? {wide.pointer} : {tall.pointer};")
+        self._block.let(f"const {kind} *", pointer, f"{self._wide} ? {wide.pointer} : {tall.pointer}")
         return replace(wide, pointer=pointer)
 
 

@@ -14,11 +14,12 @@ from typing import TypeAlias
 from theano_graph import Variable
 
 from .._instructions._data import Program, array_spec_of
+from ..codegen.ir import Joined, Let, Statement, value_of_text
 from ..kernels import memory_type
 from ..program._loop import LoopSpec, ResultKind
-from ..scalar import CValue, add, c_cast, c_type
+from ..scalar import CValue, add
 from ._arrays import CArray, Root, contiguous_strides
-from ._block import Block, Place
+from ._block import Block, Place, takes_memory
 from ._bodies import Body, RowPlace
 from ._emit import Wanted
 from ._inner import emit_inner, stand_in
@@ -87,17 +88,17 @@ class _State:
         self.root: Root | None = None
         self.strides = contiguous_strides(start.shape)
         if not start.shape:
-            block.line(f"{self.kind} {self.now} = {start.element('0')};")
-            block.line(f"{self.kind} {self.next};")
+            block.variable(self.kind, self.now, start.element("0"))
+            block.variable(self.kind, self.next)
         elif stacked:
             held = start if start.contiguous else self._copied(block.allocate(start.dtype, start.shape))
-            block.line(f"const {self.kind} *{self.now} = {held.pointer};")
+            block.variable(f"const {self.kind} *", self.now, held.pointer)
         else:
             both = block.allocate(start.dtype, (Length(2), *start.shape))
             self.root, self.buffers = both.root, both.pointer
             self._copied(block.view(both, start.shape, self.strides))
-            block.line(f"{self.kind} *{self.now} = {both.pointer};")
-            block.line(f"{self.kind} *{self.next} = {both.pointer} + {start.size};")
+            block.variable(f"{self.kind} *", self.now, both.pointer)
+            block.variable(f"{self.kind} *", self.next, f"{both.pointer} + {start.size}")
 
     def _copied(self, held: CArray) -> CArray:
         self.block.copy(self.start, held)
@@ -134,14 +135,13 @@ class _State:
     def move(self, row: RowPlace | None) -> None:
         """Make the new state that of the next step."""
         block = self.block
-        if not self.start.shape:
-            block.line(f"{self.now} = {self.next};")
-        elif row is not None:
-            block.line(f"{self.now} = {row.pointer};")
-        else:
-            block.line(f"{self.now} = {self.next};")
+        if self.start.shape and row is not None:
+            block.assign(self.now, row.pointer)
+            return
+        block.assign(self.now, self.next)
+        if self.start.shape:
             size = self.start.size
-            block.line(f"{self.next} = {self.next} == {self.buffers} ? {self.buffers} + {size} : {self.buffers};")
+            block.assign(self.next, f"{self.next} == {self.buffers} ? {self.buffers} + {size} : {self.buffers}")
 
     def result(self) -> CArray:
         """Return the last state, after the loop."""
@@ -197,37 +197,37 @@ class _Output:
         pairs = [(mine, x) for mine, x in zip(self.shape, shape, strict=True) if not x.known]
         with block.block(f"if ({writer.step} == 0)"):
             for mine, x in pairs:
-                block.line(f"{mine} = {x};")
+                block.assign(str(mine), str(x))
             block.take(self.pointer, self.dtype, product_of(self._whole()))
-            block.line(f"{writer.memory} = {block.call('theano_remember', 'memory')};")
+            block.assign(writer.memory, block.call("theano_remember", "memory"))
         for mine, x in pairs:
             block.check(f"{mine} == {x.atom}", self.text)
-        block.line(self._row_line())
+        block.add(self._row())
         block.takes_memory = True
 
     def _whole(self) -> tuple[Length, ...]:
         return (self.writer.n, *self.shape) if self.stacks else self.shape
 
-    def _row_line(self) -> str:
+    def _row(self) -> Statement:
         place = f" + {self.writer.place} * {product_of(self.shape).atom}" if self.stacks else ""
-        return f"{self.kind} *const {self.row.pointer} = {self.pointer}{place};"
+        return Let(self.row.pointer, f"{self.kind} *", value_of_text(f"{self.pointer}{place}"))
 
-    def allocate(self) -> list[str]:
+    def allocate(self) -> list[Statement]:
         """Write, before the loop, what gives memory; return what the body begins with."""
         writer, block = self.writer, self.writer.block
         whole = self._whole()
         if self.late:
-            block.line(f"{self.kind} *{self.pointer} = NULL;")
+            block.variable(f"{self.kind} *", self.pointer, "NULL")
             for length in self.shape:
                 if not length.known:
-                    block.line(f"int64_t {length} = 0;")
+                    block.variable("int64_t", str(length), "0")
             self.root = Root("temporary", self.pointer, self.dtype, product_of(whole))
             return []
         made = writer.memory_of(self.k, self.dtype, whole, self.stacks) if whole else block.local(self.dtype, "0")
         if made.root.kind == "temporary":
             made.root.begin = writer.body.time
         self.pointer, self.root = made.pointer, made.root
-        return [self._row_line()]
+        return [self._row()]
 
     def result(self) -> CArray:
         """Return it, after the loop."""
@@ -261,20 +261,18 @@ class _Sum:
         assert shape is not None
         made = writer.memory_of(k, dtype, shape) if shape else block.allocate(dtype, shape)
         self.total = made
-        with block.loops(block.nest(shape, (self.total,))) as (at,):
-            block.line(self.total.store(at, CValue("0", dtype, 0)))
+        with block.places(block.nest(shape, (self.total,))) as (at,):
+            block.store(self.total, at, CValue("0", dtype, 0))
 
     def store(self, value: CArray) -> None:
         """Write, at the end of the step, what adds a value."""
         block, total = self.block, self.total
         for a, b in zip(total.shape, value.shape, strict=True):
             block.same(a, b, "steps of a loop give values of different shapes, which are added")
-        with block.loops(block.nest(total.shape, (total, value))) as (at, place):
-            terms = [CValue(c_cast(x, total.dtype), total.dtype) for x in (total.load(at), value.load(place))]
-            text = f"({c_type(total.dtype)})({add.c_expression(terms, total.dtype)})"
-            block.line(total.store(at, CValue(text, total.dtype)))
+        with block.places(block.nest(total.shape, (total, value))) as (at, place):
+            block.store(total, at, Joined(add, total.read(at), value.read(place), total.dtype))
 
-    def allocate(self) -> list[str]:
+    def allocate(self) -> list[Statement]:
         """Return nothing: there is memory already."""
         return []
 
@@ -330,26 +328,26 @@ class _Writer:
         """Write everything."""
         block, spec, body = self.block, self.spec, self.body
         if spec.until:
-            block.line(f"int64_t {self.done} = 0;")
+            block.variable("int64_t", str(self.done), "0")
         stacked = [kind == ResultKind.STACK for kind in spec.kinds]
         states = [_State(block, x, kept) for x, kept in zip(self.starts, stacked, strict=False)]
         outputs = [self._output(k) for k in range(len(spec.kinds))]
         body.begin()
         self._step(states, outputs)
-        takes = any("theano_take(" in line for line in body.lines)
+        takes = takes_memory(body.statements)
         if takes:
             block.line(f"{block.call('theano_give_back', 'memory', self.memory)};")
         if spec.until:
             block.line(f"if ({self.ended}) break;")
         body.pause()
-        block.lines += body.take_before()
-        heads = [line for output in outputs if output is not None for line in output.allocate()]
+        block.statements += body.take_before()
+        heads = [statement for output in outputs if output is not None for statement in output.allocate()]
         if takes:
-            block.line(f"theano_mark {self.memory} = {block.call('theano_remember', 'memory')};")
-        with block.block(f"for (int64_t {self.step} = 0; {self.step} < {self.n}; {self.step}++)"):
-            for line in (block.look, *heads) if self._is_long() else heads:
-                block.line(line)
-            block.lines += body.lines
+            block.variable("theano_mark", self.memory, block.call("theano_remember", "memory"))
+        with block.loop(self.step, self.n):
+            if self._is_long():
+                block.line(block.look)
+            block.statements += [*heads, *body.statements]
         results = [s.result() if o is None else o.result() for s, o in zip_longest(states, outputs)]
         kept = {id(x.root) for x in results}
         for root in block.roots[body.roots :]:
@@ -400,8 +398,8 @@ class _Writer:
             if output is not None:
                 output.store(value)
         if self.spec.until:
-            block.line(f"const int {self.ended} = {values[-1].load('0').text} != 0;")
-            block.line(f"{self.done} = {self.step} + 1;")
+            block.let("int", self.ended, f"{values[-1].load('0').text} != 0")
+            block.assign(str(self.done), f"{self.step} + 1")
         for k, state in enumerate(states):
             output = outputs[k]
             state.move(output.row if isinstance(output, _Output) else None)
@@ -415,13 +413,13 @@ class _Writer:
         """Return the row of a sequence that a step reads."""
         name, kind = self.block.fresh("p"), memory_type(x.dtype)
         offset = f" + {self.place} * {x.strides[0].atom}" if x.strides[0] != ZERO else ""
-        self.block.line(f"const {kind} *const {name} = {x.pointer}{offset};")
+        self.block.let(f"const {kind} *", name, f"{x.pointer}{offset}")
         shape, root = x.shape[1:], Root("argument", name, x.dtype, product_of(x.shape[1:]))
         return CArray(x.dtype, shape, x.strides[1:], name, root)
 
     def _number(self) -> CArray:
         """Return the number of the step."""
         name = self.block.fresh("t")
-        self.block.line(f"int64_t {name} = {self.step};")
+        self.block.variable("int64_t", name, self.step)
         index = (Length(1, (self.step,)),)
         return CArray("int64", (), (), f"&{name}", Root("argument", name, "int64", ONE), None, index)

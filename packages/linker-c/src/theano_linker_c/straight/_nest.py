@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from theano_graph import record
 
-from ._lengths import ONE, ZERO, Length
+from ..codegen.ir import Index
+from ._lengths import ONE, Length
 
 __all__ = ["Nest", "joined_nest", "offset_text"]
 
@@ -57,9 +58,4 @@ def joined_nest(shape: Sequence[Length], strides: Sequence[Sequence[Length]], ke
 
 def offset_text(indices: Sequence[str], strides: Sequence[Length]) -> str:
     """Return the C text of the offset of an element, from its indices."""
-    terms = []
-    for index, stride in zip(indices, strides, strict=True):
-        if stride == ZERO or index == "0":
-            continue
-        terms.append(index if stride == ONE else f"{index} * {stride.atom}")
-    return " + ".join(terms) or "0"
+    return str(Index.of(indices, strides))

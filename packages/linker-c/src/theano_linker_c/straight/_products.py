@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def _write(
     if rows == ONE and columns == ONE:
         dot = block.call(f"theano_dot_{kind}", terms, a, left[2], b, right[1])
         old = "" if beta.value == 0 else f" + {rest} * {made.element(offsets[2])}"
-        block.line(f"{made.element(offsets[2])} = {factor} * {dot}{old};")
+        block.store(made, offsets[2], CValue(f"{factor} * {dot}{old}", dtype))
         return
     if columns == ONE:
         arguments = (rows, terms, factor, a, left[1], left[2], b, right[1], rest, c, steps[0])
@@ -155,25 +156,20 @@ def _write_loops(
 ) -> None:
     rows, columns, terms = sizes
     i, j, k, total = (block.fresh(prefix) for prefix in "ijkr")
-    opened = 0
-    with block.scope():
+    with block.scope(), ExitStack() as stack:
         for index, length in ((i, rows), (j, columns)):
             if length != ONE:
-                block.line(f"for (int64_t {index} = 0; {index} < {length}; {index}++) {{")
-                block.deeper()
-                opened += 1
+                stack.enter_context(block.loop(index, length))
         i, j = ("0" if rows == ONE else i), ("0" if columns == ONE else j)
-        block.line(f"{_KINDS[dtype]} {total} = 0;")
+        block.variable(_KINDS[dtype], total, "0")
         a = _at(offsets[0], (i, left[1]), (k, left[2]))
         b = _at(offsets[1], (k, right[1]), (j, right[2]))
-        with block.block(f"for (int64_t {k} = 0; {k} < {terms}; {k}++)"):
-            block.line(f"{total} += {left[0].load(a).text} * {right[0].load(b).text};")
+        with block.loop(k, terms):
+            block.line(f"{total} += {left[0].load(a).text} * {right[0].load(b).text};", changes=(total,))
         c = _at(offsets[2], (i, steps[0]), (j, steps[1]))
         old = "" if fresh else f" + {rest} * {made.element(c)}"
         product = total if factor in ("(1.0)", "(1.0f)") else f"{factor} * {total}"
-        block.line(made.store(c, CValue(f"({product}{old})", dtype)))
-        for _ in range(opened):
-            block.shallower()
+        block.store(made, c, CValue(f"({product}{old})", dtype))
 
 
 def _at(start: str, *terms: tuple[str, Length]) -> str:
@@ -192,7 +188,7 @@ def _batched(kernel: MatrixProductKernel, block: Block, inputs: Sequence[CArray]
     made = block.result(0, kernel.dtype, (count, rows, columns))
     one, zero = (block.constant(np.asarray(k, kernel.dtype)) for k in (1, 0))
     index = block.fresh("i")
-    with block.block(f"for (int64_t {index} = 0; {index} < {count}; {index}++)"):
+    with block.loop(index, count):
         offsets = tuple(_at("0", (index, x.strides[0])) for x in (a, b, made))
         left, right = (a, a.strides[1], a.strides[2]), (b, b.strides[1], b.strides[2])
         steps = made.strides[1], made.strides[2]

@@ -51,7 +51,7 @@ def _length(kernel: LengthKernel, block: Block, inputs: Sequence[CArray]) -> lis
 def _stack(kernel: StackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     made = block.result(0, kernel.dtype, (Length(len(inputs)),))
     for i, x in enumerate(inputs):
-        block.line(made.store(str(i), x.load("0")))
+        block.store(made, str(i), x.load("0"))
     numbers = None
     if kernel.dtype == "int64":
         numbers = tuple(block.number(x) for x in inputs)
@@ -115,7 +115,7 @@ def _divided(block: Block, size: Length, others: Length, text: str) -> Length:
             return Length(size.factor // others.factor, tuple(rest))
     others = block.checked(others)
     block.check(f"{others.atom} > 0 && {size.atom} % {others.atom} == 0", text)
-    return block.length(f"{size.atom} / {others.atom}")
+    return block.length(f"{size.atom} / {others.atom}", total=False)
 
 
 @straight_kernel.register(FullKernel)
@@ -127,7 +127,7 @@ def _full(kernel: FullKernel, block: Block, inputs: Sequence[CArray]) -> list[CA
     strides, shape = block.spread(x, shape, kernel.broadcastable, "the value and the result differ in length")
     made = block.result(0, kernel.dtype, shape)
     with block.loops(block.nest(shape, (), [strides, made.strides])) as (a, b):
-        block.line(made.store(b, x.load(a)))
+        block.store(made, b, x.load(a))
     return [made]
 
 
@@ -211,13 +211,13 @@ def _cumulative(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArra
         wide = "float64" if kernel.dtype.startswith("float") else kernel.dtype
         kind = c_type(wide)
         with block.scope(not lengths):
-            block.line(f"{kind} {total} = {start};")
-            with block.block(f"for (int64_t {index} = 0; {index} < {x.shape[axis]}; {index}++)"):
+            block.variable(kind, total, start)
+            with block.loop(index, x.shape[axis]):
                 value = x.load(f"{a} + {index} * {x.strides[axis].atom}")
                 text = join.c_expression([CValue(total, wide), CValue(c_cast(value, wide), wide)], wide)
-                block.line(f"{total} = ({kind})({text});")
+                block.assign(total, f"({kind})({text})")
                 place = f"{b} + {index} * {made.strides[axis].atom}"
-                block.line(made.store(place, CValue(total, wide)))
+                block.store(made, place, CValue(total, wide))
     return made
 
 
@@ -234,7 +234,7 @@ def _diagonal(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]
     start = block.sum([Length(down) * x.strides[0], Length(right) * x.strides[1]])
     made = block.result(0, kernel.dtype, (count,))
     with block.loops(block.nest((count,), (), [(step,), made.strides])) as (a, b):
-        block.line(made.store(b, x.load(f"{start} + {a}")))
+        block.store(made, b, x.load(f"{start} + {a}"))
     return made
 
 
@@ -248,12 +248,9 @@ def _arange(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) 
         count = block.length(f"theano_range_length({start}, {stop}, {step})")
     made = block.result(0, kernel.dtype, (count,))
     index = block.fresh("i")
-    with block.block(f"for (int64_t {index} = 0; {index} < {count}; {index}++)"):
-        block.line(
-            made.store(
-                index, CValue(f"(int64_t)((uint64_t){start.atom} + (uint64_t){index} * (uint64_t){step.atom})", "int64")
-            )
-        )
+    with block.loop(index, count):
+        text = f"(int64_t)((uint64_t){start.atom} + (uint64_t){index} * (uint64_t){step.atom})"
+        block.store(made, index, CValue(text, "int64"))
     return made
 
 
@@ -264,11 +261,11 @@ def _eye(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArray]) -> 
     made = block.result(0, kernel.dtype, (rows, columns))
     i, j = block.fresh("i"), block.fresh("j")
     with (
-        block.block(f"for (int64_t {i} = 0; {i} < {rows}; {i}++)"),
-        block.block(f"for (int64_t {j} = 0; {j} < {columns}; {j}++)"),
+        block.loop(i, rows),
+        block.loop(j, columns),
     ):
         offset = f"{i} * {columns.atom} + {j}"
-        block.line(made.store(offset, CValue(f"({j} - {i} == {diagonal})", "bool")))
+        block.store(made, offset, CValue(f"({j} - {i} == {diagonal})", "bool"))
     return made
 
 
@@ -281,15 +278,15 @@ def _recurrence(kernel: ArrayRoutineKernel, block: Block, inputs: Sequence[CArra
     with block.loops(block.nest(lengths, (), [[v.strides[a] for a in others] for v in (x, factors, made)])) as places:
         total, index = block.fresh("r"), block.fresh("i")
         with block.scope(not lengths):
-            block.line(f"double {total} = 0;")
-            with block.block(f"for (int64_t {index} = 0; {index} < {x.shape[axis]}; {index}++)"):
+            block.variable("double", total, "0")
+            with block.loop(index, x.shape[axis]):
                 value, factor = (
                     c_cast(v.load(f"{place} + {index} * {v.strides[axis].atom}"), "float64")
                     for v, place in zip((x, factors), places, strict=False)
                 )
-                block.line(f"{total} = {value} + ({index} ? {factor} * {total} : 0);")
+                block.assign(total, f"{value} + ({index} ? {factor} * {total} : 0)")
                 place = f"{places[2]} + {index} * {made.strides[axis].atom}"
-                block.line(made.store(place, CValue(total, "float64")))
+                block.store(made, place, CValue(total, "float64"))
     return made
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from .._c_names import named
 from ..scalar import called_special_functions, special_functions
 from ._block import Block
 
@@ -20,7 +20,7 @@ def take_special(block: Block, texts: Iterable[str]) -> None:
         If there is none in C.
     """
     for text in texts:
-        if re.search(r"_Complex|_complex(64|128)", text):
+        if any(name == "_Complex" or name.endswith(("_complex64", "_complex128")) for name in named(text)):
             raise block.refuse("complex numbers have no form in C", "compute with real and imaginary parts")
         for name in called_special_functions(text):
             if f"theano_special_{name}" not in special_functions():

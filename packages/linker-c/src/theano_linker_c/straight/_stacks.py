@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..codegen.ir import Let, value_of_text
 from ..kernels import LapackKernel
 from ._arrays import CArray
-from ._block import Block, Step
+from ._block import Block, Step, takes_memory
 from ._emit import Wanted
 from ._lengths import ONE, ZERO, Length
 from ._linear_algebra import TASKS, Sides, square_side
@@ -41,13 +42,12 @@ def _stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list
         ]
     cores = _CORES[kernel.task](kernel, block, [x.shape[lead:] for x in inputs])
     made = [block.result(k, kernel.dtype, (*lengths, *core)) for k, core in enumerate(cores)]
-    arrays, start = [*inputs, *made], len(block.lines)
+    arrays, outer_body, start = [*inputs, *made], block.statements, len(block.statements)
     strides = [
         [ZERO if n == ONE else step for n, step in zip(x.shape[:lead], x.strides[:lead], strict=True)] for x in arrays
     ]
     nest = block.nest(lengths, (), strides)
     with block.loops(nest, independent=False) as offsets:
-        first = len(block.lines)
         parts = [
             block.view(x, x.shape[lead:], x.strides[lead:], offset, written=k >= len(inputs))
             for k, (x, offset) in enumerate(zip(arrays, offsets, strict=True))
@@ -62,17 +62,14 @@ def _stack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list
             if found.pointer != place.pointer:
                 block.copy(found, place)
                 found.root.end = block.time
-        _give_back(block, start, first)
+        if takes_memory(block.statements):
+            # Each turn gives back the memory that it has taken.
+            mark = block.fresh("m")
+            remembered = value_of_text(block.call("theano_remember", "memory"))
+            outer_body.insert(start, Let(mark, "theano_mark", remembered, False))
+            block.line(f"{block.call('theano_give_back', 'memory', mark)};")
     block.step = outer
     return made
-
-
-def _give_back(block: Block, start: int, first: int) -> None:
-    """Give back, at the end of each turn, the memory that it has taken: lines of the loops begin at `start`."""
-    if any("theano_take(" in line for line in block.lines[first:]):
-        mark = block.fresh("m")
-        block.lines.insert(start, f"    theano_mark {mark} = {block.call('theano_remember', 'memory')};")
-        block.line(f"{block.call('theano_give_back', 'memory', mark)};")
 
 
 def _square(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_Shape]:

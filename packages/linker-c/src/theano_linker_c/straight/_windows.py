@@ -27,7 +27,7 @@ def _table(block: Block, parts: Sequence[Sequence[Length]]) -> str:
         str(n) for part, rest in zip(parts, fill, strict=True) for n in [*[rest] * (3 - len(part)), *part]
     ]  # fmt: skip
     name = block.fresh("way")
-    block.line(f"const int64_t {name}[18] = {{{', '.join(numbers)}}};")
+    block.line(f"const int64_t {name}[18] = {{{', '.join(numbers)}}};", defines=(name,))
     return name
 
 

@@ -32,16 +32,16 @@ def _dot(node: Apply[Dot, Tensor], block: Block, inputs: Sequence[CArray]) -> li
     with block.scope(not made.shape), loops(block, made.shape) as indices:
         rows, columns = indices[: a.ndim - 1], indices[a.ndim - 1 :]
         total = block.fresh("r")
-        block.line(f"{number} {total} = 0;")
+        block.variable(number, total, "0")
         with loops(block, [terms]) as (k,):
             left, right = (c_cast(x.load(offset(x, at)), dtype) for x, at in ((a, [*rows, k]), (b, [k, *columns])))
             if dtype == "bool":
-                block.line(f"{total} = {total} || (({left}) && ({right}));")
+                block.assign(total, f"{total} || (({left}) && ({right}))")
             else:
                 product = mul.c_expression([CValue(f"({left})", dtype), CValue(f"({right})", dtype)], dtype)
                 both = [CValue(total, dtype), CValue(f"({product})", dtype)]
-                block.line(f"{total} = ({number})({add.c_expression(both, dtype)});")
-        block.line(made.store(offset(made, indices), CValue(total, dtype)))
+                block.assign(total, f"({number})({add.c_expression(both, dtype)})")
+        block.store(made, offset(made, indices), CValue(total, dtype))
     return [made]
 
 
@@ -56,10 +56,10 @@ def _range(node: Apply[ARange, Tensor], block: Block, inputs: Sequence[CArray]) 
     made = block.result(0, dtype, (count,))
     number = "double" if dtype == "float64" else "float"
     first, by = block.fresh("x"), block.fresh("x")
-    block.line(f"const {number} {first} = ({number}){start};")
-    block.line(f"const {number} {by} = ({number})({start} + {step}) - {first};")
+    block.let(number, first, f"({number}){start}")
+    block.let(number, by, f"({number})({start} + {step}) - {first}")
     with loops(block, [count]) as (i,):
-        block.line(made.store(i, CValue(f"({first} + ({number}){i} * {by})", dtype)))
+        block.store(made, i, CValue(f"({first} + ({number}){i} * {by})", dtype))
     return [made]
 
 
@@ -78,23 +78,23 @@ def _roll(node: Apply[Roll, Tensor], block: Block, inputs: Sequence[CArray]) -> 
     length = x.shape[axis]
     made = block.result(0, x.dtype, x.shape)
     by = (
-        block.length(f"{length} == 0 ? 0 : {block.number(shift).atom} % {length.atom}")
+        block.length(f"{length} == 0 ? 0 : {block.number(shift).atom} % {length.atom}", total=False)
         if length != Length(0)
         else length
     )
     with loops(block, x.shape) as indices:
         to = block.fresh("k")
-        block.line(f"int64_t {to} = {indices[axis]} + {by};")
-        block.line(f"{to} += {to} < 0 ? {length} : {to} >= {length.atom} ? -({length}) : 0;")
+        block.variable("int64_t", to, f"{indices[axis]} + {by}")
+        block.line(f"{to} += {to} < 0 ? {length} : {to} >= {length.atom} ? -({length}) : 0;", changes=(to,))
         moved = [to if k == axis else index for k, index in enumerate(indices)]
-        block.line(f"{made.element(offset(made, moved))} = {x.element(offset(x, indices))};")
+        block.move(x, offset(x, indices), made, offset(made, moved))
     return [made]
 
 
 def _count(block: Block) -> str:
     """Define a number that is counted up."""
     name = block.fresh("n")
-    block.line(f"int64_t {name} = 0;")
+    block.variable("int64_t", name, "0")
     return name
 
 
@@ -103,14 +103,14 @@ def _nonzero(node: Apply[Nonzero, Tensor], block: Block, inputs: Sequence[CArray
     (x,) = inputs
     count = _count(block)
     with loops(block, x.shape) as indices:
-        block.line(f"{count} += {x.load(offset(x, indices)).text} != 0;")
+        block.line(f"{count} += {x.load(offset(x, indices)).text} != 0;", changes=(count,))
     results = [block.result(k, "int64", (Length(1, (count,)),)) for k in range(len(node.outputs))]
     place = block.fresh("k")
-    block.line(f"int64_t {place} = 0;")
+    block.variable("int64_t", place, "0")
     with loops(block, x.shape) as indices, block.block(f"if ({x.load(offset(x, indices)).text} != 0)"):
         for made, index in zip(results, indices, strict=True):
-            block.line(f"{made.element(place)} = {index};")
-        block.line(f"{place}++;")
+            block.store(made, place, CValue(index, "int64"))
+        block.line(f"{place}++;", changes=(place,))
     return results
 
 
@@ -122,16 +122,16 @@ def _repeated(node: Apply[RepeatedNumbers, Tensor], block: Block, inputs: Sequen
         value = x.load(offset(x, [i])).text
         if not x.dtype.startswith(("u", "b")):
             block.check(f"{value} >= 0", "something is repeated less than 0 times")
-        block.line(f"{count} = {block.call('theano_add_lengths', count, f'(int64_t){value}')};")
+        block.assign(count, block.call("theano_add_lengths", count, f"(int64_t){value}"))
     block.check(f"{count} >= 0", "the repetitions are more than the length of any array")
     made = block.result(0, "int64", (Length(1, (count,)),))
     place = block.fresh("k")
-    block.line(f"int64_t {place} = 0;")
+    block.variable("int64_t", place, "0")
     with loops(block, x.shape) as (i,):
         left = block.fresh("k")
         value = x.load(offset(x, [i])).text
         with block.block(f"for (int64_t {left} = (int64_t){value}; {left} > 0; {left}--)"):
-            block.line(f"{made.element(place + '++')} = {i};")
+            block.line(f"{made.element(place + '++')} = {i};", changes=(place,))
     return [made]
 
 
@@ -141,7 +141,7 @@ def _bincount(node: Apply[BinCount, Tensor], block: Block, inputs: Sequence[CArr
     length = block.fresh("n")
     start = block.number(least)
     block.at_least(start, 0, "the least length of counts is negative")
-    block.line(f"int64_t {length} = {start};")
+    block.variable("int64_t", length, str(start))
     for w in weights:
         block.same(w.shape[0], x.shape[0], "there is not one weight for each number")
     with loops(block, x.shape) as (i,):
@@ -150,14 +150,14 @@ def _bincount(node: Apply[BinCount, Tensor], block: Block, inputs: Sequence[CArr
             block.check(f"{value} >= 0", "a number that is counted is negative")
         if x.dtype.endswith("64"):
             block.check(f"(uint64_t){value} < INT64_MAX", "a number that is counted is too large")
-        block.line(f"{length} = (int64_t){value} < {length} ? {length} : (int64_t){value} + 1;")
+        block.assign(length, f"(int64_t){value} < {length} ? {length} : (int64_t){value} + 1")
     dtype = node.outputs[0].type.dtype
     made = block.result(0, dtype, (Length(1, (length,)),))
     with loops(block, made.shape) as (i,):
-        block.line(made.store(i, CValue("0", "int64")))
+        block.store(made, i, CValue("0", "int64"))
     with loops(block, x.shape) as (i,):
         at = f"(int64_t){x.load(offset(x, [i])).text}"
         more = c_cast(weights[0].load(offset(weights[0], [i])), dtype) if weights else "1"
         terms = [made.load(at), CValue(f"({more})", dtype)]
-        block.line(made.store(at, CValue(f"({add.c_expression(terms, dtype)})", dtype)))
+        block.store(made, at, CValue(f"({add.c_expression(terms, dtype)})", dtype))
     return [made]

@@ -33,18 +33,19 @@ class _Rows:
     def begin_row(self, places: CArray) -> None:
         """Write what reads the probabilities of a row, and adds them."""
         block, j = self.block, self.block.fresh("j")
-        block.line(f"double *const {self.p} = {places.pointer}, *const {self.p}_taken = {self.p} + {self.k};")
-        block.line(f"double {self.total} = 0;")
+        block.let("double *", self.p, places.pointer)
+        block.let("double *", f"{self.p}_taken", f"{self.p} + {self.k}")
+        block.variable("double", self.total, "0")
         at = f"{self.row} * {self.chances.strides[0].atom} + {j} * {self.chances.strides[1].atom}"
-        with block.block(f"for (int64_t {j} = 0; {j} < {self.k}; {j}++)"):
+        with block.loop(j, self.k):
             block.line(f"{self.p}[{j}] = {self.chances.load(at).text};")
-            block.line(f"{self.total} += {self.p}[{j}];")
+            block.line(f"{self.total} += {self.p}[{j}];", changes=(self.total,))
             block.line(f"{self.p}_taken[{j}] = 0;")
 
     def uniform(self) -> None:
         """Write what reads the uniform number of a draw."""
         at = f"({self.draw} * {self.rows.atom} + {self.row}) * {self.numbers.strides[0].atom}"
-        self.block.line(f"const double {self.u} = {self.numbers.load(at).text};")
+        self.block.let("double", self.u, self.numbers.load(at).text)
 
     @contextmanager
     def each_draw(self) -> Iterator[None]:
@@ -70,13 +71,14 @@ def _counts(node: Apply[MultinomialFromUniform], block: Block, inputs: Sequence[
     rows = _Rows(node, block, inputs)
     made = block.result(0, rows.dtype, (rows.rows, rows.k))
     with block.loops(block.nest(made.shape, (made,))) as (at,):
-        block.line(made.store(at, CValue("0", rows.dtype, 0)))
+        block.store(made, at, CValue("0", rows.dtype, 0))
     with rows.each_draw():
         j = block.fresh("j")
-        block.line(f"const int64_t {j} = {rows.category(rows.u, f'{rows.total} > {1 - SLACK!r}')};")
+        block.let("int64_t", j, rows.category(rows.u, f"{rows.total} > {1 - SLACK!r}"))
         at = f"{rows.row} * {rows.k.atom} + {j}"
         one = CValue(f"({made.load(at).text} + 1)", rows.dtype)
-        block.line(f"if ({j} >= 0) {made.store(at, one)}")
+        with block.block(f"if ({j} >= 0)"):
+            block.store(made, at, one)
     return [made]
 
 
@@ -88,25 +90,26 @@ def _chosen(node: Apply[ChoiceFromUniform], block: Block, inputs: Sequence[CArra
     made = block.result(0, rows.dtype, (rows.rows, rows.draws))
     with rows.each_draw():
         j = block.fresh("j")
-        block.line(f"int64_t {j} = 0;")
+        block.variable("int64_t", j, "0")
         with block.block(f"if ({rows.total} > 0)"):
             (_with if node.op.replace else _without)(rows, j)
         at = f"{rows.row} * {rows.draws.atom} + {rows.draw}"
-        block.line(made.store(at, CValue(j, "int64")))
+        block.store(made, at, CValue(j, "int64"))
     return [made]
 
 
 def _with(rows: _Rows, j: str) -> None:
-    rows.block.line(f"{j} = {rows.category(f'{rows.u} * {rows.total}', '1')};")
+    rows.block.assign(j, rows.category(f"{rows.u} * {rows.total}", "1"))
 
 
 def _without(rows: _Rows, j: str) -> None:
     block, left, at = rows.block, rows.block.fresh("x"), rows.block.fresh("j")
-    block.line(f"double {left} = 0;")
-    block.line(f"for (int64_t {at} = 0; {at} < {rows.k}; {at}++) {left} += {rows.p}[{at}];")
-    block.line(f"{j} = {left} > 0 ? {rows.category(f'{rows.u} * {left}', '1')} : -1;")
+    block.variable("double", left, "0")
+    with block.loop(at, rows.k):
+        block.line(f"{left} += {rows.p}[{at}];", changes=(left,))
+    block.assign(j, f"{left} > 0 ? {rows.category(f'{rows.u} * {left}', '1')} : -1")
     with block.block(f"if ({j} < 0)"):
-        block.line(f"{j} = 0;")
-        block.line(f"while ({rows.p}_taken[{j}] != 0) {j}++;")
+        block.assign(j, "0")
+        block.line(f"while ({rows.p}_taken[{j}] != 0) {j}++;", changes=(j,))
     block.line(f"{rows.p}[{j}] = 0;")
     block.line(f"{rows.p}_taken[{j}] = 1;")

@@ -40,14 +40,14 @@ def _alloc(node: Apply[AllocDiag, Tensor], block: Block, inputs: Sequence[CArray
     side = block.total([x.shape[-1], Length(abs(op.offset))], "the result is too long")
     made = block.result(0, x.dtype, op.spread(x.shape[:-1], side))
     with loops(block, made.shape) as indices:
-        block.line(made.store(offset(made, indices), CValue("0", "int64")))
+        block.store(made, offset(made, indices), CValue("0", "int64"))
     with block.scope(False), loops(block, x.shape) as indices:
         *front, i = indices
         row, column = f"({i} + {max(-op.offset, 0)})", f"({i} + {max(op.offset, 0)})"
         low, high = op.places
         front.insert(low, row)
         front.insert(high, column)
-        block.line(f"{made.element(offset(made, front))} = {x.element(offset(x, indices))};")
+        block.move(x, offset(x, indices), made, offset(made, front))
     return [made]
 
 
@@ -69,7 +69,7 @@ def _fill(node: Apply[FillDiagonal, Tensor], block: Block, inputs: Sequence[CArr
             count = _length(block, count, length, 0, 0)
     made = _copied(block, x)
     with loops(block, [count]) as (i,):
-        block.line(made.store(offset(made, [i] * x.ndim), value.load("0")))
+        block.store(made, offset(made, [i] * x.ndim), value.load("0"))
     return [made]
 
 
@@ -84,5 +84,5 @@ def _fill_offset(node: Apply[FillDiagonalOffset, Tensor], block: Block, inputs: 
     count = block.length(block.call("theano_least", f"{x.shape[0]} - {down}", f"{x.shape[1]} - {right}"))
     with loops(block, [count]) as (i,):
         at = offset(made, [f"({i} + {down})", f"({i} + {right})"])
-        block.line(made.store(at, value.load("0")))
+        block.store(made, at, value.load("0"))
     return [made]

@@ -57,7 +57,7 @@ def _empty(node: Apply[AllocEmpty], block: Block, inputs: Sequence[CArray]) -> l
         block.at_least(length, 0, "a length is negative")
     made = block.result(0, node.op.dtype, shape)
     if not shape:
-        block.line(made.store("0", CValue("0", made.dtype, 0)))
+        block.store(made, "0", CValue("0", made.dtype, 0))
     else:
         block.line(f"memset({made.pointer}, 0, (size_t)({made.size}) * sizeof({memory_type(made.dtype)}));")
     return [made]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from theano_linker_c.straight import Block, CArray, Length
 
@@ -14,12 +14,10 @@ __all__ = ["loops", "offset"]
 def loops(block: Block, lengths: Sequence[Length]) -> Iterator[list[str]]:
     """Write a loop for each length, one inside the other; gives their indices."""
     indices = [block.fresh("i") for _ in lengths]
-    for index, length in zip(indices, lengths, strict=True):
-        block.line(f"for (int64_t {index} = 0; {index} < {length}; {index}++) {{")
-        block.deeper()
-    yield indices
-    for _ in indices:
-        block.shallower()
+    with ExitStack() as stack:
+        for index, length in zip(indices, lengths, strict=True):
+            stack.enter_context(block.loop(index, length))
+        yield indices
 
 
 def offset(x: CArray, indices: Sequence[str]) -> str:

@@ -163,13 +163,18 @@ def _uniform(routine: str) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         def number(given: list[str], made: CArray, at: str) -> None:
             low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
-            block.line(f"const double {low} = {given[0]}, {high} = {given[1]};")
-            block.line(f"double {x} = {low} + ({high} - {low}) * {block.call(routine, state)};")
+            block.let("double", low, given[0])
+            block.let("double", high, given[1])
+            drawn = f"{low} + ({high} - {low}) * {block.call(routine, state)}"
             if made.dtype == "float32":
                 # Rounding must not reach the upper bound, which is excluded.
-                block.line(f"if ((float){x} == (float){high} && (float){high} != (float){low})")
-                block.line(f"    {x} = nextafterf((float){high}, (float){low});")
-            block.line(made.store(at, CValue(x, "float64")))
+                first = block.fresh("x")
+                block.let("double", first, drawn, moves=True)
+                bounds = f"(float){high}", f"(float){low}"
+                drawn = f"(float){first} == {bounds[0]} && {bounds[0]} != {bounds[1]}"
+                drawn += f" ? nextafterf({', '.join(bounds)}) : {first}"
+            block.let("double", x, drawn, moves=made.dtype != "float32")
+            block.store(made, at, CValue(x, "float64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -182,7 +187,9 @@ def _normal(draw: Callable[[Block, str], str]) -> _Draw:
 
         def number(given: list[str], made: CArray, at: str) -> None:
             block.check(f"{given[1]} >= 0", "normal: the standard deviation is negative")
-            block.line(made.store(at, CValue(f"({given[0]} + (double){given[1]} * {drawn})", "float64")))
+            x = block.fresh("x")
+            block.let("double", x, f"{given[0]} + (double){given[1]} * {drawn}", moves=True)
+            block.store(made, at, CValue(x, "float64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -205,14 +212,14 @@ def _binomial(real: str, condition: str = "") -> _Draw:
 
         def number(given: list[str], made: CArray, at: str) -> None:
             n, p, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
-            block.line(f"const int64_t {n} = (int64_t){given[0]};")
-            block.line(f"const double {p} = {given[1]};")
+            block.let("int64_t", n, f"(int64_t){given[0]}")
+            block.let("double", p, given[1])
             block.check(f"{n} >= 0", "binomial: the number of trials is negative")
             block.check(f"{p} >= 0 && {p} <= 1", "binomial: the probability is not between 0 and 1")
             drawn = block.call("theano_binomial", real, state, n, p)
             chosen = f"{condition.format(n=n, p=p)} ? {drawn} : 0" if condition else drawn
-            block.line(f"const int64_t {x} = {chosen};")
-            block.line(made.store(at, CValue(x, "int64")))
+            block.let("int64_t", x, chosen, moves=True)
+            block.store(made, at, CValue(x, "int64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -225,12 +232,12 @@ def _poisson(real: str) -> _Draw:
 
         def number(given: list[str], made: CArray, at: str) -> None:
             mean, x = block.fresh("x"), block.fresh("x")
-            block.line(f"const double {mean} = {given[0]};")
+            block.let("double", mean, given[0])
             # The bound is that of NumPy: numbers that a draw gives are to fit in 64 bits.
             text = "poisson: the mean is negative or too large"
             block.check(f"{mean} >= 0 && {mean} <= {_LARGEST_MEAN!r}", text)
-            block.line(f"const int64_t {x} = {block.call('theano_poisson', real, state, mean)};")
-            block.line(made.store(at, CValue(x, "int64")))
+            block.let("int64_t", x, block.call("theano_poisson", real, state, mean), moves=True)
+            block.store(made, at, CValue(x, "int64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -241,11 +248,12 @@ def _integers(routine: str) -> _Draw:
     def write(op: RandomFunction, block: Block, state: str, shape: Sequence[Length], args: Sequence[CArray]) -> CArray:
         def number(given: list[str], made: CArray, at: str) -> None:
             low, high, x = block.fresh("x"), block.fresh("x"), block.fresh("x")
-            block.line(f"const int64_t {low} = {given[0]}, {high} = {given[1]};")
+            block.let("int64_t", low, given[0])
+            block.let("int64_t", high, given[1])
             block.check(f"{low} <= {high}", "random_integers: a lower bound is above the upper one")
             drawn = block.call(routine, state, f"(uint64_t){high} - (uint64_t){low}")
-            block.line(f"const int64_t {x} = (int64_t)((uint64_t){low} + {drawn});")
-            block.line(made.store(at, CValue(x, "int64")))
+            block.let("int64_t", x, f"(int64_t)((uint64_t){low} + {drawn})", moves=True)
+            block.store(made, at, CValue(x, "int64"))
 
         return _elementwise(op, block, shape, args, number)
 
@@ -260,19 +268,20 @@ def _permutation(routine: str) -> _Draw:
         whole = (*shape, n)
         made = block.result(1, "int64", whole) if kept else block.allocate("int64", whole, local=True)
         k, i, j, held, row = (block.fresh(prefix) for prefix in ("i", "i", "i", "x", "p"))
-        with block.block(f"for (int64_t {k} = 0; {k} < {product_of(shape)}; {k}++)"):
-            block.line(f"int64_t *const {row} = {made.pointer} + {k} * {n.atom};")
-            block.line(f"for (int64_t {i} = 0; {i} < {n}; {i}++) {row}[{i}] = {i};")
-            with block.block(f"for (int64_t {i} = {n} - 1; {i} > 0; {i}--)"):
-                drawn = block.call(routine, state, f"(uint64_t){i}")
-                block.line(f"const int64_t {j} = (int64_t){drawn}, {held} = {row}[{i}];")
+        with block.loop(k, product_of(shape)):
+            block.let("int64_t *", row, f"{made.pointer} + {k} * {n.atom}")
+            with block.loop(i, n):
+                block.line(f"{row}[{i}] = {i};")
+            with block.block(f"for (int64_t {i} = {n} - 1; {i} > 0; {i}--)", (i,)):
+                block.let("int64_t", j, f"(int64_t){block.call(routine, state, f'(uint64_t){i}')}", moves=True)
+                block.let("int64_t", held, f"{row}[{i}]")
                 block.line(f"{row}[{i}] = {row}[{j}];")
                 block.line(f"{row}[{j}] = {held};")
         if kept:
             return made
         result = block.result(1, op.outtype.dtype, whole)
         with block.loops(block.nest(whole, (made, result))) as (a, b):
-            block.line(result.store(b, made.load(a)))
+            block.store(result, b, made.load(a))
         return result
 
     return write
@@ -297,16 +306,16 @@ def _multinomial(real: str, always: Callable[[], bool]) -> _Draw:
         strides = [*(_strides(block, v, shape) for v in (trials, leading)), list(made.strides[:-1])]
         with block.scope(not shape), block.loops(block.nest(shape, (), strides), independent=False) as offsets:
             n, j = block.fresh("x"), block.fresh("i")
-            block.line(f"const int64_t {n} = (int64_t){trials.load(offsets[0]).text};")
+            block.let("int64_t", n, f"(int64_t){trials.load(offsets[0]).text}")
             block.check(f"{n} >= 0", "multinomial: the number of trials is negative")
-            block.line(f"for (int64_t {j} = 0; {j} < {count}; {j}++)")
-            at = f"{offsets[1]} + {j} * {chances.strides[-1].atom}"
-            block.line(f"    {p.pointer}[{j}] = {chances.load(at).text};")
+            with block.loop(j, count):
+                at = f"{offsets[1]} + {j} * {chances.strides[-1].atom}"
+                block.line(f"{p.pointer}[{j}] = {chances.load(at).text};")
             given = (real, state, n, count, p.pointer, x.pointer, int(always()))
             text = "multinomial: probabilities are negative, or add up to more than 1"
             block.check(f"{block.call('theano_multinomial', *given)} == 0", text)
-            block.line(f"for (int64_t {j} = 0; {j} < {count}; {j}++)")
-            block.line("    " + made.store(f"{offsets[2]} + {j}", CValue(f"{x.pointer}[{j}]", "int64")))
+            with block.loop(j, count):
+                block.store(made, f"{offsets[2]} + {j}", CValue(f"{x.pointer}[{j}]", "int64"))
         return made
 
     return write
@@ -354,8 +363,8 @@ def _streams(node: Apply[MRGUniform], block: Block, inputs: Sequence[CArray]) ->
     first, j, z = block.fresh("i"), block.fresh("i"), block.fresh("z")
     rounds = block.block(f"for (int64_t {first} = 0; {first} < {total}; {first} += {n})")
     with rounds, block.block(f"for (int64_t {j} = 0; {j} < {n} && {first} + {j} < {total}; {j}++)"):
-        block.line(f"const int32_t {z} = {block.call('theano_mrg_next', f'{moved.pointer} + 6 * {j}')};")
-        block.line(made.store(f"{first} + {j}", _number(z, dtype)))
+        block.let("int32_t", z, block.call("theano_mrg_next", f"{moved.pointer} + 6 * {j}"), moves=True)
+        block.store(made, f"{first} + {j}", _number(z, dtype))
     return [moved, made]
 
 

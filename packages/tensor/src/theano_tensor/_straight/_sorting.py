@@ -54,8 +54,11 @@ def _sort(node: Apply[Sort | ArgSort, Tensor], block: Block, inputs: Sequence[CA
         _call(block, key, axis, indices, order)
         with loops(block, [x.shape[axis]]) as (i,):
             number = f"{order[0].pointer}[{i}]"
-            found = x.element(offset(x, _at(indices, axis, number))) if isinstance(node.op, Sort) else number
-            block.line(f"{made.element(offset(made, _at(indices, axis, i)))} = {found};")
+            place = offset(made, _at(indices, axis, i))
+            if isinstance(node.op, Sort):
+                block.move(x, offset(x, _at(indices, axis, number)), made, place)
+            else:
+                block.store(made, place, CValue(number, "int64"))
     return [made]
 
 
@@ -93,7 +96,7 @@ def _top(node: Apply[TopK, Tensor], block: Block, inputs: Sequence[CArray]) -> l
             values: list[Any] = [x.load(offset(x, _at(indices, axis, number)))] * op.return_values
             values += [CValue(number, "int64")] * op.return_indices
             for made, value in zip(results, values, strict=True):
-                block.line(made.store(offset(made, place), value))
+                block.store(made, offset(made, place), value)
     return results
 
 
@@ -105,21 +108,22 @@ def _search(node: Apply[SearchsortedOp, Tensor], block: Block, inputs: Sequence[
         block.same(order.shape[0], x.shape[0], "the sorter has not the length of the vector")
     with block.scope(not v.shape), loops(block, v.shape) as indices:
         low, high, middle = (block.fresh("k") for _ in range(3))
-        block.line(f"int64_t {low} = 0, {high} = {x.shape[0]};")
+        block.variable("int64_t", low, "0")
+        block.variable("int64_t", high, str(x.shape[0]))
         with block.block(f"while ({low} < {high})"):
-            block.line(f"const int64_t {middle} = {low} + ({high} - {low}) / 2;")
+            block.let("int64_t", middle, f"{low} + ({high} - {low}) / 2")
             place = middle
             if sorter:
                 place = block.fresh("k")
-                block.line(f"const int64_t {place} = (int64_t){sorter[0].load(offset(sorter[0], [middle])).text};")
+                block.let("int64_t", place, f"(int64_t){sorter[0].load(offset(sorter[0], [middle])).text}")
                 block.check(f"{place} >= 0 && {place} < {x.shape[0].atom}", "the sorter is out of bounds")
             a, b = x.load(offset(x, [place])).text, v.load(offset(v, indices)).text
             before = (
                 _before(a, x.dtype, b, v.dtype) if node.op.side == "left" else f"!({_before(b, v.dtype, a, x.dtype)})"
             )
-            block.line(f"if ({before}) {low} = {middle} + 1;")
-            block.line(f"else {high} = {middle};")
-        block.line(f"{made.element(offset(made, indices))} = {low};")
+            both = f"if ({before}) {low} = {middle} + 1;", f"else {high} = {middle};"
+            block.line(*both, changes=(low, high))
+        block.store(made, offset(made, indices), CValue(low, "int64"))
     return [made]
 
 
@@ -145,7 +149,7 @@ def _unique(node: Apply[Unique, Tensor], block: Block, inputs: Sequence[CArray])
     size, key = x.size, _ordered_as(block, x)
     order = _ordered(block, key, "0", size, Length(1))
     count = block.fresh("n")
-    block.line(f"int64_t {count} = 0;")
+    block.variable("int64_t", count, "0")
     first = block.allocate("int64", (size,), local=True)
     numbers = block.allocate("int64", (size,), local=True)
     with loops(block, [size]) as (i,):
@@ -153,7 +157,7 @@ def _unique(node: Apply[Unique, Tensor], block: Block, inputs: Sequence[CArray])
         both = f" && ({now} == {now} || {before} == {before})" if x.dtype.startswith("f") else ""
         # Compilers warn of a number that is compared with itself, as the only element would be.
         other = "" if now == before else f" || ({now} != {before}{both})"
-        block.line(f"if ({i} == 0{other}) {first.pointer}[{count}++] = {i};")
+        block.line(f"if ({i} == 0{other}) {first.pointer}[{count}++] = {i};", changes=(count,))
         block.line(f"{numbers.pointer}[{order}[{i}]] = {count} - 1;")
     distinct = (Length(1, (count,)),)
     flags = (True, op.return_index, op.return_inverse, op.return_counts)

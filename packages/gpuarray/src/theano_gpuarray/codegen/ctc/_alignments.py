@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from theano_graph import format_error
 from theano_linker_c.kernels import memory_type
-from theano_linker_c.scalar import CValue, c_type
+from theano_linker_c.scalar import CValue, c_stored, c_type
 
 from .._copies import on_device
 from .._form import DeviceOperand, Operand, Recorder, register_device_form
-from .._kernel_writer import KernelWriter, element, loaded, spread, stored
+from .._kernel_writer import KernelWriter, element, loaded, spread
 from .._refusals import add_refusals, refusal
 from ._kernel import AlignmentsKernel
 
@@ -105,7 +105,9 @@ def _differentiate(recorder: Recorder, given: _Batch, gradient: DeviceOperand) -
         writer.array("x", found)
         writer.array("y", gradient)
         writer.walk(found.size)
-        value = stored(CValue(f"((GLOBAL_MEM const {c_type(given.wide)} *)(x + x_at))[i]", given.wide), gradient.dtype)
+        value = c_stored(
+            CValue(f"((GLOBAL_MEM const {c_type(given.wide)} *)(x + x_at))[i]", given.wide), gradient.dtype
+        )
         writer.add(f"((GLOBAL_MEM {memory_type(gradient.dtype)} *)(y + y_at))[i] = {value};")
         writer.end()
         writer.launch(recorder, *spread(recorder, found.size))
@@ -321,7 +323,7 @@ def _sums(recorder: Recorder, given: _Batch, loss: DeviceOperand) -> None:
         "found = row[last]; if (last > 0) found = theano_log_sum(found, row[last - 1]);",
         "}",
         f"((GLOBAL_MEM {kind} *)(w + w_at))[b] = found;",
-        f"((GLOBAL_MEM {end} *)(z + z_at))[b] = {stored(CValue('(-found)', given.wide), loss.dtype)};",
+        f"((GLOBAL_MEM {end} *)(z + z_at))[b] = {c_stored(CValue('(-found)', given.wide), loss.dtype)};",
         "for (int64_t s = last + 1; s < states; s++) symbol[s] = -1;",
         "}",
     )

@@ -14,10 +14,10 @@ from functools import lru_cache
 from typing import Protocol
 
 from theano_linker_c.kernels import ElementwiseKernel
-from theano_linker_c.scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, c_type, program_of
+from theano_linker_c.scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, c_loaded, c_type, program_of
 
 from .._form import KernelText
-from ..text import Signature, aligned, declare, kernel_text, load, memory_type, store, vector_type
+from ..text import Signature, aligned, declare, kernel_text, memory_type, store, vector_type
 from ._nest import Layout, has_strides
 
 __all__ = ["elementwise_text", "program_for", "weight", "weight_of"]
@@ -158,7 +158,7 @@ class ElementwiseBody:
         yield f"const {layout.unsigned} base = ({layout.unsigned})GID_0 * (LDIM_0 * {unroll});"
         for k, dtype in enumerate(self.inputs):
             if layout.modes[k] == "fixed":
-                yield declare(f"x{k}", dtype, load(self._place(k, "0", ""), dtype))
+                yield declare(f"x{k}", dtype, c_loaded(self._place(k, "0", ""), dtype))
         if layout.vector == 1:
             yield from self._elements("base", unroll)
             return
@@ -203,7 +203,7 @@ class ElementwiseBody:
         yield from ("#pragma unroll", f"  for (int e = 0; e < {width}; e++) {{")
         for k in kinds:
             place = f"v{k}[u]" if layout.modes[k] == "column" else f"v{k}[u].at[e]"
-            yield "    " + declare(f"x{k}", self.dtypes[k], load(place, self.dtypes[k]))
+            yield "    " + declare(f"x{k}", self.dtypes[k], c_loaded(place, self.dtypes[k]))
         yield from (f"    {line}" for line in self._computed([f"w{k}.at[e]" for k, _ in outputs]))
         yield "  }"
         for k, dtype in outputs:
@@ -229,7 +229,7 @@ class ElementwiseBody:
         yield f"  const {layout.unsigned} at = {at}, i = at < n ? at : n - 1;"
         yield from (f"  {line}" for line in self._offsets())
         for k in varying:
-            yield f"  v{k}[k] = {load(self._place(k, 'i', f' + o{k}'), self.dtypes[k])};"
+            yield f"  v{k}[k] = {c_loaded(self._place(k, 'i', f' + o{k}'), self.dtypes[k])};"
         yield from ("}", "#pragma unroll", head)
         yield f"  const {layout.unsigned} i = {at};"
         yield "  if (i < n) {"
@@ -281,14 +281,14 @@ class ElementwiseBody:
             yield f"{kind}const q{k} = ({kind})({self._array(k)} + o{k});"
         for k in range(count):
             if layout.modes[k] == "fixed":
-                yield declare(f"x{k}", self.dtypes[k], load(self._row_place(k), self.dtypes[k]))
+                yield declare(f"x{k}", self.dtypes[k], c_loaded(self._row_place(k), self.dtypes[k]))
 
     def _row_element(self) -> Iterator[str]:
         """Give the statements that compute element ``i`` of a row."""
         count = len(self.inputs)
         for k in range(count):
             if self.layout.modes[k] != "fixed":
-                yield declare(f"x{k}", self.dtypes[k], load(self._row_place(k), self.dtypes[k]))
+                yield declare(f"x{k}", self.dtypes[k], c_loaded(self._row_place(k), self.dtypes[k]))
         yield from self._computed([self._row_place(count + k) for k in self._results])
 
     def _row_place(self, k: int) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from theano_linker_c.kernels import memory_type
-from theano_linker_c.scalar import CValue, c_type
+from theano_linker_c.scalar import CValue, c_stored, c_type
 
 from .._form import DeviceOperand, Recorder
-from .._kernel_writer import KernelWriter, loaded, merged_dimensions, spread, stored
+from .._kernel_writer import KernelWriter, loaded, merged_dimensions, spread
 from ..sorting import sorted_pairs
 from ._moves import Move, checked_positions, flat_strides
 
@@ -87,5 +87,5 @@ def _add_run(writer: KernelWriter, dtype: str, lengths: list[str], steps: list[s
         *(f"at += number % {n} * {s}; number /= {n};" for n, s in reversed(list(zip(lengths, steps, strict=True)))),
         f"sum = {sums}{value};",
         "}",
-        f"{to} = {stored(CValue('sum', wide), dtype)};",
+        f"{to} = {c_stored(CValue('sum', wide), dtype)};",
     )

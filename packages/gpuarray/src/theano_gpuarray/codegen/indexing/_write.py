@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from theano_graph import format_error
 from theano_linker_c.kernels import IndexArray, IndexWriteKernel, memory_type
-from theano_linker_c.scalar import CValue
+from theano_linker_c.scalar import CValue, c_stored
 
 from .._copies import broadcast_to, contiguous, copy_into, on_device
 from .._form import DeviceOperand, Operand, Recorder, register_device_form
-from .._kernel_writer import KernelWriter, is_device_dtype, loaded, merged_dimensions, spread, stored
+from .._kernel_writer import KernelWriter, is_device_dtype, loaded, merged_dimensions, spread
 from ._masks import check_mask
 from ._moves import Move, checked_positions, flat_strides, move_of
 from ._ordered import add_in_order
@@ -88,7 +88,7 @@ def _sum_of(dtype: str, to: str, of: str) -> str:
         return f"{to} |= {of} != 0;"
     wide = "float32" if dtype == "float16" else dtype
     a, b = loaded(dtype, to).text, loaded(dtype, of).text
-    return f"{to} = {stored(CValue(f'({a} + {b})', wide), dtype)};"
+    return f"{to} = {c_stored(CValue(f'({a} + {b})', wide), dtype)};"
 
 
 def _add(recorder: Recorder, selected: DeviceOperand, part: DeviceOperand) -> None:

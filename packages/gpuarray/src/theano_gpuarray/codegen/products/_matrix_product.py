@@ -9,11 +9,11 @@ import numpy as np
 
 from theano_graph import format_error, record
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, memory_type
-from theano_linker_c.scalar import CValue, ScalarOp, c_type, program_of
+from theano_linker_c.scalar import CValue, ScalarOp, c_stored, c_type, program_of
 
 from .._copies import broadcast_to, contiguous, on_device
 from .._form import DeviceOperand, NoDeviceForm, Operand, Recorder, register_device_form
-from .._kernel_writer import KernelWriter, loaded, stored
+from .._kernel_writer import KernelWriter, loaded
 from ._thin import launch_thin
 from ._tiles import TiledProduct, launch_product
 
@@ -351,7 +351,7 @@ def _store(
     memory = memory_type(kernel.dtype if epilogue is None else epilogue.output_dtype)
     target = f"*(GLOBAL_MEM {memory} *)({_place('out', positions)})"
     if epilogue is None:
-        return [*lines, f"{target} = {stored(CValue('result', wide), kernel.dtype)};"]
+        return [*lines, f"{target} = {c_stored(CValue('result', wide), kernel.dtype)};"]
     return [*lines, *_epilogue(epilogue, wide, target, positions)]
 
 
@@ -368,11 +368,11 @@ def _epilogue(
         lines.append(f"const {c_type(dtype)} x{k + 1} = {loaded(dtype, element).text};")
     values = [CValue(f"x{k}", dtype) for k, dtype in enumerate(kernel.input_dtypes)]
     statements, results = program_of(kernel.scalar_op, kernel.input_dtypes).emit(values, "t")
-    return [*lines, *statements, f"{target} = {stored(results[0], kernel.output_dtype)};"]
+    return [*lines, *statements, f"{target} = {c_stored(results[0], kernel.output_dtype)};"]
 
 
 def _as_element(text: str, wide: str, dtype: str) -> str:
     """Return the text of a sum as an element of `dtype` would have it."""
     if dtype != "float16":
         return text
-    return loaded(dtype, stored(CValue(text, wide), dtype)).text
+    return loaded(dtype, c_stored(CValue(text, wide), dtype)).text

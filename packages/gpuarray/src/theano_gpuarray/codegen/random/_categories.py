@@ -11,11 +11,11 @@ from typing import Literal
 
 from theano_graph import format_error, record
 from theano_linker_c.kernels import Kernel, memory_type
-from theano_linker_c.scalar import CValue
+from theano_linker_c.scalar import CValue, c_stored
 
 from .._copies import host_numbers, on_device
 from .._form import DeviceOperand, Operand, Recorder, register_device_form
-from .._kernel_writer import KernelWriter, is_device_dtype, loaded, spread, stored
+from .._kernel_writer import KernelWriter, is_device_dtype, loaded, spread
 
 __all__ = ["CategoriesKernel"]
 
@@ -136,14 +136,14 @@ def _draw(numbers: str, number: str) -> Iterator[str]:
 
 
 def _store(kernel: CategoriesKernel, value: str, place: str) -> str:
-    text = stored(CValue(value, "int64"), kernel.dtype)
+    text = c_stored(CValue(value, "int64"), kernel.dtype)
     return f"((GLOBAL_MEM {memory_type(kernel.dtype)} *)(result + result_at))[{place}] = {text};"
 
 
 def _count(kernel: CategoriesKernel, chances: str, numbers: str, number: str) -> Iterator[str]:
     memory = memory_type(kernel.dtype)
     row = f"((GLOBAL_MEM {memory} *)(result + result_at))[row * k + found]"
-    more = stored(CValue(f"({loaded(kernel.dtype, row).text} + 1)", loaded(kernel.dtype, row).dtype), kernel.dtype)
+    more = c_stored(CValue(f"({loaded(kernel.dtype, row).text} + 1)", loaded(kernel.dtype, row).dtype), kernel.dtype)
     yield from _head(chances, number)
     yield f"for (int64_t j = 0; j < k; j++) {_store(kernel, '(int64_t)0', 'row * k + j')}"
     yield from _draw(numbers, number)

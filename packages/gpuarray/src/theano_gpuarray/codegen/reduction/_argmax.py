@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from theano_linker_c.kernels import ArgmaxKernel
-from theano_linker_c.scalar import c_type, is_complex, is_discrete
+from theano_linker_c.scalar import c_loaded, c_type, is_complex, is_discrete
 
 from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, contiguous_strides, register_device_form
 from ..elementwise import arrays, decode
-from ..text import Signature, declare, kernel_text, load, memory_type
+from ..text import Signature, declare, kernel_text, memory_type
 from ._layout import ReduceLayout, Split, arrange, layout_of_reduction
 
 __all__ = ["argmax_text"]
@@ -152,7 +152,7 @@ def _lines(
     moves = [("a", [f"s_{d}" for d in reduced]), ("c", [f"t_{d}" for d in reduced])]
     yield from ("  {", *(f"    {line}" for line in decode(layout, "r", reduced, moves)), "  }")
     place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)(x + a)"
-    yield "  " + declare("v", dtype, load(place, dtype))
+    yield "  " + declare("v", dtype, c_loaded(place, dtype))
     yield f"  const int64_t p = {'*(GLOBAL_MEM const int64_t *)(known + c)' if known else 'c'};"
     yield f"  if ({_better(dtype, largest, 'v', 'p', 'best', 'where')}) {{ best = v; where = p; }}"
     yield "}"

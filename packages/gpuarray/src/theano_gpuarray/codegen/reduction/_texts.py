@@ -14,11 +14,11 @@ from functools import lru_cache
 import numpy as np
 
 from theano_linker_c.kernels import Reduction, memory_type, reduction_seed
-from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_type, is_complex, is_discrete
+from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_loaded, c_type, is_complex, is_discrete
 
 from .._form import KernelText
 from ..elementwise import decode
-from ..text import Signature, aligned, declare, kernel_text, load, store, vector_type
+from ..text import Signature, aligned, declare, kernel_text, store, vector_type
 from ._layout import ReduceJob, ReduceLayout
 
 __all__ = ["Total", "reduction_text"]
@@ -137,7 +137,7 @@ class ReductionBody:
         count = len(self.job.input_dtypes)
         for k, dtype in enumerate(self.job.input_dtypes):
             place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)({places[k]})"
-            yield declare(f"x{k}", dtype, load(place, dtype))
+            yield declare(f"x{k}", dtype, c_loaded(place, dtype))
         values = [CValue(f"x{k}", dtype) for k, dtype in enumerate(self.job.input_dtypes)]
         statements, results = self.job.program.emit(values, "t")
         yield from statements
@@ -160,7 +160,7 @@ class ReductionBody:
             for k, dtype in enumerate(update.dtypes):
                 given.append(CValue(f"y{k}", dtype))
                 yield indent + declare(
-                    f"y{k}", dtype, load(self._result_place(len(dtypes) + k, dtype, position), dtype)
+                    f"y{k}", dtype, c_loaded(self._result_place(len(dtypes) + k, dtype, position), dtype)
                 )
             statements, values = update.program.emit([given[k + 1] for k in update.inputs], "f")
             yield from (indent + statement for statement in statements)
@@ -272,7 +272,9 @@ class ReductionBody:
         yield from (f"{vector_type(dtype, width)} w{k};" for k, dtype in kept)
         yield from (f"{total.type} s{total.number}[{width}];" for total in self.totals)
         yield from each
-        yield from (f"  {declare(f'x{k}', self.dtypes[k], load(place, self.dtypes[k]))}" for k, place in places.items())
+        yield from (
+            f"  {declare(f'x{k}', self.dtypes[k], c_loaded(place, self.dtypes[k]))}" for k, place in places.items()
+        )
         statements, results = self.job.program.emit([CValue(f"x{k}", self.dtypes[k]) for k in places], "t")
         yield from (f"  {statement}" for statement in statements)
         yield from (f"  {store(f'w{k}.at[e]', results[k - count], dtype)}" for k, dtype in kept)

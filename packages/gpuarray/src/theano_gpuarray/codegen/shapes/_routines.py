@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from theano_graph import format_error
 from theano_linker_c.kernels import ArrayRoutineKernel, memory_type
-from theano_linker_c.scalar import CValue
+from theano_linker_c.scalar import CValue, c_stored
 
 from .._copies import contiguous, host_numbers, on_device
 from .._form import Operand, Recorder, Run, register_device_form
-from .._kernel_writer import KernelWriter, is_device_dtype, spread, stored
+from .._kernel_writer import KernelWriter, is_device_dtype, spread
 from ..reduction import cumulative
 
 __all__: list[str] = []
@@ -48,7 +48,7 @@ def _arange(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[O
         writer.number("step", step)
         writer.walk(result.size)
         writer.add(
-            f"((GLOBAL_MEM {memory} *)(p + p_at))[i] = {stored(CValue('(start + r * step)', 'int64'), kernel.dtype)};"
+            f"((GLOBAL_MEM {memory} *)(p + p_at))[i] = {c_stored(CValue('(start + r * step)', 'int64'), kernel.dtype)};"
         )
         writer.end()
         writer.launch(recorder, *spread(recorder, result.size))
@@ -72,7 +72,7 @@ def _eye(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[Oper
         writer.number("diagonal", number)
         writer.walk(result.size)
         on_it = CValue("((int64_t)(i % columns) == (int64_t)(i / columns) + diagonal)", "bool")
-        writer.add(f"((GLOBAL_MEM {memory} *)(p + p_at))[i] = {stored(on_it, kernel.dtype)};")
+        writer.add(f"((GLOBAL_MEM {memory} *)(p + p_at))[i] = {c_stored(on_it, kernel.dtype)};")
         writer.end()
         writer.launch(recorder, *spread(recorder, result.size))
     return [result]

@@ -10,8 +10,7 @@ from theano_graph import format_error, record
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import (
     CValue,
-    c_cast,
-    c_helper,
+    c_stored,
     c_type,
     called_special_functions,
     helper_definitions,
@@ -22,7 +21,7 @@ from .._form import KernelSource, KernelText, NoDeviceForm
 from ._atomics import atomic_definitions
 from ._vectors import vector_definitions
 
-__all__ = ["Parameter", "Signature", "build_text", "kernel_text", "load", "store", "with_helpers"]
+__all__ = ["Parameter", "Signature", "build_text", "kernel_text", "store", "with_helpers"]
 
 #: Defined by the prelude.
 _IN_PRELUDE = re.compile(r"\btheano_(?:from_half_uint16|to_half_float32)\(\w+ x\) \{")
@@ -90,17 +89,9 @@ class Signature:
         return "".join(parameter.letter for parameter in self.parameters)
 
 
-def load(place: str, dtype: str) -> str:
-    """Return the text of the value of an element that lies at `place`."""
-    if dtype == "bool":
-        return f"{place} != 0"
-    return f"theano_from_half_uint16({place})" if dtype == "float16" else place
-
-
 def store(place: str, value: CValue, dtype: str) -> str:
     """Return the statement that stores a value as an element of `dtype`."""
-    text = c_cast(value, dtype)
-    return f"{place} = {c_helper('to_half', 'float32', text) if dtype == 'float16' else text};"
+    return f"{place} = {c_stored(value, dtype)};"
 
 
 def declare(name: str, dtype: str, text: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theano_linker_c.kernels import ConvolutionKernel, memory_type
-from theano_linker_c.scalar import CValue
+from theano_linker_c.scalar import CValue, c_stored
 
 from .._copies import host_numbers, on_device
 from .._form import DeviceOperand, Operand, Recorder, register_device_form
-from .._kernel_writer import KernelWriter, loaded, stored
+from .._kernel_writer import KernelWriter, loaded
 from ..products import TiledProduct, launch_product
 from ._geometry import Geometry, geometry_of
 
@@ -164,7 +164,7 @@ class _Text:
         """Return the statement that stores ``sum``."""
         dtype = self.kernel.dtype
         wide = "float64" if dtype == "float64" else "float32"
-        return f"{self.element(array, first, second, positions)} = {stored(CValue('sum', wide), dtype)};"
+        return f"{self.element(array, first, second, positions)} = {c_stored(CValue('sum', wide), dtype)};"
 
     @property
     def filter_places(self) -> list[str]:

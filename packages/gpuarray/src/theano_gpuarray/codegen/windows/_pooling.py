@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from theano_graph import format_error
 from theano_linker_c.kernels import PoolingKernel, memory_type
-from theano_linker_c.scalar import CValue, c_type
+from theano_linker_c.scalar import CValue, c_stored, c_type
 
 from .._copies import host_numbers, on_device
 from .._form import DeviceOperand, Operand, Recorder, register_device_form
-from .._kernel_writer import KernelWriter, loaded, merged_dimensions, spread, stored
+from .._kernel_writer import KernelWriter, loaded, merged_dimensions, spread
 
 __all__ = ["Pooling", "launch_pooling", "understood_pooling"]
 
@@ -166,7 +166,7 @@ def _launch(
         }[kernel.task]()
     )
     place = text.place("out", "w" if of_windows else "p")
-    writer.add(f"{place} = {stored(CValue('result', text.wide), kernel.dtype)};")
+    writer.add(f"{place} = {c_stored(CValue('result', text.wide), kernel.dtype)};")
     writer.end()
     writer.launch(recorder, *spread(recorder, result.size))
 

@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from theano_graph import record
 from theano_linker_c.kernels import Reduction
-from theano_linker_c.scalar import CValue, OneOp, ScalarProgram, c_cast, c_literal, c_type
+from theano_linker_c.scalar import CValue, OneOp, ScalarProgram, c_cast, c_literal, c_stored, c_type
 
 from ...codegen import DeviceOperand
-from ...codegen._kernel_writer import KernelWriter, element, loaded, stored
+from ...codegen._kernel_writer import KernelWriter, element, loaded
 from ...codegen._refusals import add_refusals, refusal
 from ...codegen.reduction._layout import WARP
 from ...region import StepRecorder
@@ -236,13 +236,13 @@ class RowProgram:
             for k, target in elements:
                 found = self._element(target.result, values, "c")
                 place = element(target.dtype, f"q{k}", f"q{k}_at + (row * columns + c) * {target.operand.itemsize}")
-                writer.add(f"{place} = {stored(found, target.dtype)};")
+                writer.add(f"{place} = {c_stored(found, target.dtype)};")
             writer.add("}")
         if numbers:
             writer.add("if (LID_0 == 0) {")
             for k, target in numbers:
                 place = element(target.dtype, f"q{k}", f"q{k}_at + row * {target.operand.itemsize}")
-                writer.add(f"{place} = {stored(self._values[target.result], target.dtype)};")
+                writer.add(f"{place} = {c_stored(self._values[target.result], target.dtype)};")
             writer.add("}")
 
     def _element(self, result: Result, values: dict[Result, CValue], column: str) -> CValue:

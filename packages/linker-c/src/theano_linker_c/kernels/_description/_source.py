@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from theano_graph import record
 
-from ...scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions, is_complex
+from ...scalar import COMPLEX_FUNCTIONS, CValue, c_loaded, c_stored, c_type, helper_definitions, is_complex
 from ._own_functions import in_place, in_place_or_called
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
 
@@ -233,20 +233,12 @@ class Operand:
 
     def load(self, writer: CWriter, mode: str) -> CValue:
         """Define ``x<index>`` with the value of the element."""
-        text = self.place(mode)
-        if self.dtype == "bool":
-            text += " != 0"
-        elif self.dtype == "float16":
-            text = f"theano_from_half_uint16({text})"
-        writer.line(f"const {c_type(self.dtype)} x{self.index} = {text};")
+        writer.line(f"const {c_type(self.dtype)} x{self.index} = {c_loaded(self.place(mode), self.dtype)};")
         return CValue(f"x{self.index}", self.dtype)
 
     def store(self, writer: CWriter, mode: str, value: CValue) -> None:
         """Write `value` to the element, converted to its dtype."""
-        text = c_cast(value, self.dtype)
-        if self.dtype == "float16":
-            text = c_helper("to_half", "float32", text)
-        writer.line(f"{self.place(mode)} = {text};")
+        writer.line(f"{self.place(mode)} = {c_stored(value, self.dtype)};")
 
 
 def vector_layouts(broadcast: Sequence[Sequence[bool]]) -> list[tuple[bool, ...]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable, applys_between, format_error, record
 
-from .._contract._cvalue import CValue, NoNativeForm, c_literal
+from .._contract._cvalue import CValue, NoNativeForm, c_definition, c_literal
 from .._contract._op import ScalarOp, ScalarTypeError, dtype_name, quiet
 from .._contract._type import ScalarConstant, ScalarType
 
@@ -25,6 +25,31 @@ class ScalarStep:
     op: ScalarOp
     args: tuple[int, ...]
     dtype: str
+
+
+@record
+class Definition:
+    """Variables that C text defines: the results of an op.
+
+    Parameters
+    ----------
+    names : tuple of str
+    value : CValue or None
+        The only result, where one expression gives it.
+    statements : tuple of str
+        Text that defines the variables.
+    """
+
+    names: tuple[str, ...]
+    value: CValue | None
+    statements: tuple[str, ...]
+
+    @classmethod
+    def of(cls, op: ScalarOp, args: Sequence[CValue], names: Sequence[str]) -> Definition:
+        """Return the definition of the results of an op."""
+        value = op.c_value(args) if type(op).c_statements is ScalarOp.c_statements else None
+        statements = op.c_statements(args, names) if value is None else [c_definition(names[0], value)]
+        return cls(tuple(names), value, tuple(statements))
 
 
 @record
@@ -98,19 +123,30 @@ class ScalarProgram:
         NoNativeForm
             If a dtype or an op has no C form.
         """
+        definitions, results = self.definitions(args, prefix)
+        return [text for definition in definitions for text in definition.statements], results
+
+    def definitions(self, args: Sequence[CValue], prefix: str) -> tuple[list[Definition], list[CValue]]:
+        """Return the definition of one temporary for each step, and the values of the results.
+
+        Raises
+        ------
+        NoNativeForm
+            If a dtype or an op has no C form.
+        """
         values = list(args)
         literals: list[CValue] = []
         for k, (dtype, _) in enumerate(self.constants):
             value = self.constant(-1 - k)
             literals.append(CValue(c_literal(value, dtype), dtype, value))
-        statements = []
+        definitions = []
         for i, step in enumerate(self.steps):
             given = [values[number] if number >= 0 else literals[-1 - number] for number in step.args]
             name = f"{prefix}{i}"
-            statements.extend(step.op.c_statements(given, [name]))
+            definitions.append(Definition.of(step.op, given, [name]))
             whole = "int" in step.dtype and len(given) == 1 and given[0].dtype.startswith("float")
             values.append(CValue(name, step.dtype, truncated=whole))
-        return statements, [values[n] if n >= 0 else literals[-1 - n] for n in self.outputs]
+        return definitions, [values[n] if n >= 0 else literals[-1 - n] for n in self.outputs]
 
     @property
     def preamble(self) -> tuple[str, ...]:
@@ -263,10 +299,15 @@ class OneOp:
 
     def emit(self, args: Sequence[CValue], prefix: str) -> tuple[list[str], list[CValue]]:
         """Write the op's statements, and the values of its results."""
+        (definition,), values = self.definitions(args, prefix)
+        return list(definition.statements), values
+
+    def definitions(self, args: Sequence[CValue], prefix: str) -> tuple[list[Definition], list[CValue]]:
+        """Return the definition of the results, and their values."""
         dtypes = self.op.result_dtypes(*self.input_dtypes)
         names = [f"{prefix}{i}" for i in range(len(dtypes))]
         values = [CValue(name, dtype) for name, dtype in zip(names, dtypes, strict=True)]
-        return self.op.c_statements(args, names), values
+        return [Definition.of(self.op, args, names)], values
 
 
 def reverse_accumulate(

@@ -6,15 +6,15 @@ finished text and gives the definitions, so that an op never has to declare what
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from ..._c_names import named
 from ._chelpers_complex import COMPLEX_FAMILIES
 from ._cvalue import c_type, c_wrapped
-from ._dtypes import DISCRETE_DTYPES, SIGNED_DTYPES, UNSIGNED_DTYPES
+from ._dtypes import C_TYPES, DISCRETE_DTYPES, SIGNED_DTYPES, UNSIGNED_DTYPES
 
-_CALL = re.compile(r"\btheano_([a-z_]+)_((?:u?int|float|complex)(?:8|16|32|64|128)|bool)\b")
+_PREFIX = "theano_"
 
 
 def _function(family: str, dtype: str, parameters: str, body: str) -> str:
@@ -191,6 +191,12 @@ _FAMILIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
 )
 
 
+def _family(name: str) -> tuple[str, str]:
+    """Return the family and the dtype in the name of a helper."""
+    family, _, dtype = name.removeprefix(_PREFIX).rpartition("_")
+    return family, dtype
+
+
 def helper_definitions(texts: Iterable[str]) -> list[str]:
     """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it."""
     definitions: dict[tuple[str, str], str] = {}
@@ -200,9 +206,10 @@ def helper_definitions(texts: Iterable[str]) -> list[str]:
 
 
 def _define(text: str, definitions: dict[tuple[str, str], str]) -> None:
-    for family, dtype in sorted({(m.group(1), m.group(2)) for m in _CALL.finditer(text)}):
-        if (family, dtype) in definitions:
+    for family, dtype in sorted({_family(name) for name in named(text) if name.startswith(_PREFIX)}):
+        families = COMPLEX_FAMILIES if dtype.startswith("complex") else _FAMILIES
+        if (family, dtype) in definitions or family not in families or dtype not in C_TYPES:
             continue
-        own = (COMPLEX_FAMILIES if dtype.startswith("complex") else _FAMILIES)[family](dtype)
+        own = families[family](dtype)
         _define(own.partition("{")[2], definitions)
         definitions[family, dtype] = own

@@ -6,18 +6,17 @@ compute with doubles, without recursion, for which devices have no stack. The te
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 
+from ..._c_names import called
 from ..._functions_in_c import function_name, functions_of, read_code, with_called
 
 __all__ = ["called_special_functions", "special_definitions", "special_functions"]
 
 _FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h")
 _PREFIX = "theano_special_"
-_CALL = re.compile(rf"\b{_PREFIX}(\w+)(?=\()")
 
 
 @cache
@@ -41,7 +40,7 @@ def called_special_functions(text: str) -> list[str]:
     >>> called_special_functions("y = theano_special_gammaln(x, 0);")
     ['gammaln']
     """
-    return list(dict.fromkeys(_CALL.findall(text)))
+    return [name.removeprefix(_PREFIX) for name in called(text) if name.startswith(_PREFIX)]
 
 
 def special_definitions(names: Iterable[str]) -> list[str]:

@@ -50,6 +50,11 @@ class CValue:
     truncated: bool = False
 
 
+def c_definition(name: str, value: CValue) -> str:
+    """Give the statement that defines a constant; the text of its value stands alone, and may be any expression."""
+    return f"const {c_type(value.dtype)} {name} = {value.text};"
+
+
 def c_type(dtype: str) -> str:
     """Give the C type of a temporary of `dtype`; `NoNativeForm` where there is none."""
     try:
@@ -185,6 +190,19 @@ def c_special(function: str, dtype: str, *args: CValue) -> str:
     """
     given = ", ".join(c_cast(arg, "float64") for arg in args)
     return f"({c_type(dtype)})theano_special_{function}({given}, 0)"
+
+
+def c_loaded(text: str, dtype: str) -> str:
+    """Give an element of memory as a number: bools are bytes there, and a float16 is its bits."""
+    if dtype == "bool":
+        return f"({text} != 0)"
+    return c_helper("from_half", "uint16", text) if dtype == "float16" else text
+
+
+def c_stored(value: CValue, dtype: str) -> str:
+    """Give a number as it is kept in memory, in an element of `dtype`."""
+    text = c_cast(value, dtype)
+    return c_helper("to_half", "float32", text) if dtype == "float16" else text
 
 
 HelperText = Callable[[str], str]

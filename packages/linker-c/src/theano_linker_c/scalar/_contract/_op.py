@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Op, format_error, pullback
 
-from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_rounded, c_type
+from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_definition, c_rounded
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
 from ._own_forms import native_statements, number_by_number, support_code
 from ._preferences import (
@@ -201,10 +201,15 @@ class ScalarOp(Op):
 
     def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
         """Give C statements that define a variable for each result: from `c_expression`, or the op's own `c_code`."""
+        value = self.c_value(args)
+        return native_statements(self, args, names) if value is None else [c_definition(names[0], value)]
+
+    def c_value(self, args: Sequence[CValue]) -> CValue | None:
+        """Give the only result as one C expression, from `c_expression`; None if the op has `c_code` of its own."""
         if self._has_own_values:
             raise NoNativeForm(f"{self} has an `impl` of its own and no C form for it")
         if self._has_own_code:
-            return native_statements(self, args, names)
+            return None
         if self.nout != 1:
             raise NoNativeForm(f"{self} has {self.nout} results; it runs in Python")
         given = [arg.dtype for arg in args]
@@ -216,7 +221,7 @@ class ScalarOp(Op):
             text = c_cast(CValue(f"({text})", computed), dtype)
         if dtype == "float16" and not self.exact:
             text = c_rounded(text, "float32")
-        return [f"const {c_type(dtype)} {names[0]} = {text};"]
+        return CValue(text, dtype)
 
     def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
         """Give C text for the beginning of the file: headers and functions that the statements need."""

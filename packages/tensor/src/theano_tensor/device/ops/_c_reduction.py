@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from theano_gpuarray.arrays import SIZE, SSIZE, GpuArray
-from theano_gpuarray.codegen.text import load, memory_type, store, with_helpers
+from theano_gpuarray.codegen.text import memory_type, store, with_helpers
 from theano_gpuarray.kernel_base import Kernel
 from theano_linker_c.kernels import Reduction
-from theano_linker_c.scalar import CValue, ScalarOp, c_cast, c_literal, c_type
+from theano_linker_c.scalar import CValue, ScalarOp, c_cast, c_literal, c_loaded, c_type
 
 __all__ = ["reduction_kernel", "reduction_launch"]
 
@@ -37,7 +37,9 @@ def reduction_kernel(reduction: Reduction, pre: ScalarOp | None, dtype: str, cou
     acc = reduction.acc_dtype
     kind = memory_type(acc)
     place = " + ".join(["x_offset", "row * x_step0", *(f"i{d} * x_step{d}" for d in range(1, count + 1))])
-    element = c_cast(CValue(f"({load(f'*(GLOBAL_MEM const {memory_type(dtype)} *)(x + {place})', dtype)})", dtype), acc)
+    element = c_cast(
+        CValue(f"({c_loaded(f'*(GLOBAL_MEM const {memory_type(dtype)} *)(x + {place})', dtype)})", dtype), acc
+    )
     if pre is not None:
         element = pre.c_expression([CValue(element, acc)], acc)
 
