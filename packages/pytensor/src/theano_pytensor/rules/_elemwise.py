@@ -48,16 +48,25 @@ def _reduce(site: Site) -> Any:
     if not axes:
         return x
     if name in ("Add", "Mul", "MulWithoutZeros"):
-        options = {"no_zeros_in_input": True} if name == "MulWithoutZeros" else {}
-        if name == "MulWithoutZeros":
-            x = T.switch(T.eq(x, 0), T.ones_like(x), x)
-        accumulator = getattr(op, "acc_dtype", None) or getattr(op, "dtype", None) or dtype
-        return _REDUCTIONS[name](x, axis=axes, dtype=dtype, acc_dtype=accumulator, **options)
+        return _accumulated(op, name, x, axes, dtype)
     if name in ("AND", "OR") and dtype != "bool":
         raise NoRule(f"{name} of the bits of integers along axes")
     if name == "XOR" or name not in _REDUCTIONS:
         raise NoRule(f"there is no reduction by {name}")
     return _REDUCTIONS[name](x, axis=axes)
+
+
+def _accumulated(op: Any, name: str, x: Any, axes: list[int], dtype: str) -> Any:
+    """Return a sum, a product, or a product of all that is not zero."""
+    accumulator = getattr(op, "acc_dtype", None) or getattr(op, "dtype", None) or dtype
+    if x.dtype.startswith("complex") and not dtype.startswith("complex"):
+        # Like NumPy, PyTensor drops imaginary parts.
+        if name != "Add":
+            raise NoRule("a product of complex numbers as a real one")
+        x = T.real(x)
+    if name == "MulWithoutZeros":
+        x = T.switch(T.eq(x, 0), T.ones_like(x), x)
+    return _REDUCTIONS[name](x, axis=axes, dtype=dtype, acc_dtype=accumulator)
 
 
 @rule("tensor.Argmax")
