@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 import numpy as np
+import pytensor
 import pytensor.sparse as ps
 import pytensor.tensor as pt
 import scipy.sparse
@@ -51,6 +52,12 @@ class TestLinearAlgebra(unittest.TestCase):
 
     def test_a_matrix_that_is_not_definite_has_no_factor_and_no_error(self) -> None:
         check([A], [pt.linalg.cholesky(A - 100.0)], SQUARE)
+
+    def test_singular_matrices_have_no_solution_and_no_error(self) -> None:
+        corner = pt.set_subtensor(pt.tril(A)[1, 1], 0.0)
+        outputs = [pt.linalg.solve_triangular(corner, V, lower=True), pt.linalg.solve(A * 0, V)]
+        f = pytensor.function([A, V], outputs, mode="THEANO")
+        self.assertTrue(all(np.isnan(result).all() for result in f(SQUARE, VECTOR)))
 
     def test_stacks_of_ops_that_take_none(self) -> None:
         outputs = [pt.linalg.qr(S)[1], pt.linalg.block_diag(S, S)]

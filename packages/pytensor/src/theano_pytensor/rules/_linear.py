@@ -50,7 +50,7 @@ def _as_columns(a: Any, b: Any, b_ndim: int) -> tuple[Any, bool]:
 
 def _solution(structure: str, a: Any, b: Any, b_ndim: int, lower: bool = False) -> Any:
     columns, are_vectors = _as_columns(a, b, b_ndim)
-    result = slinalg.Solve(structure, lower=lower)(a, columns)
+    result = slinalg.Solve(structure, lower=lower, on_error="nan")(a, columns)
     return result[..., 0] if are_vectors else result
 
 
@@ -79,8 +79,8 @@ def _solve_by_cholesky(site: Site) -> Any:
     (factor, b), op = site.inputs, site.op
     lower = factor if op.lower else transposed(factor)
     columns, are_vectors = _as_columns(lower, b, op.b_ndim)
-    half = slinalg.Solve("lower_triangular", lower=True)(lower, columns)
-    result = slinalg.Solve("upper_triangular")(transposed(lower), half)
+    half = slinalg.Solve("lower_triangular", lower=True, on_error="nan")(lower, columns)
+    result = slinalg.Solve("upper_triangular", on_error="nan")(transposed(lower), half)
     return result[..., 0] if are_vectors else result
 
 
