@@ -38,6 +38,16 @@ class TestLoops(unittest.TestCase):
         outputs = pytensor.scan(lambda x: (x * 2, until(x > 20.0)), outputs_info=[S], n_steps=50, return_updates=False)
         check([S], [outputs, outputs[-1], outputs.shape], 1.0)
 
+    def test_truncated_gradients_are_zero_behind_their_steps(self) -> None:
+        u = pt.lscalar("u")
+        outputs = pytensor.scan(
+            lambda before, now, u: (before * now, until(now > u)),
+            sequences={"input": V, "taps": [-2, 0]}, non_sequences=[u], truncate_gradient=3, return_updates=False,
+        )  # fmt: skip
+        f = pytensor.function([V, u], pt.grad(outputs.sum(), V), mode="THEANO")
+        # By hand.
+        self.assertEqual([0, 0, 0, 5, 6, 10, 4, 5, 0, 0, 0, 0, 0, 0, 0], f(np.arange(15.0), 6).tolist())
+
     def test_a_number_of_steps_known_when_it_runs(self) -> None:
         n = pt.lscalar("n")
         outputs = pytensor.scan(lambda x: x + 1, outputs_info=[S], n_steps=n, return_updates=False)

@@ -148,21 +148,26 @@ class _Loop:
         return [*buffers, *(self._kept(trace, k) for k, trace in enumerate(remaining_traces)), *untraced]
 
     def _buffer(self, buffer: Any, source: Any, trace: Any, depth: int) -> Any:
-        """Return a buffer after all steps: of shorter ones the last rows are kept, of longer ones the end stays."""
+        """Return a buffer after all steps: of shorter ones the last rows are kept, the end of longer ones is zero."""
         rows = T.concatenate([buffer[:depth], trace], axis=0)
         if _has_room_for_all(source, self.site.node.inputs[0]):
             return rows
-        length = buffer.shape[0]
+        return self._of_length(rows, buffer.shape[0])
+
+    def _of_length(self, rows: Any, length: Any) -> Any:
+        """Return the last of some rows, with zeros behind them where a loop without a condition has fewer."""
         if not self.info.as_while:
-            rows = T.concatenate([rows, buffer[rows.shape[0] :]], axis=0)
-        return rows[-T.minimum(length, rows.shape[0]) :]
+            missing = T.maximum(length - rows.shape[0], 0)
+            tail = T.zeros([missing, *(rows.shape[axis] for axis in range(1, rows.ndim))], dtype=rows.dtype)
+            rows = T.concatenate([rows, tail], axis=0)
+        return rows[T.maximum(rows.shape[0] - length, 0) :]
 
     def _kept(self, trace: Any, k: int) -> Any:
-        """Return the rows of an output without states, the last ones where PyTensor keeps fewer than all."""
+        """Return the rows of an output without states, as many as PyTensor has room for."""
         length, steps = self.site.node.inputs[self._first_length() + k], self.site.node.inputs[0]
         if length is steps or _same_constant(length, steps):
             return trace
-        return trace[-T.minimum(self.lengths[k], trace.shape[0]) :]
+        return self._of_length(trace, self.lengths[k])
 
     def _first_length(self) -> int:
         info = self.info
