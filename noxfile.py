@@ -19,7 +19,7 @@ nox.options.sessions = ["demo"]
 
 ROOT = Path(__file__).resolve().parent
 #: Names of the layers that are released, in the order in which they build on each other; as in `tools/_house.py`.
-RELEASED = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
+RELEASED = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano", "pytensor")
 DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
 PEERS = ("jax>=0.4.35", "pytensor>=2.26", "casadi>=3.6.5")
 

@@ -28,10 +28,13 @@ LAYERS = (
     "testing",
     "testing-workshop",
     "theano",
+    "pytensor",
 )
 """The folders of ``packages``, each layer after the ones it may import."""
 RELEASED = tuple(name for name in LAYERS if name != "testing-workshop")
 """The layers that users get; the workshop is built, installed, checked and tested like them, for the tests alone."""
+STACK = tuple(name for name in RELEASED if name != "pytensor")
+"""The layers that make up Theano; those beside them lead other libraries to it, and are installed on their own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ import check_release
 import check_size
 import install_layer
 import summarise
-from _house import LAYERS, RELEASED, ROOT, Layer, closure, layer, layer_of, split_requirements
+from _house import LAYERS, RELEASED, ROOT, STACK, Layer, closure, layer, layer_of, split_requirements
 
 TOOLS = Path(__file__).resolve().parent.parent
 
@@ -107,13 +107,14 @@ class TestLayers(unittest.TestCase):
 
     def test_each_list_of_released_layers(self) -> None:
         for name, pattern in (
-            ("requirements.txt", r"^\./packages/(.+)$"),
             ("README.md", r"^\| \[`packages/(.+?)`\]"),
             ("docs/architecture.md", r'^    ([a-z-]+)\["<b>'),
         ):
             with self.subTest(name):
                 text = (ROOT / name).read_text(encoding="utf-8")
                 self.assertEqual(list(RELEASED), re.findall(pattern, text, re.MULTILINE))
+        requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+        self.assertEqual(list(STACK), re.findall(r"^\./packages/(.+)$", requirements, re.MULTILINE))
         self.assertIn(f"RELEASED = {RELEASED}".replace("'", '"'), (ROOT / "noxfile.py").read_text(encoding="utf-8"))
 
     def test_each_layer_has_its_environments(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,6 +78,9 @@ def _annotate(
     if not isinstance(error, Exception):
         return error
     text = "\n".join([*_lines(program, index, values), *position, *_hints()])
+    with contextlib.suppress(AttributeError):
+        # The name that Theano 1.0 gave it: programs that hand graphs to us find their own node by it.
+        error.__op_instance__ = program.instructions[index].node  # type: ignore[attr-defined]
     args = error.args
     if len(args) == 1 and isinstance(args[0], str) and type(error).__str__ is _PLAIN_STR:
         # The place goes before the advice.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -53,6 +54,8 @@ class Solve(MatrixOp):
         Which triangle of a symmetric matrix is read.
     overwrite_A, overwrite_b : bool
         Whether A or b may be overwritten. Functions then refuse to run on values that others can see.
+    on_error : {"raise", "nan"}
+        What becomes of a singular matrix: LinAlgError, or a solution full of NaN.
 
     Examples
     --------
@@ -62,7 +65,7 @@ class Solve(MatrixOp):
     array([1. , 0.5])
     """
 
-    __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b")
+    __props__ = ("A_structure", "lower", "on_error", "overwrite_A", "overwrite_b")
 
     def __init__(
         self,
@@ -70,12 +73,15 @@ class Solve(MatrixOp):
         lower: bool = False,
         overwrite_A: bool = False,
         overwrite_b: bool = False,
+        on_error: str = "raise",
     ) -> None:
         if A_structure not in _STRUCTURES:
             raise ValueError(
                 format_error(f"Solve: unknown A_structure={A_structure!r}", hint=f"use one of {', '.join(_STRUCTURES)}")
             )
-        self.A_structure, self.lower = A_structure, bool(lower)
+        if on_error not in ("raise", "nan"):
+            raise ValueError(format_error(f"Solve: unknown on_error={on_error!r}", hint="use 'raise' or 'nan'"))
+        self.A_structure, self.lower, self.on_error = A_structure, bool(lower), on_error
         self.overwrite_A, self.overwrite_b = bool(overwrite_A), bool(overwrite_b)
         overwritten = [i for i, flag in enumerate((self.overwrite_A, self.overwrite_b)) if flag]
         self.destroy_map = {0: overwritten} if overwritten else {}
@@ -129,7 +135,16 @@ class Solve(MatrixOp):
         try:
             output_storage[0][0] = self._solution(a, b)
         except np.linalg.LinAlgError:
-            raise linear_error("solve: Singular matrix", node, _SINGULAR) from None
+            if self.on_error == "raise":
+                raise linear_error("solve: Singular matrix", node, _SINGULAR) from None
+            output_storage[0][0] = self._solution_or_nan(a, b)
+
+    def _solution_or_nan(self, a: Array, b: Array) -> Any:
+        result = np.full(b.shape, np.nan, dtype=b.dtype)
+        for place in np.ndindex(a.shape[:-2]):
+            with contextlib.suppress(np.linalg.LinAlgError):
+                result[place] = self._solution(a[place], b[place])
+        return result
 
     def _solution(self, a: Array, b: Array) -> Any:
         if self.A_structure == "general":
@@ -170,7 +185,9 @@ def _part_that_is_read(op: Solve, x: Tensor, *, gradient: bool) -> Tensor:
 def _pullback(node: Apply[Solve, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (a, _), (x,) = node.op, node.inputs, node.outputs
     adjoint_solve = Solve(
-        _TRANSPOSED.get(op.A_structure, op.A_structure), op.lower if op.A_structure == "symmetric" else False
+        _TRANSPOSED.get(op.A_structure, op.A_structure),
+        op.lower if op.A_structure == "symmetric" else False,
+        on_error=op.on_error,
     )
     if op.A_structure == "symmetric":
         by_b: Tensor = adjoint_solve(conj(a), cotangents[0])
@@ -187,7 +204,7 @@ def _pushforward(node: Apply[Solve, Tensor], tangents: list[Variable | None]) ->
         return [None]
     by_a = None if da is None else -matmul(_part_that_is_read(op, as_tensor_variable(da), gradient=False), x)
     change = total_of([by_a, None if db is None else as_tensor_variable(db)])
-    return [Solve(op.A_structure, op.lower)(a, change)]
+    return [Solve(op.A_structure, op.lower, on_error=op.on_error)(a, change)]
 
 
 @batch_rule.register(Solve)

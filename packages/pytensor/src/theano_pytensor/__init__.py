@@ -1,0 +1,38 @@
+"""The graphs of PyTensor and PyMC, compiled with Theano: importing this registers a linker and a mode.
+
+>>> import pytensor
+>>> import pytensor.tensor as pt
+>>> import theano_pytensor
+>>> x = pt.dvector("x")
+>>> f = pytensor.function([x], pt.grad(pt.exp(x).sum(), x), mode="THEANO")
+>>> f([0.0]).tolist()
+[1.0]
+"""
+
+import pytensor
+
+from theano_graph import register_library
+
+from ._linker import THEANO as THEANO, TheanoLinker as TheanoLinker, register
+from ._pointer import c_pointer as c_pointer, engine_function as engine_function
+from ._report import PerformWarning as PerformWarning, Report as Report, report as report
+from ._table import NoRule as NoRule, Site as Site, rule as rule
+from ._version import __version__ as __version__
+
+__all__ = [
+    "NoRule",
+    "PerformWarning",
+    "Report",
+    "Site",
+    "THEANO",
+    "TheanoLinker",
+    "c_pointer",
+    "engine_function",
+    "report",
+    "rule",
+]
+
+register_library(__file__)
+# Frames of PyTensor are no lines of the program.
+register_library(pytensor.__file__)
+register()

@@ -1,0 +1,119 @@
+"""The linker and the mode of PyTensor that compile with Theano."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pytensor import config
+from pytensor.compile.mode import Mode, predefined_linkers, predefined_modes, register_linker, register_mode
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.link.basic import JITLinker
+from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.type_other import NoneTypeT
+
+import theano
+from theano import In
+
+from . import rules as rules
+from ._report import Report, announce
+from ._translation import Translation
+from ._types import as_variable, engine_variable
+
+
+class TheanoLinker(JITLinker):  # type: ignore[misc]  # the base has no types
+    """Compile graphs of PyTensor with Theano.
+
+    Ops without a rule run their own `perform`; :func:`theano_pytensor.report` tells which. Graphs are rewritten by
+    Theano: a mode with this linker needs the rewrites of PyTensor for meaning alone.
+
+    Examples
+    --------
+    >>> import pytensor, pytensor.tensor as pt
+    >>> import theano_pytensor
+    >>> x = pt.dvector("x")
+    >>> f = pytensor.function([x], (x**2).sum(), mode="THEANO")
+    >>> float(f([1.0, 2.0]))
+    5.0
+    """
+
+    required_rewrites = ("minimum_compile",)
+    incompatible_rewrites = ("cxx_only", "BlasOpt", "fusion")
+
+    def fgraph_convert(self, fgraph: Any, **options: Any) -> Any:
+        """Return our function for a graph."""
+        translation = Translation()
+        inputs = [engine_variable(variable) for variable in fgraph.inputs]
+        outputs = translation.graph(fgraph, inputs)
+        overwritten = getattr(fgraph, "destroyers", lambda variable: ())
+        function = theano.function(
+            [
+                In(ours, mutable=bool(overwritten(variable)), borrow=True)
+                for variable, ours in zip(fgraph.inputs, inputs, strict=True)
+                if ours is not None
+            ],
+            [as_variable(output) for output in outputs],
+            on_unused_input="ignore",
+            name=getattr(fgraph, "name", None),
+        )
+        function.trust_input = True
+        self.translation, self.engine_function, self.engine_inputs = translation, function, inputs
+        announce(Report(translation.translated, translation.performed))
+        return function
+
+    def jit_compile(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function itself, which is compiled."""
+        return fn
+
+    def create_thunk_inputs(self, storage_map: dict[Any, Any]) -> list[Any]:
+        """Return the cells of the inputs; those of type None have no part in our function."""
+        return [storage_map[v] for v in self.fgraph.inputs if not isinstance(v.type, NoneTypeT)]
+
+    def create_jitable_thunk(
+        self, compute_map: Any, order: Any, input_storage: Any, output_storage: Any, storage_map: Any
+    ) -> tuple[list[Any], list[Any], Any]:
+        """Return a call that runs the function on the cells of PyTensor, its node, and the function."""
+        function = self.jit_compile(self.fgraph_convert(self.fgraph))
+        inputs = self.create_thunk_inputs(storage_map)
+        outputs = [storage_map[variable] for variable in self.fgraph.outputs]
+        explained = self.translation.explained
+
+        def thunk() -> None:
+            try:
+                results = function(*[cell[0] for cell in inputs])
+            except Exception as error:  # noqa: BLE001  (it is raised again)
+                raise explained(error) from error.__cause__
+            for cell, value in zip(outputs, results, strict=False):
+                cell[0] = value
+
+        numbers = [k for k, variable in enumerate(self.fgraph.outputs) if isinstance(variable.type, ScalarType)]
+
+        def thunk_with_numbers() -> None:
+            thunk()
+            for k in numbers:
+                outputs[k][0] = outputs[k][0][()]
+
+        call: Any = thunk_with_numbers if numbers else thunk
+        call.inputs, call.outputs, call.lazy = inputs, outputs, False
+        return [call], [v.owner for v in self.fgraph.outputs if v.owner is not None][:1], function
+
+
+THEANO = Mode(TheanoLinker(), RewriteDatabaseQuery(include=["minimum_compile"]))
+"""The mode ``"THEANO"``: the rewrites of PyTensor for meaning alone, then all of Theano."""
+
+
+def register() -> None:
+    """Make the linker ``"theano"`` and the mode ``"THEANO"`` known to PyTensor; once is enough."""
+    if "theano" not in predefined_linkers:
+        register_linker("theano", TheanoLinker())
+    if "THEANO" not in predefined_modes:
+        register_mode("THEANO", THEANO)
+        _allow_in_config()
+
+
+def _allow_in_config() -> None:
+    """Let ``pytensor.config.mode`` take the name, too, whose list of names is a constant of a function."""
+    option = getattr(config, "_config_var_dict", {}).get("mode")
+    check = getattr(option, "_apply", None)
+    if option is not None and check is not None:
+        option._apply = lambda value: value if value == "THEANO" else check(value)

@@ -1,0 +1,165 @@
+"""Products and linear algebra; matrices may come in stacks, whose dimensions before the last two are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import theano.tensor as T
+from theano.tensor import nlinalg, slinalg
+
+from .._table import NoRule, Rule, Site, rule
+
+STACKED: set[str] = set()
+"""The classes whose rules take stacks."""
+
+
+def stacked_rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register a rule that takes stacks, too."""
+    STACKED.update(names)
+    return rule(*names)
+
+
+def transposed(x: Any) -> Any:
+    """Return a stack with each matrix transposed."""
+    return x.dimshuffle([*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
+
+
+@rule("tensor.Dot")
+def _dot(site: Site) -> Any:
+    return T.dot(*site.inputs)
+
+
+@rule("tensor.BatchedDot")
+def _batched_dot(site: Site) -> Any:
+    return T.batched_dot(*site.inputs)
+
+
+@stacked_rule("tensor.Cholesky")
+def _cholesky(site: Site) -> Any:
+    """The factor, or NaN where there is none."""
+    return slinalg.Cholesky(lower=site.op.lower, on_error="nan")(site.inputs[0])
+
+
+def _as_columns(a: Any, b: Any, b_ndim: int) -> tuple[Any, bool]:
+    """Return the right-hand side with columns, and whether it is a stack of vectors."""
+    if b_ndim == 2 or a.ndim == 2:
+        return b, False
+    return b.dimshuffle([*range(b.ndim), "x"]), True
+
+
+def _solution(structure: str, a: Any, b: Any, b_ndim: int, lower: bool = False) -> Any:
+    columns, are_vectors = _as_columns(a, b, b_ndim)
+    result = slinalg.Solve(structure, lower=lower, on_error="nan")(a, columns)
+    return result[..., 0] if are_vectors else result
+
+
+@stacked_rule("tensor.Solve")
+def _solve(site: Site) -> Any:
+    (a, b), op = site.inputs, site.op
+    structure = op.assume_a if op.assume_a in ("gen", "sym", "her", "pos") else "gen"
+    if structure == "her" and a.dtype.startswith("complex"):
+        raise NoRule("equations with a Hermitian matrix")
+    if structure in ("sym", "her", "pos") and not a.dtype.startswith("complex"):
+        return _solution("symmetric", a, b, op.b_ndim, op.lower)
+    return _solution("general", a, b, op.b_ndim)
+
+
+@stacked_rule("tensor.SolveTriangular")
+def _solve_triangular(site: Site) -> Any:
+    (a, b), op = site.inputs, site.op
+    if op.unit_diagonal:
+        ones = T.eye(a.shape[-1], dtype=a.dtype)
+        a = T.switch(T.neq(ones, 0), ones, a)
+    return _solution("lower_triangular" if op.lower else "upper_triangular", a, b, op.b_ndim)
+
+
+@stacked_rule("tensor.CholeskySolve")
+def _solve_by_cholesky(site: Site) -> Any:
+    (factor, b), op = site.inputs, site.op
+    lower = factor if op.lower else transposed(factor)
+    columns, are_vectors = _as_columns(lower, b, op.b_ndim)
+    half = slinalg.Solve("lower_triangular", lower=True, on_error="nan")(lower, columns)
+    result = slinalg.Solve("upper_triangular", on_error="nan")(transposed(lower), half)
+    return result[..., 0] if are_vectors else result
+
+
+@stacked_rule("tensor.MatrixInverse")
+def _inverse(site: Site) -> Any:
+    return nlinalg.matrix_inverse(site.inputs[0])
+
+
+@stacked_rule("tensor.MatrixPinv")
+def _pseudo_inverse(site: Site) -> Any:
+    return nlinalg.pinv(site.inputs[0])
+
+
+@stacked_rule("tensor.Det")
+def _determinant(site: Site) -> Any:
+    return nlinalg.det(site.inputs[0])
+
+
+@stacked_rule("tensor.SLogDet")
+def _log_determinant(site: Site) -> Any:
+    return list(nlinalg.slogdet(site.inputs[0]))
+
+
+@stacked_rule("tensor.Eig")
+def _eigen(site: Site) -> Any:
+    return list(nlinalg.eig(site.inputs[0]))
+
+
+@stacked_rule("tensor.Eigh")
+def _symmetric_eigen(site: Site) -> Any:
+    return list(nlinalg.eigh(site.inputs[0], site.op.UPLO))
+
+
+@rule("tensor.Eigvalsh")
+def _generalized_eigenvalues(site: Site) -> Any:
+    a, b = site.inputs
+    return slinalg.eigvalsh(a, b, lower=site.op.lower)
+
+
+@stacked_rule("tensor.SVD")
+def _singular(site: Site) -> Any:
+    op = site.op
+    parts = nlinalg.svd(site.inputs[0], op.full_matrices, op.compute_uv)
+    return list(parts) if op.compute_uv else parts
+
+
+@rule("tensor.QR")
+def _orthogonal(site: Site) -> Any:
+    (a,), op = site.inputs, site.op
+    if op.pivoting or op.mode == "raw":
+        raise NoRule("a factorization with pivots, or as LAPACK leaves it")
+    if op.mode == "r":
+        return nlinalg.qr(a, "complete")[1]
+    return list(nlinalg.qr(a, "reduced" if op.mode == "economic" else "complete"))
+
+
+@stacked_rule("tensor.Expm")
+def _exponential(site: Site) -> Any:
+    return slinalg.expm(site.inputs[0])
+
+
+@rule("tensor.BlockDiagonal")
+def _block_diagonal(site: Site) -> Any:
+    blocks = site.inputs
+    rows, columns = (sum(block.shape[axis] for block in blocks) for axis in (0, 1))
+    result = T.zeros((rows, columns), dtype=site.outputs[0].type.dtype)
+    row, column = T.constant(0), T.constant(0)
+    for block in blocks:
+        next_row, next_column = row + block.shape[0], column + block.shape[1]
+        result = T.set_subtensor(result[row:next_row, column:next_column], block)
+        row, column = next_row, next_column
+    return result
+
+
+@rule("tensor.TensorInv")
+def _tensor_inverse(site: Site) -> Any:
+    return nlinalg.tensorinv(site.inputs[0], site.op.ind)
+
+
+@rule("tensor.TensorSolve")
+def _tensor_solve(site: Site) -> Any:
+    return nlinalg.tensorsolve(site.inputs[0], site.inputs[1], axes=site.op.axes)

@@ -1,0 +1,128 @@
+"""Everything that a function of PyTensor is, compiled by Theano."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import unittest
+import warnings
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor_values import check
+
+import theano_pytensor
+from theano_pytensor import PerformWarning, c_pointer, engine_function, report, rule
+
+X, S = pt.dmatrix("x"), pt.dscalar("s")
+
+
+class Doubled(Op):  # type: ignore[misc]  # the base has no types
+    """An op of a user's, in Python."""
+
+    __props__ = ()
+
+    def make_node(self, x: pt.TensorVariable) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[np.ndarray]]) -> None:
+        output_storage[0][0] = 2 * inputs[0]
+
+
+class TestFunctions(unittest.TestCase):
+    def test_names_of_modes_and_linkers(self) -> None:
+        with pytensor.config.change_flags(mode="THEANO"):
+            self.assertEqual(4.0, pytensor.function([S], S * 2)(2.0))
+        self.assertEqual(4.0, pytensor.function([S], S * 2, mode=pytensor.compile.mode.Mode("theano"))(2.0))
+
+    def test_shared_variables_and_updates(self) -> None:
+        total = pytensor.shared(1.0)
+        f = pytensor.function([S], total * 2, updates={total: total + S}, mode="THEANO")
+        self.assertEqual([2.0, 8.0], [float(f(3.0)), float(f(3.0))])
+        other = f.copy(swap={total: pytensor.shared(10.0)})
+        self.assertEqual((20.0, 7.0), (float(other(0.0)), float(total.get_value())))
+
+    def test_results_are_not_overwritten_by_later_calls(self) -> None:
+        f = pytensor.function([X], X + 1, mode="THEANO")
+        first = f(np.zeros((2, 2)))
+        f(np.ones((2, 2)))
+        self.assertEqual(4.0, first.sum())
+
+    def test_an_input_as_result_is_copied(self) -> None:
+        value = np.zeros((2, 2))
+        self.assertIsNot(value, pytensor.function([X], X, mode="THEANO")(value))
+
+    def test_no_outputs_and_constants(self) -> None:
+        self.assertEqual([], pytensor.function([], [], mode="THEANO")())
+        self.assertEqual(3.0, pytensor.function([], pt.constant(3.0), mode="THEANO")())
+
+    def test_pickles(self) -> None:
+        f = pickle.loads(pickle.dumps(pytensor.function([X], X.sum(), mode="THEANO")))
+        self.assertEqual(4.0, f(np.ones((2, 2))))
+
+    def test_threads_with_copies(self) -> None:
+        f = pytensor.function([X], pt.exp(X).sum(), mode="THEANO")
+        results: list[float] = []
+
+        def work(g: pytensor.compile.function.types.Function) -> None:
+            results.extend(float(g(np.zeros((3, 3)))) for _ in range(50))
+
+        threads = [threading.Thread(target=work, args=(f.copy(),)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([9.0] * 150, results)
+
+    def test_errors_name_the_node_and_the_line(self) -> None:
+        determinant = pt.linalg.inv(X)
+        f = pytensor.function([X], determinant * 2, mode="THEANO")
+        with self.assertRaisesRegex(np.linalg.LinAlgError, "test_functions.py") as caught:
+            f(np.ones((2, 3)))
+        self.assertIn("MatrixInverse", str(getattr(caught.exception, "__op_instance__", None)))
+        self.assertIn("Apply node of PyTensor", caught.exception.__notes__[-1])
+
+
+class TestReports(unittest.TestCase):
+    def test_ops_left_to_pytensor_are_announced_once(self) -> None:
+        with self.assertWarnsRegex(PerformWarning, "Doubled computed by PyTensor"):
+            f = pytensor.function([X], Doubled()(X).sum(), mode="THEANO")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PerformWarning)
+            pytensor.function([X], Doubled()(X) + 1, mode="THEANO")
+        self.assertEqual(8.0, f(np.ones((2, 2))))
+        self.assertRegex(str(report(f)), r"1 of 2 nodes translated, 1 left to PyTensor\n  Doubled: 1")
+
+    def test_functions_of_other_linkers(self) -> None:
+        with self.assertRaisesRegex(TypeError, "mode='THEANO'"):
+            report(pytensor.function([S], S, mode="FAST_COMPILE"))
+
+    def test_rules_of_users(self) -> None:
+        class Tripled(Doubled):
+            def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[np.ndarray]]) -> None:
+                output_storage[0][0] = 3 * inputs[0]
+
+        rule(f"{__name__}.Tripled")(lambda site: 3 * site.inputs[0])
+        check([X], [Tripled()(X)], np.ones((2, 2)))
+        with self.assertRaisesRegex(ValueError, "already"):
+            rule(f"{__name__}.Tripled")(lambda site: site.inputs[0])
+
+
+class TestAddresses(unittest.TestCase):
+    def test_the_function_inside(self) -> None:
+        f = pytensor.function([S], [S + 1, S * 2], mode="THEANO")
+        self.assertEqual([2.0, 2.0], [float(value) for value in engine_function(f)(np.array(1.0))])
+        self.assertIs(engine_function(f), f.vm.jit_fn)
+
+    def test_c_functions(self) -> None:
+        f = pytensor.function([X], pt.exp(X).sum(), mode="THEANO")
+        pointer = c_pointer(f, "double(double *)", shapes={"x": (2, 2)})
+        self.assertGreater(pointer.address, 0)
+        with self.assertRaisesRegex(ValueError, "no input 'y'"):
+            c_pointer(f, shapes={"y": (2, 2)})
+
+    def test_a_version_says_which(self) -> None:
+        self.assertRegex(theano_pytensor.__version__, r"\d+\.\d+")
