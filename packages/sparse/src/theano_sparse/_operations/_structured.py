@@ -57,7 +57,7 @@ def structured_monoid(
 
 
 #: Docstring of a function of stored elements.
-_DESCRIBED = """Return {what} of each stored element, a sparse matrix. Structured gradient.
+_DESCRIBED = """Return {value} of each stored element, a sparse matrix. Structured gradient.
 
 Parameters
 ----------
@@ -81,7 +81,7 @@ SparseType('csr', 'float64')
 
 def _named(name: str, function: Callable[..., Any], what: str) -> Callable[..., Any]:
     operand = ", 2.0" if "number" in what else ""
-    return structured_monoid(function, name, _DESCRIBED.format(what=what, name=name, operand=operand))
+    return structured_monoid(function, name, _DESCRIBED.format(value=what, name=name, operand=operand))
 
 
 structured_sigmoid = _named("structured_sigmoid", T.sigmoid, "the logistic function")
