@@ -3,7 +3,7 @@
 from . import inplace as inplace
 from ._broadcast import broadcast_static as broadcast_static, check_broadcast as check_broadcast
 from ._dimshuffle import DimShuffle as DimShuffle, dimshuffle as dimshuffle, shuffled as shuffled
-from ._elemwise import Elemwise as Elemwise
+from ._elemwise import Elemwise as Elemwise, partials as partials, unbroadcast as unbroadcast
 
 # Names that these define, written by tools/generate_names.py:
 #     _complex _functions

@@ -315,7 +315,7 @@ def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[Tensor]:
     return outputs
 
 
-def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
+def unbroadcast(value: Tensor, like: Tensor) -> Tensor:
     """Sum `value` over the dimensions in which `like` was broadcast; broadcast it where it is smaller than `like`."""
     axes = [i for i, (v, x) in enumerate(zip(value.type.shape, like.type.shape, strict=True)) if x == 1 and v != 1]
     if axes:
@@ -327,35 +327,46 @@ def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
 
 @pullback.register(Elemwise)
 def _pullback(node: Apply[Elemwise, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
-    if isinstance(node.op.scalar_op, Pow) and isinstance(cotangents[0], Tensor):
-        known = _constant_power(node, cotangents[0])
-        if known is not None:
-            return known
-    if type(node.op.scalar_op) in SLOPES and isinstance(cotangents[0], Tensor):
-        stable = stable_slope(node, cotangents[0])
-        if stable is not None:
-            return [_unbroadcast(stable, node.inputs[0])]
+    parts = partials(node.op.scalar_op, node.inputs, node.outputs, cotangents)
+    return [_cotangent(node, i, part) for i, part in enumerate(parts)]
+
+
+def partials(
+    scalar_op: ScalarOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor], cotangents: Sequence[Variable]
+) -> list[Tensor | str | None]:
+    """Return what a scalar op gives back to each input, where that broadcasts not yet summed.
+
+    A text says why there is no derivative, None that nothing is connected.
+    """
+    first = cotangents[0]
+    if isinstance(first, Tensor):
+        if isinstance(scalar_op, Pow):
+            known = _constant_power(inputs, outputs[0], first)
+            if known is not None:
+                return known
+        if type(scalar_op) in SLOPES:
+            stable = stable_slope(scalar_op, inputs[0], outputs[0], first)
+            if stable is not None:
+                return [stable]
     # An output that the cost does not depend on has no cotangent.
-    given = [g if isinstance(g, Tensor) else _zero(node.outputs[0].type.ndim) for g in cotangents]
-    values: list[Tensor] = [*node.inputs, *node.outputs, *given]
+    given = [g if isinstance(g, Tensor) else _zero(outputs[0].type.ndim) for g in cotangents]
+    values: list[Tensor] = [*inputs, *outputs, *given]
     dtypes = [v.type.dtype for v in values]
-    nin, nout = len(node.inputs), len(node.outputs)
-    rule = lifted_pullback(node.op.scalar_op, tuple(dtypes[:nin]), tuple(dtypes[nin + nout :]))
-    results = rule.apply(values, node.outputs[0].type.ndim, elemwise)
-    return [_cotangent(node, i, result) for i, result in enumerate(results)]
+    rule = lifted_pullback(scalar_op, tuple(dtypes[: len(inputs)]), tuple(dtypes[len(inputs) + len(outputs) :]))
+    return rule.apply(values, outputs[0].type.ndim, elemwise)
 
 
-def _constant_power(node: Apply, g: Tensor) -> list[Variable | None] | None:
+def _constant_power(inputs: Sequence[Tensor], output: Tensor, g: Tensor) -> list[Tensor | str | None] | None:
     """Differentiate a real power whose exponent is a constant other than zero: no case needs to be told apart."""
-    x, y = node.inputs
+    x, y = inputs
     source = y.owner.inputs[0] if y.owner is not None and isinstance(y.owner.op, DimShuffle) else y
     if not isinstance(source, TensorConstant) or x.type.dtype not in FLOAT_DTYPES or y.type.dtype in COMPLEX_DTYPES:
         return None
     if not np.all(source.data):
         return None
     by_x = (g * y) * x ** (y - 1)
-    by_y = g * call("switch", call("eq", x, 0), 0, call("log", x) * node.outputs[0])
-    return [_unbroadcast(by_x, x), _unbroadcast(by_y, y)]
+    by_y = g * call("switch", call("eq", x, 0), 0, call("log", x) * output)
+    return [by_x, by_y]
 
 
 def _cotangent(node: Apply, i: int, result: Tensor | str | None) -> Variable | None:
@@ -363,7 +374,7 @@ def _cotangent(node: Apply, i: int, result: Tensor | str | None) -> Variable | N
     if isinstance(result, str):
         undefined: Variable = call("grad_undefined", node.op, i, node.inputs[i], result)
         return undefined
-    return None if result is None else _unbroadcast(result, node.inputs[i])
+    return None if result is None else unbroadcast(result, node.inputs[i])
 
 
 @pushforward.register(Elemwise)

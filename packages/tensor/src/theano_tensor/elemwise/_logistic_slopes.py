@@ -9,12 +9,12 @@ which rewriting comes too late.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any
 
-from theano_graph import Apply, Constant, Variable, record
+from theano_graph import Constant, Variable, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
+from .._core._ops import is_same
 from .._core._variable import Tensor
 from .._protocols._operators import call
 from ._dimshuffle import DimShuffle
@@ -48,34 +48,47 @@ class _Factors:
         return not self.plus and not self.minus
 
 
-def stable_slope(node: Apply[Any, Tensor], g: Tensor) -> Tensor | None:
-    """Return the gradient by the argument of a sigmoid or an exponential, given that by its result.
+@record
+class _Form:
+    """The result of a sigmoid, or of an exponential, or a part of one."""
+
+    output: Tensor
+    is_sigmoid: bool
+
+    def is_output(self, variable: Tensor) -> bool:
+        """Tell whether a variable is the result, or the same part of it."""
+        return variable is self.output or (_kind(variable) is None and is_same(variable, self.output))
+
+
+def stable_slope(scalar_op: ScalarOp, z: Tensor, output: Tensor, g: Tensor) -> Tensor | None:
+    """Return the gradient by the argument z of a sigmoid or an exponential, given that by its result.
 
     None where nothing cancels, so that the rule of the scalar op is as good.
     """
-    own = SLOPES[type(node.op.scalar_op)]
-    (z,), (output,) = node.inputs, node.outputs
+    own = SLOPES[type(scalar_op)]
     if z.type.dtype != output.type.dtype:
         return None
+    form = _Form(output, is_sigmoid=own == SLOPES[_SIGMOID])
     found: list[tuple[Tensor, int]] = []
     whole: list[tuple[Tensor, int]] = []
     for term, sign in _summands(g):
-        factors = _factors(term, output, DEPTH)
+        factors = _factors(term, form, DEPTH)
         plus, minus = factors.plus + own[0], factors.minus + own[1]
         if factors.is_bare or plus < 0 or minus < 0:
             whole.append((term, sign))
         else:
-            found.append((_product(factors.rest, z, output, plus, minus), sign))
+            found.append((_product(factors.rest, z, form, plus, minus), sign))
     if not found:
         return None
     if whole:
-        slope = output * (1 - output) if own == SLOPES[_SIGMOID] else output
+        slope = output * (1 - output) if form.is_sigmoid else output
         found.append((_signed_sum(whole) * slope, 1))
     return _signed_sum(found)
 
 
-def _product(rest: Tensor | None, z: Tensor, output: Tensor, plus: int, minus: int) -> Tensor:
-    s = output if _kind(output) is _SIGMOID else call("sigmoid", z)
+def _product(rest: Tensor | None, z: Tensor, form: _Form, plus: int, minus: int) -> Tensor:
+    output = form.output
+    s = output if form.is_sigmoid else call("sigmoid", z)
     t = call("sigmoid", -z) if minus else s
     result = rest
     for factor in (*[s] * plus, *[t] * minus):
@@ -116,11 +129,10 @@ def _summands(g: Tensor) -> list[tuple[Tensor, int]]:
     return terms
 
 
-def _powers(variable: Tensor, output: Tensor) -> tuple[int, int] | None:
+def _powers(variable: Tensor, form: _Form) -> tuple[int, int] | None:
     """Return a variable as powers of s and t: the result itself, 1 minus a sigmoid, or 1 plus an exponential."""
-    is_sigmoid = _kind(output) is _SIGMOID
-    if variable is output:
-        return (1, 0) if is_sigmoid else (1, -1)
+    if form.is_output(variable):
+        return (1, 0) if form.is_sigmoid else (1, -1)
     kind = _kind(variable)
     if kind not in (_ADD, _SUB) or variable.owner is None or len(variable.owner.inputs) != 2:
         return None
@@ -130,11 +142,11 @@ def _powers(variable: Tensor, output: Tensor) -> tuple[int, int] | None:
     if not _is_one(one):
         return None
     negative = kind is _SUB
-    if other is not output and kind is _ADD and _kind(other) is _NEG and other.owner is not None:
+    if kind is _ADD and _kind(other) is _NEG and other.owner is not None:
         other, negative = other.owner.inputs[0], True
-    if other is not output or negative != is_sigmoid:
+    if not form.is_output(other) or negative != form.is_sigmoid:
         return None
-    return (0, 1) if is_sigmoid else (0, -1)
+    return (0, 1) if form.is_sigmoid else (0, -1)
 
 
 def _is_one(variable: Variable) -> bool:
@@ -143,9 +155,9 @@ def _is_one(variable: Variable) -> bool:
     return isinstance(variable, Constant) and variable.data.size == 1 and bool(variable.data.item() == 1)
 
 
-def _factors(term: Tensor, output: Tensor, depth: int) -> _Factors:
+def _factors(term: Tensor, form: _Form, depth: int) -> _Factors:
     """Take powers of s and t out of a product; `depth` bounds how far it is looked into."""
-    powers = _powers(term, output)
+    powers, output = _powers(term, form), form.output
     if powers is not None:
         return _Factors(None, *powers)
     node, kind = term.owner, _kind(term)
@@ -153,7 +165,7 @@ def _factors(term: Tensor, output: Tensor, depth: int) -> _Factors:
         return _Factors(term)
     if kind not in (_NEG, _MUL, _DIVISION, _SQUARE, _RECIPROCAL):
         return _Factors(term)
-    parts = [_factors(v, output, depth - 1) for v in node.inputs]
+    parts = [_factors(v, form, depth - 1) for v in node.inputs]
     if all(part.is_bare for part in parts):
         return _Factors(term)
     plus, minus = (sum(powers) for powers in ([p.plus for p in parts], [p.minus for p in parts]))
