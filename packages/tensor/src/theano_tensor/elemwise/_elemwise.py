@@ -11,7 +11,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, config, describe, format_error, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
-from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, transfer_type
+from theano_linker_c.scalar import ComplexError, Composite, Expm1, Pow, ScalarOp, Sqr, transfer_type
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
@@ -24,7 +24,7 @@ from ._broadcast import broadcast_static, check_broadcast
 from ._differing import lengths_differ
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
-from ._logistic_slopes import SLOPES, stable_slope
+from ._logistic_slopes import SLOPES, divided_slope, stable_slope
 from ._signature import SignatureOf, wrong_keywords
 
 
@@ -341,13 +341,18 @@ def partials(
     first = cotangents[0]
     if isinstance(first, Tensor):
         if isinstance(scalar_op, Pow):
-            known = _constant_power(inputs, outputs[0], first)
+            known = _constant_power(scalar_op, inputs, outputs[0], first)
             if known is not None:
                 return known
         if type(scalar_op) in SLOPES:
             stable = stable_slope(scalar_op, inputs[0], outputs[0], first)
             if stable is not None:
                 return [stable]
+        if isinstance(scalar_op, (Sqr, Expm1)):
+            exponent = 2 if isinstance(scalar_op, Sqr) else None
+            divided = divided_slope(scalar_op, inputs[0], exponent, outputs[0], first)
+            if divided is not None:
+                return [divided]
     # An output that the cost does not depend on has no cotangent.
     given = [g if isinstance(g, Tensor) else _zero(outputs[0].type.ndim) for g in cotangents]
     values: list[Tensor] = [*inputs, *outputs, *given]
@@ -356,7 +361,9 @@ def partials(
     return rule.apply(values, outputs[0].type.ndim, elemwise)
 
 
-def _constant_power(inputs: Sequence[Tensor], output: Tensor, g: Tensor) -> list[Tensor | str | None] | None:
+def _constant_power(
+    scalar_op: ScalarOp, inputs: Sequence[Tensor], output: Tensor, g: Tensor
+) -> list[Tensor | str | None] | None:
     """Differentiate a real power whose exponent is a constant other than zero: no case needs to be told apart."""
     x, y = inputs
     source = y.owner.inputs[0] if y.owner is not None and isinstance(y.owner.op, DimShuffle) else y
@@ -364,7 +371,9 @@ def _constant_power(inputs: Sequence[Tensor], output: Tensor, g: Tensor) -> list
         return None
     if not np.all(source.data):
         return None
-    by_x = (g * y) * x ** (y - 1)
+    by_x = divided_slope(scalar_op, x, y, output, g)
+    if by_x is None:
+        by_x = (g * y) * x ** (y - 1)
     by_y = g * call("switch", call("eq", x, 0), 0, call("log", x) * output)
     return [by_x, by_y]
 

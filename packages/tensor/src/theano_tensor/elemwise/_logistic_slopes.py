@@ -1,9 +1,10 @@
-"""Gradients of sigmoids and exponentials below logarithms and quotients, without what cancels.
+"""Gradients of sigmoids, exponentials and powers below logarithms and quotients, without what cancels.
 
 The gradient of ``log(sigmoid(x))`` is ``g / s * s * (1 - s)``, where s vanishes far from 0. Here a cotangent that
 divides by s, say, is multiplied with the slope in powers of ``s = sigmoid(z)`` and ``t = sigmoid(-z) = 1 - s``, with
 ``exp(z) = s / t`` and ``1 + exp(z) = 1 / t``. So the gradient is right in every mode, and so are its derivatives, for
-which rewriting comes too late.
+which rewriting comes too late. A power, and ``expm1``, below a quotient by itself is divided by its argument, or is
+an ``expm1`` again.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ class _Factors:
 
 @record
 class _Form:
-    """The result of a sigmoid, or of an exponential, or a part of one."""
+    """The result of a sigmoid, an exponential or another function, or a part of one; `kind` is the scalar op."""
 
     output: Tensor
-    is_sigmoid: bool
+    kind: type[ScalarOp]
 
     def is_output(self, variable: Tensor) -> bool:
         """Tell whether a variable is the result, or the same part of it."""
@@ -68,7 +69,7 @@ def stable_slope(scalar_op: ScalarOp, z: Tensor, output: Tensor, g: Tensor) -> T
     own = SLOPES[type(scalar_op)]
     if z.type.dtype != output.type.dtype:
         return None
-    form = _Form(output, is_sigmoid=own == SLOPES[_SIGMOID])
+    form = _Form(output, type(scalar_op))
     found: list[tuple[Tensor, int]] = []
     whole: list[tuple[Tensor, int]] = []
     for term, sign in _summands(g):
@@ -81,14 +82,14 @@ def stable_slope(scalar_op: ScalarOp, z: Tensor, output: Tensor, g: Tensor) -> T
     if not found:
         return None
     if whole:
-        slope = output * (1 - output) if form.is_sigmoid else output
+        slope = output * (1 - output) if form.kind is _SIGMOID else output
         found.append((_signed_sum(whole) * slope, 1))
     return _signed_sum(found)
 
 
 def _product(rest: Tensor | None, z: Tensor, form: _Form, plus: int, minus: int) -> Tensor:
     output = form.output
-    s = output if form.is_sigmoid else call("sigmoid", z)
+    s = output if form.kind is _SIGMOID else call("sigmoid", z)
     t = call("sigmoid", -z) if minus else s
     result = rest
     for factor in (*[s] * plus, *[t] * minus):
@@ -132,8 +133,10 @@ def _summands(g: Tensor) -> list[tuple[Tensor, int]]:
 def _powers(variable: Tensor, form: _Form) -> tuple[int, int] | None:
     """Return a variable as powers of s and t: the result itself, 1 minus a sigmoid, or 1 plus an exponential."""
     if form.is_output(variable):
-        return (1, 0) if form.is_sigmoid else (1, -1)
+        return (1, -1) if form.kind is _EXP else (1, 0)
     kind = _kind(variable)
+    if form.kind not in SLOPES:
+        return None
     if kind not in (_ADD, _SUB) or variable.owner is None or len(variable.owner.inputs) != 2:
         return None
     one, other = variable.owner.inputs
@@ -144,9 +147,42 @@ def _powers(variable: Tensor, form: _Form) -> tuple[int, int] | None:
     negative = kind is _SUB
     if kind is _ADD and _kind(other) is _NEG and other.owner is not None:
         other, negative = other.owner.inputs[0], True
-    if not form.is_output(other) or negative != form.is_sigmoid:
+    if not form.is_output(other) or negative != (form.kind is _SIGMOID):
         return None
-    return (0, 1) if form.is_sigmoid else (0, -1)
+    return (0, 1) if form.kind is _SIGMOID else (0, -1)
+
+
+def _gap_of_exponentials(variable: Tensor, form: _Form) -> Tensor | None:
+    """Return ``(exp(a) - exp(b)) / exp(a)``, or by ``exp(b)``, the result: a difference that has its digits."""
+    if form.kind is not _EXP or _kind(variable) is not _SUB or variable.owner is None:
+        return None
+    one, other = variable.owner.inputs
+    if not _kind(one) is _kind(other) is _EXP or variable.type != form.output.type:
+        return None
+    a, b = (v.owner.inputs[0] for v in (one, other) if v.owner is not None)
+    if form.is_output(one):
+        return -call("expm1", b - a)
+    return call("expm1", a - b) if form.is_output(other) else None
+
+
+def divided_slope(
+    scalar_op: ScalarOp, x: Tensor, exponent: Tensor | int | None, output: Tensor, g: Tensor
+) -> Tensor | None:
+    """Return the gradient by x of a power or of ``expm1`` if that by its result divides by the result; None if not.
+
+    Both ``u = x ** n``, whose slope is ``n * u / x``, and ``u = expm1(x)``, ``-u / expm1(-x)``.
+    """
+    if x.type.dtype != output.type.dtype:
+        return None
+    factors = _factors(g, _Form(output, type(scalar_op)), DEPTH)
+    if factors.plus >= 0:
+        return None
+    rest = output.ones_like() if factors.rest is None else factors.rest
+    for _ in range(-1 - factors.plus):
+        rest = rest / output
+    if exponent is None:
+        return -rest / call("expm1", -x)
+    return rest * exponent / x
 
 
 def _is_one(variable: Variable) -> bool:
@@ -161,6 +197,9 @@ def _factors(term: Tensor, form: _Form, depth: int) -> _Factors:
     if powers is not None:
         return _Factors(None, *powers)
     node, kind = term.owner, _kind(term)
+    gap = _gap_of_exponentials(term, form)
+    if gap is not None:
+        return _Factors(gap, 1, -1)
     if node is None or not depth or term.type.dtype != output.type.dtype:
         return _Factors(term)
     if kind not in (_NEG, _MUL, _DIVISION, _SQUARE, _RECIPROCAL):
