@@ -166,24 +166,36 @@ def sum_inside(one: Tensor, other: Tensor) -> Tensor:
 
 def _where_chosen(g: Tensor) -> Choice | None:
     """Return where one of the terms of a sum is chosen; None if not all terms are choices."""
-    if _kind(g) is not _ADD or g.owner is None:
-        return None
-    conditions: list[Tensor] = []
-    terms = [g]
+    terms, conditions = [g] if _kind(g) is _ADD else [], list[Tensor]()
     while terms:
         term = terms.pop()
-        step = _outermost(term)
-        if step is None and _kind(term) is _ADD and term.owner is not None:
+        if _kind(term) is _ADD and term.owner is not None:
             terms.extend(term.owner.inputs)
-        elif step is None or not isinstance(step[0], Choice) or len(conditions) == DEPTH:
+            continue
+        condition = _condition_of(term)
+        if condition is None or len(conditions) == DEPTH:
             return None
-        else:
-            holds = call("eq" if step[0].otherwise else "neq", step[0].condition, 0)
-            conditions.append(holds)
-    condition = conditions[0]
+        conditions.append(condition)
+    return Choice(_joined("or_", conditions), False) if conditions else None
+
+
+def _condition_of(term: Tensor) -> Tensor | None:
+    """Return where all the choices hold that are outermost in a cotangent; None if there is none."""
+    conditions: list[Tensor] = []
+    for _ in range(DEPTH):
+        step = _outermost(term)
+        if step is None or not isinstance(step[0], Choice):
+            break
+        support, term = step
+        conditions.append(call("eq" if support.otherwise else "neq", support.condition, 0))
+    return _joined("and_", conditions) if conditions else None
+
+
+def _joined(operator: str, conditions: Sequence[Tensor]) -> Tensor:
+    result = conditions[0]
     for other in conditions[1:]:
-        condition = call("or_", condition, other)
-    return Choice(condition, False)
+        result = call(operator, result, other)
+    return result
 
 
 def _narrowed(part: Part, tensors: Sequence[Tensor], output: Tensor) -> list[Tensor] | None:
