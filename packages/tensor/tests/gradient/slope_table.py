@@ -113,11 +113,11 @@ def exact(like: Callable[..., Any], at: tuple[float, ...], orders: tuple[int, ..
 def wrong(slope: Slope, found: float, wanted: Any, dtype: str, at: tuple[float, ...]) -> bool:
     """Tell whether a number in a dtype is far from one in many digits; those beyond its range are infinite, or zero."""
     info = np.finfo(dtype)
-    if abs(wanted) > float(info.max) * (1 - 1e-3):
-        return not (abs(found) >= float(info.max) * 0.99 and (found > 0) == (wanted > 0))
     least = float(info.tiny) * 4 + float(info.eps) * 16 * (slope.scale(*at) if slope.scale else 0)
     if least > float(info.max):
         return False
+    if abs(wanted) > float(info.max) * (1 - 1e-3):
+        return not (abs(found) >= float(info.max) * 0.99 and (found > 0) == (wanted > 0))
     if np.isnan(found) or np.isinf(found):
         return True
     return bool(abs(mpf(float(found)) - wanted) > abs(wanted) * max(NEAR[dtype], slope.near) + least)
@@ -173,6 +173,11 @@ def _curvature(x: float, y: float) -> float:
 def _square_curvature(x: float, y: float) -> float:
     with np.errstate(all="ignore"):
         return float(np.float64(1) / np.hypot(x, y) ** 2)
+
+
+def _digamma_difference(a: float, b: float) -> float:
+    """Return how large the numbers are whose difference is the derivative of a logarithm of a beta function."""
+    return 1 + float(abs(mpmath.digamma(a))) * (a > 1) + float(abs(mpmath.digamma(b))) * (b > 1)
 
 
 def _zero(x: Any) -> Any:
@@ -254,7 +259,10 @@ UNARY: dict[str, Slope] = {
     "power of 2": Slope(lambda x: 2.0**x, lambda x: mpf(2) ** x),
 }
 
-_GAMMAS = tuple((a, x) for a in (0.2, 1.0, 2.5, 30.0) for x in (1e-10, 0.1, 1.0, 5.0, 40.0, 200.0))
+_GAMMAS = (
+    *((a, x) for a in (0.2, 1.0, 2.5, 30.0) for x in (1e-10, 0.1, 1.0, 5.0, 40.0, 200.0)),
+    *((a, 0.0) for a in (1.0, 2.0, 3.0)),
+)
 BINARY: dict[str, Slope] = {
     "hypot": Slope(T.hypot, lambda x, y: mpmath.sqrt(x * x + y * y), scale=_curvature),
     "arctan2": Slope(T.arctan2, mpmath.atan2, scale=_square_curvature),
@@ -274,6 +282,7 @@ BINARY: dict[str, Slope] = {
         T.betaln,
         lambda a, b: mpmath.log(mpmath.beta(a, b)),
         pairs=tuple((a, b) for a in (1e-10, 0.2, 1.0, 30.0, 1e5) for b in (1e-10, 0.2, 1.0, 30.0, 1e5)),
+        scale=_digamma_difference,
         near=1e-6,
     ),
     "gammainc": Slope(
@@ -294,7 +303,7 @@ BINARY: dict[str, Slope] = {
     "betainc": Slope(
         lambda x, a: T.betainc(a, T.ones_like(a) * 2, x),
         lambda x, a: mpmath.betainc(a, 2, 0, x, regularized=True),
-        pairs=tuple((x, a) for x in (1e-10, 0.1, 0.5, 0.999, 1 - 1e-9) for a in (0.5, 1.0, 3.0)),
+        pairs=(*((x, a) for x in (1e-10, 0.1, 0.5, 0.999, 1 - 1e-9) for a in (0.5, 1.0, 3.0)), (1.0, 1.0), (1.0, 2.0)),
         by=0,
         near=1e-6,
     ),
