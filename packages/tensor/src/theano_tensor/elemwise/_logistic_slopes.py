@@ -160,9 +160,10 @@ def _gap_of_exponentials(variable: Tensor, form: _Form) -> Tensor | None:
     if not _kind(one) is _kind(other) is _EXP or variable.type != form.output.type:
         return None
     a, b = (v.owner.inputs[0] for v in (one, other) if v.owner is not None)
-    if form.is_output(one):
-        return -call("expm1", b - a)
-    return call("expm1", a - b) if form.is_output(other) else None
+    if not form.is_output(one) and not form.is_output(other):
+        return None
+    result: Tensor = -call("expm1", b - a) if form.is_output(one) else call("expm1", a - b)
+    return result
 
 
 def divided_slope(
@@ -172,7 +173,7 @@ def divided_slope(
 
     Both ``u = x ** n``, whose slope is ``n * u / x``, and ``u = expm1(x)``, ``-u / expm1(-x)``.
     """
-    if x.type.dtype != output.type.dtype:
+    if x.type.dtype != output.type.dtype or x.type.dtype.startswith("complex"):
         return None
     factors = _factors(g, _Form(output, type(scalar_op)), DEPTH)
     if factors.plus >= 0:
@@ -180,9 +181,8 @@ def divided_slope(
     rest = output.ones_like() if factors.rest is None else factors.rest
     for _ in range(-1 - factors.plus):
         rest = rest / output
-    if exponent is None:
-        return -rest / call("expm1", -x)
-    return rest * exponent / x
+    result: Tensor = -rest / call("expm1", -x) if exponent is None else rest * exponent / x
+    return result
 
 
 def _is_one(variable: Variable) -> bool:

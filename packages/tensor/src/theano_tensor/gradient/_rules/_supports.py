@@ -184,9 +184,10 @@ def _condition_of(term: Tensor) -> Tensor | None:
     conditions: list[Tensor] = []
     for _ in range(DEPTH):
         step = _outermost(term)
-        if step is None or not isinstance(step[0], Choice):
+        support = None if step is None else step[0]
+        if step is None or not isinstance(support, Choice):
             break
-        support, term = step
+        term = step[1]
         conditions.append(call("eq" if support.otherwise else "neq", support.condition, 0))
     return _joined("and_", conditions) if conditions else None
 
