@@ -191,15 +191,21 @@ def _is_one(variable: Variable) -> bool:
     return isinstance(variable, Constant) and variable.data.size == 1 and bool(variable.data.item() == 1)
 
 
-def _factors(term: Tensor, form: _Form, depth: int) -> _Factors:
-    """Take powers of s and t out of a product; `depth` bounds how far it is looked into."""
-    powers, output = _powers(term, form), form.output
+def _own_factors(term: Tensor, form: _Form) -> _Factors | None:
+    """Return powers of s and t that a variable is by itself."""
+    powers = _powers(term, form)
     if powers is not None:
         return _Factors(None, *powers)
-    node, kind = term.owner, _kind(term)
     gap = _gap_of_exponentials(term, form)
-    if gap is not None:
-        return _Factors(gap, 1, -1)
+    return None if gap is None else _Factors(gap, 1, -1)
+
+
+def _factors(term: Tensor, form: _Form, depth: int) -> _Factors:
+    """Take powers of s and t out of a product; `depth` bounds how far it is looked into."""
+    own, output = _own_factors(term, form), form.output
+    if own is not None:
+        return own
+    node, kind = term.owner, _kind(term)
     if node is None or not depth or term.type.dtype != output.type.dtype:
         return _Factors(term)
     if kind not in (_NEG, _MUL, _DIVISION, _SQUARE, _RECIPROCAL):

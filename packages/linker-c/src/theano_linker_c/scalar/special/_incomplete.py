@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
+from .._comparison import eq
 from .._contract._cvalue import CValue, c_cast, c_special, c_type
 from .._contract._derivative import differentiable, real_operands, undefined
 from .._contract._op import BinaryScalarOp
 from .._contract._record import REALS, ScalarRecord
-from .._comparison import eq
 from .._exponential import exp, log, log1p
 from .._logic import or_
 from .._selection import switch

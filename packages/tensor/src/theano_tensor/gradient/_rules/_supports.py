@@ -27,6 +27,14 @@ from ...shape import Reshape
 #: So many choices and parts are taken off a cotangent, and so many views are looked through.
 DEPTH = 8
 _SWITCH, _SECOND, _NEG, _ADD = map(type, (scalar.switch, scalar.second, scalar.neg, scalar.add))
+#: Ops whose slopes are infinite somewhere.
+_POLES = frozenset(
+    type(op)
+    for op in (
+        *(scalar.true_div, scalar.reciprocal, scalar.pow, scalar.sqrt, scalar.log, scalar.log1p, scalar.log2),
+        *(scalar.log10, scalar.arcsin, scalar.arccos, scalar.arctanh, scalar.arccosh, scalar.gammaln, scalar.psi),
+    )
+)
 
 
 @record
@@ -133,6 +141,8 @@ def pull_back_inside(node: Apply[Any, Tensor], g: Tensor) -> list[Tensor | str |
             break
         inside.value = step[1]
     among = _where_chosen(inside.value)
+    if among is None and type(node.op.scalar_op) in _POLES:
+        among = _where_placed(inside.value)
     if among is not None:
         inside.marks.append(among)
     if inside.value is g and not inside.marks:
@@ -177,6 +187,21 @@ def _where_chosen(g: Tensor) -> Choice | None:
             return None
         conditions.append(condition)
     return Choice(_joined("or_", conditions), False) if conditions else None
+
+
+def _where_placed(g: Tensor) -> Choice | None:
+    """Return where a part is that views have moved; None if there is none."""
+    views: list[Apply[Any, Tensor]] = []
+    while len(views) < DEPTH and g.owner is not None and isinstance(g.owner.op, tuple(_VIEWS)):
+        views.append(g.owner)
+        g = g.owner.inputs[0]
+    step = _outermost(g) if views else None
+    if step is None or not isinstance(step[0], Part):
+        return None
+    condition = step[0].put(step[1].ones_like(dtype="int8"))
+    for view in reversed(views):
+        condition = view.op(condition, *view.inputs[1:])
+    return Choice(condition, False)
 
 
 def _condition_of(term: Tensor) -> Tensor | None:
