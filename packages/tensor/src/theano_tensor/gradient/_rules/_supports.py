@@ -190,13 +190,13 @@ def _where_chosen(g: Tensor) -> Choice | None:
 
 
 def _where_placed(g: Tensor) -> Choice | None:
-    """Return where a part is that views have moved; None if there is none."""
+    """Return what views have moved a part to, or the rest of one; None if there is none."""
     views: list[Apply[Any, Tensor]] = []
     while len(views) < DEPTH and g.owner is not None and isinstance(g.owner.op, tuple(_VIEWS)):
         views.append(g.owner)
         g = g.owner.inputs[0]
     step = _outermost(g) if views else None
-    if step is None or not isinstance(step[0], Part):
+    if step is None or isinstance(step[0], Choice):
         return None
     condition = step[0].put(step[1].ones_like(dtype="int8"))
     for view in reversed(views):
