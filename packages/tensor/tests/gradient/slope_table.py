@@ -259,10 +259,7 @@ UNARY: dict[str, Slope] = {
     "power of 2": Slope(lambda x: 2.0**x, lambda x: mpf(2) ** x),
 }
 
-_GAMMAS = (
-    *((a, x) for a in (0.2, 1.0, 2.5, 30.0) for x in (1e-10, 0.1, 1.0, 5.0, 40.0, 200.0)),
-    *((a, 0.0) for a in (1.0, 2.0, 3.0)),
-)
+_GAMMAS = tuple((a, x) for a in (0.2, 1.0, 2.5, 30.0) for x in (1e-10, 0.1, 1.0, 5.0, 40.0, 200.0))
 BINARY: dict[str, Slope] = {
     "hypot": Slope(T.hypot, lambda x, y: mpmath.sqrt(x * x + y * y), scale=_curvature),
     "arctan2": Slope(T.arctan2, mpmath.atan2, scale=_square_curvature),
@@ -303,7 +300,7 @@ BINARY: dict[str, Slope] = {
     "betainc": Slope(
         lambda x, a: T.betainc(a, T.ones_like(a) * 2, x),
         lambda x, a: mpmath.betainc(a, 2, 0, x, regularized=True),
-        pairs=(*((x, a) for x in (1e-10, 0.1, 0.5, 0.999, 1 - 1e-9) for a in (0.5, 1.0, 3.0)), (1.0, 1.0), (1.0, 2.0)),
+        pairs=tuple((x, a) for x in (1e-10, 0.1, 0.5, 0.999, 1 - 1e-9) for a in (0.5, 1.0, 3.0)),
         by=0,
         near=1e-6,
     ),

@@ -95,26 +95,26 @@ class TestSupports(unittest.TestCase):
         self.assertEqual(wrong_ones(FUNCTIONS, MASKS, ("FAST_COMPILE", "FAST_RUN")), [])
 
     def test_gradients_keep_their_sizes(self) -> None:
-        """A choice stands where a cotangent leaves it, not at each operation."""
+        """One choice is that of the function; the other stands where the cotangent leaves it."""
         x = T.dvector("x")
         y = x
         for _ in range(8):
             y = T.tanh(y) * 2
         found: Any = grad(T.switch(x > 0, y, 0).sum(), x)
         choices = [n for n in applys_between([x], [found]) if getattr(n.op, "scalar_op", None) == scalar.switch]
-        self.assertEqual(len(choices), 1)
+        self.assertEqual(len(choices), 2)
 
     def test_parts_with_operands_that_broadcast(self) -> None:
         x, row, number = T.dmatrix("x"), T.dvector("row"), T.dscalar("number")
         part = (T.sqrt(x) * number)[1]
         f = function([x, row, number], grad((part * row).sum(), [x, row, number]))
         by_x, by_row, by_number = f([[0.0, 1.0], [4.0, 1.0]], [1.0, 3.0], 2.0)
-        np.testing.assert_allclose(by_x, [[0, 0], [0.5, 3]])
+        np.testing.assert_allclose(by_x, [[0.0, 0.0], [0.5, 3.0]])
         np.testing.assert_allclose(by_row, [4, 2])
         np.testing.assert_allclose(by_number, 5)
         g = function([x, row], grad((T.sqrt(x) * row)[[1, 1]].sum(), [x, row]))
         by_x, by_row = g([[1.0, 1.0], [4.0, 1.0]], [1.0, 3.0])
-        np.testing.assert_allclose(by_x, [[0, 0], [0.5, 3]])
+        np.testing.assert_allclose(by_x, [[0.0, 0.0], [0.5, 3.0]])
         np.testing.assert_allclose(by_row, [4, 2])
 
 
