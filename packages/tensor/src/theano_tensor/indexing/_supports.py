@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import Apply
+from theano_linker_c import scalar
 
 from .._core._variable import Tensor
 from ..gradient import Part, Rest, Support, is_zero, moves_elements, support_rule
@@ -36,7 +37,13 @@ def _changed(node: Apply[Any, Tensor]) -> tuple[Support, Tensor] | None:
         result: Tensor = reader(tensor, *index)
         return result
 
-    is_part = is_zero(base) and value.type.dtype == base.type.dtype
+    is_part = _is_filled_with_zero(base) and value.type.dtype == base.type.dtype
     if not is_part or value.type.broadcastable != part(base).type.broadcastable:
         return None
     return Part((op, base.type, *index), placed, part), value
+
+
+def _is_filled_with_zero(variable: Tensor) -> bool:
+    node = variable.owner
+    is_fill = node is not None and getattr(node.op, "scalar_op", None) == scalar.second
+    return is_zero(variable) or (node is not None and is_fill and is_zero(node.inputs[1]))

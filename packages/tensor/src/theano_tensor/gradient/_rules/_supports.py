@@ -124,7 +124,7 @@ class _Inside:
         for mark in reversed(self.marks):
             # Where a condition and a value broadcast, so does the choice.
             value = mark.put(value if isinstance(mark, Choice) else unbroadcast(value, self.output))
-        value = unbroadcast(value, narrow)
+        value = unbroadcast(unbroadcast(value, self.output), narrow)
         if self.parts and _is_single(source):
             return _as_single(value, source.type.ndim)
         for part in reversed(self.parts):
@@ -289,13 +289,7 @@ def _choice(node: Apply[Any, Tensor]) -> tuple[Support, Tensor] | None:
 
 
 def is_zero(variable: Variable) -> bool:
-    """Tell whether all elements of a tensor are zero by construction."""
-    for _ in range(DEPTH):
-        node = variable.owner
-        if node is None:
-            break
-        is_fill = isinstance(node.op, Elemwise) and type(node.op.scalar_op) is _SECOND
-        if not is_fill and not isinstance(node.op, DimShuffle):
-            return False
-        variable = node.inputs[int(is_fill)]
+    """Tell whether a tensor is the constant zero. A fill with zero counts as a variable, by which is differentiated."""
+    while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
+        variable = variable.owner.inputs[0]
     return isinstance(variable, Constant) and getattr(variable.data, "size", 0) == 1 and not variable.data.any()
