@@ -135,6 +135,16 @@ class TestBelowQuotients(unittest.TestCase):
                 with np.errstate(over="ignore"):
                     np.testing.assert_allclose(slopes(of, x, dtype, order=2), -power / x / x, rtol=1e-5)
 
+    def test_constant_powers_at_small_numbers(self) -> None:
+        small = [-1e-300, 0.0, 1e-200, 3.0]
+        x = T.dvector("x")
+        for power in (0.0, 1.0):
+            first = grad((x**power).sum(), x)
+            second = grad(first.sum(), x, disconnected_inputs="ignore")
+            for mode in ("FAST_RUN", "FAST_COMPILE"):
+                found = function([x], [first, second], mode=mode)(small)
+                np.testing.assert_array_equal(found, [[power] * 4, [0.0] * 4])
+
     def test_logarithms_of_differences_of_exponentials(self) -> None:
         x = np.array([-800.0, -1.0, 800.0])
         for shift in (0.5, 3.0):

@@ -364,14 +364,17 @@ def partials(
 def _constant_power(
     scalar_op: ScalarOp, inputs: Sequence[Tensor], output: Tensor, g: Tensor
 ) -> list[Tensor | str | None] | None:
-    """Differentiate a real power whose exponent is a constant other than zero: no case needs to be told apart."""
+    """Differentiate a real power whose exponent is a constant, zero or without zeros: there are no cases."""
     x, y = inputs
     source = y.owner.inputs[0] if y.owner is not None and isinstance(y.owner.op, DimShuffle) else y
     if not isinstance(source, TensorConstant) or x.type.dtype not in FLOAT_DTYPES or y.type.dtype in COMPLEX_DTYPES:
         return None
-    if not np.all(source.data):
+    if not np.any(source.data):
+        by_x: Tensor | None = output.zeros_like()
+    elif np.all(source.data):
+        by_x = divided_slope(scalar_op, x, y, output, g)
+    else:
         return None
-    by_x = divided_slope(scalar_op, x, y, output, g)
     if by_x is None:
         by_x = (g * y) * x ** (y - 1)
     by_y = g * call("switch", call("eq", x, 0), 0, call("log", x) * output)
