@@ -113,11 +113,11 @@ def exact(like: Callable[..., Any], at: tuple[float, ...], orders: tuple[int, ..
 def wrong(slope: Slope, found: float, wanted: Any, dtype: str, at: tuple[float, ...]) -> bool:
     """Tell whether a number in a dtype is far from one in many digits; those beyond its range are infinite, or zero."""
     info = np.finfo(dtype)
-    if abs(wanted) > float(info.max) * (1 - 1e-3):
-        return not (abs(found) >= float(info.max) * 0.99 and (found > 0) == (wanted > 0))
     least = float(info.tiny) * 4 + float(info.eps) * 16 * (slope.scale(*at) if slope.scale else 0)
     if least > float(info.max):
         return False
+    if abs(wanted) > float(info.max) * (1 - 1e-3):
+        return not (abs(found) >= float(info.max) * 0.99 and (found > 0) == (wanted > 0))
     if np.isnan(found) or np.isinf(found):
         return True
     return bool(abs(mpf(float(found)) - wanted) > abs(wanted) * max(NEAR[dtype], slope.near) + least)
@@ -173,6 +173,11 @@ def _curvature(x: float, y: float) -> float:
 def _square_curvature(x: float, y: float) -> float:
     with np.errstate(all="ignore"):
         return float(np.float64(1) / np.hypot(x, y) ** 2)
+
+
+def _digamma_difference(a: float, b: float) -> float:
+    """Return how large the numbers are whose difference is the derivative of a logarithm of a beta function."""
+    return 1 + float(abs(mpmath.digamma(a))) * (a > 1) + float(abs(mpmath.digamma(b))) * (b > 1)
 
 
 def _zero(x: Any) -> Any:
@@ -274,6 +279,7 @@ BINARY: dict[str, Slope] = {
         T.betaln,
         lambda a, b: mpmath.log(mpmath.beta(a, b)),
         pairs=tuple((a, b) for a in (1e-10, 0.2, 1.0, 30.0, 1e5) for b in (1e-10, 0.2, 1.0, 30.0, 1e5)),
+        scale=_digamma_difference,
         near=1e-6,
     ),
     "gammainc": Slope(

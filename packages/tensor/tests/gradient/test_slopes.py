@@ -124,6 +124,55 @@ class TestLargeAndSmallNumbers(unittest.TestCase):
         np.testing.assert_allclose(slopes(T.log1mexp, [-1e-10, -2.0]), [-1e10, -1 / np.expm1(2.0)])
 
 
+class TestBelowQuotients(unittest.TestCase):
+    """What divides by a result that overflows, or vanishes, cancels with it, in second derivatives, too."""
+
+    def test_logarithms_of_powers(self) -> None:
+        for dtype, values in (("float32", [1e-30, -1e-15, 1e25]), ("float64", [1e-200, -1e100, 3.0])):
+            x = np.array(values, dtype)
+            for power, of in ((2, lambda v: T.log(v**2)), (2, lambda v: T.log(T.sqr(v))), (4, lambda v: T.log(v**4))):
+                np.testing.assert_allclose(slopes(of, x, dtype), power / x, rtol=1e-5)
+                with np.errstate(over="ignore"):
+                    np.testing.assert_allclose(slopes(of, x, dtype, order=2), -power / x / x, rtol=1e-5)
+
+    def test_constant_powers_at_small_numbers(self) -> None:
+        small = [-1e-300, 0.0, 1e-200, 3.0]
+        x = T.dvector("x")
+        for power in (0.0, 1.0):
+            first = grad((x**power).sum(), x)
+            second = grad(first.sum(), x, disconnected_inputs="ignore")
+            for mode in ("FAST_RUN", "FAST_COMPILE"):
+                found = function([x], [first, second], mode=mode)(small)
+                np.testing.assert_array_equal(found, [[power] * 4, [0.0] * 4])
+
+    def test_logarithms_of_differences_of_exponentials(self) -> None:
+        x = np.array([-800.0, -1.0, 800.0])
+        for shift in (0.5, 3.0):
+            f = lambda v, shift=shift: T.log(T.exp(v) - T.exp(v * 2 - x - shift))  # noqa: E731
+            e = np.exp(-shift)
+            np.testing.assert_allclose(slopes(f, x), (1 - 2 * e) / (1 - e))
+            np.testing.assert_allclose(slopes(f, x, order=2), -e / (1 - e) ** 2)
+        grown = slopes(lambda v: T.log(T.expm1(v)), [1e-10, 1.0, 50.0, 800.0], order=2)
+        np.testing.assert_allclose(grown, [-1e20, -np.e / (np.e - 1) ** 2, -np.exp(-50.0), 0], atol=1e-300)
+
+    def test_ends_of_distributions(self) -> None:
+        for of, wanted in (
+            (lambda v: T.gammainc(1.0, v), (1, -1)),
+            (lambda v: T.gammaincc(2.0, v), (0, -1)),
+            (lambda v: T.betainc(1.0, 2.0, v), (2, -2)),
+        ):
+            for order in (1, 2):
+                np.testing.assert_allclose(slopes(of, [0.0], order=order), wanted[order - 1])
+
+    def test_modified_bessel_functions(self) -> None:
+        small = np.array([1e-300, -1e-170, 1e-20])
+        np.testing.assert_allclose(slopes(T.i1, small, order=2), small * 0.375)
+        np.testing.assert_allclose(slopes(lambda v: T.iv(2.0, v), small), small / 4)
+        np.testing.assert_allclose(
+            slopes(lambda v: T.iv(1.5, v), small[::2], order=0), small[::2] ** 1.5 * 0.2659615202
+        )
+
+
 class TestNoNumbers(unittest.TestCase):
     def test_activations_at_nan(self) -> None:
         for of in (nnet.elu, nnet.selu, nnet.relu, nnet.softsign, T.softplus, T.sigmoid):

@@ -7,7 +7,7 @@ from ._broadcast import (
     refused_broadcast as refused_broadcast,
 )
 from ._dimshuffle import DimShuffle as DimShuffle, dimshuffle as dimshuffle, shuffled as shuffled
-from ._elemwise import Elemwise as Elemwise
+from ._elemwise import Elemwise as Elemwise, partials as partials, unbroadcast as unbroadcast
 
 # Names that these define, written by tools/generate_names.py:
 #     _complex _functions

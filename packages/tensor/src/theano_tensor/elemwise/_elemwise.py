@@ -22,7 +22,7 @@ from theano_graph import (
 )
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
-from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, transfer_type
+from theano_linker_c.scalar import ComplexError, Composite, Expm1, Pow, ScalarOp, Sqr, transfer_type
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
@@ -34,7 +34,7 @@ from .._protocols._operators import call
 from ._broadcast import broadcast_static, check_broadcast, refused_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
-from ._logistic_slopes import SLOPES, stable_slope
+from ._logistic_slopes import SLOPES, divided_slope, stable_slope
 from ._signature import SignatureOf, wrong_keywords
 
 
@@ -325,7 +325,7 @@ def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[Tensor]:
     return outputs
 
 
-def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
+def unbroadcast(value: Tensor, like: Tensor) -> Tensor:
     """Sum `value` over the dimensions in which `like` was broadcast; broadcast it where it is smaller than `like`."""
     axes = [i for i, (v, x) in enumerate(zip(value.type.shape, like.type.shape, strict=True)) if x == 1 and v != 1]
     if axes:
@@ -337,35 +337,58 @@ def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
 
 @pullback.register(Elemwise)
 def _pullback(node: Apply[Elemwise, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
-    if isinstance(node.op.scalar_op, Pow) and isinstance(cotangents[0], Tensor):
-        known = _constant_power(node, cotangents[0])
-        if known is not None:
-            return known
-    if type(node.op.scalar_op) in SLOPES and isinstance(cotangents[0], Tensor):
-        stable = stable_slope(node, cotangents[0])
-        if stable is not None:
-            return [_unbroadcast(stable, node.inputs[0])]
+    parts = partials(node.op.scalar_op, node.inputs, node.outputs, cotangents)
+    return [_cotangent(node, i, part) for i, part in enumerate(parts)]
+
+
+def partials(
+    scalar_op: ScalarOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor], cotangents: Sequence[Variable]
+) -> list[Tensor | str | None]:
+    """Return what a scalar op gives back to each input, where that broadcasts not yet summed.
+
+    A text says why there is no derivative, None that nothing is connected.
+    """
+    first = cotangents[0]
+    if isinstance(first, Tensor):
+        if isinstance(scalar_op, Pow):
+            known = _constant_power(scalar_op, inputs, outputs[0], first)
+            if known is not None:
+                return known
+        if type(scalar_op) in SLOPES:
+            stable = stable_slope(scalar_op, inputs[0], outputs[0], first)
+            if stable is not None:
+                return [stable]
+        if isinstance(scalar_op, (Sqr, Expm1)):
+            exponent = 2 if isinstance(scalar_op, Sqr) else None
+            divided = divided_slope(scalar_op, inputs[0], exponent, outputs[0], first)
+            if divided is not None:
+                return [divided]
     # An output that the cost does not depend on has no cotangent.
-    given = [g if isinstance(g, Tensor) else _zero(node.outputs[0].type.ndim) for g in cotangents]
-    values: list[Tensor] = [*node.inputs, *node.outputs, *given]
+    given = [g if isinstance(g, Tensor) else _zero(outputs[0].type.ndim) for g in cotangents]
+    values: list[Tensor] = [*inputs, *outputs, *given]
     dtypes = [v.type.dtype for v in values]
-    nin, nout = len(node.inputs), len(node.outputs)
-    rule = lifted_pullback(node.op.scalar_op, tuple(dtypes[:nin]), tuple(dtypes[nin + nout :]))
-    results = rule.apply(values, node.outputs[0].type.ndim, elemwise)
-    return [_cotangent(node, i, result) for i, result in enumerate(results)]
+    rule = lifted_pullback(scalar_op, tuple(dtypes[: len(inputs)]), tuple(dtypes[len(inputs) + len(outputs) :]))
+    return rule.apply(values, outputs[0].type.ndim, elemwise)
 
 
-def _constant_power(node: Apply, g: Tensor) -> list[Variable | None] | None:
-    """Differentiate a real power whose exponent is a constant other than zero: no case needs to be told apart."""
-    x, y = node.inputs
+def _constant_power(
+    scalar_op: ScalarOp, inputs: Sequence[Tensor], output: Tensor, g: Tensor
+) -> list[Tensor | str | None] | None:
+    """Differentiate a real power whose exponent is a constant, zero or without zeros: there are no cases."""
+    x, y = inputs
     source = y.owner.inputs[0] if y.owner is not None and isinstance(y.owner.op, DimShuffle) else y
     if not isinstance(source, TensorConstant) or x.type.dtype not in FLOAT_DTYPES or y.type.dtype in COMPLEX_DTYPES:
         return None
-    if not np.all(source.data):
+    if not np.any(source.data):
+        by_x: Tensor | None = output.zeros_like()
+    elif np.all(source.data):
+        by_x = divided_slope(scalar_op, x, y, output, g)
+    else:
         return None
-    by_x = (g * y) * x ** (y - 1)
-    by_y = g * call("switch", call("eq", x, 0), 0, call("log", x) * node.outputs[0])
-    return [_unbroadcast(by_x, x), _unbroadcast(by_y, y)]
+    if by_x is None:
+        by_x = (g * y) * x ** (y - 1)
+    by_y = g * call("switch", call("eq", x, 0), 0, call("log", x) * output)
+    return [by_x, by_y]
 
 
 def _cotangent(node: Apply, i: int, result: Tensor | str | None) -> Variable | None:
@@ -373,7 +396,7 @@ def _cotangent(node: Apply, i: int, result: Tensor | str | None) -> Variable | N
     if isinstance(result, str):
         undefined: Variable = call("grad_undefined", node.op, i, node.inputs[i], result)
         return undefined
-    return None if result is None else _unbroadcast(result, node.inputs[i])
+    return None if result is None else unbroadcast(result, node.inputs[i])
 
 
 @pushforward.register(Elemwise)

@@ -1,20 +1,21 @@
-"""Gradients of sigmoids and exponentials below logarithms and quotients, without what cancels.
+"""Gradients of sigmoids, exponentials and powers below logarithms and quotients, without what cancels.
 
 The gradient of ``log(sigmoid(x))`` is ``g / s * s * (1 - s)``, where s vanishes far from 0. Here a cotangent that
 divides by s, say, is multiplied with the slope in powers of ``s = sigmoid(z)`` and ``t = sigmoid(-z) = 1 - s``, with
 ``exp(z) = s / t`` and ``1 + exp(z) = 1 / t``. So the gradient is right in every mode, and so are its derivatives, for
-which rewriting comes too late.
+which rewriting comes too late. A power, and ``expm1``, below a quotient by itself is divided by its argument, or is
+an ``expm1`` again.
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any
 
-from theano_graph import Apply, Constant, Variable, record
+from theano_graph import Constant, Variable, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
+from .._core._ops import is_same
 from .._core._variable import Tensor
 from .._protocols._operators import call
 from ._dimshuffle import DimShuffle
@@ -48,34 +49,47 @@ class _Factors:
         return not self.plus and not self.minus
 
 
-def stable_slope(node: Apply[Any, Tensor], g: Tensor) -> Tensor | None:
-    """Return the gradient by the argument of a sigmoid or an exponential, given that by its result.
+@record
+class _Form:
+    """The result of a sigmoid, an exponential or another function, or a part of one; `kind` is the scalar op."""
+
+    output: Tensor
+    kind: type[ScalarOp]
+
+    def is_output(self, variable: Tensor) -> bool:
+        """Tell whether a variable is the result, or the same part of it."""
+        return variable is self.output or (_kind(variable) is None and is_same(variable, self.output))
+
+
+def stable_slope(scalar_op: ScalarOp, z: Tensor, output: Tensor, g: Tensor) -> Tensor | None:
+    """Return the gradient by the argument z of a sigmoid or an exponential, given that by its result.
 
     None where nothing cancels, so that the rule of the scalar op is as good.
     """
-    own = SLOPES[type(node.op.scalar_op)]
-    (z,), (output,) = node.inputs, node.outputs
+    own = SLOPES[type(scalar_op)]
     if z.type.dtype != output.type.dtype:
         return None
+    form = _Form(output, type(scalar_op))
     found: list[tuple[Tensor, int]] = []
     whole: list[tuple[Tensor, int]] = []
     for term, sign in _summands(g):
-        factors = _factors(term, output, DEPTH)
+        factors = _factors(term, form, DEPTH)
         plus, minus = factors.plus + own[0], factors.minus + own[1]
         if factors.is_bare or plus < 0 or minus < 0:
             whole.append((term, sign))
         else:
-            found.append((_product(factors.rest, z, output, plus, minus), sign))
+            found.append((_product(factors.rest, z, form, plus, minus), sign))
     if not found:
         return None
     if whole:
-        slope = output * (1 - output) if own == SLOPES[_SIGMOID] else output
+        slope = output * (1 - output) if form.kind is _SIGMOID else output
         found.append((_signed_sum(whole) * slope, 1))
     return _signed_sum(found)
 
 
-def _product(rest: Tensor | None, z: Tensor, output: Tensor, plus: int, minus: int) -> Tensor:
-    s = output if _kind(output) is _SIGMOID else call("sigmoid", z)
+def _product(rest: Tensor | None, z: Tensor, form: _Form, plus: int, minus: int) -> Tensor:
+    output = form.output
+    s = output if form.kind is _SIGMOID else call("sigmoid", z)
     t = call("sigmoid", -z) if minus else s
     result = rest
     for factor in (*[s] * plus, *[t] * minus):
@@ -116,12 +130,13 @@ def _summands(g: Tensor) -> list[tuple[Tensor, int]]:
     return terms
 
 
-def _powers(variable: Tensor, output: Tensor) -> tuple[int, int] | None:
+def _powers(variable: Tensor, form: _Form) -> tuple[int, int] | None:
     """Return a variable as powers of s and t: the result itself, 1 minus a sigmoid, or 1 plus an exponential."""
-    is_sigmoid = _kind(output) is _SIGMOID
-    if variable is output:
-        return (1, 0) if is_sigmoid else (1, -1)
+    if form.is_output(variable):
+        return (1, -1) if form.kind is _EXP else (1, 0)
     kind = _kind(variable)
+    if form.kind not in SLOPES:
+        return None
     if kind not in (_ADD, _SUB) or variable.owner is None or len(variable.owner.inputs) != 2:
         return None
     one, other = variable.owner.inputs
@@ -130,11 +145,44 @@ def _powers(variable: Tensor, output: Tensor) -> tuple[int, int] | None:
     if not _is_one(one):
         return None
     negative = kind is _SUB
-    if other is not output and kind is _ADD and _kind(other) is _NEG and other.owner is not None:
+    if kind is _ADD and _kind(other) is _NEG and other.owner is not None:
         other, negative = other.owner.inputs[0], True
-    if other is not output or negative != is_sigmoid:
+    if not form.is_output(other) or negative != (form.kind is _SIGMOID):
         return None
-    return (0, 1) if is_sigmoid else (0, -1)
+    return (0, 1) if form.kind is _SIGMOID else (0, -1)
+
+
+def _gap_of_exponentials(variable: Tensor, form: _Form) -> Tensor | None:
+    """Return ``(exp(a) - exp(b)) / exp(a)``, or by ``exp(b)``, the result: a difference that has its digits."""
+    if form.kind is not _EXP or _kind(variable) is not _SUB or variable.owner is None:
+        return None
+    one, other = variable.owner.inputs
+    if not _kind(one) is _kind(other) is _EXP or variable.type != form.output.type:
+        return None
+    a, b = (v.owner.inputs[0] for v in (one, other) if v.owner is not None)
+    if not form.is_output(one) and not form.is_output(other):
+        return None
+    result: Tensor = -call("expm1", b - a) if form.is_output(one) else call("expm1", a - b)
+    return result
+
+
+def divided_slope(
+    scalar_op: ScalarOp, x: Tensor, exponent: Tensor | int | None, output: Tensor, g: Tensor
+) -> Tensor | None:
+    """Return the gradient by x of a power or of ``expm1`` if that by its result divides by the result; None if not.
+
+    Both ``u = x ** n``, whose slope is ``n * u / x``, and ``u = expm1(x)``, ``-u / expm1(-x)``.
+    """
+    if x.type.dtype != output.type.dtype or x.type.dtype.startswith("complex"):
+        return None
+    factors = _factors(g, _Form(output, type(scalar_op)), DEPTH)
+    if factors.plus >= 0:
+        return None
+    rest = output.ones_like() if factors.rest is None else factors.rest
+    for _ in range(-1 - factors.plus):
+        rest = rest / output
+    result: Tensor = -rest / call("expm1", -x) if exponent is None else rest * exponent / x
+    return result
 
 
 def _is_one(variable: Variable) -> bool:
@@ -143,17 +191,26 @@ def _is_one(variable: Variable) -> bool:
     return isinstance(variable, Constant) and variable.data.size == 1 and bool(variable.data.item() == 1)
 
 
-def _factors(term: Tensor, output: Tensor, depth: int) -> _Factors:
-    """Take powers of s and t out of a product; `depth` bounds how far it is looked into."""
-    powers = _powers(term, output)
+def _own_factors(term: Tensor, form: _Form) -> _Factors | None:
+    """Return powers of s and t that a variable is by itself."""
+    powers = _powers(term, form)
     if powers is not None:
         return _Factors(None, *powers)
+    gap = _gap_of_exponentials(term, form)
+    return None if gap is None else _Factors(gap, 1, -1)
+
+
+def _factors(term: Tensor, form: _Form, depth: int) -> _Factors:
+    """Take powers of s and t out of a product; `depth` bounds how far it is looked into."""
+    own, output = _own_factors(term, form), form.output
+    if own is not None:
+        return own
     node, kind = term.owner, _kind(term)
     if node is None or not depth or term.type.dtype != output.type.dtype:
         return _Factors(term)
     if kind not in (_NEG, _MUL, _DIVISION, _SQUARE, _RECIPROCAL):
         return _Factors(term)
-    parts = [_factors(v, output, depth - 1) for v in node.inputs]
+    parts = [_factors(v, form, depth - 1) for v in node.inputs]
     if all(part.is_bare for part in parts):
         return _Factors(term)
     plus, minus = (sum(powers) for powers in ([p.plus for p in parts], [p.minus for p in parts]))

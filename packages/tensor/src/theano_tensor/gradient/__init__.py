@@ -33,6 +33,15 @@ from ._rules._errors import (
     NullTypeGradError as NullTypeGradError,
     PullbackError as PullbackError,
 )
+from ._rules._supports import (
+    Choice as Choice,
+    Part as Part,
+    Rest as Rest,
+    Support as Support,
+    is_zero as is_zero,
+    moves_elements as moves_elements,
+    support_rule as support_rule,
+)
 from ._rules._types import (
     DisconnectedType as DisconnectedType,
     NullType as NullType,
@@ -41,6 +50,13 @@ from ._rules._types import (
 )
 
 __all__ = [
+    "support_rule",
+    "moves_elements",
+    "is_zero",
+    "Support",
+    "Rest",
+    "Part",
+    "Choice",
     "DisconnectedGrad",
     "DisconnectedInputError",
     "DisconnectedType",

@@ -1,6 +1,6 @@
 """Indexing: parts of tensors, and tensors with a part changed."""
 
-from . import _batches as _batches, _native as _native
+from . import _batches as _batches, _native as _native, _supports as _supports
 from ._advanced._change import (
     AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
     AdvancedIncSubtensor as AdvancedIncSubtensor,

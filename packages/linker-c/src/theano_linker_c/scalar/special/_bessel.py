@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
+from .._contract._cvalue import CValue, c_cast, c_type
 from .._contract._derivative import differentiable, undefined
 from .._contract._op import BinaryScalarOp, UnaryScalarOp
 from .._contract._record import REALS, ScalarRecord
@@ -47,9 +48,45 @@ class I1(SpecialFunction, UnaryScalarOp):
 
 
 class Iv(SpecialFunction, BinaryScalarOp):
-    """Modified Bessel function of the first kind of the order of the first argument."""
+    """Modified Bessel function of the first kind of the order of the first argument.
+
+    SciPy's function loses digits near 0, and gives 0 where squares vanish; the first term of the series (DLMF 10.25.2)
+    stands there for it.
+    """
 
     name = "iv"
+
+    def compute(self, *values: Any) -> Any:
+        """Take the first term of the series near zero."""
+        order, x = values
+        special = scipy_special()
+        whole = order == np.floor(order)
+        size = np.where(whole, np.abs(order), order)
+        sign = np.where(whole & (x < 0) & (size % 2 == 1), -1.0, 1.0)
+        term = sign * np.power(np.abs(x) / 2, size) / special.gamma(size + 1)
+        near = (x != 0) & (np.abs(x) < _NEAR_ZERO) & (order > _LEAST_ORDER) & (whole | (x > 0))
+        return np.where(near, term, special.iv(order, x))
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the function of the preamble."""
+        order, x = (c_cast(arg, "float64") for arg in args)
+        return f"({c_type(result)})theano_modified_bessel({order}, {x})"
+
+    def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
+        """Define the function."""
+        return (_IV_TEXT,)
+
+
+#: Up to here, the first term of the series is all of it; orders are such that no factor of it is out of range.
+_NEAR_ZERO, _LEAST_ORDER = 1e-8, -20
+_IV_TEXT = f"""static double theano_modified_bessel(double order, double x) {{
+  const int whole = order == floor(order);
+  if (x == 0 || !(fabs(x) < {_NEAR_ZERO}) || !(order > {_LEAST_ORDER}) || !(whole || x > 0))
+    return theano_special_iv(order, x, 0);
+  const double size = whole ? fabs(order) : order;
+  const double term = pow(fabs(x) / 2, size) / tgamma(size + 1);
+  return whole && x < 0 && fmod(size, 2.0) == 1 ? -term : term;
+}}"""
 
 
 j0 = J0()

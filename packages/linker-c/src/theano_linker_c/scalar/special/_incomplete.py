@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
+from .._comparison import eq
 from .._contract._cvalue import CValue, c_cast, c_special, c_type
 from .._contract._derivative import differentiable, real_operands, undefined
 from .._contract._op import BinaryScalarOp
 from .._contract._record import REALS, ScalarRecord
 from .._exponential import exp, log, log1p
+from .._logic import or_
+from .._selection import switch
 from ._base import SpecialFunction
 from ._gamma import gamma, gammaln, psi
 
@@ -189,7 +192,12 @@ gammainc_der = GammaIncDer()
 
 def _density(a: Any, x: Any) -> Any:
     """Give the derivative of P(a, x) by x (DLMF 8.8.13)."""
-    return exp((a - 1) * log(x) - x - gammaln(a))
+    return _power(x, a - 1, -x - gammaln(a))
+
+
+def _power(x: Any, exponent: Any, logarithm: Any) -> Any:
+    """Give a power of x times an exponential, with the factors as logarithms, but for x = 0, which has derivatives."""
+    return switch(eq(x, 0), x**exponent * exp(logarithm), exp(exponent * log(x) + logarithm))
 
 
 @differentiable(GammaInc)
@@ -207,13 +215,13 @@ def _gammaincc(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 @differentiable(GammaL)
 def _gammal(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     a, x = real_operands(inputs, output)
-    return [seed * (gamma(a) * gammainc_der(a, x) + psi(a) * output), seed * exp((a - 1) * log(x) - x)]
+    return [seed * (gamma(a) * gammainc_der(a, x) + psi(a) * output), seed * _power(x, a - 1, -x)]
 
 
 @differentiable(GammaU)
 def _gammau(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     a, x = real_operands(inputs, output)
-    return [seed * (psi(a) * output - gamma(a) * gammainc_der(a, x)), -(seed * exp((a - 1) * log(x) - x))]
+    return [seed * (psi(a) * output - gamma(a) * gammainc_der(a, x)), -(seed * _power(x, a - 1, -x))]
 
 
 @differentiable(Chi2SF)
@@ -227,7 +235,9 @@ def _betainc(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     # DLMF 8.17.1
     a, b, x = real_operands(inputs, output)
     reason = "the parameters a and b of betainc, for which there is no closed form"
-    slope = exp((a - 1) * log(x) + (b - 1) * log1p(-x) - betaln(a, b))
+    scale = -betaln(a, b)
+    inside = exp((a - 1) * log(x) + (b - 1) * log1p(-x) + scale)
+    slope = switch(or_(eq(x, 0), eq(x, 1)), x ** (a - 1) * (1 - x) ** (b - 1) * exp(scale), inside)
     return [undefined(reason), undefined(reason), seed * slope]
 
 

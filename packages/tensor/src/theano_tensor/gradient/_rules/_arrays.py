@@ -11,7 +11,9 @@ from typing import Any, Protocol, cast
 from theano_graph import Variable, config
 
 from ..._core._type import TensorType
+from ..._core._variable import Tensor
 from ...shape import addbroadcast
+from ._supports import sum_inside
 
 
 class Numbers(Protocol):
@@ -80,7 +82,8 @@ def total(terms: list[Variable]) -> Variable:
     """Return the sum of one or more cotangents of one variable, in order."""
     result: Any = terms[0]
     for term in terms[1:]:
-        result = result + term
+        are_tensors = isinstance(result, Tensor) and isinstance(term, Tensor)
+        result = sum_inside(result, term) if are_tensors else result + term
     whole: Variable = result
     return whole
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from theano_graph import Apply, Variable, describe, format_error, origin_from, pullback
 
+from ..._core._variable import Tensor
+from ...elemwise import Elemwise
 from ._arrays import (
     cast_to,
     cotangent_dtype,
@@ -20,6 +22,7 @@ from ._arrays import (
 )
 from ._errors import GradNotImplementedError, GradUndefinedError, PullbackError
 from ._methods import written_method
+from ._supports import pull_back_inside
 from ._types import DisconnectedType, NullType, is_disconnected, is_null
 
 GivenBack = Sequence[Variable | None]
@@ -52,6 +55,10 @@ def pull_back(node: Apply, cotangents: Sequence[Variable | None], pattern: list[
     with origin_from(node):
         prepared = [_prepare(output, c) for output, c in zip(node.outputs, cotangents, strict=True)]
         rule = pullback.get(node.op, "grad", "L_op")
+        if type(node.op) is Elemwise and len(prepared) == 1 and isinstance(prepared[0], Tensor):
+            inside = pull_back_inside(node, prepared[0])
+            if inside is not None:
+                return _checked(node, inside, pattern, lenient=False)
         if rule is not None:
             found = rule(node, [DisconnectedType()() if c is None else c for c in prepared])
             return _checked(node, found, pattern, lenient=False)

@@ -121,12 +121,20 @@ def _inverses(x: Any, share: float) -> tuple[Any, Any, Any]:
     """
     with np.errstate(all="ignore"):
         value = np.asarray(np.linalg.det(x))
-        is_finite = np.isfinite(x).all((-2, -1))
         is_regular = np.isfinite(value) & (np.abs(value) >= np.finfo(x.dtype).tiny)
-        inverse = np.linalg.inv(np.where(is_regular[..., None, None], x, np.eye(x.shape[-1], dtype=x.dtype)))
-        norms = [np.abs(v).sum(-2).max(-1, initial=0) for v in (x, inverse)]
-        good = is_regular & (norms[0] * norms[1] < np.finfo(x.dtype).eps ** -share)
+        one = np.eye(x.shape[-1], dtype=x.dtype)
+        inverse = np.linalg.inv(x if is_regular.all() else np.where(is_regular[..., None, None], x, one))
+        good = np.asarray(is_regular & (_size(x) * _size(inverse) < np.finfo(x.dtype).eps ** -share))
+        if good.all():
+            return value, inverse, ~good
+        is_finite = np.isfinite(x).all((-2, -1))
     return np.where(is_finite, value, np.nan), inverse, np.asarray(is_finite & ~good)
+
+
+def _size(x: Any) -> Any:
+    """Return the Frobenius norm of each matrix."""
+    real = np.abs(x) if x.dtype.kind == "c" else x
+    return np.sqrt(np.einsum("...ij,...ij->...", real, real))
 
 
 def _singular_values(node: Apply, x: Any) -> tuple[Any, Any, Any, Any]:
