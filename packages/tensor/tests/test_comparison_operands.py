@@ -1,4 +1,4 @@
-"""Results of ``==`` between variables that become operands are told of, and no others."""
+"""Results of ``==`` between variables that become operands give a warning, and no others."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _warnings_of(build: Callable[[], Any]) -> list[warnings.WarningMessage]:
 
 
 class TestOperands(unittest.TestCase):
-    def test_results_that_are_used_are_told(self) -> None:
+    def test_results_that_are_used_give_a_warning(self) -> None:
         a, b = scalar.ScalarType("float64")("a"), scalar.ScalarType("float64")("b")
         builds: dict[str, Callable[[], Any]] = {
             "argument": lambda: T.switch(x == y, 1.0, 2.0),

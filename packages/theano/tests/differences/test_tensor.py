@@ -25,7 +25,7 @@ class TestComparisonsHaveNoTruthValue(unittest.TestCase):
 class TestComparisonsAsOperands(unittest.TestCase):
     difference = "comparisons-as-operands"
 
-    def test_told_and_as_before(self) -> None:
+    def test_warning_and_result(self) -> None:
         x, y = T.dvectors("xy")
         with self.assertWarnsRegex(UserWarning, "T.eq"):
             chosen = T.switch(x == y, 1.0, 2.0)

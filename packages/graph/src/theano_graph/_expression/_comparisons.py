@@ -1,12 +1,12 @@
 """Comparisons of variables with ``==`` and ``!=`` whose result becomes an operand.
 
-Variables compare by identity, and the result is a bool of Python: keys of dictionaries and `in` need it. In
-``T.switch(x == y, a, b)`` that bool is a constant, and the result a wrong number. A bool cannot carry where it came
-from, so the comparison leaves a note: the frame of the user's program and the instruction that compared. When a
-number of Python becomes an operand, the notes of the frames that ask for it are looked up, and the code object says by
-the positions of its instructions whether the result of that comparison is what is passed.
+Variables compare by identity, and the result is a bool of Python: dictionaries and `in` need it. In
+``T.switch(x == y, a, b)`` that bool becomes a constant, and the result is a wrong number. A bool cannot carry its
+history, so the comparison leaves a note: the frame of the user's program and the instruction that compared. The
+conversion of a Python number to an operand looks up the notes of the calling frames. The source positions of the
+instructions then tell whether the result of the comparison is the argument that is converted.
 
-A comparison that is decided at once (``if x == y``) leaves no note, and neither does one of the library's own.
+A comparison that is decided at once (``if x == y``) leaves no note, and neither does one inside the library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .._errors import ComparisonWarning, format_error
 from .._user_code import is_library, shown_name, warn_at
 
 #: Codes that are remembered, and frames with notes.
-_CODES, _FRAMES = 4096, 256
+_CODE_LIMIT, _FRAME_LIMIT = 4096, 256
 #: Frames of the user's program that are searched from an operand outwards.
 _DEPTH = 8
 _PASSING = frozenset({"COPY", "SWAP", "POP_TOP", "TO_BOOL", "NOT_TAKEN", "UNARY_NOT", "PRECALL", "NOP"})
@@ -39,6 +39,11 @@ class _Comparisons:
         self._steps = [s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "EXTENDED_ARG")]
         self._offsets = [step.offset for step in self._steps]
         self._flows: dict[tuple[int, int], type | None] = {}
+        #: The instructions that assign to each name, or delete it.
+        self._stores: dict[str, list[int]] = {}
+        for i, step in enumerate(self._steps):
+            for name in _stored_names(step):
+                self._stores.setdefault(name, []).append(i)
 
     def at(self, frame: FrameType) -> int:
         """Return the number of the instruction that a frame carries out; a call may stand at its cache entries."""
@@ -54,7 +59,7 @@ class _Comparisons:
         return self._steps[i].opname == "COMPARE_OP"
 
     def fate(self, i: int) -> str:
-        """Say what becomes of the result of an instruction: "decided", "returned" or "kept"."""
+        """Return the fate of the result of an instruction: "decided", "returned" or "kept"."""
         i += 1
         while self._steps[i].opname in ("TO_BOOL", "UNARY_NOT"):
             i += 1
@@ -73,18 +78,24 @@ class _Comparisons:
 
     def passed_names(self, end: int) -> list[str]:
         """Return the parameters, never assigned to, that are operands of an instruction."""
-        own = set(self.code.co_varnames[: self.code.co_argcount + self.code.co_kwonlyargcount])
-        for step in self._steps:
-            own.difference_update(_stored_names(step))
+        count = self.code.co_argcount + self.code.co_kwonlyargcount
+        parameters = set(self.code.co_varnames[:count]).difference(self._stores)
         return [
             name
-            for i, step in enumerate(self._steps[:end])
-            for name in own.intersection(_loaded_names(step))
-            if self._direct(i, end) is not None
+            for i in self._loads(parameters, end)
+            for name in parameters.intersection(_loaded_names(self._steps[i]))
         ]
 
+    def _loads(self, names: set[str], end: int) -> list[int]:
+        """Return the instructions of one expression that load some names as operands of its last instruction."""
+        start, outer = end, self._steps[end].positions
+        while start and _holds(outer, self._steps[start - 1].positions):
+            start -= 1
+        loads = [i for i in range(start, end) if names.intersection(_loaded_names(self._steps[i]))]
+        return [i for i in loads if self._direct(i, end) is not None]
+
     def _direct(self, start: int, end: int) -> type | None:
-        """Follow a value that stays in one expression: each instruction around it says what it makes of it."""
+        """Follow a value that stays in one expression: each instruction around it may change its type."""
         if start == end:  # a function of the library called one of the user's, which returned a comparison
             return bool
         inner, outer = self._steps[start].positions, self._steps[end].positions
@@ -99,17 +110,15 @@ class _Comparisons:
 
     def _stored(self, start: int, end: int) -> type | None:
         """Follow a value that is assigned to a name before it is used."""
-        i = start + 1
-        while self._steps[i].opname in _PASSING:
-            i += 1
-        names = set(_stored_names(self._steps[i]))
-        for load in range(i + 1, end):
-            step = self._steps[load]
-            if names.intersection(_loaded_names(step)):
-                kind = self._direct(load, end)
-                if kind is not None:
-                    return kind
-            names.difference_update(_stored_names(step))
+        store = start + 1
+        while self._steps[store].opname in _PASSING:
+            store += 1
+        names = set(_stored_names(self._steps[store]))
+        for load in self._loads(names, end) if store < end else ():
+            for name in names.intersection(_loaded_names(self._steps[load])):
+                stores = self._stores[name]
+                if stores[bisect_right(stores, load) - 1] == store:
+                    return self._direct(load, end)
         return None
 
 
@@ -131,27 +140,27 @@ def _made(step: dis.Instruction, kind: type) -> type | None:
     return complex if kind is not list and (name == "BINARY_OP" or name in _NUMBERS) else None
 
 
-def _names(step: dis.Instruction) -> tuple[Any, ...]:
+def _names(step: dis.Instruction) -> tuple[str, ...]:
     return step.argval if isinstance(step.argval, tuple) else (step.argval,)
 
 
-def _stored_names(step: dis.Instruction) -> tuple[Any, ...]:
+def _stored_names(step: dis.Instruction) -> tuple[str, ...]:
     name = step.opname
     if not name.startswith(("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "DELETE_")):
         return ()
     return _names(step)[:1] if name == "STORE_FAST_LOAD_FAST" else _names(step)
 
 
-def _loaded_names(step: dis.Instruction) -> tuple[Any, ...]:
+def _loaded_names(step: dis.Instruction) -> tuple[str, ...]:
     name = step.opname
     if name == "STORE_FAST_LOAD_FAST":
         return _names(step)[1:]
     return _names(step) if name.startswith(("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")) else ()
 
 
-#: What is known of a code, by its identity: which of its instructions need no note (of the library none does), and
-#: how results flow through one of the user's. Holds the codes, so that their identities stay theirs.
-_known: dict[int, tuple[range | set[int], _Comparisons | None, CodeType | None]] = {}
+#: Facts about a code, by its identity: the instructions that need no note (all, in the library), and the flow of
+#: results in a code of the user. The code itself is held, so that its identity stays unique.
+_codes: dict[int, tuple[range | set[int], _Comparisons | None, CodeType | None]] = {}
 _UNKNOWN: tuple[set[int], None, None] = set(), None, None
 _ALL = range(sys.maxsize)
 #: The instructions that compared variables and kept the result, by the identity of their frame.
@@ -160,28 +169,28 @@ _getframe = sys._getframe
 
 
 def _comparisons_of(code: CodeType) -> _Comparisons | None:
-    known = _known.get(id(code))
-    if known is None:
-        if len(_known) >= _CODES:
-            _known.clear()
+    entry = _codes.get(id(code))
+    if entry is None:
+        if len(_codes) >= _CODE_LIMIT:
+            _codes.clear()
         if is_library(code.co_filename):
-            known = _ALL, None, code
+            entry = _ALL, None, code
         else:
             comparisons = _Comparisons(code)
-            known = comparisons.quiet, comparisons, code
-        _known[id(code)] = known
-    return known[1]
+            entry = comparisons.quiet, comparisons, code
+        _codes[id(code)] = entry
+    return entry[1]
 
 
 class ComparedByIdentity:
-    """What compares as `object` does, and notes that it was compared."""
+    """Base of variables: compares as `object` does, and notes that it was compared."""
 
     __slots__ = ()
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
         frame = _getframe(1)
-        if frame.f_lasti not in _known.get(id(frame.f_code), _UNKNOWN)[0]:
+        if frame.f_lasti not in _codes.get(id(frame.f_code), _UNKNOWN)[0]:
             _note(frame)
         return self is other or (False if isinstance(other, ComparedByIdentity) else NotImplemented)
 
@@ -191,8 +200,8 @@ def _note(frame: FrameType) -> None:
     comparisons = _comparisons_of(frame.f_code)
     if comparisons is None:
         return
-    place = comparisons.at(frame)
-    fate = comparisons.fate(place) if comparisons.compares(place) else "decided"
+    step = comparisons.at(frame)
+    fate = comparisons.fate(step) if comparisons.compares(step) else "decided"
     if fate == "decided":
         comparisons.quiet.add(frame.f_lasti)
         return
@@ -201,16 +210,16 @@ def _note(frame: FrameType) -> None:
         if outer is None:
             return
         frame, comparisons = outer, _of_user(outer)
-        place = comparisons.at(frame)
-        fate = comparisons.fate(place)
+        step = comparisons.at(frame)
+        fate = comparisons.fate(step)
     if fate == "decided":
         return
     notes = _notes.get(id(frame))
     if notes is None or notes[0] is not comparisons:
-        if len(_notes) >= _FRAMES:
+        if len(_notes) >= _FRAME_LIMIT:
             _notes.clear()
         notes = _notes[id(frame)] = comparisons, set()
-    notes[1].add(place)
+    notes[1].add(step)
 
 
 def _of_user(frame: FrameType) -> _Comparisons:
@@ -245,11 +254,11 @@ def warn_of_comparison(value: object) -> None:
             return
         comparisons = _of_user(frame)
         use = comparisons.at(frame)
-        noted, places = _notes.get(id(frame), (None, ()))
+        noted, steps = _notes.get(id(frame), (None, ()))
         if noted is comparisons:
-            for place in places:
-                if _is_of(value, comparisons.flow(place, use)):
-                    _warn(frame, comparisons.line(place))
+            for step in steps:
+                if _is_of(value, comparisons.flow(step, use)):
+                    _warn(frame, comparisons.line(step))
                     return
         if not any(frame.f_locals.get(name) is value for name in comparisons.passed_names(use)):
             return
@@ -257,7 +266,7 @@ def warn_of_comparison(value: object) -> None:
 
 
 def _is_of(value: object, kind: type | None) -> bool:
-    """Tell whether a value may be what a comparison became; the items of a list may become operands one by one."""
+    """Tell whether a value may come of a comparison; the items of a list may become operands one by one."""
     if isinstance(value, (list, tuple)):
         return kind is list
     return kind is not None and isinstance(value, bool) == (kind is not complex)
