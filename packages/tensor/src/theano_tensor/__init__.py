@@ -55,6 +55,7 @@ from ._core._shared import (
     tensor_constructor as tensor_constructor,
 )
 from ._core._type import TensorType as TensorType
+from ._core._typing import Outputs as Outputs
 from ._core._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
 from ._errors import (
     AsTensorError as AsTensorError,

@@ -7,6 +7,7 @@ from typing import Any
 
 from theano_graph import Variable, describe, format_error
 
+from ..._core._typing import Outputs
 from .._accumulation._grad import OnDisconnected, check_option, format_as, grad, report_disconnected
 from .._rules._arrays import dtype_of, static_shape, zeros_for
 from ._map_rows import STACK
@@ -18,7 +19,7 @@ def jacobian(
     wrt: Any,
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
-) -> Any:
+) -> Outputs:
     """Return all derivatives of a vector.
 
     Parameters
@@ -68,9 +69,9 @@ def jacobian(
         found = grad(expression, variables, consider_constant, disconnected_inputs, add_names=False)
     else:
         found = rows(expression, variables, consider_constant, disconnected_inputs)
-    if not isinstance(wrt, (list, tuple)):
-        return found[0]
-    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), found)
+    several = isinstance(wrt, (list, tuple))
+    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), found if several else found[0])
+    return outputs
 
 
 def hessian(
@@ -78,7 +79,7 @@ def hessian(
     wrt: Any,
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
-) -> Any:
+) -> Outputs:
     """Return the matrix of second derivatives of a cost, for each of `wrt`.
 
     Parameters
@@ -129,9 +130,9 @@ def hessian(
         rows(gradient, [variable], consider_constant, "ignore")[0]
         for gradient, variable in zip(gradients, variables, strict=True)
     ]
-    if not isinstance(wrt, (list, tuple)):
-        return found[0]
-    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), found)
+    several = isinstance(wrt, (list, tuple))
+    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), found if several else found[0])
+    return outputs
 
 
 def rows(
