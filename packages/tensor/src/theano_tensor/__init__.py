@@ -268,6 +268,7 @@ from .sorting import (
 # fmt: on
 # End of the names that these define.
 # isort: on
+from ._version import __version__ as __version__
 
 register_library(__file__)
 announce_words("theano_gpuarray._words")
@@ -276,6 +277,7 @@ announce_straight_rules("theano_tensor._straight")
 note_library()
 
 __all__ = [
+    "__version__",
     "ScalarFromTensor",
     "TensorFromScalar",
     "scalar_from_tensor",
