@@ -137,7 +137,7 @@ def check_release(session: nox.Session, layer: str) -> None:
 
 @nox.session
 def index(session: nox.Session) -> None:
-    """Publish every layer to a package index on this machine, and install theano-stack from it in an empty environment."""
+    """Publish every layer to an index on this machine, and install theano-stack from it in an empty environment."""
     session.install("build>=1.2", "pypiserver>=2.3", "setuptools>=80", "twine>=6.1", "uv")
     session.run("python", "tools/check_index.py", "--out", str(ROOT / "dist" / "index"))
 
