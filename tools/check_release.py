@@ -89,9 +89,9 @@ def sdist_problems(item: Layer, path: Path) -> Iterator[str]:
         names = {name.partition("/")[2] for name in archive.getnames()}
     sources = [path for kind in ("*.py", "*.c", "*.h", "*.def") for path in item.source.rglob(kind)]
     sources += (item.folder / "tests").rglob("*.py")
-    wanted = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"}
-    wanted |= {str(file.relative_to(item.folder)) for file in sources}
-    yield from (f"sdist: {name} is missing" for name in sorted(wanted - names))
+    expected = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"}
+    expected |= {str(file.relative_to(item.folder)) for file in sources}
+    yield from (f"sdist: {name} is missing" for name in sorted(expected - names))
     yield from (f"sdist: stray file {name}" for name in sorted(names) if name.endswith((".so", ".pyc")))
 
 
