@@ -3,8 +3,8 @@
     python tools/check_index.py [--out FOLDER]
 
 Sdists and wheels are built into the folder and uploaded with twine to a pypiserver that listens on this machine only.
-Then pip installs them into a fresh environment, and its Python runs the program of the README. NumPy and SciPy come from
-the index that pip is configured for. Needs build, pypiserver, setuptools, twine and uv.
+Then pip installs them into a fresh environment, and its Python runs the program of the README. NumPy and SciPy come
+from the index that pip is configured for. Needs build, pypiserver, setuptools, twine and uv.
 """
 
 from __future__ import annotations
