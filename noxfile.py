@@ -136,6 +136,13 @@ def check_release(session: nox.Session, layer: str) -> None:
     session.log("built and checked: %s", ", ".join(files))
 
 
+@nox.session
+def index(session: nox.Session) -> None:
+    """Publish every layer to an index on this machine, and install theano-stack from it in an empty environment."""
+    session.install("build>=1.2", "pypiserver>=2.3", "setuptools>=80", "twine>=6.1", "uv")
+    session.run("python", "tools/check_index.py", "--out", str(ROOT / "dist" / "index"))
+
+
 #: What compiles exported C for other processors, or otherwise than gcc, and what runs it here.
 MACHINES = ("aarch64-linux-gnu-gcc -static :: qemu-aarch64", "emcc :: node", "clang ::")
 

@@ -78,7 +78,8 @@ def stage(item: Layer, target: Path) -> None:
     for name in TOP_FILES:
         if (item.folder / name).exists():
             shutil.copy2(item.folder / name, target / name)
-    shutil.copytree(item.folder / "src", target / "src", ignore=STALE)
+    for name in ("src", "tests"):
+        shutil.copytree(item.folder / name, target / name, ignore=STALE)
 
 
 def build(item: Layer, kinds: tuple[str, ...], out: Path, python: str) -> list[Path]:

@@ -88,8 +88,10 @@ def sdist_problems(item: Layer, path: Path) -> Iterator[str]:
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     sources = [path for kind in ("*.py", "*.c", "*.h", "*.def") for path in item.source.rglob(kind)]
-    wanted = {"pyproject.toml", "README.md", "LICENSE", *(str(file.relative_to(item.folder)) for file in sources)}
-    yield from (f"sdist: {name} is missing" for name in sorted(wanted - names))
+    sources += (item.folder / "tests").rglob("*.py")
+    expected = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"}
+    expected |= {str(file.relative_to(item.folder)) for file in sources}
+    yield from (f"sdist: {name} is missing" for name in sorted(expected - names))
     yield from (f"sdist: stray file {name}" for name in sorted(names) if name.endswith((".so", ".pyc")))
 
 

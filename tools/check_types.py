@@ -3,14 +3,17 @@
     python tools/check_types.py [LAYER ...]
 
 Each layer is checked by itself, since test modules of different layers may have the same name. What type checkers
-should find out about a program (`packages/theano/tests/types_of_programs.py`) is shown to pyright, too.
+should find out about a program (`packages/theano/tests/types_of_programs.py`) is shown to pyright, too, and so are the
+programs of some pages.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from _house import LAYERS, ROOT, import_base, layer
@@ -26,8 +29,10 @@ SCRIPTS = (
 )
 
 
-#: The folder of a layer -> what is shown to pyright there.
+#: The folder of a layer -> the program that pyright checks there.
 PROGRAMS = {"theano": "tests/types_of_programs.py"}
+#: Pages whose programs are clean under both checkers, as readers copy them.
+PAGES = ("docs/howto/own_ops.md",)
 
 
 def check(name: str, targets: list[str], extra_path: str = "") -> bool:
@@ -45,6 +50,16 @@ def check_with_pyright(program: Path) -> bool:
     return subprocess.run(command, cwd=ROOT).returncode == 0
 
 
+def check_page(page: str) -> bool:
+    """Type-check the program of a page with both checkers and tell whether it passed."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, f"{Path(page).stem}.py")
+        program.write_text("\n".join(blocks), encoding="utf-8")
+        by_mypy = check(page, [str(program)])
+        return check_with_pyright(program) and by_mypy
+
+
 def main() -> None:
     """Check the layers that are named, or everything."""
     passed = True
@@ -55,6 +70,8 @@ def main() -> None:
         passed &= check(name, [str(item.folder / "src"), *map(str, tests)], os.pathsep.join(bases))
         if name in PROGRAMS:
             passed &= check_with_pyright(item.folder / PROGRAMS[name])
+            for page in PAGES:
+                passed &= check_page(page)
     if not sys.argv[1:]:
         scripts = [name for name in SCRIPTS if (ROOT / name).suffix == ".py" or any((ROOT / name).rglob("*.py"))]
         passed &= check("scripts", scripts, os.pathsep.join(("docs", "examples", "benchmarks", "tools/cluster")))

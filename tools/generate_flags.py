@@ -31,9 +31,7 @@ from theano_graph import ChangedFlags, Flag, FlagKind
 
 '''
 METHODS = """
-    # Flags that a program adds.
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: Any) -> None: ...
+    # Names that are no flags are errors; a program reads flags that it adds by `getattr`.
     def add_flag(
         self,
         name: str,

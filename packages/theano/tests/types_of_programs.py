@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, assert_type
 
 import numpy as np
@@ -45,6 +46,45 @@ def gradients() -> None:
         assert_type(grad(cost, x), Tensor)
     assert_type(T.grad(cost, [x, v]), list[Tensor])
     assert_type(T.grad(cost, (x, v)), tuple[Tensor, ...])
+
+
+class Doubled(theano.Op):
+    """An op as programs write them: with parameters of its own."""
+
+    __props__ = ()
+
+    def make_node(self, x: T.TensorVariable) -> theano.Apply:
+        """Take one tensor."""
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: theano.Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Compute it."""
+        output_storage[0][0] = 2 * inputs[0]
+
+
+def annotated(a: T.TensorVariable) -> T.TensorVariable:
+    """Every tensor fits the annotation of programs."""
+    annotated(T.exp(a) + theano.shared(1.0))
+    annotated(T.constant(1.0))
+    return annotated(theano.shared(np.zeros(3)))
+
+
+def several_or_one() -> None:
+    """Calls of ops and loops give tensors, which stand for lists of them as well."""
+    assert_type(Doubled()(v) + 1, Tensor)
+    assert_type(Doubled()(v, return_list=True), list[Tensor])
+    states, _ = theano.scan(lambda a: a + 1, outputs_info=v, n_steps=3)
+    assert_type(states[-1], Tensor)
+    listed: list[T.TensorVariable] = states
+    first, _second = listed
+    assert_type(theano.ifelse.ifelse(T.gt(cost, 0), x, first).sum(), Tensor)
+    assert_type(T.jacobian(v, v).T, Tensor)
+
+
+def wrong_names() -> None:
+    """A name that is no flag is an error, read or set."""
+    theano.config.flaotX = "float32"  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    theano.config.flaotX  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
 
 
 def compiled() -> None:

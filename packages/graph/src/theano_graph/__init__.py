@@ -18,6 +18,7 @@ from ._configuration._kinds import (
 from ._configuration._sources import parse_settings as parse_settings
 from ._errors import (
     AlreadyThere as AlreadyThere,
+    ComparisonWarning as ComparisonWarning,
     ConfigError as ConfigError,
     ConfigWarning as ConfigWarning,
     CycleError as CycleError,
@@ -34,6 +35,7 @@ from ._errors import (
     WrongTestValueError as WrongTestValueError,
     format_error as format_error,
 )
+from ._expression._comparisons import warn_of_comparison as warn_of_comparison
 from ._expression._eval_hook import set_eval_hook as set_eval_hook
 from ._expression._graph_argument import call_with_graph as call_with_graph, takes_graph as takes_graph
 from ._expression._html_hook import ShownAsHtml as ShownAsHtml

@@ -64,6 +64,10 @@ class ConfigWarning(UserWarning):
     """A source of configuration cannot be read, and the program goes on without it."""
 
 
+class ComparisonWarning(UserWarning):
+    """The result of ``==`` between variables, which says whether they are one object, becomes an operand."""
+
+
 class UnknownFlagError(ConfigError, AttributeError):
     """A configuration flag that no layer has declared."""
 

@@ -114,13 +114,17 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     # A thread of the library's own has no line of the user behind it, only Python's code that began it.
-    at = caller if frame is None or frame.f_globals.get("__name__") in _THREADS else frame
-    names = at.f_globals
+    warn_at(caller if frame is None or frame.f_globals.get("__name__") in _THREADS else frame, message, category)
+
+
+def warn_at(frame: FrameType, message: str, category: type[Warning]) -> None:
+    """Warn at the line that a frame carries out."""
+    names = frame.f_globals
     warnings.warn_explicit(
         message,
         category,
-        at.f_code.co_filename,
-        at.f_lineno,
+        frame.f_code.co_filename,
+        frame.f_lineno,
         module=names.get("__name__") or "<unknown>",
         registry=names.setdefault("__warningregistry__", {}),
     )

@@ -93,10 +93,12 @@ from ._rules._terms import (
     Term as Term,
     Unknown as Unknown,
 )
+from ._version import __version__ as __version__
 
 register_library(__file__)
 
 __all__ = [
+    "__version__",
     "AddOriginGuard",
     "Applied",
     "ChangeTracker",

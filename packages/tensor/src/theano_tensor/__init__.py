@@ -55,6 +55,7 @@ from ._core._shared import (
     tensor_constructor as tensor_constructor,
 )
 from ._core._type import TensorType as TensorType
+from ._core._typing import Outputs as Outputs
 from ._core._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
 from ._errors import (
     AsTensorError as AsTensorError,
@@ -273,6 +274,7 @@ from .sorting import (
 # fmt: on
 # End of the names that these define.
 # isort: on
+from ._version import __version__ as __version__
 
 register_library(__file__)
 announce_words("theano_gpuarray._words")
@@ -281,6 +283,7 @@ announce_straight_rules("theano_tensor._straight")
 note_library()
 
 __all__ = [
+    "__version__",
     "ScalarFromTensor",
     "TensorFromScalar",
     "scalar_from_tensor",

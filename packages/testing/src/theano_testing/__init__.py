@@ -6,5 +6,6 @@ none of them.
 """
 
 from ._values._seeds import DEFAULT_SEED as DEFAULT_SEED, fetch_seed as fetch_seed
+from ._version import __version__ as __version__
 
-__all__ = ["DEFAULT_SEED", "fetch_seed"]
+__all__ = ["DEFAULT_SEED", "__version__", "fetch_seed"]

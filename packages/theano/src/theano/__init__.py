@@ -23,7 +23,6 @@ with collector_paused(lasting=True):
         FunctionGraph as FunctionGraph,
         Generic as Generic,
         InconsistencyError as InconsistencyError,
-        Op as Op,
         TheanoError as TheanoError,
         Type as Type,
         Variable as Variable,
@@ -119,9 +118,9 @@ with collector_paused(lasting=True):
 import theano as theano  # programs write `from theano import theano`
 
 if TYPE_CHECKING:
-    from ._typed import config as config, function as function, shared as shared
+    from ._typed import Op as Op, config as config, function as function, shared as shared
 else:
-    from theano_graph import config as config
+    from theano_graph import Op as Op, config as config
     from theano_linker_c import function as function, shared as shared
 
 dot = also_called(__name__, "dot", _dot, x="a", y="b")

@@ -248,9 +248,7 @@ class Flags:
     warn_float64: str  # What to do when a float64 tensor variable is made: 'ignore', 'warn', 'raise' or 'pdb'.
     warn_integer_gradient: bool  # Whether `grad` warns of a gradient that is zero because only integers lead from ...
 
-    # Flags that a program adds.
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: Any) -> None: ...
+    # Names that are no flags are errors; a program reads flags that it adds by `getattr`.
     def add_flag(
         self,
         name: str,

@@ -4,15 +4,15 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theano_graph import Variable
+from theano_graph import Op as _Op, Variable
 from theano_linker_c import Function, Mode, ProfileStats, SharedVariable
 from theano_sparse import SparseSharedVariable
-from theano_tensor import Tensor, TensorSharedVariable
+from theano_tensor import Outputs, Tensor, TensorSharedVariable
 from theano_tensor.random import RandomStateSharedVariable
 
 from ._flags import Flags
@@ -22,6 +22,16 @@ config: Flags
 _TensorT = TypeVar("_TensorT", bound=Tensor)
 _Updates: TypeAlias = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
 _Givens: TypeAlias = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
+
+class Op(_Op):
+    """An op of a program: what calls return are tensors."""
+
+    @overload
+    def __call__(
+        self, *inputs: Any, name: str | None = None, return_list: Literal[True], **kwargs: Any
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any) -> Outputs: ...
 
 class _SparseMatrix(Protocol):
     def tocsr(self) -> Any: ...

@@ -22,6 +22,16 @@ class TestComparisonsHaveNoTruthValue(unittest.TestCase):
                 bool(compared)
 
 
+class TestComparisonsAsOperands(unittest.TestCase):
+    difference = "comparisons-as-operands"
+
+    def test_warning_and_result(self) -> None:
+        x, y = T.dvectors("xy")
+        with self.assertWarnsRegex(UserWarning, "T.eq"):
+            chosen = T.switch(x == y, 1.0, 2.0)
+        self.assertEqual(float(chosen.eval()), 2.0)
+
+
 class TestKnownLengthsOfOne(unittest.TestCase):
     difference = "known-length-one"
 

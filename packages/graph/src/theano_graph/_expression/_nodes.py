@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from .._configuration._config import config
 from .._errors import GraphError, format_error, no_op_error
+from ._comparisons import ComparedByIdentity
 from ._eval_hook import eval_hook
 from ._html_hook import ShownAsHtml
 from ._node_state import copy_of_apply, new_arguments, new_node, slot_state, with_same_slots
@@ -69,7 +70,7 @@ _CLASS = type
 _construction_observers: list[Callable[[Variable], None]] = []
 
 
-class Variable(Node):
+class Variable(ComparedByIdentity, Node):
     """A value in an expression: an input, or an output of an :class:`Apply`.
 
     Parameters

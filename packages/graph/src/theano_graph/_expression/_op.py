@@ -30,8 +30,10 @@ class PureOp:
     #: Output index -> indices of the inputs that are overwritten to make the output.
     destroy_map: Mapping[int, Sequence[int]] = {}
 
-    def make_node(self, *inputs: Any) -> Apply[Self]:
+    def make_node(self, *inputs: Any, **kwargs: Any) -> Apply[Self]:
         """Check `inputs`, turn them into variables and apply the op to them.
+
+        Classes define it with parameters of their own; this one takes as many inputs as there are `itypes`.
 
         Raises
         ------
@@ -43,6 +45,13 @@ class PureOp:
                 format_error(
                     f"{type(self).__qualname__} defines neither make_node nor itypes and otypes",
                     hint="define one of the two",
+                )
+            )
+        if kwargs:
+            raise TypeError(
+                format_error(
+                    f"{self} takes no argument by name, got {', '.join(kwargs)}",
+                    hint=f"pass the inputs by position, or define {type(self).__qualname__}.make_node",
                 )
             )
         if len(inputs) != len(self.itypes):
@@ -96,7 +105,7 @@ class PureOp:
         return list(outputs)
 
     def perform(
-        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], *args: Any, **kwargs: Any
     ) -> None:
         """Compute the outputs.
 

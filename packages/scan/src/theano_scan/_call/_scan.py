@@ -27,7 +27,7 @@ from theano_graph import (
 )
 from theano_linker_c import OrderedUpdates, SharedVariable, note_advance
 from theano_linker_c.scalar import upcast
-from theano_tensor import TensorType
+from theano_tensor import Outputs, TensorType
 from theano_tensor.builders import note_updates
 
 from .. import _flags as _flags
@@ -72,7 +72,7 @@ def scan(
     allow_gc: bool | None = None,
     strict: bool = False,
     return_list: bool = False,
-) -> tuple[Any, OrderedUpdates]:
+) -> tuple[Outputs, OrderedUpdates]:
     """Loop: apply a function to the elements of sequences, with what it returned in earlier steps.
 
     Parameters
@@ -153,7 +153,8 @@ def scan(
         strict=strict,
     )
     outputs, updates = _looped(fn, along, states, fixed, request)
-    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+    result: Outputs = _as_outputs(outputs, return_list)
+    return result, updates
 
 
 def fold(
@@ -224,6 +225,11 @@ def _looped(
     return outputs, updates
 
 
+def _as_outputs(outputs: list[Any], return_list: bool) -> Any:
+    """Return the list of outputs, or its item where it has one and no list is asked for."""
+    return outputs[0] if len(outputs) == 1 and not return_list else outputs
+
+
 def _is_one(n: object) -> bool:
     return isinstance(n, Constant) and int(n.data) == 1
 
@@ -234,7 +240,7 @@ def _single_step(
     states: Sequence[StateArgument | None],
     fixed: Sequence[Any],
     settings: tuple[bool, bool],
-) -> tuple[Any, OrderedUpdates]:
+) -> tuple[Outputs, OrderedUpdates]:
     """Return what the function makes of the first elements: a single step needs no loop, and a condition ends none."""
     go_backwards, return_list = settings
     step = Step([a.element(tap, go_backwards) for a in along for tap in a.taps], [])
@@ -247,7 +253,8 @@ def _single_step(
     for shared, value in step.updates.items():
         updates[shared] = value
     note_updates(updates)
-    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+    result: Outputs = _as_outputs(outputs, return_list)
+    return result, updates
 
 
 def _wrong_number(step: Step, states: Sequence[Any]) -> ValueError:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from theano_linker_c import OrderedUpdates
+from theano_tensor import Outputs
 
 from ._scan import scan
 
@@ -18,7 +19,7 @@ def map(
     go_backwards: bool = False,
     mode: Any = None,
     name: str | None = None,
-) -> tuple[Any, OrderedUpdates]:
+) -> tuple[Outputs, OrderedUpdates]:
     """Apply a function to each element of sequences, as Python's ``map`` does.
 
     Parameters
@@ -61,7 +62,7 @@ def reduce(
     go_backwards: bool = False,
     mode: Any = None,
     name: str | None = None,
-) -> tuple[Any, OrderedUpdates]:
+) -> tuple[Outputs, OrderedUpdates]:
     """Return what is left of sequences after a function of each element and the result so far.
 
     Parameters
@@ -105,7 +106,7 @@ def foldl(
     non_sequences: Any = None,
     mode: Any = None,
     name: str | None = None,
-) -> tuple[Any, OrderedUpdates]:
+) -> tuple[Outputs, OrderedUpdates]:
     """Fold sequences from their first elements; see :func:`reduce`.
 
     Parameters
@@ -145,6 +146,6 @@ def foldr(
     non_sequences: Any = None,
     mode: Any = None,
     name: str | None = None,
-) -> tuple[Any, OrderedUpdates]:
+) -> tuple[Outputs, OrderedUpdates]:
     """Fold sequences from their last elements; see :func:`reduce`."""
     return reduce(fn, sequences, outputs_info, non_sequences, go_backwards=True, mode=mode, name=name)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, describe, format_error
+from theano_graph import Apply, Variable, config, describe, format_error, warn_of_comparison
 
 from .._errors import AsTensorError
 from .._protocols._operators import call
@@ -148,6 +148,7 @@ def constant(
         raise TypeError(
             format_error(f"`{x}` is not a constant", context=[describe(x)], hint="as_tensor_variable accepts variables")
         )
+    warn_of_comparison(x)
     array: Any
     if dtype is not None:
         array = np.array(_numeric_array(x), dtype=canonical_dtype(dtype, floatx))

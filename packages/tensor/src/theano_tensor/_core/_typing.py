@@ -12,11 +12,18 @@ if TYPE_CHECKING:
 
     from theano_graph import Apply, Variable
 
+    from ._variable import Tensor
+
+    class Outputs(Tensor, Any):  # type: ignore[misc]  # which of the two it is, checkers cannot know
+        """One tensor, or the list of several: it has the attributes of a tensor and stands wherever a list does."""
+
     class SupportsArray(Protocol):
         """An object that NumPy can make an array of."""
 
         def __array__(self) -> np.ndarray[Any, Any]: ...
 
+else:
+    Outputs = Any
 
 #: An array, or a NumPy number, while something is computed.
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"

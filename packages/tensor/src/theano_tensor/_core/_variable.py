@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,10 +44,15 @@ class Tensor(TensorOperators, Variable):
         return f"<{self.type!r}>"
 
 
-class TensorVariable(Tensor):
-    """A symbolic array that is neither a constant nor shared: an input, or what an operation computes."""
+if TYPE_CHECKING:
+    # The name that programs write in annotations: there a constant or a shared variable is welcome, too.
+    TensorVariable = Tensor
+else:
 
-    __slots__ = ()
+    class TensorVariable(Tensor):
+        """A symbolic array that is neither a constant nor shared: an input, or what an operation computes."""
+
+        __slots__ = ()
 
 
 class TensorConstant(Tensor, Constant):

@@ -23,7 +23,7 @@ from theano_linker_c.program import Branch, lazy_form
 from .._core._convert import as_tensor_variable
 from .._core._stacks import batch_length, fronted, padded, stack_of
 from .._core._type import TensorType, tensor_type
-from .._core._typing import TensorLike
+from .._core._typing import Outputs, TensorLike
 from ..elemwise import switch
 
 
@@ -134,7 +134,7 @@ def _common(index: int, a: Variable, b: Variable) -> Type:
     )
 
 
-def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Outputs:
     """Return the variables of one branch, and compute only that one.
 
     Parameters
@@ -185,7 +185,9 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
             )
         )
     found: Any = IfElse(len(first), name=name)(condition, *first, *second)
-    return list(found) if several and len(first) > 1 else [found] if several else found
+    chosen: Any = list(found) if several and len(first) > 1 else [found] if several else found
+    outputs: Outputs = chosen
+    return outputs
 
 
 @lazy_form.register(IfElse)

@@ -165,7 +165,7 @@ def _normal(x: Tensor, item: Any) -> Any:
             format_error(
                 f"{item!r} is no index: it is, or holds, a Python bool",
                 context=[describe(x)],
-                hint="use np.array([True, False]) for a mask, and int(...) where a number is meant",
+                hint="use np.array([True, False]) or T.eq(x, y) for a mask, and int(...) where a number is meant",
             )
         )
     if isinstance(item, Variable) and isinstance(item.type, ScalarType):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
@@ -42,7 +43,7 @@ def choice_between_equals(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     left = [k for k in range(n) if branches[k] is not branches[n + k]]
     if len(left) == n:
         return None
-    chosen = (
+    chosen: Sequence[Any] = (
         ifelse(condition, [branches[k] for k in left], [branches[n + k] for k in left], node.op.name) if left else []
     )
     found = dict(zip(left, chosen, strict=True))

@@ -187,7 +187,7 @@ def jvp(function: Callable[..., Any], *at: Any) -> Any:
         directions = [as_tensor_variable(v) for v in leaves_like(points.structure, tuple(tangents), "jvp", "primals")]
         results, structure = flatten(function(*call))
         values = [as_tensor_variable(y) for y in results]
-        slopes = Rop(values, points.leaves, directions, disconnected_outputs="ignore") if values else []
+        slopes: Sequence[Any] = Rop(values, points.leaves, directions, disconnected_outputs="ignore") if values else []
         return unflatten(structure, values), unflatten(structure, slopes)
 
     made = as_jitted("jvp", function, derivative, of=derivative)

@@ -10,9 +10,8 @@ from . import (
 )
 from theano_graph import (
     Apply as Apply, Constant as Constant, Feature as Feature, FunctionGraph as FunctionGraph, Generic as Generic,
-    InconsistencyError as InconsistencyError, MissingInputError as MissingInputError, Op as Op,
-    SingletonType as SingletonType, Type as Type, Variable as Variable, clone_graph as clone_graph, generic as generic,
-    toposort as toposort,
+    InconsistencyError as InconsistencyError, MissingInputError as MissingInputError, SingletonType as SingletonType,
+    Type as Type, Variable as Variable, clone_graph as clone_graph, generic as generic, toposort as toposort,
 )
 from theano_linker_c import Container as Container
 from theano_linker_c.cop import (
@@ -27,7 +26,7 @@ from .link import (
     WrapLinkerMany as WrapLinkerMany,
 )
 from .null_type import NullType as NullType, null_type as null_type
-from .op import CLinkerOp as CLinkerOp, PureOp as PureOp
+from .op import CLinkerOp as CLinkerOp, Op as Op, PureOp as PureOp
 from .opt import (
     CheckStackTraceOptimization as CheckStackTraceOptimization, EquilibriumOptimizer as EquilibriumOptimizer,
     FromFunctionLocalOptimizer as FromFunctionLocalOptimizer, FromFunctionOptimizer as FromFunctionOptimizer,

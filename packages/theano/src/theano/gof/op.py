@@ -7,7 +7,6 @@ import numpy as np
 
 from theano_graph import (
     MissingTestValueError,
-    Op as Op,
     PureOp as PureOp,
     Variable,
     config,
@@ -17,6 +16,11 @@ from theano_graph import (
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
 
 from .._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .._typed import Op as Op
+else:
+    from theano_graph import Op as Op
 from ._c_contract import CLinkerObject as CLinkerObject, CLinkerOp as CLinkerOp
 
 

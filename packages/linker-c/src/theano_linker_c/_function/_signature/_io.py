@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import Constant, Variable, describe, format_error
+from theano_graph import Constant, Variable, describe, format_error, warn_of_comparison
 
 from ..._storage._container import Container
 from ..._storage._shared import SharedVariable
@@ -298,6 +298,7 @@ def _as_output(item: Any, label: str, where: str) -> Out:
     if isinstance(item, Variable):
         return Out(item)
     label = f"the output {label}" if label else "the output"
+    warn_of_comparison(item)
     raise FunctionInputError(
         format_error(
             f"{where}: {label} is not a variable but {item!r} ({type(item).__name__})",

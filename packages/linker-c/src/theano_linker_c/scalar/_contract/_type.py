@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Type, Variable
+from theano_graph import Apply, Constant, Type, Variable, warn_of_comparison
 
 from ..._c_interface import ScalarInterface
 from ._dtypes import check_dtype, dtype_of_number, is_discrete, upcast
@@ -299,6 +299,7 @@ def as_scalar(value: Any, like: str | None = None) -> ScalarVariable | ScalarCon
             f"{value} of type {value.type} is not a scalar variable\n"
             "  Hint: use the tensor functions for tensors, or make the variable with ScalarType(dtype)."
         )
+    warn_of_comparison(value)
     dtype = dtype_of_number(value)
     if like is not None and not isinstance(value, (np.generic, np.ndarray)):
         dtype = _weak_dtype(value, dtype, like)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from theano_graph import Variable, batch_rule, config, describe, format_error, toposort
 
 from ..._core._type import tensor_type
+from ..._core._typing import Outputs
 from ..._protocols._operations import call
 from .._accumulation._grad import OnDisconnected, check_option, format_as, grad, report_disconnected
 from .._rules._arrays import dtype_of, static_shape, zeros_for
@@ -21,7 +22,7 @@ def jacobian(
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
     vectorize: bool | Literal["auto"] = False,
-) -> Any:
+) -> Outputs:
     """Return all derivatives of a vector.
 
     Parameters
@@ -76,9 +77,9 @@ def jacobian(
         found = grad(expression, variables, consider_constant, disconnected_inputs, add_names=False)
     else:
         found = rows(expression, variables, consider_constant, disconnected_inputs, vectorize)
-    if not isinstance(wrt, (list, tuple)):
-        return found[0]
-    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), found)
+    several = isinstance(wrt, (list, tuple))
+    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), found if several else found[0])
+    return outputs
 
 
 def hessian(
@@ -87,7 +88,7 @@ def hessian(
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
     vectorize: bool | Literal["auto"] = False,
-) -> Any:
+) -> Outputs:
     """Return the matrix of second derivatives of a cost, for each of `wrt`.
 
     Parameters
@@ -143,9 +144,9 @@ def hessian(
         rows(gradient, [variable], consider_constant, "ignore", vectorize)[0]
         for gradient, variable in zip(gradients, variables, strict=True)
     ]
-    if not isinstance(wrt, (list, tuple)):
-        return found[0]
-    return format_as(isinstance(wrt, list), isinstance(wrt, tuple), found)
+    several = isinstance(wrt, (list, tuple))
+    outputs: Outputs = format_as(isinstance(wrt, list), isinstance(wrt, tuple), found if several else found[0])
+    return outputs
 
 
 def rows(

@@ -7,6 +7,7 @@ from typing import Any
 
 from theano_graph import Variable, ancestors, describe, format_error
 
+from ..._core._typing import Outputs
 from .._accumulation._forward import forward
 from .._accumulation._grad import (
     Disconnected,
@@ -30,7 +31,7 @@ def Lop(
     eval_points: Any,
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: OnDisconnected = "raise",
-) -> Any:
+) -> Outputs:
     """Multiply the Jacobian of `f` with respect to `wrt` by `eval_points` from the left.
 
     Parameters
@@ -69,7 +70,8 @@ def Lop(
         term = known_gradient(output, point)
         seeds[output] = total([seeds[output], term]) if output in seeds else term
     results = differentiate(None, seeds, _listed(wrt), consider_constant, disconnected_inputs, additive=True)
-    return _as_given(wrt, results)
+    products: Outputs = _as_given(wrt, results)
+    return products
 
 
 def Rop(
@@ -78,7 +80,7 @@ def Rop(
     eval_points: Any,
     disconnected_outputs: OnDisconnected = "raise",
     return_disconnected: Disconnected = "zero",
-) -> Any:
+) -> Outputs:
     """Multiply the Jacobian of `f` with respect to `wrt` by `eval_points` from the right.
 
     Parameters
@@ -138,7 +140,8 @@ def Rop(
             )
         else:
             results.append(tangent)
-    return _as_given(f, results)
+    products: Outputs = _as_given(f, results)
+    return products
 
 
 def _report_output(output: Variable, sources: Sequence[Variable], policy: OnDisconnected) -> None:

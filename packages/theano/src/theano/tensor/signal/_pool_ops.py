@@ -88,7 +88,7 @@ class PoolGrad(Pool):
     def __init__(self, ignore_border: bool, mode: str = "max", ndim: int = 2, openmp: Any = None) -> None:
         super().__init__(ignore_border, mode, ndim)
 
-    def make_node(self, x: Any, *rest: Any, **layout: Any) -> Apply:  # type: ignore[override]  # depends on the mode
+    def make_node(self, x: Any, *rest: Any, **layout: Any) -> Apply:
         """Apply the gradient for the mode to a tensor, what belongs to it, and the layout of the windows."""
         if self.mode == "max":
             return MaxPoolGrad(self.ignore_border, self.ndim).make_node(x, *rest, **layout)
