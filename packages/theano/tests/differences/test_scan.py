@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ class TestLoweredLoops(unittest.TestCase):
 
     def test_compiled_loops_have_states_in_place_of_buffers(self) -> None:
         x = T.dvector("x")
+        sums: Any
         sums, _ = theano.scan(lambda v, s: T.tanh(v + s), x, T.constant(0.5, dtype="float64"))
         built = sums.owner.inputs[0].owner
         self.assertEqual(built.op.outer_sitsot(built)[0].ndim, 1)
