@@ -287,6 +287,7 @@ ATTACKED = {
     "tensor": (
         *("test_tensor_sweep", "test_tensor_narrow_types", "memory", "rewrites.test_overwriting"),
         "gradient.slopes_everywhere",
+        "gradient.test_supports",
         *("rewrites.test_blas_shared", "rewrites.test_long_sums", "extra_ops.test_array_routines"),
     ),
     "sparse": ("test_sparse_native",),

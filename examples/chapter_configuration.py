@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import theano
 import theano.tensor as T
@@ -53,11 +54,13 @@ def own_flags() -> None:
     """A program's own flags stand beside those of Theano."""
     AddConfigVar("example.schedule", "How the rate falls.", EnumStr("constant", "linear", "exponential"))
     AddConfigVar("example.rate", "The first rate.", FloatParam(0.1, lambda value: value > 0))
-    assert theano.config.example.schedule == "constant"
-    theano.config.example.rate = 0.5
-    assert theano.config.example.rate == 0.5
+    # Type checkers know the flags of Theano; those of programs they know not.
+    config: Any = theano.config
+    assert config.example.schedule == "constant"
+    config.example.rate = 0.5
+    assert config.example.rate == 0.5
     try:
-        theano.config.example.schedule = "sometimes"
+        config.example.schedule = "sometimes"
     except ValueError as error:
         assert "linear" in str(error)
     else:

@@ -131,9 +131,9 @@ def arithmetic() -> None:
     each = share(add(rent, heating), 4)
     for mode in ("FAST_RUN", "FAST_COMPILE", "DebugMode", theano.Mode("py", "fast_run"), theano.Mode("vm", None)):
         f = theano.function([rent, heating], each, mode=mode)
-        found = f(1000, 90.5)
-        assert type(found) is float
-        assert found == 272.625
+        each_pays: object = f(1000, 90.5)
+        assert type(each_pays) is float
+        assert each_pays == 272.625
     assert theano.pp(each) == "share(add(rent, heating), Constant{4.0})"
     try:
         add(rent, "much")
@@ -141,7 +141,7 @@ def arithmetic() -> None:
         pass
     else:
         raise AssertionError("text is no amount")
-    print("own type:", found, "each")
+    print("own type:", each_pays, "each")
 
 
 def functions_as_methods() -> None:

@@ -163,7 +163,7 @@ class TestDrawnLoops(unittest.TestCase):
                 step, [s, t if other else s], [a, a if equal else b, None], c, s.shape[0], go_backwards=backwards
             )
             if wanted == "gradient":
-                outputs += T.grad(sum((v**2).sum() for v in found), [s, a, c], disconnected_inputs="ignore")
+                outputs += T.grad(T.add(*((v**2).sum() for v in found)), [s, a, c], disconnected_inputs="ignore")
             else:
                 outputs += [v[-1] for v in found] if wanted == "last" else found
         inputs = [s, t, a, b, c]

@@ -177,6 +177,7 @@ class TestForms(unittest.TestCase):
 
     def test_memory_flags(self) -> None:
         s = T.dvector("s")
+        rows: Any
         for gc in (True, False):
             for prealloc in (True, False):
                 with config.change_flags(scan__allow_gc=gc, scan__allow_output_prealloc=prealloc):
@@ -185,7 +186,8 @@ class TestForms(unittest.TestCase):
                 self.assertEqual((op.memory.allow_gc, op.memory.preallocate), (gc, prealloc))
                 found = function([s], rows)([0.2, 0.7, 0.9, 1.0])
                 self.assertEqual(found.shape, (3,))
-        self.assertTrue(scan(lambda x: x, s, allow_gc=True)[0].owner.op.allow_gc)
+        rows, _ = scan(lambda x: x, s, allow_gc=True)
+        self.assertTrue(rows.owner.op.allow_gc)
 
     def test_debug_prints_the_step(self) -> None:
         text = io.StringIO()

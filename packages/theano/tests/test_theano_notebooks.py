@@ -136,7 +136,8 @@ class TestPieces(unittest.TestCase):
         self.assertEqual(counts["tr"], len(theano.config.flag_names()) + 1)
         self.assertIn("<td>floatX</td>", text)
         with theano.config.change_flags(openmp_elemwise_minsize=12345):
-            bold = theano.config._repr_html_()
+            config: Any = theano.config
+            bold = config._repr_html_()
             table = repr(theano.config)
         self.assertRegex(bold, "bold'><td>openmp_elemwise_minsize</td><td>12345</td><td>change_flags</td>")
         self.assertRegex(table, r"(?m)^openmp_elemwise_minsize +12345 +change_flags ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,14 @@ from theano.scan_module.scan_op import Scan
 from theano.scan_module.scan_utils import scan_args
 from theano.tensor.shared_randomstreams import RandomStreams
 
+#: Tests look into the graphs of loops, so that any attribute may be asked for.
+scan: Any = theano.scan
+
 
 class TestTutorial(unittest.TestCase):
     def test_tanh_of_rows(self) -> None:
         x, w, b = T.matrix("X"), T.matrix("W"), T.vector("b_sym")
-        results, _ = theano.scan(lambda v: T.tanh(T.dot(v, w) + b), sequences=x)
+        results, _ = scan(lambda v: T.tanh(T.dot(v, w) + b), sequences=x)
         f = theano.function(inputs=[x, w, b], outputs=results)
         bias = np.array([1.0, 2.0])
         np.testing.assert_allclose(f(np.eye(2), np.ones((2, 2)), bias), np.tanh(np.ones((2, 2)) + bias))
@@ -26,7 +30,7 @@ class TestTutorial(unittest.TestCase):
     def test_states_and_two_sequences(self) -> None:
         x, w, y, u = T.vector("X"), T.matrix("W"), T.matrix("Y"), T.matrix("U")
         p, v = T.matrix("P"), T.matrix("V")
-        results, _ = theano.scan(
+        results, _ = scan(
             lambda y, p, before: T.tanh(T.dot(before, w) + T.dot(y, u) + T.dot(p, v)),
             sequences=[y, p[::-1]],
             outputs_info=[x],
@@ -44,10 +48,10 @@ class TestTutorial(unittest.TestCase):
         x = T.matrix("X")
         value = np.diag(np.arange(1.0, 6.0), 1)
         for axis, rows in ((1, [x]), (0, [x.T])):
-            norms, _ = theano.scan(lambda r: T.sqrt((r**2).sum()), sequences=rows)
+            norms, _ = scan(lambda r: T.sqrt((r**2).sum()), sequences=rows)
             np.testing.assert_allclose(theano.function([x], norms)(value), np.sqrt((value**2).sum(axis)))
         floor = T.zeros(())
-        steps, _ = theano.scan(
+        steps, _ = scan(
             lambda i, j, total: T.cast(x[i, j] + total, "float64"),
             sequences=[T.arange(x.shape[0]), T.arange(x.shape[1])],
             outputs_info=floor,
@@ -57,7 +61,7 @@ class TestTutorial(unittest.TestCase):
     def test_two_earlier_steps(self) -> None:
         x, w, u = T.matrix("X"), T.matrix("W"), T.matrix("U")
         n = T.iscalar("n_sym")
-        results, _ = theano.scan(
+        results, _ = scan(
             lambda two, one: T.dot(two, u) + T.dot(one, w),
             n_steps=n,
             outputs_info=[{"initial": x, "taps": [-2, -1]}],
@@ -73,7 +77,7 @@ class TestTutorial(unittest.TestCase):
     def test_jacobian_by_rows(self) -> None:
         v, a = T.vector(), T.matrix()
         y = T.tanh(T.dot(v, a))
-        rows, _ = theano.scan(lambda i: T.grad(y[i], v), sequences=[T.arange(y.shape[0])])
+        rows, _ = scan(lambda i: T.grad(y[i], v), sequences=[T.arange(y.shape[0])])
         rng = np.random.default_rng(2)
         x, m = rng.normal(size=5), rng.normal(size=(5, 5))
         expected = ((1 - np.tanh(x @ m) ** 2) * m).T
@@ -82,7 +86,7 @@ class TestTutorial(unittest.TestCase):
     def test_accumulating_in_shared_variables(self) -> None:
         k = theano.shared(0)
         n = T.iscalar("n_sym")
-        _, updates = theano.scan(lambda: {k: (k + 1)}, n_steps=n)
+        _, updates = scan(lambda: {k: (k + 1)}, n_steps=n)
         accumulator = theano.function([n], [], updates=updates, allow_input_downcast=True)
         accumulator(5)
         self.assertEqual(k.get_value(), 5)
@@ -91,7 +95,7 @@ class TestTutorial(unittest.TestCase):
         x, w, b = T.matrix("X"), T.matrix("W"), T.vector("b_sym")
         streams = T.shared_randomstreams.RandomStreams(1234)
         mask = streams.binomial(n=1, p=0.5, size=b.shape)
-        results, updates = theano.scan(lambda v: T.tanh(T.dot(v, w) + b) * mask, sequences=x)
+        results, updates = scan(lambda v: T.tanh(T.dot(v, w) + b) * mask, sequences=x)
         f = theano.function([x, w, b], results, updates=updates, allow_input_downcast=True)
         found = f(np.eye(10, 2), np.ones((2, 2)), np.array([1.0, 2.0]))
         expected = np.tanh(np.eye(10, 2) @ np.ones((2, 2)) + [1, 2])
@@ -104,14 +108,14 @@ class TestTutorial(unittest.TestCase):
         self.assertEqual(theano.function([x], theano.map(lambda a: a + 1, x)[0])([1, 2]).tolist(), [2, 3])
         folds = [fold(lambda a, s: 2 * s + a, x, T.zeros(()))[0] for fold in (theano.foldl, theano.foldr)]
         self.assertEqual([float(v) for v in theano.function([x], folds)([1, 2])], [4, 5])
-        values, _ = theano.scan(lambda p: (p * 2, until(p * 2 > 45)), outputs_info=T.constant(1.0), n_steps=1024)
+        values, _ = scan(lambda p: (p * 2, until(p * 2 > 45)), outputs_info=T.constant(1.0), n_steps=1024)
         self.assertEqual(theano.function([], values)().tolist(), [2, 4, 8, 16, 32, 64])
 
 
 class TestHelpers(unittest.TestCase):
     def test_mappings(self) -> None:
         s, w = T.vector("s"), T.scalar("w")
-        (states, _), _ = theano.scan(lambda x, h, w: (h * w + x, x * w), s, [T.zeros(()), None], w)
+        (states, _), _ = scan(lambda x, h, w: (h * w + x, x * w), s, [T.zeros(()), None], w)
         node = states.owner.inputs[0].owner
         self.assertIsInstance(node.op, Scan)
         mappings = node.op.var_mappings
@@ -166,7 +170,7 @@ class TestHandMadeLoops(unittest.TestCase):
 
     def test_storage_of_a_step_is_empty_before_and_after_calls(self) -> None:
         x = T.dscalar("x")
-        powers, _ = theano.scan(lambda p: p * 2, outputs_info=x, n_steps=5)
+        powers, _ = scan(lambda p: p * 2, outputs_info=x, n_steps=5)
         f = theano.function([x], powers)
         (loop,) = [node.op for node in f.maker.fgraph.toposort() if isinstance(node.op, Scan)]
         for _ in range(2):

@@ -13,6 +13,9 @@ import theano.tensor as T
 from theano.scan_module import scan_opt, scan_utils
 from theano.scan_module.scan_op import Scan
 
+#: Tests look into the graphs of loops, so that any attribute may be asked for.
+scan: Any = theano.scan
+
 
 def compiled_loops(f: theano.compile.Function) -> list[Any]:
     """Return the ops of the loops of a compiled graph."""
@@ -25,16 +28,12 @@ class TestSteps(unittest.TestCase):
     def test_rows_of_jacobians_and_hessians(self) -> None:
         x = T.dvector("x")
         y = T.exp(x).sum() * x**2
-        rows, updates = theano.scan(
-            lambda i, y, x: T.grad(y[i], x), sequences=T.arange(y.shape[0]), non_sequences=[y, x]
-        )
+        rows, updates = scan(lambda i, y, x: T.grad(y[i], x), sequences=T.arange(y.shape[0]), non_sequences=[y, x])
         value = np.array([0.1, 0.2, 0.3])
         f = theano.function([x], [rows, theano.gradient.jacobian(y, x)], updates=updates)
         np.testing.assert_allclose(*f(value))
         slope = T.grad((y**2).sum(), x)
-        curves, _ = theano.scan(
-            lambda i, g, x: T.grad(g[i], x), sequences=T.arange(slope.shape[0]), non_sequences=[slope, x]
-        )
+        curves, _ = scan(lambda i, g, x: T.grad(g[i], x), sequences=T.arange(slope.shape[0]), non_sequences=[slope, x])
         f = theano.function([x], [curves, theano.gradient.hessian((y**2).sum(), x)])
         np.testing.assert_allclose(*f(value))
 
@@ -43,7 +42,7 @@ class TestSteps(unittest.TestCase):
         parts = [theano.shared(rng.normal(size=(3, 2))) for _ in range(2)]
         joined = T.concatenate(parts, axis=1)
         x = T.dmatrix("x")
-        rows, _ = theano.scan(
+        rows, _ = scan(
             lambda v, h, *_: T.tanh(T.dot(v, joined) + h), x, T.zeros(4), parts, strict=True, go_backwards=True
         )
         value = rng.normal(size=(2, 3))
@@ -53,7 +52,7 @@ class TestSteps(unittest.TestCase):
 
     def test_given_variables_that_no_step_uses_are_inputs(self) -> None:
         x, unused = T.dvector("x"), T.dmatrix("unused")
-        rows, _ = theano.scan(lambda v, _: v * 2, x, None, unused)
+        rows, _ = scan(lambda v, _: v * 2, x, None, unused)
         f = theano.function([x, unused], rows)
         self.assertEqual(f([1, 2], np.ones((1, 1))).tolist(), [2, 4])
 
@@ -67,7 +66,7 @@ class TestSteps(unittest.TestCase):
             return total + v * w
 
         with theano.configparser.change_flags(compute_test_value="raise"):
-            rows, _ = theano.scan(step, x, T.zeros(3), w)
+            rows, _ = scan(step, x, T.zeros(3), w)
             slope = T.grad(rows.sum(), x)
             self.assertEqual(rows.tag.test_value.tolist(), [[2.0] * 3, [5.0] * 3])
             self.assertEqual(slope.tag.test_value.tolist(), [6.0, 3.0])
@@ -80,17 +79,17 @@ class TestSteps(unittest.TestCase):
                 new = T.tanh(v + h)
                 return [new, new]
 
-            states, outputs = theano.scan(step, x, [T.zeros(()), None])[0]
+            states, outputs = scan(step, x, [T.zeros(()), None])[0]
             return states.sum() + (outputs**2).sum()
 
         theano.gradient.verify_grad(cost, [np.array([0.1, -0.2, 0.3])], rng=np.random.RandomState(0))
 
     def test_one_step_is_no_loop(self) -> None:
         x, total = T.dvector("x"), theano.shared(0.0)
-        rows, updates = theano.scan(lambda v, h: (v + h, {total: total + v}), x, T.ones(()), n_steps=1)
+        rows, updates = scan(lambda v, h: (v + h, {total: total + v}), x, T.ones(()), n_steps=1)
         f = theano.function([x], rows, updates=updates)
         self.assertEqual((f([2, 9]).tolist(), float(total.get_value()), compiled_loops(f)), ([3], 2.0, []))
-        last, _ = theano.scan(lambda v: v * 2, x, n_steps=1, go_backwards=True)
+        last, _ = scan(lambda v: v * 2, x, n_steps=1, go_backwards=True)
         self.assertEqual(theano.function([x], last)([2, 9]).tolist(), [18])
 
 
@@ -106,7 +105,7 @@ class TestKinds(unittest.TestCase):
             return [two + one * w, h + v, v * w + self.stream.uniform()], {count: count + 1}
 
         starts = [{"initial": self.x0, "taps": [-2, -1]}, T.zeros(()), None]
-        self.outputs, self.updates = theano.scan(step, self.s, starts, self.w)
+        self.outputs, self.updates = scan(step, self.s, starts, self.w)
         self.node = self.outputs[0].owner.inputs[0].owner
 
     def test_counts_and_groups(self) -> None:
@@ -136,7 +135,7 @@ class TestKinds(unittest.TestCase):
 
     def test_gradients_of_whole_buffers(self) -> None:
         def cost(s: Any, x0: Any) -> Any:
-            rows, _ = theano.scan(lambda v, a, b: T.tanh(a + b * v), s, {"initial": x0, "taps": [-2, -1]})
+            rows, _ = scan(lambda v, a, b: T.tanh(a + b * v), s, {"initial": x0, "taps": [-2, -1]})
             return (rows.owner.inputs[0] ** 2).sum() + rows[-1]
 
         rng = np.random.RandomState(0)
@@ -177,14 +176,14 @@ class TestNames(unittest.TestCase):
             found.tag.replacement = outer * (total - v)
             return found
 
-        rows, _ = theano.scan(step, x, T.zeros(()))
+        rows, _ = scan(step, x, T.zeros(()))
         (changed,) = scan_utils.map_variables(lambda v: getattr(v.tag, "replacement", v), [rows * 2])
         f = theano.function([x, y, outer], changed)
         self.assertEqual(f([1, 2], 5.0, 3.0).tolist(), [-6, -30])
 
     def test_loops_without_some_outputs(self) -> None:
         x = T.dvector("x")
-        (a, b), _ = theano.scan(lambda v, h: [h + v, v * 2], x, [T.zeros(()), None])
+        (a, b), _ = scan(lambda v, h: [h + v, v * 2], x, [T.zeros(()), None])
         node = a.owner.inputs[0].owner
         self.assertEqual(scan_utils.scan_can_remove_outs(node.op, [0, 1]), ([], [0, 1]))
         inputs, outputs, info, outer, places = scan_utils.compress_outs(node.op, [0], node.inputs)
@@ -216,19 +215,19 @@ class TestNames(unittest.TestCase):
 
     def test_rewriters_by_name(self) -> None:
         x, w = T.dvector("x"), T.dscalar("w")
-        rows, _ = theano.scan(lambda v, h, w: T.tanh(v * T.exp(v) + h * w), x, T.zeros(()), w)
+        rows, _ = scan(lambda v, h, w: T.tanh(v * T.exp(v) + h * w), x, T.zeros(()), w)
         for name, kept in (("PushOutSeqScan", False), ("ScanSaveMem", True), ("PushOutNonSeqScan", True)):
             graph = theano.gof.FunctionGraph([x, w], [rows[-1]])
             getattr(scan_opt, name)().optimize(graph)
             (op,) = [node.op for node in graph.toposort() if isinstance(node.op, Scan)]
             exponentials = [n for n in op.fgraph.toposort() if "exp" in str(n.op)]
             self.assertEqual(bool(exponentials), kept, name)
-        twice = [theano.scan(lambda v, h: T.tanh(v + h), x, T.constant(k, dtype="float64"))[0] for k in (0.0, 1.0)]
+        twice = [scan(lambda v, h: T.tanh(v + h), x, T.constant(k, dtype="float64"))[0] for k in (0.0, 1.0)]
         graph = theano.gof.FunctionGraph([x], twice)
         nodes = [v.owner.inputs[0].owner for v in twice[:1]]
         merge = scan_opt.ScanMerge()
-        apart = theano.scan(lambda v, h: T.tanh(v + h), rows, T.zeros(()), n_steps=4)[0].owner.inputs[0].owner
-        fixed = [theano.scan(lambda v: T.tanh(v), x, n_steps=4)[0].owner for _ in range(2)]
+        apart = scan(lambda v, h: T.tanh(v + h), rows, T.zeros(()), n_steps=4)[0].owner.inputs[0].owner
+        fixed = [scan(lambda v: T.tanh(v), x, n_steps=4)[0].owner for _ in range(2)]
         self.assertTrue(merge.belongs_to_set(fixed[0], [fixed[1]]))
         self.assertFalse(merge.belongs_to_set(apart, nodes))
         merge.optimize(graph)

@@ -262,9 +262,11 @@ class TestLoop(unittest.TestCase):
         copy = pickle.loads(pickle.dumps(op))
         self.assertEqual(copy, op)
         self.assertEqual(hash(copy), hash(op))
-        twice = jacobian(self.c**2, self.c).owner.op
+        rows: Any = jacobian(self.c**2, self.c)
+        again: Any = jacobian(self.c**2, self.c)
+        twice = rows.owner.op
         self.assertNotEqual(op, twice)
-        self.assertEqual(twice, jacobian(self.c**2, self.c).owner.op)
+        self.assertEqual(twice, again.owner.op)
         f = pickle.loads(pickle.dumps(function([self.X, self.c], self.outputs)))
         assert_allclose(f(*self.values)[1], (np.exp(self.values[0]) + self.values[1]).sum(0))
 

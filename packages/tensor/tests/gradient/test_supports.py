@@ -52,6 +52,7 @@ MASKS: dict[str, Callable[[Function, Any], Any]] = {
     "column": lambda f, x: T.switch((x > 0).dimshuffle(0, "x"), f(x).dimshuffle(0, "x"), 0),
     "row of a column": lambda f, x: T.switch(x > 0, f(x), 0).dimshuffle("x", 0) * T.ones((2, 1)) / 2,
 }
+LONG = os.environ.get("THEANO_ATTACK") == "long"
 AT, NEAR = np.array([1.0, 0.0, 2.5, -1.0]), np.array([1.0, 0.5, 2.5, 0.5])
 
 
@@ -87,12 +88,20 @@ class TestSupports(unittest.TestCase):
 
     @slow
     def test_more(self) -> None:
-        wrong = wrong_ones(["x root x", "normalised", "moved"], MASKS, ("FAST_COMPILE",))
-        self.assertEqual(wrong, [])
+        functions = FUNCTIONS if LONG else ["x root x", "normalised", "moved"]
+        modes = ("FAST_COMPILE", "FAST_RUN") if LONG else ("FAST_COMPILE",)
+        self.assertEqual(wrong_ones(functions, MASKS, modes), [])
 
-    @unittest.skipUnless(os.environ.get("THEANO_ATTACK") == "long", "nox -s attack")
-    def test_all(self) -> None:
-        self.assertEqual(wrong_ones(FUNCTIONS, MASKS, ("FAST_COMPILE", "FAST_RUN")), [])
+    def test_repeated_elements_of_long_indices(self) -> None:
+        """Work on the few elements of a vector is not repeated for each time that it is read."""
+        x, i = T.dvector("x"), T.lvector("i")
+        read = (T.exp(x) * 2)[i]
+        f = function([x, i], grad((read**2).sum(), x))
+        value, index = np.array([0.5, 1.0]), np.array([0, 1, 1, 0, 1])
+        counts = np.bincount(index)
+        np.testing.assert_allclose(f(value, index), counts * 8 * np.exp(2 * value))
+        sizes = [node.op for node in f.maker.fgraph.apply_nodes if "exp" in str(node.op).lower()]
+        self.assertEqual(len(sizes), 1, sizes)
 
     def test_gradients_keep_their_sizes(self) -> None:
         """One choice is that of the function; the other stands where the cotangent leaves it."""

@@ -61,9 +61,9 @@ class TestGraphs(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "only sums"):
             grad(io.allreduce(x, "max").sum(), x)
         for output in (io.allreduce(x), io.broadcast(x, 1, 2), io.reduce(x, 1)):
-            found = Rop(output, x, v)
-            self.assertEqual(found.owner.op, output.owner.op)
-            self.assertIn(v, ancestors([found]))
+            tangent: Any = Rop(output, x, v)
+            self.assertEqual(tangent.owner.op, output.owner.op)
+            self.assertIn(v, ancestors([tangent]))
 
     def test_shapes_need_no_messages(self) -> None:
         x = tt.dmatrix("x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,28 @@ def loops(f: theano.compile.Function) -> list[theano.Apply]:
     return [node for node in f.maker.fgraph.toposort() if isinstance(node.op, Scan)]
 
 
+class TestLoopsCompiledLater(unittest.TestCase):
+    difference = "loops-compiled-later"
+
+    def test_results_agree_up_to_the_last_digits(self) -> None:
+        x, w = T.dvector("x"), T.dmatrix("w")
+        values = np.random.RandomState(0).normal(size=50), np.random.RandomState(1).normal(size=(3, 3)) / 3
+        results = []
+        for kind in ("none", "all"):
+            states, _ = theano.scan(lambda v, s, w: T.tanh(T.dot(s, w) + v), x, T.zeros((3,)), w)
+            gradient = T.grad((states**2).sum(), w)
+            with theano.config.change_flags(scan__loop_code=kind):
+                results.append(theano.function([x, w], [states, gradient])(*values))
+        for plain, compiled in zip(*results, strict=True):
+            np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-14)
+
+
 class TestLoweredLoops(unittest.TestCase):
     difference = "scan-lowered"
 
     def test_compiled_loops_have_states_in_place_of_buffers(self) -> None:
         x = T.dvector("x")
+        sums: Any
         sums, _ = theano.scan(lambda v, s: T.tanh(v + s), x, T.constant(0.5, dtype="float64"))
         built = sums.owner.inputs[0].owner
         self.assertEqual(built.op.outer_sitsot(built)[0].ndim, 1)

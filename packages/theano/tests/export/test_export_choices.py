@@ -114,7 +114,7 @@ class TestMixtures(unittest.TestCase):
         """A loop runs where it is chosen, and where it is not its errors are none."""
         c, n, x = T.lscalar("c"), T.lscalar("n"), T.dvector("x")
         rows, _ = theano.scan(lambda v, s: s * 0.5 + v, sequences=x, outputs_info=T.zeros((2,)), n_steps=n)
-        f = theano.function([c, n, x], [ifelse(c, rows, T.ones((1, 2)) * n), ifelse(c > 1, rows[-1], rows[0] * 2)])
+        f: Any = theano.function([c, n, x], [ifelse(c, rows, T.ones((1, 2)) * n), ifelse(c > 1, rows[-1], rows[0] * 2)])
         check(f, (1, 3, _normal(4)), (2, 2, _normal(2)))
         f = theano.function([c, n, x], ifelse(c, rows.sum(), x.sum()))
         check(f, (1, 2, _normal(3)), (0, 9, _normal(3)))

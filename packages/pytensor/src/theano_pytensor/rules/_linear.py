@@ -111,7 +111,11 @@ def _eigen(site: Site) -> Any:
 
 @stacked_rule("tensor.Eigh")
 def _symmetric_eigen(site: Site) -> Any:
-    return list(nlinalg.eigh(site.inputs[0], site.op.UPLO))
+    if len(site.inputs) > 1:
+        raise NoRule("eigenvectors of a pair of matrices")
+    # PyTensor 3 names the triangle by `lower`, and versions before it by `UPLO`.
+    triangle = getattr(site.op, "UPLO", None) or ("L" if site.op.lower else "U")
+    return list(nlinalg.eigh(site.inputs[0], triangle))
 
 
 @rule("tensor.Eigvalsh")

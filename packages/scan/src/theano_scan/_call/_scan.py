@@ -153,7 +153,7 @@ def scan(
         strict=strict,
     )
     outputs, updates = _looped(fn, along, states, fixed, request)
-    result: Outputs = _as_outputs(outputs, return_list)
+    result: Any = outputs[0] if len(outputs) == 1 and not return_list else outputs
     return result, updates
 
 
@@ -225,11 +225,6 @@ def _looped(
     return outputs, updates
 
 
-def _as_outputs(outputs: list[Any], return_list: bool) -> Any:
-    """Return the list of outputs, or its item where it has one and no list is asked for."""
-    return outputs[0] if len(outputs) == 1 and not return_list else outputs
-
-
 def _is_one(n: object) -> bool:
     return isinstance(n, Constant) and int(n.data) == 1
 
@@ -249,11 +244,9 @@ def _single_step(
     if states and len(states) != len(step.outputs):
         raise _wrong_number(step, states)
     outputs = [T.unbroadcast(T.shape_padleft(v), 0) if isinstance(v.type, TensorType) else v for v in step.outputs]
-    updates = OrderedUpdates()
-    for shared, value in step.updates.items():
-        updates[shared] = value
+    updates = OrderedUpdates(step.updates)
     note_updates(updates)
-    result: Outputs = _as_outputs(outputs, return_list)
+    result: Any = outputs[0] if len(outputs) == 1 and not return_list else outputs
     return result, updates
 
 

@@ -82,8 +82,10 @@ def total(terms: list[Variable]) -> Variable:
     """Return the sum of one or more cotangents of one variable, in order."""
     result: Any = terms[0]
     for term in terms[1:]:
-        are_tensors = isinstance(result, Tensor) and isinstance(term, Tensor)
-        result = sum_inside(result, term) if are_tensors else result + term
+        if isinstance(result, Tensor) and isinstance(term, Tensor):
+            result = sum_inside(result, term)
+        else:
+            result = result + term
     whole: Variable = result
     return whole
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from theano_graph import Apply, Variable, describe, format_error, origin_from, pullback
 
@@ -56,7 +57,7 @@ def pull_back(node: Apply, cotangents: Sequence[Variable | None], pattern: list[
         prepared = [_prepare(output, c) for output, c in zip(node.outputs, cotangents, strict=True)]
         rule = pullback.get(node.op, "grad", "L_op")
         if type(node.op) is Elemwise and len(prepared) == 1 and isinstance(prepared[0], Tensor):
-            inside = pull_back_inside(node, prepared[0])
+            inside: Any = pull_back_inside(node, prepared[0])
             if inside is not None:
                 return _checked(node, inside, pattern, lenient=False)
         if rule is not None:
