@@ -1,4 +1,4 @@
-"""Functions that Theano compiles, compared with those that PyTensor runs in Python."""
+"""Functions compiled by Theano, compared with the same functions run by PyTensor in Python."""
 
 from __future__ import annotations
 

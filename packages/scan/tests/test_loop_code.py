@@ -35,7 +35,7 @@ LAYOUTS: dict[str, Any] = {
 
 
 def outcome(f: Any, *values: Any) -> Any:
-    """Return what a call gives, or the kind and the first line of its error."""
+    """Return the result of a call, or the kind and the first line of its error."""
     try:
         return f(*values)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
@@ -47,7 +47,7 @@ def both(inputs: list[Any], build: Any) -> tuple[Any, Any]:
 
     The flag is read when a loop first runs.
     """
-    found = []
+    functions = []
     for when in ("all", "none"):
         f = function(inputs, build(), on_unused_input="ignore")
 
@@ -56,12 +56,12 @@ def both(inputs: list[Any], build: Any) -> tuple[Any, Any]:
                 return f(*values)
 
         call.f = f  # type: ignore[attr-defined]
-        found.append(call)
-    return found[0], found[1]
+        functions.append(call)
+    return functions[0], functions[1]
 
 
 def codes_of(f: Any) -> list[Any]:
-    """Return what the loops of a function know of their code."""
+    """Return the codes of the loops of a function."""
     f = getattr(f, "f", f)
     nodes = f.maker.fgraph.toposort()
     return [node.op._codes for node in nodes if isinstance(node.op, Loop)]
@@ -151,19 +151,19 @@ class TestValues(unittest.TestCase):
     def check(self, native: Any, machine: Any, values: list[Any], used: bool = True) -> None:
         """Compare twice: memory of the first call serves the second one."""
         before = runs_of(native)
-        kept = None
+        first = None
         for _ in range(2):
-            found, expected = outcome(native, *values), outcome(machine, *values)
+            result, expected = outcome(native, *values), outcome(machine, *values)
             if isinstance(expected, tuple):
-                self.assertEqual(found, expected)
+                self.assertEqual(result, expected)
                 return
-            for a, b in _pairs(found, expected):
+            for a, b in _pairs(result, expected):
                 self.assertEqual((a.dtype, a.shape), (b.dtype, b.shape))
                 np.testing.assert_allclose(a, b, rtol=1e-5 if a.dtype == np.float32 else 1e-11)
-            if kept is not None:
-                for a, b in _pairs(kept, found):
+            if first is not None:
+                for a, b in _pairs(first, result):
                     np.testing.assert_array_equal(a, b)
-            kept = found
+            first = result
         if used:
             after = runs_of(native)
             errors = [str(error) for codes in codes_of(native) for error in getattr(codes, "errors", ())]

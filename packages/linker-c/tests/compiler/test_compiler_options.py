@@ -284,6 +284,6 @@ class TestArguments(CacheTestCase):
 
     def test_the_message_names_the_command_and_the_first_error(self) -> None:
         options = CompilerOptions(command="gcc", directory=self.path, extra=("-std=no-such-standard",))
-        wanted = r"gcc refused code(.|\n)*no-such-standard(.|\n)*arguments: .*-std=(.|\n)*Hint: check the flags cxx"
-        with self.assertRaisesRegex(CompileError, wanted):
+        message = r"gcc refused code(.|\n)*no-such-standard(.|\n)*arguments: .*-std=(.|\n)*Hint: check the flags cxx"
+        with self.assertRaisesRegex(CompileError, message):
             KernelLibrary().build([kernel(sc.exp)], options)

@@ -20,6 +20,6 @@ add_flag(
 add_flag(
     "scan.loop_code",
     "Which loops are compiled as one function for the shapes that they run with: 'busy' ones, in the background while "
-    "they run as ever; 'all', before their first run; or 'none'.",
+    "they run on the machine; 'all', before their first run; or 'none'.",
     EnumFlag("busy", "all", "none"),
 )

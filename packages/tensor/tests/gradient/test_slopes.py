@@ -125,7 +125,7 @@ class TestLargeAndSmallNumbers(unittest.TestCase):
 
 
 class TestBelowQuotients(unittest.TestCase):
-    """What divides by a result that overflows, or vanishes, cancels with it, in second derivatives, too."""
+    """A divisor that overflows or vanishes cancels with the result, in second derivatives, too."""
 
     def test_logarithms_of_powers(self) -> None:
         for dtype, values in (("float32", [1e-30, -1e-15, 1e25]), ("float64", [1e-200, -1e100, 3.0])):
@@ -156,13 +156,13 @@ class TestBelowQuotients(unittest.TestCase):
         np.testing.assert_allclose(grown, [-1e20, -np.e / (np.e - 1) ** 2, -np.exp(-50.0), 0], atol=1e-300)
 
     def test_ends_of_distributions(self) -> None:
-        for of, wanted in (
+        for of, expected in (
             (lambda v: T.gammainc(1.0, v), (1, -1)),
             (lambda v: T.gammaincc(2.0, v), (0, -1)),
             (lambda v: T.betainc(1.0, 2.0, v), (2, -2)),
         ):
             for order in (1, 2):
-                np.testing.assert_allclose(slopes(of, [0.0], order=order), wanted[order - 1])
+                np.testing.assert_allclose(slopes(of, [0.0], order=order), expected[order - 1])
 
     def test_modified_bessel_functions(self) -> None:
         small = np.array([1e-300, -1e-170, 1e-20])
@@ -256,11 +256,11 @@ class TestDeterminants(unittest.TestCase):
     def test_complex_matrices(self) -> None:
         a = T.zmatrix("a")
         matrix = self.matrices[1] * (1 + 0.5j)
-        found = function([a], grad(T.real(linalg.det(a)), a))(matrix)
-        np.testing.assert_allclose(found, self.cofactors(self.matrices[1]) * np.conj((1 + 0.5j) ** 3), atol=1e-10)
+        gradient = function([a], grad(T.real(linalg.det(a)), a))(matrix)
+        np.testing.assert_allclose(gradient, self.cofactors(self.matrices[1]) * np.conj((1 + 0.5j) ** 3), atol=1e-10)
 
     def test_determinants_beyond_the_range(self) -> None:
-        """What divides by the determinant cancels with it."""
+        """The determinant cancels with its reciprocal in the gradient of a logarithm."""
         a = T.dmatrix("a")
         matrix = np.diag(np.full(200, 1e3))
         for cost in (T.log(linalg.det(a)), T.log(T.sqr(linalg.det(a))) / 2):

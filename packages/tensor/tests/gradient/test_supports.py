@@ -1,4 +1,4 @@
-"""Derivatives of what is masked, or read in part: what is not chosen gives 0, to all orders."""
+"""Derivatives through masks and indices: elements that are not chosen give 0, to all orders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, Function] = {
     "reshaped": lambda x: T.log(x).reshape((-1, 1)).flatten() * x,
     "power of x": lambda x: x**x,
 }
-#: What chooses the numbers from 0 on, the last one excepted, of four.
+#: Masks and indices that choose the first and the third of four numbers.
 MASKS: dict[str, Callable[[Function, Any], Any]] = {
     "switch": lambda f, x: T.switch(x > 0, f(x), 0),
     "turned switch": lambda f, x: T.switch(x <= 0, 0, f(x)),
@@ -64,27 +64,27 @@ def derivatives(f: Function, x: Any) -> list[Any]:
 
 def wrong_ones(functions: Iterable[str], masks: Iterable[str], modes: tuple[str, ...]) -> list[Any]:
     """Return which derivatives are not 0 where nothing is chosen, and those of the function elsewhere."""
-    found = []
+    wrong = []
     for name in functions:
         x = T.dvector("x")
-        wanted = function([x], derivatives(FUNCTIONS[name], x), mode=modes[0])(NEAR)
+        expected = function([x], derivatives(FUNCTIONS[name], x), mode=modes[0])(NEAR)
         for mask in masks:
             results = derivatives(partial(MASKS[mask], FUNCTIONS[name]), x)
             for mode in modes:
                 together = function([x], results, mode=mode, on_unused_input="ignore")(AT)
                 alone = [function([x], result, mode=mode)(AT) for result in results]
                 for order in (0, 1):
-                    right = wanted[order] * (AT > 0)
+                    right = expected[order] * (AT > 0)
                     for kind, values in (("together", together), ("alone", alone)):
                         if not np.allclose(values[order], right, rtol=1e-9, atol=1e-12):
-                            found.append((name, mask, mode, order + 1, kind, values[order], right))
-    return found
+                            wrong.append((name, mask, mode, order + 1, kind, values[order], right))
+    return wrong
 
 
 class TestSupports(unittest.TestCase):
     def test_some(self) -> None:
-        found = wrong_ones(["root twice"], ["switch", "several conditions", "elements"], ("FAST_COMPILE",))
-        self.assertEqual(found, [])
+        wrong = wrong_ones(["root twice"], ["switch", "several conditions", "elements"], ("FAST_COMPILE",))
+        self.assertEqual(wrong, [])
 
     @slow
     def test_more(self) -> None:
@@ -109,8 +109,8 @@ class TestSupports(unittest.TestCase):
         y = x
         for _ in range(8):
             y = T.tanh(y) * 2
-        found: Any = grad(T.switch(x > 0, y, 0).sum(), x)
-        choices = [n for n in applys_between([x], [found]) if getattr(n.op, "scalar_op", None) == scalar.switch]
+        gradient: Any = grad(T.switch(x > 0, y, 0).sum(), x)
+        choices = [n for n in applys_between([x], [gradient]) if getattr(n.op, "scalar_op", None) == scalar.switch]
         self.assertEqual(len(choices), 2)
 
     def test_parts_with_operands_that_broadcast(self) -> None:

@@ -73,7 +73,7 @@ class TestFires(unittest.TestCase):
     def test_alloc(self) -> None:
         five = T.specify_shape(self.v, (5,)) * 1
         self.assertNotEqual(compiled_ops([self.v, self.n], T.alloc(five, self.n, 5)[1:, 2])[-1], "Subtensor")
-        # The number that may be negative is no length of what is left.
+        # The number that may be negative is not the length of the remaining slice.
         checked = ["Elemwise", "Elemwise", "Alloc", "CheckAndRaise"]
         self.kept(T.alloc(1.0, self.n, self.n)[:, 1:][1:], checked)
         self.assertIn("Alloc", compiled_ops([self.v, self.n], T.alloc(self.v, self.n, 5)[self.n]))

@@ -238,8 +238,8 @@ class Generator:
             return self._drawn(name, size, standard), floats
         variables = list(map(as_tensor_variable, floats))
         if size is None:
-            whole = sum(variables[1:], variables[0])
-            size = tuple(whole.shape[k] for k in range(whole.ndim))
+            total = sum(variables[1:], variables[0])
+            size = tuple(total.shape[k] for k in range(total.ndim))
         return self._drawn(name, size, standard), variables
 
     def _is_value(self, params: Sequence[Any]) -> bool:
@@ -340,9 +340,9 @@ def _integers_to(generator: np.random.Generator, low: Any, high: Any, size: Any)
     return generator.integers(low, high, size, endpoint=True)
 
 
-def _choice_with(generator: np.random.Generator, n: Any, *rest: Any) -> Any:
-    return generator.choice(int(n), rest[-1], True, *rest[:-1])
+def _choice_with(generator: np.random.Generator, n: Any, *others: Any) -> Any:
+    return generator.choice(int(n), others[-1], True, *others[:-1])
 
 
-def _choice_without(generator: np.random.Generator, n: Any, *rest: Any) -> Any:
-    return generator.choice(int(n), rest[-1], False, *rest[:-1])
+def _choice_without(generator: np.random.Generator, n: Any, *others: Any) -> Any:
+    return generator.choice(int(n), others[-1], False, *others[:-1])

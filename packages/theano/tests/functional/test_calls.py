@@ -12,7 +12,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano.functional import Jitted, LeakError, grad, hessian, jacobian, jvp, vjp
-from theano.functional._kept import KEPT
+from theano.functional._memoized import MEMO
 
 
 class Point(NamedTuple):
@@ -171,10 +171,10 @@ class TestClasses(unittest.TestCase):
 
 class TestRefusals(unittest.TestCase):
     def test_leaked_arguments(self) -> None:
-        kept: list[Any] = []
-        theano.jit(lambda x: kept.append(3 * x) or x)(1.0)  # type: ignore[func-returns-value]  # it returns None
+        leaked: list[Any] = []
+        theano.jit(lambda x: leaked.append(3 * x) or x)(1.0)  # type: ignore[func-returns-value]  # it returns None
         with self.assertRaisesRegex(LeakError, "symbolic argument `x` of a call of <lambda>"):
-            theano.jit(lambda z: kept[0] + z)(1.0)
+            theano.jit(lambda z: leaked[0] + z)(1.0)
 
     def test_dtypes_that_are_not_known(self) -> None:
         for dtype in ("longdouble", "clongdouble", "datetime64[D]", "S3"):
@@ -184,7 +184,7 @@ class TestRefusals(unittest.TestCase):
 
 class TestKeptDerivatives(unittest.TestCase):
     def tearDown(self) -> None:
-        KEPT.clear()
+        MEMO.clear()
 
     def test_functions_that_read_the_same(self) -> None:
         def of(k: Any) -> Any:
@@ -229,4 +229,4 @@ class TestKeptDerivatives(unittest.TestCase):
 
         for k in range(300):
             grad(of(k))
-        self.assertLessEqual(len(KEPT._made), 256)
+        self.assertLessEqual(len(MEMO._jitted), 256)

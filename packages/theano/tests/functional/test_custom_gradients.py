@@ -43,8 +43,8 @@ class TestCustomVJP(unittest.TestCase):
     def test_containers_keywords_and_integers(self) -> None:
         f = custom_vjp(lambda p, x, k=1: {"s": p["w"] + k * x, "p": p["w"] * x})
 
-        def backward(kept: Any, g: Any) -> Any:
-            w, x, k = kept
+        def backward(residuals: Any, g: Any) -> Any:
+            w, x, k = residuals
             return {"w": g["s"] * 10 + g["p"] * x, "u": 0.0 * x}, g["s"] * k + g["p"] * w, None
 
         f.defvjp(lambda p, x, k: ({"s": p["w"] + k * x, "p": p["w"] * x}, (p["w"], x, k)), backward)

@@ -48,9 +48,9 @@ class TestScan(unittest.TestCase):
         def products(x: Any) -> Any:
             return scan(lambda s, a: (s * a, s * a), 1.0, x)[1]
 
-        wanted = np.array([[1.0, 0, 0], [3, 2, 0], [12, 8, 6]])
-        np.testing.assert_allclose(functional.jacobian(products)(x), wanted)
-        np.testing.assert_allclose(functional.jvp(products, (x,), (v,))[1], wanted @ v)
+        expected = np.array([[1.0, 0, 0], [3, 2, 0], [12, 8, 6]])
+        np.testing.assert_allclose(functional.jacobian(products)(x), expected)
+        np.testing.assert_allclose(functional.jvp(products, (x,), (v,))[1], expected @ v)
 
     def test_generators_are_states(self) -> None:
         @theano.jit
@@ -129,7 +129,7 @@ class TestWhileLoop(unittest.TestCase):
         squared = theano.jit(lambda x: while_loop(lambda x: x < 100, lambda x: x * x, x))
         self.assertEqual(float(theano.grad(squared)(3.0)), 8 * 3**7)
         self.assertEqual(float(functional.jvp(squared, (3.0,), (2.0,))[1]), 16 * 3**7)
-        # What the body reads from around it is a part of it.
+        # A variable that the body reads from around it has a derivative, too.
         power = theano.grad(lambda a: while_loop(lambda x: x < 100, lambda x: x * a, 1.0))
         self.assertEqual(float(power(3.0)), 5 * 3**4)
 
@@ -150,10 +150,10 @@ class TestWhileLoop(unittest.TestCase):
 
         rng, x, n = draw(theano.random.default_rng(0))
         reference = np.random.default_rng(0)
-        wanted, count = 0.0, 0
-        while wanted < 1.5:
-            wanted, count = reference.normal(), count + 1
-        self.assertEqual((float(x), int(n), float(rng.normal())), (wanted, count, reference.normal()))
+        expected, count = 0.0, 0
+        while expected < 1.5:
+            expected, count = reference.normal(), count + 1
+        self.assertEqual((float(x), int(n), float(rng.normal())), (expected, count, reference.normal()))
 
     def test_streams_move_on(self) -> None:
         streams = RandomStreams(3)

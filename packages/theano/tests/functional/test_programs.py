@@ -16,7 +16,7 @@ RNG = np.random.default_rng(0)
 
 
 class State(NamedTuple):
-    """What a filter knows."""
+    """The state of a Kalman filter."""
 
     mean: Any
     cov: Any
@@ -90,11 +90,11 @@ class TestPrograms(unittest.TestCase):
         ys = np.arange(30.0)[:, None] + RNG.normal(size=(30, 1))
         start = State(np.zeros(2), 10 * np.eye(2))
         last, path = theano.jit(lambda start, ys: functional.scan(step, start, ys))(start, ys)
-        wanted = start
+        expected = start
         for y in ys:
-            wanted, _ = step(wanted, y)
-        np.testing.assert_allclose(last.mean, wanted.mean)
-        np.testing.assert_allclose(last.cov, wanted.cov)
+            expected, _ = step(expected, y)
+        np.testing.assert_allclose(last.mean, expected.mean)
+        np.testing.assert_allclose(last.cov, expected.cov)
         self.assertEqual((path["mean"].shape, path["variances"].shape), ((30, 2), (30, 2)))
 
     def test_metropolis(self) -> None:
@@ -184,8 +184,8 @@ class TestPrograms(unittest.TestCase):
 
         centers, n = clustered(points, points[[0, 1]])
         self.assertLess(n, 100)
-        wanted = [points[:30].mean(0), points[30:].mean(0)]
-        np.testing.assert_allclose(centers[centers[:, 0].argsort()], wanted, atol=0.2)
+        expected = [points[:30].mean(0), points[30:].mean(0)]
+        np.testing.assert_allclose(centers[centers[:, 0].argsort()], expected, atol=0.2)
 
     def test_image_filter(self) -> None:
         @theano.jit(static_argnames="size")

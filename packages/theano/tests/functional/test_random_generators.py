@@ -16,7 +16,7 @@ from theano_testing.tiers import slow
 
 
 def few(rng: Any) -> list[Any]:
-    """Return some draws, of which one depends on what others leave of a word."""
+    """Return some draws; one of them uses the half of a word that another one left."""
     return [rng.integers(5, size=3), rng.normal(1.0, 2.0, size=(2, 3)), rng.uniform(-1, 1), rng.permutation(4)]
 
 
@@ -37,9 +37,9 @@ def many(rng: Any) -> list[Any]:
 
 class TestDraws(unittest.TestCase):
     def check(self, draws: Any) -> None:
-        wanted = draws(np.random.default_rng(5))
-        for kind, found in (("values", draws(default_rng(5))), ("compiled", theano.jit(draws)(default_rng(5)))):
-            for k, (x, y) in enumerate(zip(found, wanted, strict=True)):
+        expected = draws(np.random.default_rng(5))
+        for kind, drawn in (("values", draws(default_rng(5))), ("compiled", theano.jit(draws)(default_rng(5)))):
+            for k, (x, y) in enumerate(zip(drawn, expected, strict=True)):
                 with self.subTest(kind, draw=k):
                     self.assertEqual(np.shape(x), np.shape(y))
                     np.testing.assert_allclose(x, y, rtol=1e-14)
@@ -53,8 +53,8 @@ class TestDraws(unittest.TestCase):
 
     def test_seeds(self) -> None:
         for seed in (0, [1, 2], np.random.SeedSequence(3), np.random.default_rng(4)):
-            wanted = copy.deepcopy(np.random.default_rng(seed)).random()
-            self.assertEqual(float(default_rng(seed).random()), wanted)
+            expected = copy.deepcopy(np.random.default_rng(seed)).random()
+            self.assertEqual(float(default_rng(seed).random()), expected)
         self.assertNotEqual(float(default_rng().random()), float(default_rng().random()))
         self.assertEqual(float(theano.jit(lambda: default_rng(7).random())()), np.random.default_rng(7).random())
 
@@ -66,8 +66,8 @@ class TestDraws(unittest.TestCase):
         f = theano.jit(lambda rng, x: rng.normal(x, size=x.shape) + rng.uniform(0, T.ones_like(x)))
         for n in (2, 5):
             reference = np.random.default_rng(1)
-            wanted = reference.normal(size=n) + reference.random(n)
-            np.testing.assert_allclose(f(default_rng(1), np.zeros(n)), wanted)
+            expected = reference.normal(size=n) + reference.random(n)
+            np.testing.assert_allclose(f(default_rng(1), np.zeros(n)), expected)
 
 
 class TestStates(unittest.TestCase):
@@ -88,21 +88,21 @@ class TestStates(unittest.TestCase):
         def draws(rng: Any) -> list[Any]:
             return [child.normal() for child in rng.spawn(3)] + [rng.normal()]
 
-        found = draws(default_rng(3))
-        self.assertEqual(len(set(map(float, found))), 4)
-        np.testing.assert_array_equal(theano.jit(draws)(default_rng(3)), found)
+        drawn = draws(default_rng(3))
+        self.assertEqual(len(set(map(float, drawn))), 4)
+        np.testing.assert_array_equal(theano.jit(draws)(default_rng(3)), drawn)
         # As documented: raw words of the parent, of which the last is made odd.
         words = [int(word) for word in np.random.default_rng(3).bit_generator.random_raw(4)]
         bits = np.random.PCG64()
         state: Any = {"state": words[0] * 2**64 + words[1], "inc": words[2] * 2**64 + (words[3] | 1)}
         bits.state = {"bit_generator": "PCG64", "state": state, "has_uint32": 0, "uinteger": 0}
-        self.assertEqual(float(found[0]), np.random.Generator(bits).normal())
+        self.assertEqual(float(drawn[0]), np.random.Generator(bits).normal())
 
     def test_copies_and_pickles(self) -> None:
         rng = default_rng(0)
         others = [copy.copy(rng), copy.deepcopy(rng), pickle.loads(pickle.dumps(rng)), Generator(rng.key)]
-        wanted = float(rng.normal())
-        self.assertEqual([float(other.normal()) for other in others], [wanted] * 4)
+        expected = float(rng.normal())
+        self.assertEqual([float(other.normal()) for other in others], [expected] * 4)
 
     def test_a_generator_from_outside_is_refused(self) -> None:
         rng = default_rng(0)

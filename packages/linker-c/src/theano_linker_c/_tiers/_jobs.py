@@ -1,4 +1,4 @@
-"""What is compiled in the background: jobs, and the threads that do them."""
+"""Compilation in the background: jobs, and the threads that do them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Job:
         return self.is_over or self._over.wait(seconds)
 
     def run(self) -> None:
-        """Compile what is missing: the work of a thread."""
+        """Compile the missing kernels: the work of a thread."""
         self._called.wait(max(0.0, self._not_before - time.monotonic()))
         try:
             self._compile()
@@ -100,7 +100,7 @@ class Job:
 
 
 class Work(Protocol):
-    """What a thread can be given to do."""
+    """A task that a thread can run."""
 
     error: Exception | None
 

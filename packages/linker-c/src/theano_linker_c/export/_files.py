@@ -33,7 +33,7 @@ def state_tag(body: Body) -> str:
 
 
 def state_bytes(body: Body) -> bytes:
-    """Return what a file with the first values of the state holds."""
+    """Return the contents of a file with the first values of the state."""
     parts = [state_tag(body).encode(), *(np.ascontiguousarray(s.value).tobytes() for s in body.states)]
     return b"".join(parts)
 
@@ -44,7 +44,7 @@ def embeds(body: Body) -> bool:
 
 
 def description(body: Body, name: str) -> dict[str, Any]:
-    """Return what programs want to know about an exported function."""
+    """Describe an exported function for programs that load it."""
     return {
         "format": 1,
         "made_by": f"theano-linker-c {__version__}",

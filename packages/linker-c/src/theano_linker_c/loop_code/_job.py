@@ -37,7 +37,7 @@ class LoopCode:
     ----------
     address : int
     forms : bytes
-        What is read and written, as the machine takes it.
+        Forms of the operands and results, as the machine takes them.
     code : MappedCode
         Has to stay as long as the address is used.
     """
@@ -48,14 +48,14 @@ class LoopCode:
 
 
 class LoopJob:
-    """The code of one loop for given shapes, which a thread makes.
+    """The code of one loop for certain shapes, which a thread makes.
 
     Parameters
     ----------
     fn : Function
         The step.
     loop_spec : LoopSpec
-    given : sequence of ArrayForm
+    operands : sequence of ArrayForm
     sums : sequence of (tuple of int) or None
 
     Attributes
@@ -71,10 +71,10 @@ class LoopJob:
         self,
         fn: Function,
         loop_spec: LoopSpec,
-        given: Sequence[ArrayForm],
+        operands: Sequence[ArrayForm],
         sums: Sequence[tuple[int, ...] | None],
     ) -> None:
-        self.fn, self.loop_spec, self.given, self.sums = fn, loop_spec, given, sums
+        self.fn, self.loop_spec, self.operands, self.sums = fn, loop_spec, operands, sums
         self.options = CompilerOptions.from_config()
         self.found: LoopCode | None = None
         self.error: Exception | None = None
@@ -92,16 +92,16 @@ class LoopJob:
         """Write and compile the code."""
         try:
             self.found = self._made()
-        except Exception as error:  # noqa: BLE001  (the machine runs the loop, whatever is wrong)
+        except Exception as error:  # noqa: BLE001  (the machine runs the loop in any case)
             self.error = error
         self.is_over = True
 
     def _made(self) -> LoopCode | None:
-        text = write_loop(function_program(self.fn), self.loop_spec, self.given, self.sums)
+        text = write_loop(function_program(self.fn), self.loop_spec, self.operands, self.sums)
         if len(text.text) > _LONGEST:
             return None
         code = loop_library.load(text.text, self.options, quick=len(text.text) > _LONG)
-        numbers = array("q", (len(text.given), len(text.results)))
-        for form in (*text.given, *text.results):
+        numbers = array("q", (len(text.operands), len(text.results)))
+        for form in (*text.operands, *text.results):
             numbers.extend((form.moves, type_number(form.dtype), len(form.shape), *form.shape))
         return LoopCode(code.address(ENTRY), numbers.tobytes(), code)

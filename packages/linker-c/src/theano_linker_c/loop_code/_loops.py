@@ -1,8 +1,8 @@
 """When a loop gets code of its own, and who runs it.
 
 Code is for arrays of certain shapes, and takes the compiler longer than most loops take to run. So it is made, by a
-thread, once a loop has worked for some time with these shapes; until then, and where the code does not take what it is
-given or finds an error, the machine of the step runs the loop.
+thread, once a loop has worked for some time with these shapes; until then, and where the code refuses its
+operands or finds an error, the machine of the step runs the loop.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class LoopCodes:
         self.jobs = 0
         self._over = False
 
-    def run(self, steps: int, given: Sequence[Any]) -> Found | None:
+    def run(self, steps: int, operands: Sequence[Any]) -> Found | None:
         """Run the loop by code that is there; None where the machine of the step has to do it."""
         if self._waiting:
             self._collect()
@@ -87,42 +87,42 @@ class LoopCodes:
         machine = self._native()
         if machine is None:
             return None
-        values = tuple(given)
+        values = tuple(operands)
         for variant in self._ready:
             code = variant.code
             assert code is not None
             begin = time.perf_counter() if variant.trials < _TRIALS else 0.0
-            found = machine.run_loop_code(code.address, code.forms, steps, values)
-            if found is None:
+            outcome = machine.run_loop_code(code.address, code.forms, steps, values)
+            if outcome is None:
                 continue
-            if type(found) is int:  # the number of an error, of which the machine tells more
+            if type(outcome) is int:  # the number of an error, of which the machine tells more
                 return None
             self.runs += 1
             if begin:
-                self._try(variant, (time.perf_counter() - begin) / max(found[0], 1))
-            return found  # type: ignore[no-any-return]
+                self._try(variant, (time.perf_counter() - begin) / max(outcome[0], 1))
+            return outcome  # type: ignore[no-any-return]
         return None
 
-    def made(self, steps: int, given: Sequence[Any]) -> bool:
+    def made(self, steps: int, operands: Sequence[Any]) -> bool:
         """Make the code for some values, where it is to be made at once; return whether there is more than before."""
         if not self.at_once or self._over:
             return False
         before = len(self._ready)
-        self._note(steps, given, float("inf"))
+        self._note(steps, operands, float("inf"))
         self._collect()
         return len(self._ready) > before
 
-    def note(self, done: int, given: Sequence[Any], seconds: float) -> None:
+    def note(self, done: int, operands: Sequence[Any], seconds: float) -> None:
         """Remember how long the machine took for some steps; if that was long enough, let code be made."""
         if not self._over and done and not self.at_once:
-            self._note(done, given, seconds)
+            self._note(done, operands, seconds)
 
-    def _note(self, steps: int, given: Sequence[Any], seconds: float) -> None:
+    def _note(self, steps: int, operands: Sequence[Any], seconds: float) -> None:
         rows = self.loop_spec.rows
-        if not all(type(x) is np.ndarray for x in given):
+        if not all(type(x) is np.ndarray for x in operands):
             self._over = True
             return
-        key = tuple([x.shape[1:] if k < rows else x.shape for k, x in enumerate(given)])
+        key = tuple([x.shape[1:] if k < rows else x.shape for k, x in enumerate(operands)])
         variant = self._variants.get(key)
         if variant is None:
             if len(self._variants) >= _MOST_SEEN:
@@ -132,15 +132,15 @@ class LoopCodes:
         variant.machine_rate = min(variant.machine_rate, seconds / steps)
         variant.seconds += seconds
         if variant.job is None and variant.seconds >= _BUSY_SECONDS:
-            self._begin(variant, given)
+            self._begin(variant, operands)
 
-    def _begin(self, variant: _Variant, given: Sequence[Any]) -> None:
+    def _begin(self, variant: _Variant, operands: Sequence[Any]) -> None:
         machine = self._native()
         if machine is None or self.jobs >= _MOST:
             self._over = True
             return
         rows = self.loop_spec.rows
-        forms = [ArrayForm(k < rows, x.dtype.name, x.shape[k < rows :]) for k, x in enumerate(given)]
+        forms = [ArrayForm(k < rows, x.dtype.name, x.shape[k < rows :]) for k, x in enumerate(operands)]
         sums = [None if like < 0 else forms[like].shape for like in self.likes]
         self.jobs += 1
         variant.job = LoopJob(self.fn, self.loop_spec, forms, sums)

@@ -22,7 +22,7 @@ __all__ = ["ENTRY", "ArrayForm", "LoopText", "write_loop"]
 ENTRY = "theano_loop"
 #: Temporary memory of more bytes than this is taken from the heap.
 _ON_STACK = 32768
-#: Products of more multiplications take so long that what the machine adds does not count.
+#: Products of more multiplications take so long that the overhead of the machine does not count.
 _LARGEST_PRODUCT = 1 << 16
 _ARGUMENTS = (
     "const int64_t steps, const void *const *const given, const int64_t *const strides, void *const *const results, "
@@ -64,11 +64,11 @@ class LoopText:
     ----------
     text : str
         The file.
-    given, results : tuple of ArrayForm
+    operands, results : tuple of ArrayForm
     """
 
     text: str
-    given: tuple[ArrayForm, ...]
+    operands: tuple[ArrayForm, ...]
     results: tuple[ArrayForm, ...]
 
 
@@ -86,7 +86,7 @@ class _ResultPlace:
 
 
 def write_loop(
-    program: Program, loop_spec: LoopSpec, given: Sequence[ArrayForm], sums: Sequence[tuple[int, ...] | None]
+    program: Program, loop_spec: LoopSpec, operands: Sequence[ArrayForm], sums: Sequence[tuple[int, ...] | None]
 ) -> LoopText:
     """Write a loop as C.
 
@@ -95,8 +95,8 @@ def write_loop(
     program : Program
         Of one step, made for :data:`~theano_linker_c.straight.STRAIGHT`.
     loop_spec : LoopSpec
-    given : sequence of ArrayForm
-        Sequences, first states, and what stays the same.
+    operands : sequence of ArrayForm
+        Sequences, first states, and arrays that stay the same.
     sums : sequence of (tuple of int) or None
         For each result that is a sum, its shape.
 
@@ -105,42 +105,42 @@ def write_loop(
     NoStraightForm
         If a node has no form in C, or rows have lengths that follow from values.
     """
-    return _Writer(program, loop_spec, given).write(sums)
+    return _Writer(program, loop_spec, operands).write(sums)
 
 
 class _Writer:
-    def __init__(self, program: Program, loop_spec: LoopSpec, given: Sequence[ArrayForm]) -> None:
+    def __init__(self, program: Program, loop_spec: LoopSpec, operands: Sequence[ArrayForm]) -> None:
         if program.cells or program.updates:
             raise _no_form("the step of a loop updates shared variables")
-        self.program, self.loop_spec, self.given = program, loop_spec, tuple(given)
+        self.program, self.loop_spec, self.operands = program, loop_spec, tuple(operands)
         self.block = Block(look=_LOOK)
         self.n = Length(1, ("steps",))
 
     def write(self, sums: Sequence[tuple[int, ...] | None]) -> LoopText:
         """Write everything."""
         block, loop_spec = self.block, self.loop_spec
-        arrays = [self._argument(i, form) for i, form in enumerate(self.given)]
+        arrays = [self._argument(i, form) for i, form in enumerate(self.operands)]
         shapes: list[tuple[Length, ...] | None] = []
         for k in range(len(loop_spec.kinds)):
-            known = self.given[loop_spec.rows + k].shape if k < loop_spec.states else sums[k]
-            shapes.append(None if known is None else tuple(map(Length, known)))
+            shape = self.operands[loop_spec.rows + k].shape if k < loop_spec.states else sums[k]
+            shapes.append(None if shape is None else tuple(map(Length, shape)))
         places = [self._place(k) for k in range(len(shapes))]
         values, done = emit_loop(block, self.program, loop_spec, self.n, arrays, shapes, whole=False, places=places)
         if block.largest_product > _LARGEST_PRODUCT:
             raise _no_form("a product is large, and BLAS is faster")
         forms = []
-        for k, (value, place) in enumerate(zip(values, places, strict=True)):
+        for k, (value, target) in enumerate(zip(values, places, strict=True)):
             forms.append(self._form(value, loop_spec.kinds[k] == ResultKind.STACK))
-            if value.root is not place.root:
+            if value.root is not target.root:
                 strides = contiguous_strides(value.shape)
-                pointer = place.pointer
+                pointer = target.pointer
                 if forms[-1].moves and loop_spec.until and loop_spec.backwards:
                     rows = product_of(value.shape[1:]).atom
-                    pointer = f"({place.pointer} + (steps - {done}) * {rows})"
-                block.copy(value, CArray(value.dtype, value.shape, strides, pointer, place.root))
+                    pointer = f"({target.pointer} + (steps - {done}) * {rows})"
+                block.copy(value, CArray(value.dtype, value.shape, strides, pointer, target.root))
         if loop_spec.until:
             block.line(f"*done = {done};")
-        return LoopText(self._file(), self.given, tuple(forms))
+        return LoopText(self._file(), self.operands, tuple(forms))
 
     def _argument(self, i: int, form: ArrayForm) -> CArray:
         block, kind = self.block, memory_type(form.dtype)
@@ -163,10 +163,10 @@ class _Writer:
 
     def _dtype(self, register: int) -> str:
         program = self.program
-        found = {parameter.register: parameter.variable for parameter in program.inputs}
+        variables = {parameter.register: parameter.variable for parameter in program.inputs}
         for instruction in program.instructions:
-            found.update(zip(instruction.outputs, instruction.node.outputs, strict=True))
-        of = found[register].type if register in found else dict(program.constants)[register]
+            variables.update(zip(instruction.outputs, instruction.node.outputs, strict=True))
+        of = variables[register].type if register in variables else dict(program.constants)[register]
         dtype = getattr(of, "dtype", None)
         if dtype is None:
             raise _no_form("a result of a loop is no array")

@@ -273,16 +273,16 @@ def _trace(
             row = TensorType(kind.dtype, kind.shape[1:]).make_variable(_label(argument.variable, tap))
             rows.append(_with_test_value(row, partial(argument.element, tap)))
     registers: list[list[Any]] = []
-    given: list[Any] = list(rows)
+    arguments: list[Any] = list(rows)
     for state in states:
         if state is None:
             registers.append([])
             continue
         mine = [_register(state, tap) for tap in state.taps]
         registers.append(mine)
-        given += mine
+        arguments += mine
     step = Step(rows, registers)
-    _read_result(called(fn, given, along, states, fixed), step)
+    _read_result(called(fn, arguments, along, states, fixed), step)
     return step
 
 
@@ -342,29 +342,29 @@ def _check_outputs(step: Step, states: Sequence[StateArgument | None]) -> None:
 
 
 def _fitted(k: int, output: Any, register: Any) -> Any:
-    kind, wanted = output.type, register.type
-    where = [describe(output), f"initial value: {wanted}"]
-    if not isinstance(kind, TensorType) or not isinstance(wanted, TensorType):
-        return wanted.narrow_variable(output)
-    if kind.ndim != wanted.ndim:
+    kind, expected = output.type, register.type
+    where = [describe(output), f"initial value: {expected}"]
+    if not isinstance(kind, TensorType) or not isinstance(expected, TensorType):
+        return expected.narrow_variable(output)
+    if kind.ndim != expected.ndim:
         raise TypeError(
             format_error(
-                f"scan: output {k} has {kind.ndim} dimensions, its initial value {wanted.ndim}",
+                f"scan: output {k} has {kind.ndim} dimensions, its initial value {expected.ndim}",
                 context=where,
                 hint="start from a value that is like that of a step; for taps beyond -1 with one more dimension",
             )
         )
-    if kind.dtype != wanted.dtype:
-        if upcast(kind.dtype, wanted.dtype) != wanted.dtype:
+    if kind.dtype != expected.dtype:
+        if upcast(kind.dtype, expected.dtype) != expected.dtype:
             raise TypeError(
                 format_error(
-                    f"scan: output {k} is {kind.dtype}, and its initial value {wanted.dtype}: it would be cast down",
+                    f"scan: output {k} is {kind.dtype}, and its initial value {expected.dtype}: it would be cast down",
                     context=where,
-                    hint=f"start from an initial value of {kind.dtype}, or cast the output to {wanted.dtype}",
+                    hint=f"start from an initial value of {kind.dtype}, or cast the output to {expected.dtype}",
                 )
             )
-        output = output.astype(wanted.dtype)
-    if any(a is not None and b is not None and a != b for a, b in zip(output.type.shape, wanted.shape, strict=True)):
+        output = output.astype(expected.dtype)
+    if any(a is not None and b is not None and a != b for a, b in zip(output.type.shape, expected.shape, strict=True)):
         raise TypeError(
             format_error(
                 f"scan: output {k} and its initial value have different shapes",
@@ -372,14 +372,14 @@ def _fitted(k: int, output: Any, register: Any) -> Any:
                 hint="start from a value of the shape that steps return",
             )
         )
-    return wanted.narrow_variable(output)
+    return expected.narrow_variable(output)
 
 
 def _check_strict(step: Step, along: Sequence[SequenceArgument], fixed: Sequence[Any]) -> None:
-    known = {*fixed, *step.rows, *(r for rs in step.registers for r in rs), *(s.variable for s in along)}
+    declared = {*fixed, *step.rows, *(r for rs in step.registers for r in rs), *(s.variable for s in along)}
     everything = [*step.outputs, *step.updates.values(), *([step.condition] if step.condition is not None else [])]
     for root in graph_inputs(everything, fixed):
-        if isinstance(root, SharedVariable) and root not in known and _update_of(root, step) is None:
+        if isinstance(root, SharedVariable) and root not in declared and _update_of(root, step) is None:
             users = [v.owner for out in everything for v in toposort_outputs(out) if v.owner and root in v.owner.inputs]
             text = f"{users[0]}" if users else "an output"
             raise MissingInputError(
@@ -488,18 +488,18 @@ class _Builder:
         buffers = [*self._buffers(), *(_buffer(s, request.n) for s in arrays)]
         shared = [*(self._initial(k) for k in self.foreign), *others]
         counts = [request.n] * len(self.nit_sots)
-        made: list[Any] = op(request.n, *self.slices, *buffers, *shared, *counts, *outer, return_list=True)
+        outputs: list[Any] = op(request.n, *self.slices, *buffers, *shared, *counts, *outer, return_list=True)
         last = request.last_states
         if last:  # those of the loop that runs: buffers for the values of all steps need not fit into memory
             starts = dict(
-                zip(op.outer_sitsot(made[0].owner), [*map(self._initial, self.sit_sots), *arrays], strict=True)
+                zip(op.outer_sitsot(outputs[0].owner), [*map(self._initial, self.sit_sots), *arrays], strict=True)
             )
-            loop = loop_of(made[0].owner, start=lambda buffer, place, depth: starts[buffer])
-            made = [loop[place] for place in places_in_loop(op)]
+            loop = loop_of(outputs[0].owner, start=lambda buffer, position, depth: starts[buffer])
+            outputs = [loop[position] for position in places_in_loop(op)]
         for s in changed:
             if getattr(s, "default_update", None) is not None and s not in step.updates:
-                note_advance(s, made[0].owner)
-        return self._outputs(made, op), _updates(made, op, arrays, others, last)
+                note_advance(s, outputs[0].owner)
+        return self._outputs(outputs, op), _updates(outputs, op, arrays, others, last)
 
     def _initial(self, k: int) -> Any:
         return self._state(k).initial

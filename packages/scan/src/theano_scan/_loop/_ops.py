@@ -375,7 +375,7 @@ class Loop(Scan):
     inner_graphs_title = "Inner graphs of the scan ops:"
 
     counts_nit_sots = False
-    #: What :meth:`codes` gives, once it has been asked; False for None.
+    #: Cached result of :meth:`codes`; False for None.
     _codes: LoopCodes | bool | None = None
 
     def __init__(
@@ -414,10 +414,10 @@ class Loop(Scan):
         """Return the code that does all steps in a call, where there is some; None where there is to be none."""
         if self._codes is None:
             when = str(config.scan.loop_code)
-            wanted = when != "none" and not self.options.get("profile")
+            enabled = when != "none" and not self.options.get("profile")
             plan = self.plan
             self._codes = (
-                LoopCodes(self.compiled(), plan.loop_spec(), plan.likes, at_once=when == "all") if wanted else False
+                LoopCodes(self.compiled(), plan.loop_spec(), plan.likes, at_once=when == "all") if enabled else False
             )
         return self._codes if isinstance(self._codes, LoopCodes) else None
 
@@ -439,11 +439,13 @@ class Loop(Scan):
             raise TypeError(
                 format_error(f"{self} takes {len(inner) + 1} inputs, got {len(inputs)}", hint="pass one for each")
             )
-        given: list[Any] = [number_of_steps(inputs[0])]
-        for k, (x, wanted) in enumerate(zip(inputs[1:], inner, strict=True)):
-            given.append(stack_of(wanted, x) if k < plan.sequences else wanted.type.narrow_variable(x))
+        arguments: list[Any] = [number_of_steps(inputs[0])]
+        for k, (x, variable) in enumerate(zip(inputs[1:], inner, strict=True)):
+            arguments.append(stack_of(variable, x) if k < plan.sequences else variable.type.narrow_variable(x))
         return Apply(
-            self, given, [self._output(kind, v) for kind, v in zip(plan.kinds, self.values, strict=True)] + self._done()
+            self,
+            arguments,
+            [self._output(kind, v) for kind, v in zip(plan.kinds, self.values, strict=True)] + self._done(),
         )
 
     def keeping(self, states: Iterable[int]) -> Loop:

@@ -19,25 +19,29 @@ from ._stores import Collected, Last, Stacked, Store, Summed
 class Run:
     """One run of a loop: the stores of its outputs, and the states of the step at hand."""
 
-    def __init__(self, op: Any, n: int, given: Sequence[Any]) -> None:
+    def __init__(self, op: Any, n: int, operands: Sequence[Any]) -> None:
         plan = op.plan
         last = plan.sequences + plan.states
-        self.op, self.n, self.given = op, n, given
-        self.sequences, self.start, self.constants = given[: plan.sequences], given[plan.sequences : last], given[last:]
+        self.op, self.n, self.given = op, n, operands
+        self.sequences, self.start, self.constants = (
+            operands[: plan.sequences],
+            operands[plan.sequences : last],
+            operands[last:],
+        )
         self.found: list[Any] = []
 
     def _store(self, k: int, kind: str) -> Store:
         shape = getattr(self.start[k], "shape", None) if k < self.op.plan.states else None
 
-        def shape_error(i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
-            return self._shape_error(k, i, got, wanted)
+        def shape_error(i: int, got: Sequence[int], expected: Sequence[int]) -> Exception:
+            return self._shape_error(k, i, got, expected)
 
         if kind == STACK:
             return (Stacked if self.op.memory.preallocate else Collected)(self.n, shape, shape_error)
         return Summed(shape_error) if kind == SUM else Last(shape, shape_error)
 
-    def _shape_error(self, k: int, i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
-        return ValueError(_shape_text(self.op, k, i, got, wanted))
+    def _shape_error(self, k: int, i: int, got: Sequence[int], expected: Sequence[int]) -> Exception:
+        return ValueError(_shape_text(self.op, k, i, got, expected))
 
     def native(self) -> int:
         """Let the machine of the step do all steps; return how many were done, 0 where it cannot."""
@@ -56,13 +60,13 @@ class Run:
                 codes.note(found[0], self.given, perf_counter() - begin)
         return self.take(*found)
 
-    def take(self, done: int, found: list[Any]) -> int:
+    def take(self, done: int, outputs: list[Any]) -> int:
         """Take the results of native code; those of loops that may end early have rows for all steps."""
         plan = self.op.plan
         if done < self.n:
             part = slice(self.n - done, None) if plan.backwards else slice(done)
-            found = [v[part] if kind == STACK else v for v, kind in zip(found, plan.kinds, strict=True)]
-        self.found = found
+            outputs = [v[part] if kind == STACK else v for v, kind in zip(outputs, plan.kinds, strict=True)]
+        self.found = outputs
         return done
 
     def steps(self) -> int:
@@ -118,9 +122,9 @@ class Run:
         return found
 
 
-def _shape_text(op: Any, k: int, step: int, got: Sequence[int], wanted: Sequence[int]) -> str:
+def _shape_text(op: Any, k: int, step: int, got: Sequence[int], expected: Sequence[int]) -> str:
     what = f"state {k}" if k < op.plan.states else f"output {k - op.plan.states}"
     return format_error(
-        f"{op}: {what} has shape {tuple(got)} in step {step}, not {tuple(wanted)}",
+        f"{op}: {what} has shape {tuple(got)} in step {step}, not {tuple(expected)}",
         hint="give the initial state the shape that steps return, and return equal shapes from all steps",
     )

@@ -1,4 +1,4 @@
-"""Functions in plain Python that are being called with symbolic values, and what they are told about them."""
+"""Functions in plain Python that are being called with symbolic values, and hints for their errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ traced = _traced.get
 def tracing(name: str) -> Iterator[Trace]:
     """Note that the code inside runs a function of the user with symbolic arguments.
 
-    Variables have no truth value then, and errors say what stands in place of Python's `if`, loops and numbers.
+    Variables have no truth value then, and errors name the replacements of Python's `if`, loops and numbers.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ def decided_by_python() -> str | None:
     return "or name the argument in `static_argnames` of theano.jit: its value is then known, and each is compiled"
 
 
-#: What stands in place of a loop over an array, in a function that is traced.
+#: The replacement of a loop over an array, in a function that is traced.
 LOOP_OVER_ITEMS = "theano.functional.scan(body, init, x) is a loop over the items of x, as theano.scan is"
 
 
 def loop_in_place_of_for() -> str:
-    """Return what stands in place of a loop over a range: the form over containers where a function is traced."""
+    """Return the replacement of a loop over a range: the form over containers where a function is traced."""
     return "theano.scan" if _traced.get() is None else "theano.functional.fori_loop(lower, upper, body, init)"

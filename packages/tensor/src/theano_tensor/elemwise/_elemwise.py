@@ -344,7 +344,7 @@ def _pullback(node: Apply[Elemwise, Tensor], cotangents: list[Variable]) -> list
 def partials(
     scalar_op: ScalarOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor], cotangents: Sequence[Variable]
 ) -> list[Tensor | str | None]:
-    """Return what a scalar op gives back to each input, where that broadcasts not yet summed.
+    """Return the cotangents of the inputs of a scalar op, not yet summed over dimensions that broadcast.
 
     A text says why there is no derivative, None that nothing is connected.
     """

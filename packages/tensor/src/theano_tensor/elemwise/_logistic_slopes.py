@@ -66,32 +66,32 @@ def stable_slope(scalar_op: ScalarOp, z: Tensor, output: Tensor, g: Tensor) -> T
 
     None where nothing cancels, so that the rule of the scalar op is as good.
     """
-    own = SLOPES[type(scalar_op)]
+    powers = SLOPES[type(scalar_op)]
     if z.type.dtype != output.type.dtype:
         return None
     form = _Form(output, type(scalar_op))
-    found: list[tuple[Tensor, int]] = []
-    whole: list[tuple[Tensor, int]] = []
+    stable: list[tuple[Tensor, int]] = []
+    plain: list[tuple[Tensor, int]] = []
     for term, sign in _summands(g):
         factors = _factors(term, form, DEPTH)
-        plus, minus = factors.plus + own[0], factors.minus + own[1]
+        plus, minus = factors.plus + powers[0], factors.minus + powers[1]
         if factors.is_bare or plus < 0 or minus < 0:
-            whole.append((term, sign))
+            plain.append((term, sign))
         else:
-            found.append((_product(factors.rest, z, form, plus, minus), sign))
-    if not found:
+            stable.append((_product(factors.rest, z, form, plus, minus), sign))
+    if not stable:
         return None
-    if whole:
+    if plain:
         slope = output * (1 - output) if form.kind is _SIGMOID else output
-        found.append((_signed_sum(whole) * slope, 1))
-    return _signed_sum(found)
+        stable.append((_signed_sum(plain) * slope, 1))
+    return _signed_sum(stable)
 
 
-def _product(rest: Tensor | None, z: Tensor, form: _Form, plus: int, minus: int) -> Tensor:
+def _product(other: Tensor | None, z: Tensor, form: _Form, plus: int, minus: int) -> Tensor:
     output = form.output
     s = output if form.kind is _SIGMOID else call("sigmoid", z)
     t = call("sigmoid", -z) if minus else s
-    result = rest
+    result = other
     for factor in (*[s] * plus, *[t] * minus):
         result = factor if result is None else result * factor
     if result is None:
@@ -178,10 +178,10 @@ def divided_slope(
     factors = _factors(g, _Form(output, type(scalar_op)), DEPTH)
     if factors.plus >= 0:
         return None
-    rest = output.ones_like() if factors.rest is None else factors.rest
+    factor = output.ones_like() if factors.rest is None else factors.rest
     for _ in range(-1 - factors.plus):
-        rest = rest / output
-    result: Tensor = -rest / call("expm1", -x) if exponent is None else rest * exponent / x
+        factor = factor / output
+    result: Tensor = -factor / call("expm1", -x) if exponent is None else factor * exponent / x
     return result
 
 

@@ -1,4 +1,4 @@
-"""Outside of what a changed tensor is zero: gradients of parts are such tensors."""
+"""Supports of changed tensors: gradients of parts are zero outside of these parts."""
 
 from __future__ import annotations
 

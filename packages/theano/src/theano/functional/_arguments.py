@@ -1,4 +1,4 @@
-"""The arguments of a call: their names, and what they have in common with those of other calls."""
+"""The arguments of a call: their names, and the key that equal calls share."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ._trees import exact, flatten, parts, paths
 
 #: Python's numbers, which are symbolic scalars, each class with a dtype of its own.
 NUMBERS = (bool, int, float, complex)
-#: Names of dtypes that programs know, whatever the order of bytes.
+#: Names of dtypes that programs know, without an order of bytes.
 _DTYPES = frozenset(ALL_DTYPES)
 #: The value of a parameter that a call leaves out.
 ABSENT = object()
-#: Where a function does not say what it takes.
+#: Parameters of a function without a signature.
 _ANYTHING = (Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Parameter.VAR_KEYWORD))
 
 
@@ -52,14 +52,14 @@ class Parameters:
         self.static, self.donate = _as_names(static), _as_names(donate)
         self.name = _name_of(function)
         try:
-            found = tuple(signature(function).parameters.values())
+            items = tuple(signature(function).parameters.values())
         except (TypeError, ValueError):  # functions in C may have no signature
-            found = _ANYTHING
-        #: What Python itself takes. A function around another one may take more than that one, which it shows.
-        self.header = found if _ANYTHING is found or not hasattr(function, "__wrapped__") else _ANYTHING
-        self._set_names(found)
-        keywords = {item.name for item in found}
-        takes_any = any(item.kind is item.VAR_KEYWORD for item in found)
+            items = _ANYTHING
+        #: Parameters as Python binds them. A wrapper shows the signature of its function, and may take more.
+        self.header = items if _ANYTHING is items or not hasattr(function, "__wrapped__") else _ANYTHING
+        self._set_names(items)
+        keywords = {item.name for item in items}
+        takes_any = any(item.kind is item.VAR_KEYWORD for item in items)
         for what, names in (("static_argnames", self.static), ("donate", self.donate)):
             unknown = sorted(names - keywords)
             if unknown and not takes_any:
@@ -70,11 +70,11 @@ class Parameters:
                     )
                 )
 
-    def _set_names(self, found: Iterable[Parameter]) -> None:
-        #: Names of what is passed by position, and of `*args`.
+    def _set_names(self, items: Iterable[Parameter]) -> None:
+        #: Names of parameters that are passed by position, and of `*args`.
         self.names: list[str] = []
         self.others = "args"
-        for item in found:
+        for item in items:
             if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD):
                 # A name with a space is no keyword of any call.
                 self.names.append(item.name + (" " if item.kind is item.POSITIONAL_ONLY else ""))
@@ -83,23 +83,23 @@ class Parameters:
 
     def without_first(self) -> Parameters:
         """Return the parameters of the bound method."""
-        made = object.__new__(Parameters)
-        made.static, made.donate, made.name, made.others = self.static, self.donate, self.name, self.others
-        made.names = self.names[1:]
-        made.header = self.header[1:] if len(self.names) and self.header is not _ANYTHING else self.header
-        return made
+        bound = object.__new__(Parameters)
+        bound.static, bound.donate, bound.name, bound.others = self.static, self.donate, self.name, self.others
+        bound.names = self.names[1:]
+        bound.header = self.header[1:] if len(self.names) and self.header is not _ANYTHING else self.header
+        return bound
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with as many by position as can be; what a call leaves out keeps its default."""
+        """Return the arguments with as many by position as can be; omitted ones keep their defaults."""
         if not kwargs:
             return args, kwargs
-        rest = dict(kwargs)
+        named = dict(kwargs)
         placed = list(args)
         for name in self.names[len(args) :]:
-            if name not in rest:
+            if name not in named:
                 break
-            placed.append(rest.pop(name))
-        return tuple(placed), dict(sorted(rest.items()))
+            placed.append(named.pop(name))
+        return tuple(placed), dict(sorted(named.items()))
 
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, str, Any]]:
         """Return for each argument its parameter, how messages call it, and its value."""
@@ -109,7 +109,7 @@ class Parameters:
         return [*placed, *more, *((name, name, value) for name, value in kwargs.items())]
 
     def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, list[Any]]:
-        """Return what calls have in common that one program serves, and the leaves of this call.
+        """Return the key that all calls of one program share, and the leaves of this call.
 
         Of arrays given by position, it is the tuple of their classes, dtypes and :func:`dimensions`.
 
@@ -139,7 +139,7 @@ class Parameters:
 
 
 def dimensions(shape: Any) -> Hashable:
-    """Return what programs depend on of a shape: the number of dimensions, and which of them have length 1.
+    """Return the part of a shape that programs depend on: the number of dimensions, and which have length 1.
 
     These broadcast, and a gradient is a sum over them, so that there is a graph of its own for them.
     """

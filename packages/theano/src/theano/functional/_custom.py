@@ -1,4 +1,4 @@
-"""Derivatives that are given in place of those that follow from how a value is computed."""
+"""Derivatives that the user writes: they replace the derivatives of the computation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._jit import Jitted
 from ._lowered import as_array
 from ._trees import flatten, leaves_like, n_leaves, unflatten
 
-#: The functions whose `forward` is being called: they do then what they do without a derivative.
+#: The functions whose `forward` is being called: they act then as plain functions.
 _computed: ContextVar[frozenset[Any]] = ContextVar("theano_custom_vjp", default=frozenset())
 
 
@@ -60,8 +60,8 @@ def differentiated_as(value: Any, other: Any) -> Any:
 class GivenPullback(Op):
     """Stands for results in derivatives: its pullback is a function of the user.
 
-    The inputs are `n_points` variables that derivatives are with respect to, then the results' values, then what the
-    function asks for beside cotangents.
+    The inputs are `n_points` variables that derivatives are with respect to, then the results' values, then the
+    residuals of the function.
     """
 
     __props__ = ("n_points", "n_results", "rule")
@@ -135,11 +135,11 @@ class CustomVJP(Jitted):
         Parameters
         ----------
         forward : callable
-            It takes the arguments of the function, and returns the pair of its result and what `backward` needs, a
-            container of values.
+            It takes the arguments of the function, and returns the pair of its result and the residuals for
+            `backward`, a container of values.
         backward : callable
-            It takes the arguments in `nondiff_argnums`, what `forward` has kept, and the cotangent of the result, in
-            its structure. It returns the tuple of gradients by the other arguments, each in the structure of the
+            It takes the arguments in `nondiff_argnums`, the residuals of `forward`, and the cotangent of the result,
+            in its structure. It returns the tuple of gradients by the other arguments, each in the structure of the
             argument; None stands for zeros.
         """
         self._forward, self._backward = forward, backward
@@ -160,8 +160,8 @@ class CustomVJP(Jitted):
         call.apply_defaults()
         leaves, structure = flatten([x for k, x in enumerate(call.args) if k not in self._first])
         leaves = [as_array(x) if is_leaf(x) else x for x in leaves]
-        rest = iter(unflatten(structure, leaves))
-        arranged = [x if k in self._first else next(rest) for k, x in enumerate(call.args)]
+        remaining = iter(unflatten(structure, leaves))
+        arranged = [x if k in self._first else next(remaining) for k, x in enumerate(call.args)]
         token = _computed.set(computed | {self})
         try:
             pair = self._forward(*arranged, **call.kwargs)
@@ -169,31 +169,31 @@ class CustomVJP(Jitted):
             _computed.reset(token)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
-                format_error("custom_vjp: forward returned no pair", hint="return (result, what backward needs)")
+                format_error("custom_vjp: forward returned no pair", hint="return (result, residuals for backward)")
             )
-        kept, kept_structure = flatten(pair[1])
+        residuals, residual_structure = flatten(pair[1])
         values, result_structure = flatten(pair[0])
         values = [as_array(y) for y in values]
         chosen = [k for k, x in enumerate(leaves) if is_leaf(x) and np.dtype(x.dtype).kind in "fc"]
-        variables = [k for k, x in enumerate(kept) if isinstance(x, Variable)]
+        variables = [k for k, x in enumerate(residuals) if isinstance(x, Variable)]
         first = [x for k, x in enumerate(call.args) if k in self._first]
         backward = self._backward
 
         def rule(points: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-            whole = list(kept)
+            filled = list(residuals)
             for k, x in zip(variables, inputs, strict=True):
-                whole[k] = x
-            slopes = backward(*first, unflatten(kept_structure, whole), unflatten(result_structure, cotangents))
-            found = _slopes(slopes, structure, len(leaves))
-            return [_fitted(found[k], x) for k, x in zip(chosen, points, strict=True)]
+                filled[k] = x
+            slopes = backward(*first, unflatten(residual_structure, filled), unflatten(result_structure, cotangents))
+            by_leaf = _slopes(slopes, structure, len(leaves))
+            return [_fitted(by_leaf[k], x) for k, x in zip(chosen, points, strict=True)]
 
-        inputs = [*(leaves[k] for k in chosen), *values, *(kept[k] for k in variables)]
+        inputs = [*(leaves[k] for k in chosen), *values, *(residuals[k] for k in variables)]
         others = GivenPullback(rule, len(chosen), len(values))(*inputs, return_list=True) if values else []
         return unflatten(result_structure, list(map(differentiated_as, values, others)))
 
 
 def _slopes(slopes: Any, structure: Any, n: int) -> list[Any]:
-    """Return for each leaf of the arguments what `backward` returned; None for zeros."""
+    """Return the gradient that `backward` returned for each leaf of the arguments; None for zeros."""
     children: Sequence[Any] = structure[1]
     if not isinstance(slopes, (tuple, list)) or len(slopes) != len(children):
         raise DerivativeError(
@@ -202,14 +202,14 @@ def _slopes(slopes: Any, structure: Any, n: int) -> list[Any]:
                 hint="return one gradient for each argument, None for zeros",
             )
         )
-    found: list[Any] = []
+    by_leaf: list[Any] = []
     for slope, child in zip(slopes, children, strict=True):
         if slope is None:
-            found += [None] * n_leaves(child)
+            by_leaf += [None] * n_leaves(child)
         else:
-            found += leaves_like(child, slope, "custom_vjp: backward", "the argument")
-    assert len(found) == n, "there is one for each leaf"
-    return found
+            by_leaf += leaves_like(child, slope, "custom_vjp: backward", "the argument")
+    assert len(by_leaf) == n, "there is one for each leaf"
+    return by_leaf
 
 
 def _fitted(slope: Any, point: Any) -> Any:

@@ -14,14 +14,14 @@ from theano_tensor.gradient import Lop, Rop, grad as grad_of, jacobian as jacobi
 
 from ._arguments import Parameters, is_leaf
 from ._jit import Jitted
-from ._kept import KEPT
+from ._memoized import MEMO
 from ._trees import Structure, flatten, leaves_like, unflatten
 
 Argnums = int | Sequence[int]
 
 
 class DerivativeError(TheanoError, TypeError):
-    """What is to be differentiated has no derivative of this kind."""
+    """A function has no derivative of the kind asked for."""
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Jitted:
@@ -282,7 +282,7 @@ def as_jitted(
     name : str
         Of the kind of function.
     function, target : callable
-        What is differentiated, and what does it.
+        The function of the user, and the function of its derivative.
     *options : hashable
     of : callable, optional
         Whose parameters the result has, `function` by default.
@@ -293,7 +293,7 @@ def as_jitted(
         static: Iterable[str] = () if of is not None else getattr(function, "static_argnames", ())
         return Jitted(function, target, Parameters(of or function, static, ()), {"mode": None})
 
-    return KEPT.get(function, (name, *(x if isinstance(x, int) else tuple(x) for x in options)), make)
+    return MEMO.get(function, (name, *(x if isinstance(x, int) else tuple(x) for x in options)), make)
 
 
 class _Points:

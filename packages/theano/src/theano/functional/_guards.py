@@ -23,7 +23,7 @@ from ._trees import fields_of
 
 #: Calls with more leaves than this are left to the general way.
 MAX_LEAVES = 200
-#: What names of the check begin with, so that they are none of the user's.
+#: Prefix of the names of the check: no parameter of the user's has it.
 _OWN = "_jit_"
 
 
@@ -85,8 +85,8 @@ class _Writer:
     def _dataclass(self, x: str, value: Any) -> None:
         self.require(f"{x}.__class__ is {self.name(type(value))}")
         names, static = fields_of(value)
-        for name, wanted in static:
-            self.same(f"{x}.{name}", wanted)
+        for name, expected in static:
+            self.same(f"{x}.{name}", expected)
         for name in names:
             child = self.name(None)
             self.lines.append(f"{child} = {x}.{name}")
@@ -148,9 +148,15 @@ def guarded(
                 writer.check(x, value)
     except _Unguarded:
         return None
-    known = {"absent": ABSENT, "array": np.ndarray, "as_called": _as_called, "dimensions": dimensions, "header": header}
-    known |= {"otherwise": otherwise, "program": program, "traced": traced}
-    scope = writer.objects | {_OWN + name: value for name, value in known.items()}
+    runtime = {
+        "absent": ABSENT,
+        "array": np.ndarray,
+        "as_called": _as_called,
+        "dimensions": dimensions,
+        "header": header,
+    }
+    runtime |= {"otherwise": otherwise, "program": program, "traced": traced}
+    scope = writer.objects | {_OWN + name: value for name, value in runtime.items()}
     lines = [
         f"def call({_signature(header)}):",
         "    while True:",
@@ -165,20 +171,20 @@ def guarded(
 
 
 def _signature(header: Sequence[Parameter]) -> str:
-    """Write the parameters of a check. What a call leaves out is ABSENT."""
-    found = []
+    """Write the parameters of a check. Omitted arguments are ABSENT."""
+    items = []
     stars: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
     for k, item in enumerate(header):
         before = header[k - 1].kind if k else None
         if before is Parameter.POSITIONAL_ONLY and item.kind is not before:
-            found.append("/")
+            items.append("/")
         if item.kind is Parameter.KEYWORD_ONLY and before not in (Parameter.VAR_POSITIONAL, Parameter.KEYWORD_ONLY):
-            found.append("*")
+            items.append("*")
         default = f"={_OWN}absent" if item.default is not Parameter.empty else ""
-        found.append(f"{stars.get(item.kind, '')}{item.name}{default}")
+        items.append(f"{stars.get(item.kind, '')}{item.name}{default}")
     if header and header[-1].kind is Parameter.POSITIONAL_ONLY:
-        found.append("/")
-    return ", ".join(found)
+        items.append("/")
+    return ", ".join(items)
 
 
 def _places(
@@ -187,7 +193,7 @@ def _places(
     """Write that as much is passed as in this call; yield the expressions of the arguments, in their order."""
     stars = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     placed = [item.name for item in header if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)]
-    # What is passed by position only may have the name of another argument, in `**others`.
+    # A positional-only parameter may share its name with an argument in `**others`.
     named = {item.name: item.name for item in header if item.kind not in (*stars, item.POSITIONAL_ONLY)}
     passed = {*placed[: len(args)], *(kwargs.keys() & named.keys())}
     for item in header:

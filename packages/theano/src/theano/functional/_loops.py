@@ -29,18 +29,18 @@ _MANY = 2**62
 
 
 class LoopError(TheanoError, TypeError):
-    """What a loop carries changes its kind in a step."""
+    """A step changes the kind of the state that a loop carries."""
 
 
 def scan(
     body: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: Any = None, reverse: bool = False
 ) -> tuple[Any, Any]:
-    """Loop over the items of arrays, with a state, and stack what each step returns.
+    """Loop over the items of arrays, with a state, and stack the second results of the steps.
 
     Parameters
     ----------
     body : callable
-        It takes the state and the items of one step, and returns the pair of the new state and what is stacked.
+        It takes the state and the items of one step, and returns the pair of the new state and the values to stack.
     init : value or container
         The state at first. A state that becomes of a wider dtype is so from the start.
     xs : value or container, optional
@@ -48,7 +48,7 @@ def scan(
     length : int or integer scalar, optional
         How many steps to do, where `xs` does not say it.
     reverse : bool
-        Whether to start from the last items; what is stacked still stands where its item does.
+        Whether to start from the last items. Stacked values keep the order of the items.
 
     Returns
     -------
@@ -93,11 +93,13 @@ def scan(
             pair = body(state, unflatten(structure, rows))
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise LoopError(
-                    format_error("scan: the body returned no pair", hint="return (state, what is stacked), or None")
+                    format_error(
+                        "scan: the body returned no pair", hint="return (state, values to stack); either may be None"
+                    )
                 )
-            made, shape = flatten(pair[1])
+            values, shape = flatten(pair[1])
             stacks[:] = [shape]
-            return pair[0], made
+            return pair[0], values
 
         state = _Loop("scan", init, step, [TensorType(x.dtype, x.type.shape[1:]) for x in along])
         outputs = state.run(along, length, go_backwards=reverse)
@@ -212,7 +214,7 @@ class _Counted(NamedTuple):
 
 
 class _Loop:
-    """A state, and what a step makes of it: variables, and what is computed of them.
+    """A state and its successor: variables, and the expressions of them that a step computes.
 
     Parameters
     ----------
@@ -220,7 +222,7 @@ class _Loop:
         For messages.
     init : value or container
     step : callable
-        It takes the items of the step and the state, and returns the new state and a list of what is stacked. It is
+        It takes the items of the step and the state, and returns the new state and a list of values to stack. It is
         called until the state stays of one kind.
     rows : sequence of TensorType
         Of the items.
@@ -252,13 +254,13 @@ class _Loop:
         while not settled:
             self.inputs: list[Any] = [kind() for kind in rows]
             self.states = [x.type(path) for x, path in zip(self.leaves, self.paths, strict=True)]
-            state, made = step(self.inputs, self.arranged(self.states))
+            state, extra = step(self.inputs, self.arranged(self.states))
             after = list(map(as_array, leaves_like(self.structure, state, f"{who}, the state after a step", "init")))
             wider = list(map(self._wider, self.leaves, after, self.paths))
             settled = all(new is old for new, old in zip(wider, self.leaves, strict=True))
             self.leaves = wider
         self.outputs = [y.astype(x.dtype) for x, y in zip(self.leaves, after, strict=True)]
-        self.stacked = list(map(as_array, made))
+        self.stacked = list(map(as_array, extra))
 
     def arranged(self, leaves: Any) -> Any:
         """Return leaves in the structure of the state."""
@@ -275,13 +277,13 @@ class _Loop:
                 )
             )
         dtype = upcast(first.dtype, later.dtype)
-        # What has length 1 at first, and another one later, is not known to broadcast.
+        # An axis that has length 1 at first, and another one later, must not broadcast.
         axes = [k for k, (a, b) in enumerate(lengths) if a == 1 != b]
-        found = first if dtype == first.dtype else first.astype(dtype)
-        return unbroadcast(found, *axes) if axes else found
+        leaf = first if dtype == first.dtype else first.astype(dtype)
+        return unbroadcast(leaf, *axes) if axes else leaf
 
     def run(self, along: Sequence[Any], n: Any, go_backwards: bool = False) -> list[Any]:
-        """Return the last leaves of the state, and stacks of what steps return beside it."""
+        """Return the last leaves of the state, and the stacked values of the steps."""
 
         def step(*values: Any) -> Any:
             return self._at(values, [*self.outputs, *self.stacked])
@@ -331,7 +333,7 @@ def _shape(x: Any) -> str:
 
 
 def _called(name: str, loop: Callable[..., Any], *args: Any) -> Any:
-    """Return what a loop returns: variables, or values where it is called with values and by no program."""
+    """Call a loop: it returns variables in a traced function or with variables, and values otherwise."""
     if traced() is not None:
         return loop(*args)
     loop.__name__ = name

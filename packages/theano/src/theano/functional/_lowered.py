@@ -95,7 +95,7 @@ class Lowered:
                     format_error(
                         f"{self.name} uses the symbolic argument `{x}` of a call of {origin}, which has ended",
                         context=[describe(x)],
-                        hint=f"let {origin} return what is needed later, in place of storing it elsewhere",
+                        hint=f"let {origin} return the values for later use, in place of storing them elsewhere",
                     )
                 )
 
@@ -107,13 +107,13 @@ class Lowered:
         pairs = zip(self.inputs, self._donated, strict=True)
         inputs = [In(x, mutable=True, borrow=True) if donated else x for x, donated in pairs]
         outputs = self.outputs[0] if self._is_single() else self.outputs
-        made: Function[Any] = function(
+        compiled: Function[Any] = function(
             inputs, outputs, updates=self.updates, name=self.name, on_unused_input="ignore", **self._options
         )
-        return made
+        return compiled
 
     def program(self) -> Callable[..., Any]:
-        """Return what takes the leaves of the arguments, and returns what the jitted function returns."""
+        """Return a callable from the leaves of the arguments to the result of the jitted function."""
         compiled = self.compile()
         if self._is_single():
             return compiled

@@ -23,12 +23,12 @@ class StructureError(TheanoError, ValueError):
 
 
 class Parts(NamedTuple):
-    """What a container holds, and how another one like it is made.
+    """The children of a container, and how another one like it is made.
 
     Attributes
     ----------
     children : sequence
-        What it holds: leaves, or containers.
+        Leaves, or containers.
     rebuild : callable
         Makes a container of the same kind from a sequence of as many children. Containers whose `rebuild` is equal
         have one structure, so that it is a function of a module or an instance of a frozen dataclass, and no lambda.
@@ -40,7 +40,7 @@ class Parts(NamedTuple):
 
 @singledispatch
 def parts(value: object) -> Parts | None:
-    """Return what a container holds, or None for a leaf.
+    """Return the parts of a container, or None for a leaf.
 
     Tuples, lists, dictionaries, named tuples, dataclasses and None are containers. Others are registered:
 
@@ -84,7 +84,7 @@ class _Keyed:
 
 @dataclass(frozen=True, slots=True)
 class _Fields:
-    """Rebuilds a dataclass. Its `__init__` does not run: it may check what symbolic values do not have yet."""
+    """Rebuilds a dataclass. Its `__init__` does not run: it may check values, and symbolic variables have none yet."""
 
     kind: type
     names: tuple[str, ...]

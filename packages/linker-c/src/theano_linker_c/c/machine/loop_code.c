@@ -94,7 +94,7 @@ static PyArrayObject *fitting(PyObject *value, const Form *form, Py_ssize_t step
 
 typedef struct {
     int n_given, n_results;
-    PyArrayObject **arrays; /* owned: what is given, then results */
+    PyArrayObject **arrays; /* owned: the operands, then the results */
     const void **data;
     void **into;
     int64_t *strides;

@@ -60,11 +60,11 @@ class Iv(SpecialFunction, BinaryScalarOp):
         """Take the first term of the series near zero."""
         order, x = values
         special = scipy_special()
-        whole = order == np.floor(order)
-        size = np.where(whole, np.abs(order), order)
-        sign = np.where(whole & (x < 0) & (size % 2 == 1), -1.0, 1.0)
+        is_integer = order == np.floor(order)
+        size = np.where(is_integer, np.abs(order), order)
+        sign = np.where(is_integer & (x < 0) & (size % 2 == 1), -1.0, 1.0)
         term = sign * np.power(np.abs(x) / 2, size) / special.gamma(size + 1)
-        near = (x != 0) & (np.abs(x) < _NEAR_ZERO) & (order > _LEAST_ORDER) & (whole | (x > 0))
+        near = (x != 0) & (np.abs(x) < _NEAR_ZERO) & (order > _LEAST_ORDER) & (is_integer | (x > 0))
         return np.where(near, term, special.iv(order, x))
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:

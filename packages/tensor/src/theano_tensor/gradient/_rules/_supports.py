@@ -1,9 +1,9 @@
-"""Where a cotangent is zero by construction: at what a choice leaves out, and outside of the part that is read.
+"""Where a cotangent is zero by construction: at elements that a choice leaves out, and outside of a part.
 
 The gradient of ``switch(c, f(x), 0)`` is ``switch(c, g * slope, 0)``, not ``switch(c, g, 0) * slope``, which is no
-number where the slope is infinite. So choices of zero and placed parts stay outermost: a rule gets what is inside of
-them, and what it gives back is put into them again. A part of a result needs that part of the operands only. The
-derivatives of such gradients have the same form, so that this holds for all orders.
+number where the slope is infinite. So choices of zero and placed parts stay outermost: a rule gets the
+cotangent inside of them, and its results are put into them again. A part of a result needs that part of the operands
+only. The derivatives of such gradients have the same form, so that this holds for all orders.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Part:
 
 
 Support = Choice | Rest | Part
-#: Outside of what the result of a node is zero, and what it is inside; None where nothing is known.
+#: The support of the result of a node, outside of which it is zero, and the value inside; None for an unknown support.
 support_rule: RuleTable[Callable[[Apply[Any, Tensor]], tuple[Support, Tensor] | None]] = RuleTable("support")
 #: Ops that move the elements of their first inputs; the condition of a choice moves along.
 _VIEWS: list[type] = [DimShuffle, Reshape]
@@ -125,7 +125,7 @@ class _Inside:
         return True
 
     def leave(self, value: Tensor, source: Tensor, narrow: Tensor) -> Tensor:
-        """Return what is given back to an input, `source`, of which `narrow` is the part."""
+        """Return the cotangent of an input, `source`, of which `narrow` is the part."""
         for mark in reversed(self.marks):
             # Where a condition and a value broadcast, so does the choice.
             value = mark.put(value if isinstance(mark, Choice) else unbroadcast(value, self.output))
@@ -138,7 +138,7 @@ class _Inside:
 
 
 def pull_back_inside(node: Apply[Any, Tensor], g: Tensor) -> list[Tensor | str | None] | None:
-    """Return what an elementwise node gives back for a cotangent that is zero in places; None for any other one."""
+    """Pull a cotangent that is zero in places back through an elementwise node; None for any other cotangent."""
     inside = _Inside(list(node.inputs), node.outputs[0], g, [], [])
     has_poles = type(node.op.scalar_op) in _POLES
     for _ in range(DEPTH):
@@ -156,19 +156,19 @@ def pull_back_inside(node: Apply[Any, Tensor], g: Tensor) -> list[Tensor | str |
     if inside.value is g and not inside.marks:
         return None
     results = partials(node.op.scalar_op, inside.inputs, [inside.output], [inside.value])
-    found: list[Tensor | str | None] = []
+    pulled: list[Tensor | str | None] = []
     for value, source, narrow in zip(results, node.inputs, inside.inputs, strict=True):
         if value is None or isinstance(value, str):
-            found.append(value)
+            pulled.append(value)
         elif value is inside.value and (not inside.parts or not _is_single(source)):
-            found.append(unbroadcast(g, source))
+            pulled.append(unbroadcast(g, source))
         else:
-            found.append(inside.leave(value, source, narrow))
-    return found
+            pulled.append(inside.leave(value, source, narrow))
+    return pulled
 
 
 def sum_inside(one: Tensor, other: Tensor) -> Tensor:
-    """Return the sum of two cotangents, inside of what both are zero outside of."""
+    """Return the sum of two cotangents, inside of the supports that they share."""
     common: list[Support] = []
     for _ in range(DEPTH):
         step, twin = _outermost(one), _outermost(other)
@@ -198,7 +198,7 @@ def _where_chosen(g: Tensor) -> Choice | None:
 
 
 def _where_placed(g: Tensor) -> Choice | None:
-    """Return what views have moved a part to, or the rest of one; None if there is none."""
+    """Return the elements to which views have moved a part, or the rest of one; None if there is none."""
     views: list[Apply[Any, Tensor]] = []
     while len(views) < DEPTH and g.owner is not None and isinstance(g.owner.op, tuple(_VIEWS)):
         views.append(g.owner)
@@ -255,7 +255,7 @@ def _as_single(tensor: Tensor, ndim: int) -> Tensor:
 
 
 def _outermost(g: Tensor, depth: int = DEPTH) -> tuple[Support, Tensor] | None:
-    """Return outside of what a cotangent is zero, and what it is inside; None if nothing is known."""
+    """Return the outermost support of a cotangent and the value inside; None for an unknown support."""
     node = g.owner
     if node is None or not depth:
         return None
@@ -266,21 +266,21 @@ def _outermost(g: Tensor, depth: int = DEPTH) -> tuple[Support, Tensor] | None:
     rule = support_rule.get(op)
     if rule is not None:
         return rule(node)
-    place = 1 if kind is _SECOND else 0
+    position = 1 if kind is _SECOND else 0
     if not isinstance(op, tuple(_VIEWS)) and kind not in (_SECOND, _NEG, Cast):
         return None
-    found = _outermost(node.inputs[place], depth - 1)
-    if found is None or (not isinstance(found[0], Choice) and kind not in (_NEG, Cast)):
+    inner = _outermost(node.inputs[position], depth - 1)
+    if inner is None or (not isinstance(inner[0], Choice) and kind not in (_NEG, Cast)):
         return None
-    support, below = found
-    rest = node.inputs[1:]
+    support, below = inner
+    operands = node.inputs[1:]
     if isinstance(support, Choice) and kind is None:
         # A view is zero where the view of the condition says so.
         condition = support.condition
         if condition.type.broadcastable != node.inputs[0].type.broadcastable:
             return None
-        support = Choice(op(condition, *rest), support.otherwise)
-    return support, op(node.inputs[0], below) if kind is _SECOND else op(below, *rest)
+        support = Choice(op(condition, *operands), support.otherwise)
+    return support, op(node.inputs[0], below) if kind is _SECOND else op(below, *operands)
 
 
 def _kind(variable: Tensor) -> type | None:

@@ -49,7 +49,7 @@ class Solve(MatrixOp):
     Parameters
     ----------
     A_structure : {"general", "symmetric", "lower_triangular", "upper_triangular"}
-        What A is known to be; of a triangular matrix the other triangle is not read.
+        The structure of A. The other triangle of a triangular matrix is not read.
     lower : bool
         Which triangle of a symmetric matrix is read.
     overwrite_A, overwrite_b : bool
@@ -105,11 +105,11 @@ class Solve(MatrixOp):
             )
         dtype = upcast(matrix.type.dtype, right.type.dtype)
         matrix, right = cast(matrix, dtype), cast(right, dtype)
-        rows, given = matrix.type.shape[-2], right.type.shape[max(right.type.ndim - 2, 0)]
-        if rows is not None and given is not None and rows != given:
+        rows, right_rows = matrix.type.shape[-2], right.type.shape[max(right.type.ndim - 2, 0)]
+        if rows is not None and right_rows is not None and rows != right_rows:
             error = ShapeError(
                 format_error(
-                    f"solve: the matrix has {rows} rows, the right-hand side {given}",
+                    f"solve: the matrix has {rows} rows, the right-hand side {right_rows}",
                     context=[describe(matrix), describe(right)],
                 )
             )
@@ -169,7 +169,7 @@ class Solve(MatrixOp):
 
 
 def _part_that_is_read(op: Solve, x: Tensor, *, gradient: bool) -> Tensor:
-    """Return what of a gradient by A (or of a change of A) matters."""
+    """Return the part of a gradient by A (or of a change of A) that matters."""
     match op.A_structure:
         case "lower_triangular":
             return tril(x)

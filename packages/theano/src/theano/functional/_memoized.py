@@ -1,7 +1,7 @@
-"""Derivatives that were made before, of functions that read the same: `grad(f)(x)` in a loop compiles once.
+"""A memo of derivatives, shared by functions of equal code: `grad(f)(x)` in a loop compiles once.
 
-What a function reads from around it is looked at each time. Where that may change without a trace, such as an array or
-an object, nothing is kept, and the function is called anew.
+Each look-up compares the values that a function reads from around it. A function that reads a mutable object, such as
+an array, is not memoized: it is transformed anew each time.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from theano_graph import is_library_module
 from ._jit import Jitted
 from ._trees import exact
 
-#: So many functions are kept; the one that was not asked for the longest goes when there are more.
-N_KEPT = 256
+#: Number of functions in the memo; beyond it, the least recently used one is dropped.
+MEMO_SIZE = 256
 _SAME = (type, BuiltinFunctionType, FunctionType, Jitted, np.ufunc, np.dtype)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.number, np.bool_)
 
 
 class _Changing(Exception):
-    """A function reads what may change without a trace."""
+    """A function reads a value that may change without a trace."""
 
 
-class Kept:
-    """The jitted functions that were made of functions.
+class Memo:
+    """The jitted functions of functions, by their code and options.
 
     Examples
     --------
@@ -42,27 +42,27 @@ class Kept:
 
     def __init__(self, bound: int) -> None:
         self._bound = bound
-        self._made: OrderedDict[Hashable, Jitted] = OrderedDict()
+        self._jitted: OrderedDict[Hashable, Jitted] = OrderedDict()
 
     def get(self, function: Callable[..., Any], options: tuple[Hashable, ...], make: Callable[[], Jitted]) -> Jitted:
-        """Return what was made of a function that reads the same, or make it."""
+        """Return the jitted function of an equal function, or make it."""
         try:
             key = (options, tuple(_read(function)))
         except _Changing:
             return make()
-        made = self._made.pop(key, None) or make()
-        self._made[key] = made
-        while len(self._made) > self._bound:
-            self._made.popitem(last=False)
-        return made
+        jitted = self._jitted.pop(key, None) or make()
+        self._jitted[key] = jitted
+        while len(self._jitted) > self._bound:
+            self._jitted.popitem(last=False)
+        return jitted
 
     def clear(self) -> None:
         """Let go of all functions."""
-        self._made.clear()
+        self._jitted.clear()
 
 
 def _read(function: Any) -> Iterator[Hashable]:
-    """Yield what a function depends on: its code, defaults, and what it reads from around it."""
+    """Yield the dependencies of a function: its code, its defaults, and the values that it reads from around it."""
     functions = [function]
     numbers: dict[Any, int] = {function: 0}
 
@@ -128,4 +128,4 @@ def _exact(value: Any) -> Hashable:
 
 
 #: Of the functions in `_derivatives`.
-KEPT = Kept(N_KEPT)
+MEMO = Memo(MEMO_SIZE)
