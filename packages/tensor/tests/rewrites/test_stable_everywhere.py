@@ -195,7 +195,7 @@ class TestStableEverywhere(unittest.TestCase):
             with np.errstate(all="ignore"):
                 pairs = list(zip(f(Z), (value(Z), slope(Z)), strict=True))
             failing += not all(np.allclose(a, b, rtol=1e-9, atol=1e-30) for a, b in pairs)
-        self.assertGreaterEqual(failing, len(ELEMENTWISE) - 3)
+        self.assertGreaterEqual(failing, len(ELEMENTWISE) - 5)
 
 
 class TestLogSumExp(unittest.TestCase):

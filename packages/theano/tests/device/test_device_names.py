@@ -150,7 +150,7 @@ class TestExpressions(unittest.TestCase):
             found, wanted = theano.function([], mine.transfer("cpu"))(), theano.function([], theirs)()
             self.assertEqual((found.shape, found.dtype), (wanted.shape, wanted.dtype))
             if computes():
-                np.testing.assert_allclose(found, wanted, rtol=1e-6)
+                np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
 
     def test_softmax_and_losses(self) -> None:
         self.check(nnet.GpuSoftmax(), T.nnet.softmax, self.x)

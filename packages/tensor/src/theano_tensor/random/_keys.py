@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward, shape_rule
 
 from .._core._type import TensorType
 from ._copies import _BLANK
@@ -95,6 +95,10 @@ class KeyOfGenerator(Op):
 
 
 generator_of_key, key_of_generator = GeneratorOfKey(), KeyOfGenerator()
+
+
+for _op_class in (GeneratorOfKey, KeyOfGenerator):
+    batch_rule.declare_absent(_op_class, "a generator is the same for all entries")
 
 
 @pullback.register(GeneratorOfKey, KeyOfGenerator)

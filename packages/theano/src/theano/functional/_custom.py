@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, describe, format_error, pullback, pushforward
+from theano_graph import Apply, Op, Variable, batch_rule, describe, format_error, pullback, pushforward
+from theano_tensor.batching import run_in_a_loop
 from theano_tensor.gradient import DisconnectedType, GradientGate, grad as grad_of
 
 from ._arguments import Parameters, is_leaf
@@ -91,6 +92,9 @@ class GivenPullback(Op):
     def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Say that results depend on the points."""
         return [[k < self.n_points] * self.n_results for k in range(len(node.inputs))]
+
+
+batch_rule.register(GivenPullback)(run_in_a_loop)
 
 
 @pullback.register(GivenPullback)

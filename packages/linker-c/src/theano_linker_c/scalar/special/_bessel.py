@@ -63,7 +63,8 @@ class Iv(SpecialFunction, BinaryScalarOp):
         is_integer = order == np.floor(order)
         size = np.where(is_integer, np.abs(order), order)
         sign = np.where(is_integer & (x < 0) & (size % 2 == 1), -1.0, 1.0)
-        term = sign * np.power(np.abs(x) / 2, size) / special.gamma(size + 1)
+        # The least number has no half.
+        term = sign * np.power(np.abs(x), size) * np.power(0.5, size) / special.gamma(size + 1)
         near = (x != 0) & (np.abs(x) < _NEAR_ZERO) & (order > _LEAST_ORDER) & (is_integer | (x > 0))
         return np.where(near, term, special.iv(order, x))
 
@@ -84,7 +85,7 @@ _IV_TEXT = f"""static double theano_modified_bessel(double order, double x) {{
   if (x == 0 || !(fabs(x) < {_NEAR_ZERO}) || !(order > {_LEAST_ORDER}) || !(whole || x > 0))
     return theano_special_iv(order, x, 0);
   const double size = whole ? fabs(order) : order;
-  const double term = pow(fabs(x) / 2, size) / tgamma(size + 1);
+  const double term = pow(fabs(x), size) * pow(0.5, size) / tgamma(size + 1);
   return whole && x < 0 && fmod(size, 2.0) == 1 ? -term : term;
 }}"""
 
