@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import threading
 import unittest
 import warnings
+from typing import Any
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
+from pytensor.tensor.type_other import NoneConst, make_slice, slicetype
 from pytensor_values import check
 
 import theano_pytensor
@@ -30,6 +33,19 @@ class Doubled(Op):  # type: ignore[misc]  # the base has no types
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[np.ndarray]]) -> None:
         output_storage[0][0] = 2 * inputs[0]
+
+
+class Part(Op):  # type: ignore[misc]  # the base has no types
+    """An op of a user's that takes a slice, or None."""
+
+    __props__ = ()
+
+    def make_node(self, x: pt.TensorVariable, part: Variable) -> Apply:
+        return Apply(self, [x, part], [x.type()])
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[np.ndarray]]) -> None:
+        x, part = inputs
+        output_storage[0][0] = x if part is None else x[part]
 
 
 class TestFunctions(unittest.TestCase):
@@ -95,6 +111,19 @@ class TestReports(unittest.TestCase):
             pytensor.function([X], Doubled()(X) + 1, mode="THEANO")
         self.assertEqual(8.0, f(np.ones((2, 2))))
         self.assertRegex(str(report(f)), r"1 of 2 nodes translated, 1 left to PyTensor\n  Doubled: 1")
+
+    def test_ops_left_to_pytensor_that_take_slices(self) -> None:
+        n, s = pt.lscalar("n"), slicetype("s")
+        parts = [make_slice(n, None), make_slice(slice(None, 1)), s, NoneConst]
+        outputs = [Part()(X, part) for part in parts]
+        check([X, n, s], outputs, np.eye(2), 1, slice(None, None, -1), performed=["Part"])
+
+    def test_graphs_are_printed(self) -> None:
+        f = pytensor.function([X], X.sum(), mode="THEANO", profile=True)
+        f(np.eye(2))
+        printed = io.StringIO()
+        pytensor.dprint(f, file=printed)
+        self.assertIn("Sum", printed.getvalue())
 
     def test_functions_of_other_linkers(self) -> None:
         with self.assertRaisesRegex(TypeError, "mode='THEANO'"):
