@@ -18,7 +18,8 @@ from pytensor.tensor.type_other import NoneConst, make_slice, slicetype
 from pytensor_values import check
 
 import theano_pytensor
-from theano_pytensor import PerformWarning, c_pointer, engine_function, report, rule
+from theano_pytensor import PerformWarning, VersionWarning, c_pointer, engine_function, report, rule
+from theano_pytensor._report import check_version
 
 X, S = pt.dmatrix("x"), pt.dscalar("s")
 
@@ -152,6 +153,13 @@ class TestAddresses(unittest.TestCase):
         self.assertGreater(pointer.address, 0)
         with self.assertRaisesRegex(ValueError, "no input 'y'"):
             c_pointer(f, shapes={"y": (2, 2)})
+
+    def test_versions_that_were_not_tested_are_announced(self) -> None:
+        with self.assertWarnsRegex(VersionWarning, r"tested with PyTensor 2.38 and 3.0, not with 9.1.2"):
+            check_version("9.1.2")
+        with warnings.catch_warnings(action="error"):
+            check_version("2.38.0+5.gabc")
+            check_version("3.0.7")
 
     def test_a_version_says_which(self) -> None:
         self.assertRegex(theano_pytensor.__version__, r"\d+\.\d+")

@@ -74,7 +74,7 @@ optdb.register(
 
 @rule("tensor.RandomVariable")
 def _draw(site: Site) -> Any:
-    """Draw from a generator that stays as it is: our rewriting decides where it is moved, whatever PyTensor's decided."""
+    """Draw from a generator that stays as it is: our rewriting decides where it is moved."""
     state, size, *parameters = site.inputs
     op = Draw(site.op, engine_type(site.outputs[1].type), size is not None)
     sized = [] if size is None else [size]
