@@ -156,6 +156,7 @@ class TestIndexing(unittest.TestCase):
         outputs = [X[1].set(V), X[K].set(V), X[:2, K].set(1.0), X[X > 0].set(0.0), X[1:, 0].set(V), X[K, K].set(V)]
         check([X, V, K], outputs, MATRIX, VECTOR, INDICES)
 
+    @unittest.skipIf(int(pytensor.__version__.split(".")[0]) > 2, "PyTensor takes no variables of slices as indices")
     def test_slices_as_variables(self) -> None:
         s, n = slicetype("s"), K[0]
         either = ifelse(n > 1, make_slice(n - 1, None), make_slice(None, n))

@@ -111,7 +111,12 @@ def _eigen(site: Site) -> Any:
 
 @stacked_rule("tensor.Eigh")
 def _symmetric_eigen(site: Site) -> Any:
-    return list(nlinalg.eigh(site.inputs[0], site.op.UPLO))
+    """Eigenvalues and vectors of one matrix; the triangle is ``lower`` of the op, or in older versions ``UPLO``."""
+    (a, *others), op = site.inputs, site.op
+    if others:
+        raise NoRule("generalized eigenvalues")
+    triangle = ("L" if op.lower else "U") if hasattr(op, "lower") else op.UPLO
+    return list(nlinalg.eigh(a, triangle))
 
 
 @rule("tensor.Eigvalsh")
