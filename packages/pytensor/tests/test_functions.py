@@ -49,6 +49,18 @@ class Part(Op):  # type: ignore[misc]  # the base has no types
         output_storage[0][0] = x if part is None else x[part]
 
 
+class Bits(Op):  # type: ignore[misc]  # the base has no types
+    """An op of a user's that takes a scalar, and asks it for what only NumPy's numbers have."""
+
+    __props__ = ()
+
+    def make_node(self, n: Variable) -> Apply:
+        return Apply(self, [n], [n.type()])
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        output_storage[0][0] = np.int64(inputs[0].bit_count())
+
+
 class TestFunctions(unittest.TestCase):
     def test_names_of_modes_and_linkers(self) -> None:
         with pytensor.config.change_flags(mode="THEANO"):
@@ -118,6 +130,10 @@ class TestReports(unittest.TestCase):
         parts = [make_slice(n, None), make_slice(slice(None, 1)), s, NoneConst]
         outputs = [Part()(X, part) for part in parts]
         check([X, n, s], outputs, np.eye(2), 1, slice(None, None, -1), performed=["Part"])
+
+    def test_ops_left_to_pytensor_that_take_scalars(self) -> None:
+        n = pt.lscalar("n")
+        check([n], [pt.tensor_from_scalar(Bits()(pt.scalar_from_tensor(n)))], 7, performed=["Bits"])
 
     def test_graphs_are_printed(self) -> None:
         f = pytensor.function([X], X.sum(), mode="THEANO", profile=True)

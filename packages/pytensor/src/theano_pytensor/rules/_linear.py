@@ -121,8 +121,8 @@ def _symmetric_eigen(site: Site) -> Any:
 
 @rule("tensor.Eigvalsh")
 def _generalized_eigenvalues(site: Site) -> Any:
-    a, b = site.inputs
-    return slinalg.eigvalsh(a, b, lower=site.op.lower)
+    a, *others = site.inputs
+    return slinalg.eigvalsh(a, others[0] if others else None, lower=site.op.lower)
 
 
 @stacked_rule("tensor.SVD")
