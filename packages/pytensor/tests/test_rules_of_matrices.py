@@ -63,6 +63,9 @@ class TestLinearAlgebra(unittest.TestCase):
         outputs = [pt.linalg.qr(S)[1], pt.linalg.block_diag(S, S)]
         check([S], outputs, STACK)
 
+    def test_stacks_of_an_op_without_a_rule(self) -> None:
+        check([V], [pt.signal.convolve1d(V, V)], VECTOR, performed=["Blockwise{Convolve1d}"])
+
 
 class TestAxes(unittest.TestCase):
     def test_sorting_and_searching(self) -> None:

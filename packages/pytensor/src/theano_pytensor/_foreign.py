@@ -31,6 +31,8 @@ class Foreign(Op):
         self.source, self.kinds = source, tuple(kinds)
         self.absent = tuple(isinstance(variable.type, NoneTypeT) for variable in source.inputs)
         self.numbers = frozenset(k for k, variable in enumerate(source.inputs) if isinstance(variable.type, ScalarType))
+        # Without it, ops for stacks ask the compiler for the op inside.
+        source.op.prepare_node(source, None, None, "py")
         destroyed = getattr(source.op, "destroy_map", None) or {}
         self.overwritten = frozenset(index for indices in destroyed.values() for index in indices)
 
@@ -53,7 +55,7 @@ class Foreign(Op):
         """Compute by the op of PyTensor."""
         values, present = [], iter(inputs)
         for index, absent in enumerate(self.absent):
-            value = None if absent else next(present)
+            value: Any = None if absent else next(present)
             if index in self.numbers:
                 # Scalars of PyTensor are numbers of NumPy, ours arrays of dimension 0.
                 value = value[()]
