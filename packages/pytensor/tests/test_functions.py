@@ -50,7 +50,7 @@ class Part(Op):  # type: ignore[misc]  # the base has no types
 
 
 class Bits(Op):  # type: ignore[misc]  # the base has no types
-    """An op of a user's that takes a scalar, and asks it for what only NumPy's numbers have."""
+    """An op of a user's that takes a scalar, by a method that numbers of NumPy have and arrays lack."""
 
     __props__ = ()
 
