@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import threading
 import unittest
 import warnings
+from typing import Any
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
+from pytensor.tensor.type_other import NoneConst, make_slice, slicetype
 from pytensor_values import check
 
 import theano_pytensor
-from theano_pytensor import PerformWarning, c_pointer, engine_function, report, rule
+from theano_pytensor import PerformWarning, VersionWarning, c_pointer, engine_function, report, rule
+from theano_pytensor._report import check_version
 
 X, S = pt.dmatrix("x"), pt.dscalar("s")
 
@@ -30,6 +34,31 @@ class Doubled(Op):  # type: ignore[misc]  # the base has no types
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[np.ndarray]]) -> None:
         output_storage[0][0] = 2 * inputs[0]
+
+
+class Part(Op):  # type: ignore[misc]  # the base has no types
+    """An op of a user's that takes a slice, or None."""
+
+    __props__ = ()
+
+    def make_node(self, x: pt.TensorVariable, part: Variable) -> Apply:
+        return Apply(self, [x, part], [x.type()])
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[np.ndarray]]) -> None:
+        x, part = inputs
+        output_storage[0][0] = x if part is None else x[part]
+
+
+class Bits(Op):  # type: ignore[misc]  # the base has no types
+    """An op of a user's that takes a scalar, by a method that numbers of NumPy have and arrays lack."""
+
+    __props__ = ()
+
+    def make_node(self, n: Variable) -> Apply:
+        return Apply(self, [n], [n.type()])
+
+    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        output_storage[0][0] = np.int64(inputs[0].bit_count())
 
 
 class TestFunctions(unittest.TestCase):
@@ -96,6 +125,23 @@ class TestReports(unittest.TestCase):
         self.assertEqual(8.0, f(np.ones((2, 2))))
         self.assertRegex(str(report(f)), r"1 of 2 nodes translated, 1 left to PyTensor\n  Doubled: 1")
 
+    def test_ops_left_to_pytensor_that_take_slices(self) -> None:
+        n, s = pt.lscalar("n"), slicetype("s")
+        parts = [make_slice(n, None), make_slice(slice(None, 1)), s, NoneConst]
+        outputs = [Part()(X, part) for part in parts]
+        check([X, n, s], outputs, np.eye(2), 1, slice(None, None, -1), performed=["Part"])
+
+    def test_ops_left_to_pytensor_that_take_scalars(self) -> None:
+        n = pt.lscalar("n")
+        check([n], [pt.tensor_from_scalar(Bits()(pt.scalar_from_tensor(n)))], 7, performed=["Bits"])
+
+    def test_graphs_are_printed(self) -> None:
+        f = pytensor.function([X], X.sum(), mode="THEANO", profile=True)
+        f(np.eye(2))
+        printed = io.StringIO()
+        pytensor.dprint(f, file=printed)
+        self.assertIn("Sum", printed.getvalue())
+
     def test_functions_of_other_linkers(self) -> None:
         with self.assertRaisesRegex(TypeError, "mode='THEANO'"):
             report(pytensor.function([S], S, mode="FAST_COMPILE"))
@@ -123,6 +169,13 @@ class TestAddresses(unittest.TestCase):
         self.assertGreater(pointer.address, 0)
         with self.assertRaisesRegex(ValueError, "no input 'y'"):
             c_pointer(f, shapes={"y": (2, 2)})
+
+    def test_versions_that_were_not_tested_are_announced(self) -> None:
+        with self.assertWarnsRegex(VersionWarning, r"tested with PyTensor 2.38 and 3.0, not with 9.1.2"):
+            check_version("9.1.2")
+        with warnings.catch_warnings(action="error"):
+            check_version("2.38.0+5.gabc")
+            check_version("3.0.7")
 
     def test_a_version_says_which(self) -> None:
         self.assertRegex(theano_pytensor.__version__, r"\d+\.\d+")

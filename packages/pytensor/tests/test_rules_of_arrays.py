@@ -5,7 +5,10 @@ from __future__ import annotations
 import unittest
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
+from pytensor.ifelse import ifelse
+from pytensor.tensor.type_other import make_slice, slicetype
 from pytensor_values import check
 
 import theano_pytensor as theano_pytensor
@@ -152,6 +155,14 @@ class TestIndexing(unittest.TestCase):
     def test_setting(self) -> None:
         outputs = [X[1].set(V), X[K].set(V), X[:2, K].set(1.0), X[X > 0].set(0.0), X[1:, 0].set(V), X[K, K].set(V)]
         check([X, V, K], outputs, MATRIX, VECTOR, INDICES)
+
+    @unittest.skipIf(int(pytensor.__version__.split(".")[0]) > 2, "PyTensor takes no variables of slices as indices")
+    def test_slices_as_variables(self) -> None:
+        s, n = slicetype("s"), K[0]
+        either = ifelse(n > 1, make_slice(n - 1, None), make_slice(None, n))
+        outputs = [X[s, K], X[s].inc(2.0), X[either], pt.grad((X[s] ** 2).sum(), X)]
+        check([X, K, s], outputs, MATRIX, INDICES, slice(None, None, -2))
+        self.assertEqual(slice(2, None), pytensor.function([K], make_slice(n, None), mode="THEANO")(INDICES))
 
     def test_incrementing_adds_up_repeated_entries(self) -> None:
         outputs = [X[1].inc(V), X[K].inc(V), X[K, K].inc(V), X[:, K].inc(V), V[K].inc(1.0)]

@@ -9,6 +9,7 @@ import pytensor
 import pytensor.sparse as ps
 import pytensor.tensor as pt
 import scipy.sparse
+from pytensor.tensor.slinalg import pivot_to_permutation
 from pytensor_values import check
 
 import theano_pytensor as theano_pytensor
@@ -63,11 +64,20 @@ class TestLinearAlgebra(unittest.TestCase):
         outputs = [pt.linalg.qr(S)[1], pt.linalg.block_diag(S, S)]
         check([S], outputs, STACK)
 
+    def test_stacks_of_an_op_without_a_rule(self) -> None:
+        check([V], [pt.signal.convolve1d(V, V)], VECTOR, performed=["Blockwise{Convolve1d}"])
+
 
 class TestAxes(unittest.TestCase):
     def test_sorting_and_searching(self) -> None:
         outputs = [pt.sort(A, axis=0), pt.argsort(V), pt.searchsorted(pt.sort(V), pt.constant([0.0])), pt.cumsum(A, 1)]
         check([A, V], [*outputs, pt.cumprod(V), pt.repeat(A, 2, axis=1), pt.diff(V), pt.unique(V)], SQUARE, VECTOR)
+
+    def test_permutations_of_pivots(self) -> None:
+        i = pt.ivector("i")
+        outputs = [pivot_to_permutation(i), pivot_to_permutation(i, inverse=True)]
+        for pivots in ([1, 2, 2, 3], [2, 2, 3, 3], []):
+            check([i], outputs, np.array(pivots, "int32"))
 
     def test_flat_indices(self) -> None:
         i = pt.lvector("i")

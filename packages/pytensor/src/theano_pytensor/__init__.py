@@ -15,7 +15,13 @@ from theano_graph import register_library
 
 from ._linker import THEANO as THEANO, TheanoLinker as TheanoLinker, register
 from ._pointer import c_pointer as c_pointer, engine_function as engine_function
-from ._report import PerformWarning as PerformWarning, Report as Report, report as report
+from ._report import (
+    PerformWarning as PerformWarning,
+    Report as Report,
+    VersionWarning as VersionWarning,
+    check_version,
+    report as report,
+)
 from ._table import NoRule as NoRule, Site as Site, rule as rule
 from ._version import __version__ as __version__
 
@@ -26,6 +32,7 @@ __all__ = [
     "Site",
     "THEANO",
     "TheanoLinker",
+    "VersionWarning",
     "c_pointer",
     "engine_function",
     "report",
@@ -36,3 +43,4 @@ register_library(__file__)
 # Frames of PyTensor are no lines of the program.
 register_library(pytensor.__file__)
 register()
+check_version(pytensor.__version__)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.type_other import NoneTypeT
 
 from theano_graph import Apply, Op, Type, Variable
@@ -29,6 +30,9 @@ class Foreign(Op):
     def __init__(self, source: Any, kinds: Sequence[Type]) -> None:
         self.source, self.kinds = source, tuple(kinds)
         self.absent = tuple(isinstance(variable.type, NoneTypeT) for variable in source.inputs)
+        self.numbers = frozenset(k for k, variable in enumerate(source.inputs) if isinstance(variable.type, ScalarType))
+        # Without it, ops for stacks ask the compiler for the op inside.
+        source.op.prepare_node(source, None, None, "py")
         destroyed = getattr(source.op, "destroy_map", None) or {}
         self.overwritten = frozenset(index for indices in destroyed.values() for index in indices)
 
@@ -51,7 +55,10 @@ class Foreign(Op):
         """Compute by the op of PyTensor."""
         values, present = [], iter(inputs)
         for index, absent in enumerate(self.absent):
-            value = None if absent else next(present)
+            value: Any = None if absent else next(present)
+            if index in self.numbers:
+                # Scalars of PyTensor are numbers of NumPy, ours arrays of dimension 0.
+                value = value[()]
             values.append(_copied(value) if index in self.overwritten else value)
         cells: list[list[Any]] = [[None] for _ in output_storage]
         self.source.op.perform(self.source, values, cells)

@@ -36,6 +36,34 @@ class PerformWarning(UserWarning):
     """Part of a graph runs in Python, by the `perform` of ops of PyTensor."""
 
 
+class VersionWarning(UserWarning):
+    """A version of PyTensor that this package was not tested with."""
+
+
+TESTED = ("2.38", "3.0")
+"""The series of PyTensor that all tests of this package pass with."""
+
+
+def check_version(version: str) -> None:
+    """Warn of a version of PyTensor that belongs to no tested series.
+
+    Parameters
+    ----------
+    version : str
+
+    Examples
+    --------
+    >>> check_version("2.38.3")
+    """
+    if ".".join(version.split(".")[:2]) not in TESTED:
+        warnings.warn(
+            f"theano_pytensor was tested with PyTensor {' and '.join(TESTED)}, not with {version}. "
+            "Hint: where results or errors surprise you, install one of these.",
+            VersionWarning,
+            stacklevel=3,
+        )
+
+
 _announced: set[str] = set()
 
 

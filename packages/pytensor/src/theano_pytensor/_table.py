@@ -33,7 +33,7 @@ class Site:
     ----------
     node : pytensor.graph.basic.Apply
     inputs : sequence
-        Our variables for its inputs; None and slices stand for themselves.
+        Our variables for its inputs; None stands for itself.
     translation : Translation
         Translates graphs inside the op.
     """

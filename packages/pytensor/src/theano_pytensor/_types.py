@@ -13,6 +13,7 @@ from pytensor.tensor.type_other import NoneTypeT, SliceType
 
 import theano.tensor as T
 from theano import sparse
+from theano.tensor.type_other import slicetype
 from theano_graph import Type, generic
 from theano_tensor import constant_value
 from theano_tensor.random import generator_type
@@ -42,7 +43,7 @@ def engine_type(kind: Any) -> Type:
         return T.TensorType(kind.dtype, shape=())
     if isinstance(kind, RandomGeneratorType):
         return generator_type
-    return generic
+    return slicetype if isinstance(kind, SliceType) else generic
 
 
 def is_sparse(kind: Any) -> bool:
@@ -51,12 +52,10 @@ def is_sparse(kind: Any) -> bool:
 
 
 def engine_constant(constant: Constant) -> Any:
-    """Return our constant for one of PyTensor; None and slices stand for themselves."""
+    """Return our constant for one of PyTensor; None stands for itself."""
     kind, value = constant.type, constant.data
     if isinstance(kind, NoneTypeT):
         return None
-    if isinstance(kind, SliceType):
-        return value
     if is_sparse(kind):
         return sparse.as_sparse_variable(value)
     if isinstance(kind, TensorType | ScalarType):
@@ -70,8 +69,8 @@ def engine_variable(variable: Any) -> Any:
 
 
 def as_variable(value: Any) -> Any:
-    """Return a result as a variable: None and slices become constants of the type of any object."""
-    return generic.make_constant(value) if value is None or isinstance(value, slice) else value
+    """Return a result as a variable: None becomes a constant of the type of any object."""
+    return generic.make_constant(value) if value is None else value
 
 
 def narrowed(result: Any, kind: Any) -> Any:
@@ -79,7 +78,7 @@ def narrowed(result: Any, kind: Any) -> Any:
 
     Parameters
     ----------
-    result : Variable, None or slice
+    result : Variable or None
     kind : pytensor.graph.type.Type
     """
     if is_sparse(kind) or not isinstance(kind, TensorType | ScalarType):

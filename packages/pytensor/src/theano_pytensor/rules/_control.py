@@ -29,8 +29,8 @@ def _with_core_shape(site: Site) -> Any:
 def _ifelse(site: Site) -> Any:
     condition, *values = site.inputs
     count = site.op.n_outs
-    if any(value is None or isinstance(value, slice) for value in values):
-        raise NoRule("a choice between objects")
+    if any(value is None for value in values):
+        raise NoRule("a choice of None")
     results = ifelse(T.neq(condition, 0), values[:count], values[count:])
     return list(results) if isinstance(results, list | tuple) else [results]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import theano.tensor as T
+from theano.tensor.type_other import make_slice
 
 from .._table import NoRule, Site, rule
 
@@ -30,7 +31,7 @@ def index_of(op: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
 
 @rule("tensor.MakeSlice")
 def _slice(site: Site) -> Any:
-    return [slice(*site.inputs)]
+    return make_slice(slice(*site.inputs))
 
 
 @rule("tensor.Subtensor", "tensor.AdvancedSubtensor")

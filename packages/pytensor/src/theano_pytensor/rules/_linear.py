@@ -111,17 +111,18 @@ def _eigen(site: Site) -> Any:
 
 @stacked_rule("tensor.Eigh")
 def _symmetric_eigen(site: Site) -> Any:
-    if len(site.inputs) > 1:
-        raise NoRule("eigenvectors of a pair of matrices")
-    # PyTensor 3 names the triangle by `lower`, and versions before it by `UPLO`.
-    triangle = getattr(site.op, "UPLO", None) or ("L" if site.op.lower else "U")
-    return list(nlinalg.eigh(site.inputs[0], triangle))
+    """Eigenvalues and vectors of one matrix; the triangle is ``lower`` of the op, or in older versions ``UPLO``."""
+    (a, *others), op = site.inputs, site.op
+    if others:
+        raise NoRule("generalized eigenvalues")
+    triangle = ("L" if op.lower else "U") if hasattr(op, "lower") else op.UPLO
+    return list(nlinalg.eigh(a, triangle))
 
 
 @rule("tensor.Eigvalsh")
 def _generalized_eigenvalues(site: Site) -> Any:
-    a, b = site.inputs
-    return slinalg.eigvalsh(a, b, lower=site.op.lower)
+    a, *others = site.inputs
+    return slinalg.eigvalsh(a, others[0] if others else None, lower=site.op.lower)
 
 
 @stacked_rule("tensor.SVD")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from theano_graph import Apply, Op, Variable
+from theano_linker_c import optdb
+from theano_optimize import InplaceRewriter, Phase
 from theano_tensor.random import copy_state, generator_type
 
 from .._table import Site, rule
@@ -25,13 +27,13 @@ class Draw(Op):
         Type of the numbers.
     sized : bool
         Whether a shape is given; otherwise the parameters decide.
-    inplace : bool
+    inplace : bool, optional
         Whether the generator that comes in is moved itself.
     """
 
     __props__ = ("distribution", "inplace", "kind", "sized")
 
-    def __init__(self, distribution: Any, kind: Any, sized: bool, inplace: bool) -> None:
+    def __init__(self, distribution: Any, kind: Any, sized: bool, inplace: bool = False) -> None:
         self.distribution, self.kind, self.sized, self.inplace = distribution, kind, sized, inplace
         self.destroy_map = {0: [0]} if inplace else {}
 
@@ -55,9 +57,25 @@ class Draw(Op):
         output_storage[1][0] = np.asarray(numbers, dtype=self.kind.dtype)
 
 
+def _in_place(node: Apply) -> Iterable[Draw]:
+    op = node.op
+    return [] if op.inplace else [Draw(op.distribution, op.kind, op.sized, inplace=True)]
+
+
+optdb.register(
+    "draw_in_place",
+    InplaceRewriter(_in_place, [Draw], "draw_in_place"),
+    "fast_run",
+    "inplace",
+    position=Phase.INPLACE,
+    aliases=("inplace_random",),
+)
+
+
 @rule("tensor.RandomVariable")
 def _draw(site: Site) -> Any:
+    """Draw from a generator that stays as it is: our rewriting decides where it is moved."""
     state, size, *parameters = site.inputs
-    op = Draw(site.op, engine_type(site.outputs[1].type), size is not None, bool(site.op.inplace))
+    op = Draw(site.op, engine_type(site.outputs[1].type), size is not None)
     sized = [] if size is None else [size]
     return op(state, *sized, *parameters, return_list=True)
