@@ -66,15 +66,17 @@ def main() -> None:
     for name in sys.argv[1:] or LAYERS:
         item = layer(name)
         tests = [path for path in (item.folder / "tests").rglob("*.py") if path.name != "__init__.py"]
-        bases = sorted({str(import_base(path)) for path in tests})
-        passed &= check(name, [str(item.folder / "src"), *map(str, tests)], os.pathsep.join(bases))
+        folders = sorted({str(import_base(path)) for path in tests})
+        passed &= check(name, [str(item.folder / "src"), *map(str, tests)], os.pathsep.join(folders))
         if name in PROGRAMS:
             passed &= check_with_pyright(item.folder / PROGRAMS[name])
             for page in PAGES:
                 passed &= check_page(page)
     if not sys.argv[1:]:
         scripts = [name for name in SCRIPTS if (ROOT / name).suffix == ".py" or any((ROOT / name).rglob("*.py"))]
-        passed &= check("scripts", scripts, os.pathsep.join(("docs", "examples", "benchmarks", "tools/cluster")))
+        passed &= check(
+            "scripts", scripts, os.pathsep.join(("docs", "examples", "benchmarks", "tools/cluster", "tools/pymc"))
+        )
     sys.exit(int(not passed))
 
 

@@ -80,10 +80,10 @@ def _floats(like: Callable[..., Any], steps: float = 64, valid: Any = None) -> F
 def _iv(order: Any, x: Any) -> Any:
     """Return modified Bessel functions, with the first term of the series where SciPy's squares vanish."""
     order, x = np.asarray(order, float), np.asarray(x, float)
-    whole = order == np.floor(order)
-    size = np.where(whole, np.abs(order), order)
-    is_tiny = (np.abs(x) < 1e-150) & (x != 0) & (order > -20) & (whole | (x > 0))
-    sign = np.where(whole & (x < 0) & (size % 2 == 1), -1.0, 1.0)
+    integral = order == np.floor(order)
+    size = np.where(integral, np.abs(order), order)
+    is_tiny = (np.abs(x) < 1e-150) & (x != 0) & (order > -20) & (integral | (x > 0))
+    sign = np.where(integral & (x < 0) & (size % 2 == 1), -1.0, 1.0)
     term = sign * np.abs(x) ** size * 0.5**size / special.gamma(size + 1)
     return np.where(is_tiny, term, special.iv(order, x))
 

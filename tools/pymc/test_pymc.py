@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import unittest
 from typing import Any
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pymc.pytensorf import compile as compile_pymc, join_nonshared_inputs
+from pymc_models import MODELS, schools
 from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
+import pymc as pm
 import theano_pytensor
 from theano_testing.tiers import slow
-
-HAS_PYMC = importlib.util.find_spec("pymc") is not None
-if HAS_PYMC:
-    import pymc as pm
-    from pymc.pytensorf import compile as compile_pymc, join_nonshared_inputs
-    from pymc_models import MODELS, schools
 
 IN_PYTHON = Mode("py", RewriteDatabaseQuery(include=["fast_compile", "py_only"]))
 
@@ -33,7 +29,6 @@ def density(model: Any) -> tuple[Any, list[Any], Any]:
 
 
 @slow
-@unittest.skipUnless(HAS_PYMC, "PyMC is not installed")
 class TestModels(unittest.TestCase):
     def test_densities_and_gradients(self) -> None:
         for make in MODELS:
