@@ -218,8 +218,8 @@ static TARGET void NAME(turn)(const FourierPlan *p, int64_t line, int64_t n, VAL
     }
 }
 
-/* x[0..n] is the first half of the transform of 2 n real numbers, of which x[0..n-1] holds that of the numbers in pairs:
- * the transforms of the even ones, (x[k] + conj x[n - k]) / 2, and of the odd ones are joined. */
+/* x[0..n] becomes the first half of the transform of 2 n real numbers. x[0..n-1] is that of the numbers in pairs: the
+ * transforms of the even ones, (x[k] + conj x[n - k]) / 2, and of the odd ones are joined. */
 static TARGET void NAME(join)(const FourierPlan *p, VALUE *x) {
     const REAL *w = p->roots;
     NAME(vector) re = x[0].re, im = x[0].im, zero = {0};
