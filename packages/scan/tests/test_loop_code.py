@@ -17,7 +17,6 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as T
 from theano_graph import config
 from theano_linker_c import function
-from theano_linker_c.loop_code import _loops
 from theano_linker_c.program import HAS_RUNTIME
 from theano_scan import Loop, scan, until
 from theano_tensor import TensorType
@@ -284,7 +283,7 @@ class TestCalls(unittest.TestCase):
     def test_busy_loops_get_their_code_behind_the_calls(self) -> None:
         n = T.lscalar("n")
         f = function([v, n], scan(halves, None, v, n_steps=n)[0].sum())
-        with mock.patch.object(_loops, "_BUSY_SECONDS", 0.0005):
+        with mock.patch("theano_linker_c.loop_code._loops._BUSY_SECONDS", 0.0005):
             first = f(V, 2000)
             end = time.monotonic() + 60
             while not runs_of(f)[0] and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Convolutions and pooling in the runtime: each length of vectors, and any number of threads, gives the same."""
+"""Convolutions, pooling and Fourier transforms in the runtime: each length of vectors, and any number of threads, gives the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_linker_c import _runtime
 
-CONVOLUTION, POOLING = (_runtime.INSTRUCTIONS[name][0] for name in ("convolution", "pooling"))
+CONVOLUTION, POOLING, FOURIER = (_runtime.INSTRUCTIONS[name][0] for name in ("convolution", "pooling", "fourier"))
 LENGTHS = (16, 32, 64)
 RNG = np.random.RandomState(7)
 
@@ -67,6 +67,23 @@ class TestEachLengthOfVectors(unittest.TestCase):
             self.assertEqual(_runtime.set_vector_bytes(64), kept)
         with self.assertRaises(TypeError):
             _runtime.set_vector_bytes("32")  # type: ignore[arg-type]
+
+    def test_fourier_transforms(self) -> None:
+        for dtype, tolerance in (("float32", 1e-5), ("float64", 1e-13)):
+            for shape in ((1, 60), (17, 60), (3, 37), (40, 74)):
+                x = RNG.randn(*shape).astype(dtype)
+                for length in LENGTHS:
+                    for threads in (1, 3):
+                        _runtime.set_vector_bytes(length)
+                        _runtime.set_num_threads(threads)
+                        with self.subTest(dtype=dtype, shape=shape, length=length, threads=threads):
+                            z = x.astype("complex64" if dtype == "float32" else "complex128")
+                            full = run(FOURIER, (0, x.dtype.num, False, (1,)), z)
+                            np.testing.assert_allclose(full, np.fft.fft(x), atol=tolerance * 30)
+                            pairs = run(FOURIER, (1, x.dtype.num, False, ()), x)
+                            np.testing.assert_allclose(pairs[..., 0], np.fft.rfft(x).real, atol=tolerance * 30)
+                            back = run(FOURIER, (2, x.dtype.num, False, ()), pairs, np.array(shape[1]))
+                            np.testing.assert_allclose(back / shape[1], x, atol=tolerance)
 
     def test_convolutions(self) -> None:
         cases = (

@@ -13,13 +13,9 @@ from hypothesis import given, settings, strategies as st
 
 import theano_tensor as tt
 from theano_linker_c import function
+from theano_linker_c.program import HAS_RUNTIME
 from theano_tensor.fourier import Fourier, InverseRealFourier, RealFourier
 from theano_testing.tiers import slow
-
-try:
-    from theano_linker_c import _runtime
-except ImportError:
-    _runtime = None  # type: ignore[assignment]
 
 RNG = np.random.default_rng(3)
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
@@ -167,18 +163,8 @@ class TestTransforms(unittest.TestCase):
                 self.check_real(RNG.standard_normal((9, n)), "float64")
 
 
-@unittest.skipIf(_runtime is None, "there is no C runtime")
+@unittest.skipUnless(HAS_RUNTIME, "there is no C runtime")
 class TestRuntime(unittest.TestCase):
-    def test_narrow_vectors(self) -> None:
-        x = complex_numbers((17, 60), "float64")
-        f = compiled("complex", "float64", 2, (1,), False)
-        for width in (16, 32):
-            before = _runtime.set_vector_bytes(width)
-            try:
-                np.testing.assert_allclose(f(x), scipy.fft.fft(x), atol=1e-12)
-            finally:
-                _runtime.set_vector_bytes(before)
-
     def test_threads_share_plans(self) -> None:
         x = tt.dmatrix()
         functions = [function([x], RealFourier()(x)) for _ in range(4)]
