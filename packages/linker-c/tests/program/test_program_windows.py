@@ -1,4 +1,4 @@
-"""Convolutions, pooling and Fourier transforms in the runtime: each length of vectors, and any number of threads, gives the same."""
+"""Convolutions, pooling and Fourier transforms in the runtime, for each length of vectors and number of threads."""
 
 from __future__ import annotations
 
