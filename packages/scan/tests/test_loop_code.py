@@ -294,6 +294,27 @@ class TestCalls(unittest.TestCase):
         np.testing.assert_array_equal(again(V, 2000), first)
         self.assertEqual(runs_of(again), [0])
 
+    def test_copies_in_threads_share_the_code(self) -> None:
+        n = T.lscalar("n")
+        f = function([v, n], scan(halves, None, v, n_steps=n)[0].sum())
+        expected = f(V, 500)
+        failures: list[Exception] = []
+
+        def call(g: Any) -> None:
+            try:
+                for _ in range(60):
+                    np.testing.assert_allclose(np.asarray(g(V, 500)).item(), expected, rtol=1e-12)
+            except Exception as error:  # noqa: BLE001  (an error of any kind is reported)
+                failures.append(error)
+
+        with mock.patch("theano_linker_c.loop_code._loops._BUSY_SECONDS", 0.0):
+            threads = [threading.Thread(target=call, args=(f.copy(),)) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(failures, [])
+
     def test_profiled_functions_run_the_same_code(self) -> None:
         f = function([v], scan(halves, None, v, n_steps=5)[0], profile=True)
         with config.change_flags(scan__loop_code="all"):

@@ -53,6 +53,10 @@ class EmptyConstantError(NotScalarConstantError):
     """A constant has no element, so it is no number."""
 
 
+class BatchError(TheanoError, TypeError):
+    """An expression cannot be computed for a batch, or a batch does not fit its variable."""
+
+
 class IndexingError(TheanoError, TypeError, IndexError):
     """An index that cannot be used in an expression."""
 

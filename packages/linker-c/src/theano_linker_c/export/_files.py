@@ -144,7 +144,7 @@ def header_text(body: Body, name: str) -> str:
 
 
 def definition_lines(body: Body) -> list[str]:
-    """Return what statements need before the function in which they stand."""
+    """Return the definitions that a function needs before it."""
     tables = [_table(table, value) for table, value in body.tables.items()]
     used = definitions(body.routines)
     text = "\n".join([*body.preamble, *body.lines])

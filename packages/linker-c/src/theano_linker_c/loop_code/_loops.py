@@ -155,7 +155,8 @@ class LoopCodes:
             job = variant.job
             if job is None or not job.is_over:
                 continue
-            self._waiting.remove(variant)
+            if not _taken(self._waiting, variant):
+                continue  # by another thread
             variant.code = job.found
             if job.error is not None:
                 self.errors.append(job.error)
@@ -179,4 +180,13 @@ class LoopCodes:
         variant.trials += 1
         variant.code_rate = min(variant.code_rate, rate)
         if variant.trials == _TRIALS and variant.code_rate > variant.machine_rate * _SLOWER:
-            self._ready.remove(variant)
+            _taken(self._ready, variant)
+
+
+def _taken(variants: list[_Variant], variant: _Variant) -> bool:
+    """Remove a loop from a list; return False if another thread has removed it."""
+    try:
+        variants.remove(variant)
+    except ValueError:
+        return False
+    return True

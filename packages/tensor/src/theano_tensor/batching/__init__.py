@@ -8,7 +8,7 @@ from .._core._stacks import (
     run_in_a_loop as run_in_a_loop,
     stack_of as stack_of,
 )
-from ._errors import BatchError as BatchError
+from .._errors import BatchError as BatchError
 from ._functions import vectorize as vectorize, vmap as vmap
 from ._graph import vectorize_graph as vectorize_graph
 from ._pass import batch_entries as batch_entries

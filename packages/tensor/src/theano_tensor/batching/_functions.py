@@ -11,10 +11,10 @@ from theano_graph import Variable, describe, format_error
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import BatchError
 from ..creation import alloc
 from ..elemwise import dimshuffle
 from ..shape import lengths_of, moveaxis, shape_i, specify_shape
-from ._errors import BatchError
 from ._graph import entry_of, vectorize_graph
 from ._signature import Lengths, Signature, core_shape, parse_signature
 

@@ -23,6 +23,7 @@ from .._core._convert import as_tensor_variable, constant
 from .._core._stacks import batch_length
 from .._core._type import TensorType, tensor_type
 from .._core._variable import Tensor
+from .._errors import BatchError
 from .._protocols._operations import call
 from .._scalar_bridge import scalar_from_tensor, tensor_from_scalar
 from ..creation import AllocEmpty, alloc
@@ -32,7 +33,6 @@ from ..gradient._jacobians._map_rows import STACK, MapRows
 from ..gradient._jacobians._map_rows_build import Opened, row_number, stand_in
 from ..joining import join
 from ..shape import lengths_of, patternbroadcast
-from ._errors import BatchError
 
 _announced: set[type] = set()
 

@@ -9,9 +9,9 @@ from theano_graph import Apply, Unstacked, Variable, batch_rule, describe, forma
 from theano_linker_c.scalar import ScalarType
 
 from .._core._type import TensorType
+from .._errors import BatchError
 from .._protocols._operators import operation
 from ..shape import patternbroadcast
-from ._errors import BatchError
 from ._loop import announce, loop_over_batch
 
 #: A variable, and whether it has the dimension of the batch in front.

@@ -10,8 +10,8 @@ from theano_graph import describe, format_error, record
 
 from .._core._type import StaticShape
 from .._core._variable import Tensor
+from .._errors import BatchError
 from ..shape import shape_i, specify_shape
-from ._errors import BatchError
 
 _NAME = r"(?:[A-Za-z_]\w*|\d+)"
 _CORE = rf"\((?:{_NAME}(?:,{_NAME})*)?\)"
