@@ -10,8 +10,8 @@ from ._expression._node_state import slot_names
 from ._expression._nodes import Apply, Variable
 from ._expression._op import Op
 from ._expression._origin import Origin
+from ._function_graph._clients import OUTPUT, Client
 from ._function_graph._fgraph import FunctionGraph
-from ._function_graph._uses import OUTPUT, Client
 
 #: The attributes of variables that columns tell.
 _TOLD = frozenset(("_tag", "index", "name", "origin", "owner", "type"))

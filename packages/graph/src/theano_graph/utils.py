@@ -12,7 +12,7 @@ from traceback import FrameSummary
 from types import FrameType
 from typing import Any, TypeVar
 
-from ._configuration._config import config
+from ._config import config
 from ._expression._nodes import Node
 from ._traversal._walk import general_toposort
 

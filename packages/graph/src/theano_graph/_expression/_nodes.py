@@ -8,17 +8,21 @@ from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from .._configuration._config import config
+from .._config import config
 from .._errors import GraphError, format_error, no_op_error
 from ._comparisons import ComparedByIdentity
-from ._eval_hook import eval_hook
-from ._html_hook import ShownAsHtml
-from ._node_state import copy_of_apply, new_arguments, new_node, slot_state, with_same_slots
+from ._node_state import (
+    ShownAsHtml,
+    copy_of_apply,
+    eval_hook,
+    new_arguments,
+    new_node,
+    pickling_hook,
+    slot_state,
+    with_same_slots,
+)
 from ._origin import Origin, current_origin, with_origin
-from ._pickling_hook import pickling_hook
-from ._tags import AutoName, NoParams, Tag, TagOfNode
-from ._type import Type
-from ._type_variables import OpT, VariableT
+from ._type import AutoName, NoParams, OpT, Tag, TagOfNode, Type, VariableT
 
 
 class Node(ShownAsHtml):

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar
 
+from .._errors import is_library, library_files, shown_name
 from .._record import record
-from .._user_code import is_library, library_files, shown_name
 
 MadeT = TypeVar("MadeT")
 

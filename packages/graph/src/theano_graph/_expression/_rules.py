@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .._errors import DuplicateRuleError, MissingRuleError, format_error
+from .._errors import DuplicateRuleError, MissingRuleError, asked_by_user, format_error
 from .._record import record
-from .._user_code import asked_by_user
 
 if TYPE_CHECKING:
     from ._nodes import Apply, Variable

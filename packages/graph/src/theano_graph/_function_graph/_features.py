@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar
 
-from .._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, format_error
+from .._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, format_error, warn_user
 from .._expression._nodes import Apply, Variable, describe
-from .._user_code import warn_user
-from ._journal import Undo
+from ._clients import Undo
 
 if TYPE_CHECKING:
     from ._fgraph import FunctionGraph

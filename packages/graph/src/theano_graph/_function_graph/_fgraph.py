@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._errors import GraphError, format_error
-from .._expression._html_hook import ShownAsHtml
+from .._expression._node_state import ShownAsHtml
 from .._expression._nodes import Apply, Constant, Variable, describe
-from .._pickling._store import NodeStore
+from .._pickles import NodeStore
+from .._printing._debugprint import as_string
 from .._printing._printable import PrintableGraph, printable_graph
-from .._printing._text import as_string
 from .._traversal._clone import clone_get_equiv
 from .._traversal._postorder import nodes_in_order
 from .._traversal._walk import ordered_nodes, toposort
 from ._checks import (
+    before_users,
     check_boundary,
     check_newcomer,
     check_nodes,
@@ -23,17 +24,16 @@ from ._checks import (
     check_updates,
     fitting,
     foreign,
+    is_before,
     missing,
+    number,
     wrong_clients,
 )
+from ._clients import OUTPUT, Client, NodesView, Step, Uses, VariablesView, clients_in, is_client, number_of
 from ._graph_store import OF_THE_STORE, GraphStore
-from ._journal import Step
-from ._order import before_users, is_before, number
-from ._uses import OUTPUT, Client, Uses, clients_in, is_client, number_of
-from ._views import NodesView, VariablesView
 
 if TYPE_CHECKING:
-    from ._feature_protocol import FeatureProtocol
+    from ._feature_host import FeatureProtocol
 
 
 class FunctionGraph(GraphStore, ShownAsHtml):

@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 from .._expression._nodes import Apply, Variable
+from ._clients import (
+    OUTPUT,
+    Client,
+    Imported,
+    LeafImported,
+    LeafPruned,
+    Membership,
+    Moved,
+    Pruned,
+    Step,
+    Undo,
+    Uses,
+    by_arrival,
+    number_of,
+    with_client,
+    without_client,
+)
 from ._feature_host import FeatureHost
-from ._journal import Imported, LeafImported, LeafPruned, Moved, Pruned, Step, Undo
-from ._membership import Membership
-from ._uses import OUTPUT, Client, Uses, by_arrival, number_of, with_client, without_client
 
 if TYPE_CHECKING:
-    from ._feature_protocol import FeatureProtocol
+    from ._feature_host import FeatureProtocol
 
 #: Attributes that pickles tell in their own way.
 OF_THE_STORE = (

@@ -1,7 +1,8 @@
-"""Structural hashes of graphs, and of the values that ops and types consist of."""
+"""Structural hashes of values and graphs, the same in all processes."""
 
 from __future__ import annotations
 
+import io
 import pickle
 import struct
 import sys
@@ -17,13 +18,63 @@ from .._expression._nodes import Apply, Variable
 from .._expression._op import PureOp
 from .._expression._origin import Origin
 from .._function_graph._fgraph import FunctionGraph
-from ._canonical import canonical_pickle
-from ._code import parts_of_class, parts_of_function
-from ._digests import brief_of_array, digest_of_array, is_array
-from ._errors import NoStructuralHashError
-from ._modules import Taken
-from ._names import global_name, known_name
-from ._scope import GraphScope
+from ._code import NoStructuralHashError, Taken, global_name, known_name, parts_of_class, parts_of_function
+from ._scope import GraphScope, brief_of_array, digest_of_array, is_array
+
+# ---- Canonical pickles: equal for equal content, and made in C, where a walk in Python takes ten times as long
+
+#: What pickles of sets contain: their elements come in another order in each process.
+_OF_SETS = (pickle.EMPTY_SET, pickle.FROZENSET)
+#: Objects that are told by a walk over their graph, without the lines where it was made.
+_GRAPHS = (Variable, Apply, FunctionGraph, Origin)
+
+
+class _NotCanonicalError(Exception):
+    """An object has to be looked at by a walk."""
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, known: dict[Any, bool]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._known_code = known
+        # Without references to what came before: whether equal parts are one object does not count.
+        self.fast = True
+
+    def reducer_override(self, obj: Any) -> Any:
+        code: Any = obj
+        if not isinstance(obj, (type, FunctionType, BuiltinFunctionType)):
+            code = type(obj)
+            if isinstance(obj, _GRAPHS) or getattr(obj, "__wrapped__", None) is not None:
+                raise _NotCanonicalError
+        is_known = self._known_code.get(code)
+        if is_known is None:
+            is_known = self._known_code[code] = known_name(code) is not None
+        if not is_known:
+            raise _NotCanonicalError
+        return NotImplemented
+
+
+def canonical_pickle(value: Any, known: dict[Any, bool]) -> bytes | None:
+    """Return a pickle that is equal for all objects of equal content, in each process; None where there is none.
+
+    There is none of objects that hold code of the user's, graphs, or sets.
+
+    Parameters
+    ----------
+    value : object
+    known : dict
+        What has been found out of functions and classes: whether their code is named by versions.
+    """
+    file = io.BytesIO()
+    try:
+        _Pickler(file, known).dump(value)
+    except Exception:  # noqa: BLE001  # whatever it is, the object has to be looked at
+        return None
+    found = file.getvalue()
+    return None if any(mark in found for mark in _OF_SETS) else found
+
+
+# ---- Structural hashes of graphs, and of the values that ops and types consist of
 
 #: Greater than the number of any object that is being hashed.
 _NOTHING = sys.maxsize

@@ -4,10 +4,9 @@ A layer that has classes which archives may hold announces a module with :func:`
 function `words` yields a :class:`Word` for each. What no layer has a word for is refused.
 """
 
-from .._word_modules import UnsafeArchiveError as UnsafeArchiveError
-from ._contents import LEAVES as LEAVES, Contents as Contents
-from ._nodes import NodeForm as NodeForm, verify_all as verify_all
+from .._modules import UnsafeArchiveError as UnsafeArchiveError
 from ._objects import (
+    VARIABLE_CHECKS as VARIABLE_CHECKS,
     EnumForm as EnumForm,
     ObjectForm as ObjectForm,
     RecordForm as RecordForm,
@@ -15,12 +14,14 @@ from ._objects import (
     is_int as is_int,
     is_text as is_text,
     tuple_of as tuple_of,
+    verify_graphs as verify_graphs,
 )
 from ._reader import Limits as Limits, Pending as Pending, Reader as Reader, damaged as damaged
-from ._verify import VARIABLE_CHECKS as VARIABLE_CHECKS, verify_graphs as verify_graphs
-from ._words import (
+from ._vocabulary import (
     FORMS as FORMS,
+    LEAVES as LEAVES,
     ClassWord as ClassWord,
+    Contents as Contents,
     Form as Form,
     Function as Function,
     UnusedForm as UnusedForm,
@@ -31,6 +32,7 @@ from ._words import (
     refused as refused,
     vocabulary as vocabulary,
 )
+from .words import NodeForm as NodeForm, verify_all as verify_all
 
 __all__ = [
     "FORMS",

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pickle import decode_long
 from typing import Any
 
-from .._word_modules import UnsafeArchiveError
-from ._words import Unused, Vocabulary, Word, refused
+from .._modules import UnsafeArchiveError
+from ._vocabulary import Unused, Vocabulary, Word, refused
 
 _DAMAGED = "use an undamaged copy"
 #: The highest protocol whose codes are known.
