@@ -21,8 +21,7 @@ from theano_graph import (
 )
 
 from ._acyclic import Sequencer
-from ._maps import destroyed_inputs, tolerated, viewed_inputs, views_several
-from ._versions import Versions
+from ._versions import Versions, destroyed_inputs, tolerated, viewed_inputs, views_several
 
 
 class Supervisor(Feature):

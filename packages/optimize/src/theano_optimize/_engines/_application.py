@@ -1,8 +1,4 @@
-"""Asking a rule about a node and carrying out its answer safely.
-
-All engines go through :class:`RuleApplication`: it checks what a rule returns before the graph is touched, so that
-after an error the graph is as it was.
-"""
+"""Application of a rule to a node: the question, the checks of its answer, and the change."""
 
 from __future__ import annotations
 
@@ -19,13 +15,18 @@ from theano_graph import (
     Variable,
     describe,
     format_error,
+    origin_from,
 )
 
-from .._errors import RewriteError, report_failure
-from .._records._profile import count_new
+from .._info import RewriteError, expression_text, report_failure, tree_lines
+from .._profile import count_new
 from .._rules._node_rewriter import NodeRewriter, TransformResult
-from .._text import expression_text, tree_lines
-from ._graph_rewriter import RewriteOptions
+from ._graph_rewriter import DEFAULT_OPTIONS, RewriteOptions
+
+# ---- Safe application of the answer of a rule
+#
+# All engines go through :class:`RuleApplication`: it checks what a rule returns before the graph is touched, so that
+# after an error the graph is as it was.
 
 Pairs = list[tuple[Variable, Variable]]
 
@@ -332,3 +333,47 @@ def _raised(rule: NodeRewriter, node: Apply, error: Exception, how: str = "raise
     made = RewriteError(text, rewriter=rule.name, rule=rule, node=node)
     made.__cause__ = error
     return made
+
+
+# ---- One rule applied to one node, with all checks of the engines
+
+
+def rewrite_node(
+    rewriter: NodeRewriter, fgraph: FunctionGraph, node: Apply, options: RewriteOptions = DEFAULT_OPTIONS
+) -> bool:
+    """Ask a rule about one node and carry out its answer; for graph rewriters with an order of their own.
+
+    Parameters
+    ----------
+    rewriter : NodeRewriter
+    fgraph : FunctionGraph
+    node : Apply
+        A node of `fgraph`.
+    options : RewriteOptions
+
+    Returns
+    -------
+    bool
+        Whether the graph has changed.
+
+    Raises
+    ------
+    RewriteError
+        If the rule fails and `options` do not say otherwise; the graph is as it was.
+
+    Examples
+    --------
+    >>> from theano_graph import Generic, Op
+    >>> from theano_optimize import RemoveOp
+    >>> class Identity(Op):
+    ...     __props__ = ()
+    ...     itypes = otypes = (Generic(),)
+    >>> x = Generic()("x")
+    >>> fgraph = FunctionGraph([x], [Identity()(x)])
+    >>> rewrite_node(RemoveOp(Identity()), fgraph, fgraph.outputs[0].owner)
+    True
+    """
+    application = RuleApplication(fgraph, options)
+    with origin_from(node):
+        answer = application.ask(rewriter, node)
+        return answer is not None and application.replace(answer[0], node, answer[1])

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, format_error
 
-from .._errors import PatternError
-from .._info import RewriteInfo
+from .._info import PatternError, RewriteInfo
 from ._match import Application, Conditional, Match, Named, Number, OpPattern, Pattern, Wildcard, same_value
 from ._node_rewriter import NodeRewriter, Tracks
 from ._terms import Applied, Equation, Fit, Language, Operation, Part, Unknown

@@ -16,7 +16,7 @@ from typing import Any
 
 from theano_graph import Apply, Constant, Op, Type, Variable, format_error, record
 
-from .._errors import PatternError
+from .._info import PatternError
 
 #: Inputs of a commutative op are tried in all orders up to this number; beyond it only in the given order.
 MAX_PERMUTED = 6

@@ -7,15 +7,12 @@ from typing import Any
 
 from theano_graph import format_error
 
-from .._engines._equilibrium import EquilibriumRewriter
-from .._engines._graph_rewriter import GraphRewriter, SequenceRewriter
-from .._engines._group import RewriterGroup
-from .._engines._walk import WalkOrder, WalkRewriter
-from .._errors import DatabaseError
-from .._info import Phase
-from .._rules._node_rewriter import NodeRewriter
-from ._database import BuiltT, RewriteDatabase, Rewriter
-from ._query import RewriteQuery
+from ._database import BuiltT, RewriteDatabase, RewriteQuery, Rewriter
+from ._engines._equilibrium import EquilibriumRewriter
+from ._engines._graph_rewriter import GraphRewriter, SequenceRewriter
+from ._engines._walk import RewriterGroup, WalkOrder, WalkRewriter
+from ._info import DatabaseError, Phase
+from ._rules._node_rewriter import NodeRewriter
 
 
 class SequenceDatabase(RewriteDatabase[SequenceRewriter]):
