@@ -1,18 +1,140 @@
-"""Derivatives of loops, which are loops: back through the steps, and along with them."""
+"""Derivatives of loops, which are loops: back through the steps, and along with them.
+
+The documented op has several kinds of outputs; it is lowered to the loop that runs, whose derivatives are its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, Variable, clone_replace, graph_inputs, pullback, pushforward, record
+from theano_graph import (
+    Apply,
+    FunctionGraph,
+    InconsistencyError,
+    ReplaceValidate,
+    Variable,
+    clone_replace,
+    graph_inputs,
+    pullback,
+    pushforward,
+    record,
+)
+from theano_linker_c.modes import optdb
+from theano_optimize import GraphRewriter
 from theano_tensor import TensorType, as_tensor_variable, set_subtensor, zeros_like
 from theano_tensor.gradient import DisconnectedType, Lop, Rop, grad_undefined
 
-from .._loop._ops import Loop
-from .._loop._plan import FINAL, LAST, STACK, SUM, Plan
+from ._ops import Loop, Scan
+from ._plan import (
+    FINAL,
+    LAST,
+    STACK,
+    SUM,
+    Plan,
+    expanded,
+    parts_of_cotangent,
+    reads_last_row,
+    reads_rows_after,
+    start_of,
+    with_first_rows,
+    without_test_values,
+)
+
+# ---- The lowering of documented loops to the form that runs
+
+
+def loop_of(node: Apply, op: Loop | None = None, start: Callable[[Any, int, int], Any] = start_of) -> list[Any]:
+    """Return the outputs of the loop that runs, for a node of a Scan.
+
+    Parameters
+    ----------
+    node : Apply
+    op : Loop, optional
+        ``node.op.loop`` by default.
+    start : callable, optional
+        ``start(buffer, place, depth)`` is the first value of a state.
+    """
+    scan: Scan = node.op
+    made: list[Any] = (op or scan.loop)(*scan.loop_inputs(node.inputs, start), return_list=True)
+    return made
+
+
+def places_in_loop(op: Scan) -> list[int]:
+    """Return for each output of a Scan which output of its loop has its rows, or its last value."""
+    states = sum(op.depths) + op.n_shared_outs
+    first = [sum(op.depths[:k]) for k in range(len(op.depths))]
+    nit_sots = [states + k for k in range(op.n_nit_sot)]
+    return [*first, *nit_sots, *(sum(op.depths) + k for k in range(op.n_shared_outs))]
+
+
+class LowerScans(GraphRewriter):
+    """Puts loops in the form that runs in the place of those with documented kinds of outputs."""
+
+    def apply(self, fgraph: FunctionGraph) -> None:
+        """Rewrite the graph."""
+        if not any(type(node.op) is Scan for node in fgraph.apply_nodes):
+            return
+        if any(node.op.destroy_map for node in fgraph.apply_nodes) and not hasattr(fgraph, "replace_all_validate"):
+            fgraph.attach_feature(ReplaceValidate())
+        for node in fgraph.toposort():
+            if type(node.op) is Scan:
+                self._replace(fgraph, node)
+
+    def _replace(self, fgraph: FunctionGraph, node: Apply) -> None:
+        replace: Any = getattr(fgraph, "replace_all_validate", fgraph.replace_all)
+        try:
+            replace(_replacements(fgraph, node), reason=self)
+        except InconsistencyError:
+            # What has been copied into a buffer is overwritten before the loop can run, which reads the copy then.
+            fgraph.replace_all(_replacements(fgraph, node, _row_of), reason=self)
+
+
+def _row_of(buffer: Any, place: int, depth: int) -> Any:
+    return buffer[place]
+
+
+def _replacements(
+    fgraph: FunctionGraph, node: Apply, start: Callable[[Any, int, int], Any] = start_of
+) -> list[tuple[Variable, Variable]]:
+    op: Scan = node.op
+    places, buffers = places_in_loop(op), [*op.outer_mitsot(node), *op.outer_sitsot(node)]
+    loop = op.loop.keeping(
+        place
+        for k, place in enumerate(places[: len(buffers)])
+        if op.loop.plan.kinds[place] == FINAL and not _last_row_alone(fgraph, node.outputs[k])
+    )
+    made = loop_of(node, loop, start)
+    pairs: list[tuple[Variable, Variable]] = []
+    for k, (out, place) in enumerate(zip(node.outputs, places, strict=True)):
+        if k >= len(buffers):
+            pairs.append((out, made[place]))
+            continue
+        depth, kept_last = op.depths[k], loop.plan.kinds[place] == FINAL
+        for client, i in fgraph.clients(out):
+            if isinstance(client, Apply) and i == 0:
+                if kept_last or reads_rows_after(client, depth):
+                    pairs.append((client.outputs[0], made[place]))
+        if any(True for client, _ in fgraph.clients(out) if not _is_reader(client, depth, kept_last)):
+            pairs.append((out, T.join(0, buffers[k][:depth], made[place])))
+    return [(old, old.type.narrow_variable(new)) for old, new in pairs if fgraph.has_clients(old)]
+
+
+def _last_row_alone(fgraph: FunctionGraph, out: Variable) -> bool:
+    return all(isinstance(client, Apply) and i == 0 and reads_last_row(client) for client, i in fgraph.clients(out))
+
+
+def _is_reader(client: object, depth: int, kept_last: bool) -> bool:
+    return isinstance(client, Apply) and (kept_last or reads_rows_after(client, depth))
+
+
+#: Before equal nodes are merged, so that the loops of gradients find those that they were made of.
+optdb.register("scan_lower", LowerScans(), "fast_run", "fast_compile", "scan_lower", position=-0.005)
+
+
+# ---- Derivatives of loops in the form that runs
 
 
 def is_continuous(variable: Variable) -> bool:
@@ -308,3 +430,95 @@ def _forward_results(
         if k >= plan.states:
             of = inner[plan.likes[k]] if plan.kinds[k] == SUM else None
             loop.results.append((variable, plan.kinds[k], of))
+
+
+# ---- Derivatives of loops with the documented kinds of outputs
+
+
+@pullback.register(Scan)
+def _pullback(node: Apply[Scan], cotangents: list[Variable]) -> list[Variable | None]:
+    with without_test_values():
+        return _cotangents(node, cotangents)
+
+
+def _cotangents(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    op: Scan = node.op
+    made, places = loop_of(node), places_in_loop(op)
+    inner: list[Any] = [DisconnectedType()() for _ in made]
+    firsts: list[Any] = [None] * len(op.depths)
+    for k, (g, place) in enumerate(zip(cotangents, places, strict=True)):
+        if isinstance(g.type, DisconnectedType):
+            continue
+        if k >= len(firsts):
+            inner[place] = g
+            continue
+        firsts[k], rows, last = parts_of_cotangent(g, op.depths[k])
+        if op.loop.plan.kinds[place] == FINAL and (firsts[k] is not None or rows is not None):
+            made = loop_of(node, op.whole_loop)
+        inner[place] = (rows, last)
+    kinds = made[0].owner.op.plan.kinds
+    for place in places[: len(firsts)]:
+        if isinstance(inner[place], tuple):
+            rows, last = inner[place]
+            inner[place] = last if kinds[place] == FINAL else _all_rows(made[place], rows, last)
+    if all(isinstance(g.type, DisconnectedType) for g in inner):
+        found: list[Any] = [None] * len(made[0].owner.inputs)
+    else:
+        found = list(pull_back(made[0].owner, inner))
+    return _by_buffers(node, found, firsts)
+
+
+def _all_rows(like: Any, rows: Any, last: Any) -> Any:
+    if last is None:
+        return rows if rows is not None else DisconnectedType()()
+    whole = zeros_like(like) if rows is None else rows
+    return set_subtensor(whole[-1], whole[-1] + last)
+
+
+def _by_buffers(node: Apply, found: list[Any], firsts: list[Any]) -> list[Variable | None]:
+    """Return cotangents of the inputs of a Scan, given those of the inputs of its loop and of first rows."""
+    op: Scan = node.op
+    places = iter(found[1 + op.n_seqs :])
+    gradients: list[Variable | None] = found[: 1 + op.n_seqs]
+    for buffer, depth, first in zip([*op.outer_mitsot(node), *op.outer_sitsot(node)], op.depths, firsts, strict=True):
+        starts = [next(places) for _ in range(depth)][::-1]
+        gradients.append(_of_buffer(buffer, starts, first))
+    shared = [next(places) for _ in range(op.n_shared_outs)]
+    constants = [next(places) if used else None for used in op.used]
+    return [*gradients, *shared, *(None for _ in range(op.n_nit_sot)), *constants]
+
+
+def _of_buffer(buffer: Any, starts: list[Any], first: Any) -> Any:
+    known = [g for g in starts if g is not None and not isinstance(g.type, DisconnectedType)]
+    if not known:
+        return None if first is None else set_subtensor(zeros_like(buffer, dtype=first.dtype)[: len(starts)], first)
+    dtype = known[0].type.dtype
+    rows = [g if g in known else zeros_like(as_tensor_variable(buffer)[0], dtype=dtype) for g in starts]
+    if first is not None:
+        rows = [g + first[k] for k, g in enumerate(rows)]
+    return with_first_rows(buffer, rows, dtype)
+
+
+@pushforward.register(Scan)
+def _pushforward(node: Apply[Scan], tangents: list[Variable | None]) -> list[Variable | None]:
+    with without_test_values():
+        return _tangents(node, tangents)
+
+
+def _tangents(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    op: Scan = node.op
+    made, places = loop_of(node, op.whole_loop), places_in_loop(op)
+    starts = op.loop_inputs(tangents, lambda t, k, depth: None if t is None else start_of(t, k, depth))
+    along = push_forward(made[0].owner, starts)
+    buffers = [*op.outer_mitsot(node), *op.outer_sitsot(node)]
+    tangents_of = [*op.outer_mitsot(tangents), *op.outer_sitsot(tangents)]
+    found: list[Variable | None] = []
+    for k, place in enumerate(places):
+        moved: Any = along[place]
+        if k < len(buffers) and moved is not None:
+            depth, t = op.depths[k], tangents_of[k]
+            first: Any = zeros_like(buffers[k][:depth]) if t is None else t[:depth]
+            whole = expanded(first, depth, moved.shape[0])
+            moved = set_subtensor(whole[depth:], moved)
+        found.append(moved)
+    return found
