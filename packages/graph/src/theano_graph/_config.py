@@ -324,8 +324,8 @@ class Config:
 
     def setting(self, name: str) -> str | None:
         """Return what the environment variable or the files say of a flag, as it is written; None if nothing."""
-        given = self._loaded().get(name)
-        return None if given is None else given.text
+        setting = self._loaded().get(name)
+        return None if setting is None else setting.text
 
     def __reduce__(self) -> Any:
         # Flags are those of the process: a pickle names its configuration.
@@ -345,10 +345,10 @@ class Config:
             raise self._unknown(name)
         if flag.current is None:
             with self._lock:
-                given = self._loaded().get(name)
+                setting = self._loaded().get(name)
                 if flag.current is None:
-                    text = flag.kind.default() if given is None else given.text
-                    flag.set(text, _DEFAULT if given is None else given.source)
+                    text = flag.kind.default() if setting is None else setting.text
+                    flag.set(text, _DEFAULT if setting is None else setting.source)
         return flag
 
     def _get(self, name: str) -> Any:
@@ -459,11 +459,11 @@ class Config:
 
     def unused_settings(self) -> list[str]:
         """Return one line for each setting in THEANO_FLAGS or a file that no layer has declared."""
-        known = {name.lower() for name in self._flags}
+        seen = {name.lower() for name in self._flags}
         return [
             f"{s.name} (from {s.source})"
             for s in self._loaded().settings()
-            if s.name not in self._flags and (s.source == FLAGS_VARIABLE or s.name.lower() not in known)
+            if s.name not in self._flags and (s.source == FLAGS_VARIABLE or s.name.lower() not in seen)
         ]
 
     def check_settings(self) -> list[str]:

@@ -60,12 +60,12 @@ def _is_shell(filename: str) -> bool:
 
 def is_library(filename: str) -> bool:
     """Tell whether a file belongs to the library, or to Python's own way of importing."""
-    known = library_files.get(filename)
-    if known is None:
-        known = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
-        known = known or _is_shell(filename)
-        library_files[filename] = known
-    return known
+    cached = library_files.get(filename)
+    if cached is None:
+        cached = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
+        cached = cached or _is_shell(filename)
+        library_files[filename] = cached
+    return cached
 
 
 def is_library_module(name: object) -> bool:
@@ -231,12 +231,12 @@ def format_error(problem: str, *, context: Iterable[str] = (), hint: str | None 
     return "\n".join(lines)
 
 
-def no_op_error(given: object) -> TypeError:
+def no_op_error(op_class: object) -> TypeError:
     """Return the error for what is applied and is no op."""
-    if isinstance(given, type):
+    if isinstance(op_class, type):
         return TypeError(
-            format_error(f"{given.__name__} is a class of ops, not an op", hint=f"pass {given.__name__}(...)")
+            format_error(f"{op_class.__name__} is a class of ops, not an op", hint=f"pass {op_class.__name__}(...)")
         )
     return TypeError(
-        format_error(f"what is applied is an op, not {given!r}", hint="pass an instance of a subclass of Op")
+        format_error(f"what is applied is an op, not {op_class!r}", hint="pass an instance of a subclass of Op")
     )

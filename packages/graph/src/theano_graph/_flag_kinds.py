@@ -157,7 +157,7 @@ def parse_settings(text: str, source: str = FLAGS_VARIABLE) -> list[Setting]:
     ConfigError
         If an entry has no name or no ``=``.
     """
-    found: list[Setting] = []
+    result: list[Setting] = []
     for entry in map(str.strip, _PIECES.findall(text)):
         if not entry:
             continue
@@ -168,8 +168,8 @@ def parse_settings(text: str, source: str = FLAGS_VARIABLE) -> list[Setting]:
             )
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
             value = value[1:-1]
-        found.append(Setting(name, value, source))
-    return found
+        result.append(Setting(name, value, source))
+    return result
 
 
 def config_files(environ: Mapping[str, str]) -> list[str]:

@@ -67,39 +67,39 @@ class PicklingFrontier:
         for size in _SIZES:
             yield partial(self._search_step, size)
 
-    def _search_step(self, size: int, known: Container[Apply]) -> list[Any]:
-        self._settle(known)
+    def _search_step(self, size: int, names: Container[Apply]) -> list[Any]:
+        self._settle(names)
         seen, frontier = self._seen, self._frontier
-        found: list[Any] = []
-        while frontier and len(found) < size and not self._is_given_up:
+        result: list[Any] = []
+        while frontier and len(result) < size and not self._is_given_up:
             for variable in frontier.popleft().inputs:
                 node = variable if variable.owner is None else variable.owner
                 if node in seen:
                     continue
                 seen[node] = None
-                found.append(node)
+                result.append(node)
                 if node is not variable:
                     frontier.append(node)
                     # A node with pickles of its own kind needs all its ancestors before it.
                     self._is_given_up |= not is_plain(type(node))
         if self._is_given_up:
-            for node in found:
+            for node in result:
                 del seen[node]
             return []
-        found.reverse()
-        return found
+        result.reverse()
+        return result
 
-    def all(self, known: Container[Apply], collect: Callable[[], list[Any]]) -> list[Any]:
+    def all(self, seen: Container[Apply], collect: Callable[[], list[Any]]) -> list[Any]:
         """Return all nodes that matter: what was seen, and what `collect` gives besides if new ones came to the end."""
-        self._settle(known)
-        rest: list[Any] = []
+        self._settle(seen)
+        others: list[Any] = []
         if self._frontier or self._is_given_up:
-            rest = [node for node in collect() if node not in self._seen]
-        return [*self._seen, *rest]
+            others = [node for node in collect() if node not in self._seen]
+        return [*self._seen, *others]
 
-    def _settle(self, known: Container[Apply]) -> None:
-        if known:
-            self._frontier = deque(node for node in self._frontier if node not in known)
+    def _settle(self, seen: Container[Apply]) -> None:
+        if seen:
+            self._frontier = deque(node for node in self._frontier if node not in seen)
 
 
 # ---- Attributes of nodes as columns: written, and restored
@@ -136,9 +136,9 @@ def signature(node: Apply) -> tuple[type | None, ...] | None:
     if len(node.outputs) == 1:
         (output,) = node.outputs
         if output.owner is node and output.index == 0:
-            found = _signatures.get((type(node), type(output)))
-            if found is not None:
-                return found
+            entry = _signatures.get((type(node), type(output)))
+            if entry is not None:
+                return entry
     if not is_plain(type(node)):
         return None
     comes_with = [is_plain(type(o)) and o.owner is node and o.index == i for i, o in enumerate(node.outputs)]
@@ -151,10 +151,10 @@ def by_class(nodes: Sequence[Any]) -> dict[type, list[Any]]:
     kinds = dict.fromkeys(map(type, nodes))
     if len(kinds) == 1:
         return {next(iter(kinds)): list(nodes)}
-    found: dict[type, list[Any]] = {kind: [] for kind in kinds}
+    result: dict[type, list[Any]] = {kind: [] for kind in kinds}
     for node in nodes:
-        found[type(node)].append(node)
-    return found
+        result[type(node)].append(node)
+    return result
 
 
 def links(nodes: Sequence[Any], asked: Sequence[Apply]) -> tuple[Any, ...]:
@@ -178,17 +178,17 @@ def _inputs(
     for node in asked:
         for variable in node.inputs:
             owner = variable.owner
-            place, index = NO_PLACE, 0
+            position, index = NO_PLACE, 0
             if owner is not None:
                 index = variable.index
                 if index < len(owner.outputs) and owner.outputs[index] is variable:
-                    place = place_of(owner)
-            if place < 0:
-                place, index = leaves.get(id(variable), NO_PLACE), 0
-            if place < 0:  # neither an output of a node nor a leaf: the pickler writes it as it does anything
-                place = ~len(others)
+                    position = place_of(owner)
+            if position < 0:
+                position, index = leaves.get(id(variable), NO_PLACE), 0
+            if position < 0:  # neither an output of a node nor a leaf: the pickler writes it as it does anything
+                position = ~len(others)
                 others.append(variable)
-            places.append(place)
+            places.append(position)
             indices.append(index)
     return places, _short(indices), others
 
@@ -202,8 +202,8 @@ def strangers(asked: Sequence[Apply]) -> list[tuple[int, int, Variable]]:
     return [
         (i, index, output)
         for i, node in enumerate(asked)
-        for index, (output, made) in enumerate(zip(node.outputs, (signature(node) or ())[1:], strict=True))
-        if made is None
+        for index, (output, output_class) in enumerate(zip(node.outputs, (signature(node) or ())[1:], strict=True))
+        if output_class is None
     ]
 
 
@@ -212,19 +212,19 @@ def values_of(asked: Sequence[Apply], apart: Container[int]) -> Values:
 
     Some nodes at a time: all that they hold is read while they are in the caches.
     """
-    found: Values = {}
+    result: Values = {}
     for start in range(0, len(asked), _AT_A_TIME):
         nodes = asked[start : start + _AT_A_TIME]
         outputs = [output for node in nodes for output in node.outputs]
         if apart:
             outputs = [output for output in outputs if id(output) not in apart]
         for kind, members in {**by_class(nodes), **by_class(outputs)}.items():
-            if kind not in found:
+            if kind not in result:
                 names = (*slot_names(kind), "__dict__") if kind.__dictoffset__ else slot_names(kind)
-                found[kind] = {name: [] for name in names if name not in _LINKS}
-            for name, values in found[kind].items():
+                result[kind] = {name: [] for name in names if name not in _LINKS}
+            for name, values in result[kind].items():
                 values += _read(members, name)
-    return found
+    return result
 
 
 def _read(members: Sequence[Any], name: str) -> list[Any]:
@@ -236,13 +236,13 @@ def _read(members: Sequence[Any], name: str) -> list[Any]:
         return [getattr(member, name, UNSET) for member in members]
 
 
-def tables(values: Values, wanted: Callable[[str], bool]) -> list[Column]:
+def tables(values: Values, predicate: Callable[[str], bool]) -> list[Column]:
     """Return the columns of those attributes, by class, for which `wanted` is true."""
     return [
         (kind, name, *_numbered(column))
         for kind, columns in values.items()
         for name, column in columns.items()
-        if wanted(name) and (name != "__dict__" or any(column))
+        if predicate(name) and (name != "__dict__" or any(column))
     ]
 
 
@@ -263,11 +263,11 @@ def new_apply(kind: type[Apply], *classes: type[Variable] | None) -> Apply:
     node = new_node(kind)
     outputs: list[Any] = []
     node.outputs = outputs
-    for index, made in enumerate(classes):
-        if made is None:
+    for index, output_class in enumerate(classes):
+        if output_class is None:
             outputs.append(None)
             continue
-        output = new_node(made)
+        output = new_node(output_class)
         output.owner = node
         output.index = index
         outputs.append(output)
@@ -309,11 +309,11 @@ def linked(
     dict
         Class -> nodes and outputs of it, as :func:`filled` takes them.
     """
-    applied = [n for n in nodes if hasattr(n, "outputs")] if asked is None else [nodes[place] for place in asked]
-    made = [output for node in applied for output in node.outputs if output is not None]
+    applied = [n for n in nodes if hasattr(n, "outputs")] if asked is None else [nodes[position] for position in asked]
+    outputs = [output for node in applied for output in node.outputs if output is not None]
     for i, index, output in strange:
         applied[i].outputs[index] = output
-    firsts = [found[0] if (found := getattr(node, "outputs", None)) else node for node in nodes]
+    firsts = [results[0] if (results := getattr(node, "outputs", None)) else node for node in nodes]
     firsts += reversed(others)  # where negative places find them
     if indices == 0:
         inputs = map(firsts.__getitem__, places)
@@ -321,12 +321,12 @@ def linked(
         inputs = map(_input(nodes, firsts), places, _long(indices))
     for node, count in zip(applied, _long(counts), strict=False):
         node.inputs = list(islice(inputs, count))
-    return {**by_class(applied), **by_class(made)}
+    return {**by_class(applied), **by_class(outputs)}
 
 
 def _input(nodes: Sequence[Any], firsts: Sequence[Any]) -> Callable[[int, int], Any]:
-    def find(place: int, index: int) -> Any:
-        return nodes[place].outputs[index] if index and hasattr(nodes[place], "outputs") else firsts[place]
+    def find(position: int, index: int) -> Any:
+        return nodes[position].outputs[index] if index and hasattr(nodes[position], "outputs") else firsts[position]
 
     return find
 
@@ -432,8 +432,8 @@ class NodeStore:
         searches = [] if self._frontier is None else [_Nodes(self, search) for search in self._frontier.each()]
         return (*searches, nodes, connected, *(_Values(connected, stage) for stage in range(3)))
 
-    def _all(self, known: Container[Apply]) -> list[Any]:
-        self.nodes = self._collect() if self._frontier is None else self._frontier.all(known, self._collect)
+    def _all(self, seen: Container[Apply]) -> list[Any]:
+        self.nodes = self._collect() if self._frontier is None else self._frontier.all(seen, self._collect)
         return self.nodes
 
     def hand_over(self, collect: Callable[[Container[Apply]], list[Any]]) -> Iterator[Any]:

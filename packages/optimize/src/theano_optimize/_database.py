@@ -105,8 +105,8 @@ class RewriteQuery:
 
         Positions, and so the cut-off and what runs at a position, are those of the outer database.
         """
-        for own, query in self._subqueries:
-            if own == name:
+        for key, query in self._subqueries:
+            if key == name:
                 return query
         if not self.extra and self.position_cutoff == math.inf:
             return self
@@ -376,15 +376,15 @@ class RewriteDatabase(Generic[BuiltT]):
 
     def names(self) -> set[str]:
         """Return the names of all entries, other names and those of databases inside included."""
-        found: set[str] = set()
+        result: set[str] = set()
         stack: list[RewriteDatabase[Any]] = [self]
         while stack:
             for name, entry in stack.pop()._entries.items():
-                found.add(name)
-                found |= entry.aliases
+                result.add(name)
+                result |= entry.aliases
                 if isinstance(entry.item, RewriteDatabase):
                     stack.append(entry.item)
-        return found
+        return result
 
     def version(self) -> object:
         """Return a value that changes with each registration here or in a database inside."""
@@ -423,9 +423,9 @@ class RewriteDatabase(Generic[BuiltT]):
         if position_cutoff < query.position_cutoff:
             query = query.up_to(position_cutoff)
         version = self.version()
-        known = self._answers.get(query)
-        if known is not None and known[0] == version:
-            return known[1]
+        cached = self._answers.get(query)
+        if cached is not None and cached[0] == version:
+            return cached[1]
         built = self.build(query)
         if len(self._answers) >= KEPT_ANSWERS:
             self._answers.pop(next(iter(self._answers)))
@@ -435,14 +435,14 @@ class RewriteDatabase(Generic[BuiltT]):
 
     def selected(self, query: RewriteQuery) -> list[tuple[DatabaseEntry, Rewriter]]:
         """Return the wanted entries in order, each with its rewriter; databases inside are queried."""
-        found: list[tuple[DatabaseEntry, Rewriter]] = []
+        result: list[tuple[DatabaseEntry, Rewriter]] = []
         for entry in self.entries():
             if query.selects(entry.tags, entry.info):
                 item = entry.item
-                found.append(
+                result.append(
                     (entry, item.query(query.for_database(entry.name)) if isinstance(item, RewriteDatabase) else item)
                 )
-        return found
+        return result
 
     def build(self, query: RewriteQuery) -> BuiltT:
         """Build the rewriter for a query."""

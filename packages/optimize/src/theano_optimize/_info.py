@@ -269,5 +269,5 @@ def make_info(
     """
     if isinstance(phase, str):
         phase = Phase[phase.upper()]
-    own = (tags,) if isinstance(tags, str) else tuple(tags)
-    return RewriteInfo(name, phase, own, Exactness(exactness), reference, guard)
+    tag_names = (tags,) if isinstance(tags, str) else tuple(tags)
+    return RewriteInfo(name, phase, tag_names, Exactness(exactness), reference, guard)

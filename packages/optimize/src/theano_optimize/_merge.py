@@ -120,22 +120,22 @@ def computed_outputs(node: Apply) -> list[Any] | None:
         node.op.perform(node, inputs, storage, *(() if params is NoParams else (params,)))
     except Exception:  # noqa: BLE001  # fails again, with its place in the program, at run time
         return None
-    found = [cell[0] if len(cell) == 1 else None for cell in cells]
+    values = [cell[0] if len(cell) == 1 else None for cell in cells]
     in_place = len(storage) == len(cells) and all(map(operator.is_, storage, cells))
     # A result that is none of the type is no constant: the machine that runs the node says what is wrong with it.
-    return found if in_place and all(map(_fits, node.outputs, found)) else None
+    return values if in_place and all(map(_fits, node.outputs, values)) else None
 
 
 def _fits(variable: Variable, value: Any) -> bool:
     dtype, shape = getattr(variable.type, "dtype", None), getattr(variable.type, "shape", None)
     if not isinstance(dtype, str):
         return True
-    given = getattr(value, "shape", shape)
+    value_shape = getattr(value, "shape", shape)
     if str(getattr(value, "dtype", None)) != dtype:
         return False
-    if not (isinstance(shape, tuple) and isinstance(given, tuple)):
+    if not (isinstance(shape, tuple) and isinstance(value_shape, tuple)):
         return True
-    return len(shape) == len(given) and all(n in (None, have) for n, have in zip(shape, given, strict=True))
+    return len(shape) == len(value_shape) and all(n in (None, have) for n, have in zip(shape, value_shape, strict=True))
 
 
 def _as_constant(output: Variable, value: Any) -> Variable:
@@ -267,8 +267,8 @@ class MergeTable(Feature):
                 continue
             del self._pending[node]
             profile.visits += 1
-            known = self._number_of.get(id(node.op))
-            number = self._meet(node.op, profile) if known is None else known[1]
+            cached = self._number_of.get(id(node.op))
+            number = self._meet(node.op, profile) if cached is None else cached[1]
             merged: dict[Constant, Constant] = {}
             for variable in node.inputs:
                 if variable.owner is None and variable not in self._key_of_constant:
@@ -299,23 +299,23 @@ class MergeTable(Feature):
         merged: dict[Constant, Constant] = {}
         for variable in node.inputs:
             if isinstance(variable, Constant) and variable not in self._key_of_constant and variable not in merged:
-                kept = self._kept_constant(variable, profile)
-                if kept is not variable:
-                    merged[variable] = kept
+                original = self._kept_constant(variable, profile)
+                if original is not variable:
+                    merged[variable] = original
         return merged
 
     def _kept_constant(self, constant: Constant, profile: RewriteProfile) -> Constant:
         """Return the constant that stands for all that are equal to one."""
         key = (constant.type, constant.signature(), _marks(constant))
-        kept = self._constant_of.setdefault(key, constant)
-        if kept is constant:
+        original = self._constant_of.setdefault(key, constant)
+        if original is constant:
             self._key_of_constant[constant] = key
         else:
-            _hand_over(constant, kept)
-            if kept.name is None:
-                kept.name = constant.name
+            _hand_over(constant, original)
+            if original.name is None:
+                original.name = constant.name
             profile.count(MERGE_CONSTANTS)
-        return kept
+        return original
 
     def _drop_left_constants(self, fgraph: FunctionGraph) -> None:
         """Forget constants that the graph no longer has, so that their data can be freed."""
@@ -330,7 +330,7 @@ class MergeTable(Feature):
     def _drop_left_ops(self) -> None:
         """Forget ops that no node of the table has any more."""
         there = {id(node.op) for node in self._key_of}
-        self._number_of = {name: known for name, known in self._number_of.items() if name in there}
+        self._number_of = {name: position for name, position in self._number_of.items() if name in there}
         used = {number for _, number in self._number_of.values()}
         self._numbers = {op: number for op, number in self._numbers.items() if number in used}
         self._many_ops = 2 * len(self._number_of) + FEW_OPS
@@ -382,22 +382,22 @@ class MergeTable(Feature):
         if node in self._key_of:
             self._forget(node)
         try:
-            kept = self._node_of.setdefault(key, node)
+            original = self._node_of.setdefault(key, node)
         except TypeError:
             if _is_hashable(key):
                 raise
             return  # types of users that compare and do not hash
-        if kept is node:
+        if original is node:
             self._key_of[node] = key
             return
         # Two values of which one is overwritten later have to stay apart.
-        if handler is not None and _stay_apart(fgraph, handler, node, kept):
+        if handler is not None and _stay_apart(fgraph, handler, node, original):
             return
-        pairs = [(old, new) for old, new in zip(node.outputs, kept.outputs, strict=True) if fgraph.has_clients(old)]
+        pairs = [(old, new) for old, new in zip(node.outputs, original.outputs, strict=True) if fgraph.has_clients(old)]
         if trace is not None:
             text = expression_text(node.outputs[0], trace.depth)
             trace.fired(RewriteInfo(MERGE_NODES), describe(node.outputs[0]), text, f"{text}, computed once", 0.0)
-        for old, new in ((node, kept), *pairs):
+        for old, new in ((node, original), *pairs):
             _hand_over(old, new)
             if isinstance(new, Variable) and new.name is None:
                 new.name = old.name
@@ -407,14 +407,14 @@ class MergeTable(Feature):
 
 
 @contextmanager
-def _overwriting_known(fgraph: FunctionGraph, wanted: bool) -> Iterator[DestroyHandler | None]:
+def _overwriting_known(fgraph: FunctionGraph, is_needed: bool) -> Iterator[DestroyHandler | None]:
     """Give the handler of a graph, one for the time being where there is none, or None where nothing is overwritten."""
-    if not wanted:
+    if not is_needed:
         yield None
         return
-    own = find_handler(fgraph)
-    if own is not None:
-        yield own
+    current = find_handler(fgraph)
+    if current is not None:
+        yield current
         return
     temporary = DestroyHandler()
     fgraph.attach_feature(temporary)
@@ -424,9 +424,9 @@ def _overwriting_known(fgraph: FunctionGraph, wanted: bool) -> Iterator[DestroyH
         fgraph.remove_feature(temporary)
 
 
-def _stay_apart(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, kept: Apply) -> bool:
+def _stay_apart(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, original: Apply) -> bool:
     """Tell whether one of two equal nodes makes a value that is overwritten later."""
-    for one, other in zip(node.outputs, kept.outputs, strict=True):
+    for one, other in zip(node.outputs, original.outputs, strict=True):
         # Views of the same are overwritten together.
         same = handler.root_of(fgraph, one) is handler.root_of(fgraph, other)
         if not same and handler.has_destroyers(fgraph, (one, other)):

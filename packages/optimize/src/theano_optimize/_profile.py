@@ -228,12 +228,12 @@ def timed_callbacks(fgraph: FunctionGraph, details: RewriteDetails) -> Iterator[
     """Add what the features that `fgraph` has now take in callbacks and checks meanwhile to `details`."""
     replaced: list[tuple[Any, str, Any]] = []
     for feature in fgraph.features:
-        own = getattr(feature, "__dict__", None)
+        namespace = getattr(feature, "__dict__", None)
         for name, measurement in _MEASURED.items():
             callback = getattr(feature, name, None)
-            if own is not None and callback is not None and not getattr(callback, "__is_default__", False):
-                replaced.append((feature, name, own.get(name)))
-                own[name] = _timed(callback, details, measurement)
+            if namespace is not None and callback is not None and not getattr(callback, "__is_default__", False):
+                replaced.append((feature, name, namespace.get(name)))
+                namespace[name] = _timed(callback, details, measurement)
     _look_up_again(fgraph)
     try:
         yield
@@ -450,11 +450,11 @@ class RewriteEvent:
         }
 
     def __str__(self) -> str:
-        place = "/".join((*self.path, self.rewriter))
+        location = "/".join((*self.path, self.rewriter))
         before = self.before.replace("\n", "\n    ")
         after = self.after.replace("\n", "\n    ")
         by = "" if self.equation is None else f"\n  by {self.equation}"
-        return f"{place} ({self.seconds * 1e6:.0f} us): {self.where}\n    {before}\n  becomes\n    {after}{by}"
+        return f"{location} ({self.seconds * 1e6:.0f} us): {self.where}\n    {before}\n  becomes\n    {after}{by}"
 
 
 @record(frozen=False)

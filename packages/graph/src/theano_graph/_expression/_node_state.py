@@ -25,8 +25,8 @@ class _Slots:
     def __init__(self, cls: type) -> None:
         names: list[str] = []
         for base in cls.__mro__:
-            own = base.__dict__.get("__slots__", ())
-            names.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in _NOT_STATE)
+            slots = base.__dict__.get("__slots__", ())
+            names.extend(s for s in ((slots,) if isinstance(slots, str) else slots) if s not in _NOT_STATE)
         self.names = tuple(names)
         self.values = operator.attrgetter(*names)
         self.arguments = (cls,)
@@ -48,10 +48,10 @@ def _pickles_as_nodes_do(cls: type) -> bool:
 
 
 def _slots_of_class(cls: type) -> _Slots:
-    found = _slots_of.get(cls)
-    if found is None:
-        found = _slots_of[cls] = _Slots(cls)
-    return found
+    entry = _slots_of.get(cls)
+    if entry is None:
+        entry = _slots_of[cls] = _Slots(cls)
+    return entry
 
 
 def _slots(node: Node) -> _Slots:

@@ -95,7 +95,7 @@ class PureOp:
                     hint=f"pass one input for each of the types {wanted_types}",
                 )
             )
-        variables = [wanted.narrow_variable(given) for wanted, given in zip(self.itypes, inputs, strict=True)]
+        variables = [itype.narrow_variable(variable) for itype, variable in zip(self.itypes, inputs, strict=True)]
         return Apply(self, variables, [t.make_variable() for t in self.otypes])
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -339,8 +339,8 @@ def set_thunk_hook(function: Callable[..., Callable[[], Any]] | None) -> None:
 
 def has_own_thunk(op: Op) -> bool:
     """Tell whether an op says itself, by `make_thunk`, how it is run."""
-    own = op.make_thunk
-    function = getattr(own, "__func__", own)
+    method = op.make_thunk
+    function = getattr(method, "__func__", method)
     return function is not Op.make_thunk and not hasattr(function, "is_default")
 
 
@@ -381,10 +381,10 @@ def connection_pattern(node: Apply) -> list[list[bool]]:
 
     An op may define ``connection_pattern(node)``; all outputs depend on all inputs where it does not.
     """
-    own = getattr(node.op, "connection_pattern", None)
-    if own is None:
+    method = getattr(node.op, "connection_pattern", None)
+    if method is None:
         return [[True] * len(node.outputs) for _ in node.inputs]
-    pattern: list[list[bool]] = own(node)
+    pattern: list[list[bool]] = method(node)
     if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
         raise GraphError(
             format_error(

@@ -116,15 +116,15 @@ class RuleTable(Generic[RuleT]):
             return self._found[key]
         except KeyError:
             pass
-        found: RuleT | None = None
+        result: RuleT | None = None
         for base in op_class.__mro__:
             if base in self._rules:
-                found = self._rules[base]
+                result = self._rules[base]
                 break
             if base in self._absent or any(_is_written(base, name) for name in methods):
                 break
-        self._found[key] = found
-        return found
+        self._found[key] = result
+        return result
 
     def absence(self, op: object) -> str | None:
         """Return the declared reason why `op` has no rule, or None when nothing is declared."""

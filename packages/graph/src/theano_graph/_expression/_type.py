@@ -245,12 +245,12 @@ class Type:
         TypeError
             As :meth:`filter_variable`; also where the values may be others and `allow_convert` is false.
         """
-        found = self.filter_variable(other, allow_convert)
-        if self.is_super(found.type):
-            return found
-        converted = self.convert_variable(found) if allow_convert else None
+        result = self.filter_variable(other, allow_convert)
+        if self.is_super(result.type):
+            return result
+        converted = self.convert_variable(result) if allow_convert else None
         if converted is None:
-            raise self._no_stand_in(found)
+            raise self._no_stand_in(result)
         return converted
 
     def _no_stand_in(self, other: Variable) -> TypeError:

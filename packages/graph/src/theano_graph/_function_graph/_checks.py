@@ -137,19 +137,19 @@ def _cycle(path: Sequence[Apply], old: Variable) -> CycleError:
 
 def check_boundary(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
     """Return the inputs and outputs of a new graph as lists; refuse what is no variable and inputs given twice."""
-    for kind, given in (("inputs", inputs), ("outputs", outputs)):
-        if isinstance(given, Variable):
+    for kind, sequence in (("inputs", inputs), ("outputs", outputs)):
+        if isinstance(sequence, Variable):
             raise TypeError(
                 format_error(
                     f"the {kind} of a function graph are a list of variables, not one variable",
-                    context=[describe(given)],
-                    hint=f"pass [{given}]",
+                    context=[describe(sequence)],
+                    hint=f"pass [{sequence}]",
                 )
             )
-        if not isinstance(given, Iterable):
+        if not isinstance(sequence, Iterable):
             raise TypeError(
                 format_error(
-                    f"the {kind} of a function graph are a list of variables, not {given!r}", hint="pass a list"
+                    f"the {kind} of a function graph are a list of variables, not {sequence!r}", hint="pass a list"
                 )
             )
     inputs, outputs = list(inputs), list(outputs)

@@ -153,11 +153,11 @@ class FeatureHost:
             for name, method in getattr(feature, "provides", {}).items():
                 self._lent[name] = getattr(feature, method)
         for name in _INDEXED:
-            found = [(f, getattr(f, name)) for f in self._features if _overrides(f, name)]
+            items = [(f, getattr(f, name)) for f in self._features if _overrides(f, name)]
             if self._seconds is not None:
-                found = [(f, timed(self._seconds, type(f).__name__, callback)) for f, callback in found]
-            if found:
-                self._callbacks[name] = found
+                items = [(f, timed(self._seconds, type(f).__name__, callback)) for f, callback in items]
+            if items:
+                self._callbacks[name] = items
 
     def _check_lent(self, feature: FeatureProtocol) -> None:
         for name, method in getattr(feature, "provides", {}).items():

@@ -263,9 +263,9 @@ class TreePrinter:
 
     def _time_text(self, node: Apply) -> str:
         """Return the time of a node, and that of it and all that it needs, with their shares."""
-        own, whole = self.graph.times[node], self.totals[node]
+        seconds, total = self.graph.times[node], self.totals[node]
         share = 100 / self.call_time if self.call_time else 0.0
-        return f" --> {own:8.2e}s {own * share:4.1f}% {whole:8.2e}s {whole * share:4.1f}%"
+        return f" --> {seconds:8.2e}s {seconds * share:4.1f}% {total:8.2e}s {total * share:4.1f}%"
 
     def _clients_text(self, variable: Variable) -> str:
         if None in self.clients[variable]:
@@ -357,14 +357,14 @@ def _op_text(node: Apply, variable: Variable) -> str:
 
 def _clients(graph: PrintableGraph) -> dict[Variable, list[Apply | None]]:
     """Return what uses each computed variable, one entry for each use; None stands for the outputs."""
-    found: dict[Variable, list[Apply | None]] = {}
+    result: dict[Variable, list[Apply | None]] = {}
     for variable in graph.outputs:
-        found.setdefault(variable, []).append(None)
+        result.setdefault(variable, []).append(None)
     for node in toposort((), graph.outputs):
         for variable in node.inputs:
             if variable.owner is not None:
-                found.setdefault(variable, []).append(node)
-    return found
+                result.setdefault(variable, []).append(node)
+    return result
 
 
 def debugprint(

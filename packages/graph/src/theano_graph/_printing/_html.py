@@ -63,9 +63,9 @@ def _levels(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 def _branches(rows: Iterable[tuple[int, str]], count: int) -> Iterator[str]:
     """Yield the pieces of nested branches."""
-    given = [*rows, (0, "")]
+    arguments = [*rows, (0, "")]
     opened: list[int] = []
-    for (level, text), (following, _) in itertools.pairwise(given):
+    for (level, text), (following, _) in itertools.pairwise(arguments):
         while opened and opened[-1] >= level:
             opened.pop()
             yield "</details>"

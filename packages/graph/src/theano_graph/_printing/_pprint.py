@@ -87,8 +87,8 @@ def template_of(pattern: Any) -> str:
     if "%(" not in text:
         return str(text)
 
-    def field(found: re.Match[str]) -> str:
-        position = int(found[1])
+    def field(match: re.Match[str]) -> str:
+        position = int(match[1])
         return f"{{{position}:{precedences[position]}}}" if position < len(precedences) else f"{{{position}}}"
 
     braces = str(text).replace("{", "{{").replace("}", "}}")
@@ -384,13 +384,13 @@ class PrettyPrinter:
 
     def of_op(self, op: Op) -> Printer | None:
         """Return the printer that is assigned to an op or one of its classes, or None."""
-        found = self._ops.get(op)
-        if found is not None:
-            return found
+        entry = self._ops.get(op)
+        if entry is not None:
+            return entry
         for cls in type(op).__mro__:
-            found = self._classes.get(cls)
-            if found is not None:
-                return found
+            entry = self._classes.get(cls)
+            if entry is not None:
+                return entry
         return None
 
     def _of_variable(self, variable: Variable) -> Printer:

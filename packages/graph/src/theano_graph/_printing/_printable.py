@@ -124,10 +124,10 @@ def outer_inputs(node: Apply, graph: PrintableGraph) -> dict[Variable, Variable]
     if mappings is None:
         same = len(graph.inputs) == len(node.inputs)
         return dict(zip(graph.inputs, node.inputs, strict=True)) if same else {}
-    found: dict[int, int] = mappings["outer_inp_from_inner_inp"]
+    result: dict[int, int] = mappings["outer_inp_from_inner_inp"]
     return {
         graph.inputs[inner]: node.inputs[outer]
-        for inner, outer in found.items()
+        for inner, outer in result.items()
         if outer >= 0 and inner < len(graph.inputs)
     }
 
@@ -145,8 +145,8 @@ def letters(number: int) -> str:
 
 def _as_variable(obj: Any) -> Variable:
     if isinstance(obj, Apply):
-        found: Variable = obj.default_output()
-        return found
+        result: Variable = obj.default_output()
+        return result
     if isinstance(obj, Variable):
         return obj
     raise TypeError(format_error(f"{obj!r} is no variable", hint="pass a variable, or a node with one output"))

@@ -106,7 +106,7 @@ def clone_replace(
         If a replacement does not fit and `strict` is true.
     """
     single = isinstance(outputs, Variable)
-    wanted = [outputs] if isinstance(outputs, Variable) else variables_of("outputs", outputs)
+    targets = [outputs] if isinstance(outputs, Variable) else variables_of("outputs", outputs)
     pairs = replace.items() if isinstance(replace, Mapping) else replace
     memo: dict[Variable, Any] = {}
     for pair in pairs:
@@ -124,13 +124,13 @@ def clone_replace(
                 )
             )
         memo[old] = old.type.narrow_variable(new) if strict or not isinstance(new, Variable) else new
-    for node in toposort(list(memo), wanted):
+    for node in toposort(list(memo), targets):
         if all(memo.get(v, v) is v for v in node.inputs):
             continue
         copy = node.clone_with_new_inputs([memo.get(v, v) for v in node.inputs], strict=strict)
         for before, after in zip(node.outputs, copy.outputs, strict=True):
             memo.setdefault(before, after)
-    result = [memo.get(v, v) for v in wanted]
+    result = [memo.get(v, v) for v in targets]
     return result[0] if single else result
 
 
@@ -332,8 +332,8 @@ def _copy_one(node: Node, memo: dict[int, Any]) -> None:
         elif value is None or slot == "origin":
             copied = value  # origins never change
         else:
-            known = memo.get(id(value), UNSET)
-            copied = copy.deepcopy(value, memo) if known is UNSET else known
+            cached = memo.get(id(value), UNSET)
+            copied = copy.deepcopy(value, memo) if cached is UNSET else cached
         setattr(new, slot, copied)
     attributes = getattr(node, "__dict__", None)
     if attributes:

@@ -39,35 +39,35 @@ def variables_of(role: str, given: Any) -> list[Variable]:
         )
     if not isinstance(given, Iterable):
         raise TypeError(format_error(f"{role} are a list of variables, not {given!r}", hint="pass a list or tuple"))
-    found = list(given)
-    for i, variable in enumerate(found):
+    variables = list(given)
+    for i, variable in enumerate(variables):
         if not isinstance(variable, Variable):
             raise TypeError(_no_variable(f"{i} of the {role}", variable))
-    return found
+    return variables
 
 
-def variable_of(role: str, given: Any) -> Variable:
+def variable_of(role: str, argument: Any) -> Variable:
     """Return `given`, which must be a variable; `role` names it in the TypeError."""
-    if not isinstance(given, Variable):
-        raise TypeError(_no_variable(role, given))
-    return given
+    if not isinstance(argument, Variable):
+        raise TypeError(_no_variable(role, argument))
+    return argument
 
 
-def node_of(role: str, given: Any) -> Apply:
+def node_of(role: str, argument: Any) -> Apply:
     """Return `given`, which must be an apply node; `role` names it in the TypeError."""
-    if not isinstance(given, Apply):
-        hint = "pass `variable.owner`" if isinstance(given, Variable) else "pass an apply node"
-        where = [describe(given)] if isinstance(given, Variable) else []
-        raise TypeError(format_error(f"{role} is no apply node: {given!r}", context=where, hint=hint))
-    return given
+    if not isinstance(argument, Apply):
+        hint = "pass `variable.owner`" if isinstance(argument, Variable) else "pass an apply node"
+        where = [describe(argument)] if isinstance(argument, Variable) else []
+        raise TypeError(format_error(f"{role} is no apply node: {argument!r}", context=where, hint=hint))
+    return argument
 
 
-def _no_variable(role: str, given: object) -> str:
-    if isinstance(given, Apply):
-        where = [f"{given}" + (f" made at {given.origin}" if given.origin is not None else "")]
+def _no_variable(role: str, argument: object) -> str:
+    if isinstance(argument, Apply):
+        where = [f"{argument}" + (f" made at {argument.origin}" if argument.origin is not None else "")]
         return format_error(f"{role} is a node, not a variable", context=where, hint="pass its outputs: `node.outputs`")
     return format_error(
-        f"{role} is no variable: {given!r}", hint="pass variables; a value becomes one through Type.make_constant"
+        f"{role} is no variable: {argument!r}", hint="pass variables; a value becomes one through Type.make_constant"
     )
 
 
@@ -172,7 +172,7 @@ def places_of(nodes: Sequence[Any]) -> Iterator[Callable[[Apply], int]]:
     """
     with numbered_marks() as marks:
         if marks is None:  # another walk has marks on its way
-            places = {id(node): place for place, node in enumerate(nodes)}
+            places = {id(node): position for position, node in enumerate(nodes)}
             yield lambda node: places.get(id(node), NO_PLACE)
             return
         first = marks.first
@@ -250,8 +250,8 @@ def postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT
     stack.reverse()
     while stack:
         node = stack[-1]
-        known = done.get(node)
-        if known is None:
+        cached = done.get(node)
+        if cached is None:
             done[node] = False
             for dependency in reversed(dependencies(node)):
                 state = done.get(dependency)
@@ -261,7 +261,7 @@ def postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT
                     raise _cycle([n for n, is_done in done.items() if not is_done], dependency)
             continue
         stack.pop()
-        if not known:
+        if not cached:
             done[node] = True
             order.append(node)
     return order
@@ -299,11 +299,11 @@ def sources_first(
     while stack:
         node = stack.pop()
         if node not in needs:
-            needs[node] = found = list(dependencies(node) or ())
-            for dependency in found:
+            needs[node] = requirements = list(dependencies(node) or ())
+            for dependency in requirements:
                 users.setdefault(dependency, []).append(node)
-            stack.extend(found)
-    missing = {node: len(set(found)) for node, found in needs.items()}
+            stack.extend(requirements)
+    missing = {node: len(set(requirements)) for node, requirements in needs.items()}
     order = [node for node, count in missing.items() if not count]
     for node in order:  # grows on the way
         for user in dict.fromkeys(users.get(node, ())):

@@ -93,18 +93,18 @@ def is_in_ancestors(variable: Variable, node: Apply) -> bool:
 def variables_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
     """Return the variables between `inputs` and `outputs`: both of these, what lies on the way, and orphans."""
     inputs, outputs = variables_of("inputs", inputs), variables_of("outputs", outputs)
-    found = dict.fromkeys(inputs)
+    result = dict.fromkeys(inputs)
     for node in toposort(inputs, outputs):
-        found.update(dict.fromkeys(node.inputs))
-        found.update(dict.fromkeys(node.outputs))
-    found.update(dict.fromkeys(outputs))
-    return list(found)
+        result.update(dict.fromkeys(node.inputs))
+        result.update(dict.fromkeys(node.outputs))
+    result.update(dict.fromkeys(outputs))
+    return list(result)
 
 
 def orphans_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
     """Return the variables without an owner that `outputs` depend on and that are not in `inputs`."""
-    given = set(variables_of("inputs", inputs))
-    return [v for v in graph_inputs(outputs, given) if v not in given]
+    arguments = set(variables_of("inputs", inputs))
+    return [v for v in graph_inputs(outputs, arguments) if v not in arguments]
 
 
 def toposort(
@@ -146,9 +146,9 @@ def toposort(
     before = checked_orderings(orderings)
 
     def dependencies(node: Apply) -> list[Apply]:
-        found = dict.fromkeys(v.owner for v in node.inputs if v.owner is not None and v not in stop)
-        found.update(dict.fromkeys(before.get(node, ())))
-        return list(found)
+        result = dict.fromkeys(v.owner for v in node.inputs if v.owner is not None and v not in stop)
+        result.update(dict.fromkeys(before.get(node, ())))
+        return list(result)
 
     return postorder(roots, dependencies if clients is None else _noting(dependencies, clients))
 
@@ -214,10 +214,10 @@ def _noting(
     """Return a function like `dependencies` that also fills `clients`."""
 
     def noted(node: NodeT) -> list[NodeT]:
-        found = dependencies(node)
-        for dependency in found:
+        result = dependencies(node)
+        for dependency in result:
             clients.setdefault(dependency, []).append(node)
-        return found
+        return result
 
     return noted
 
@@ -281,12 +281,12 @@ def _dependencies(
     if compute is not None and cache is not None:
         if not callable(compute) or not isinstance(cache, dict):
             raise TypeError(format_error("compute_deps_cache is a function and deps_cache a dict", hint=hint))
-        known, ask = cache, compute
-        return lambda node: list((known[node] if node in known else ask(node)) or ())
+        memo, ask = cache, compute
+        return lambda node: list((memo[node] if node in memo else ask(node)) or ())
     if not callable(deps):
         raise TypeError(format_error(f"the dependencies are given by a function, not by {deps!r}", hint=hint))
-    given = deps
-    return lambda node: list(given(node) or ())
+    callback = deps
+    return lambda node: list(callback(node) or ())
 
 
 def applys_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
@@ -321,16 +321,16 @@ def nodes_constructed() -> Iterator[list[Variable]]:
     >>> made == [x]
     True
     """
-    made: list[Variable] = []
+    results: list[Variable] = []
     thread = get_ident()
 
     def observer(variable: Variable) -> None:
         if get_ident() == thread:
-            made.append(variable)
+            results.append(variable)
 
     Variable.construction_observers.append(observer)
     try:
-        yield made
+        yield results
     finally:
         Variable.construction_observers.remove(observer)
 
@@ -458,22 +458,22 @@ def sort_apply_nodes(
     waits_for, unblocks = _waiting(order)
     keys = [cmp_to_key(compare) for compare in comparators]
 
-    def entry(place: int) -> Any:
-        return (*(key(order[place]) for key in keys), place) if keys else place
+    def entry(index: int) -> Any:
+        return (*(key(order[index]) for key in keys), index) if keys else index
 
-    ready = [entry(place) for place, count in enumerate(waits_for) if not count]
+    ready = [entry(slot) for slot, count in enumerate(waits_for) if not count]
     heapq.heapify(ready)
-    found = []
+    result = []
     while ready:
         first = heapq.heappop(ready)
-        place = first[-1] if keys else first
-        found.append(order[place])
-        following = unblocks[place]
+        position = first[-1] if keys else first
+        result.append(order[position])
+        following = unblocks[position]
         for other in (following,) if isinstance(following, int) else following or ():
             waits_for[other] -= 1
             if not waits_for[other]:
                 heapq.heappush(ready, entry(other))
-    return found
+    return result
 
 
 def _waiting(order: Sequence[Apply]) -> tuple[list[int], list[list[int] | int | None]]:
@@ -481,7 +481,7 @@ def _waiting(order: Sequence[Apply]) -> tuple[list[int], list[list[int] | int | 
     waits_for: list[int] = []
     unblocks: list[list[int] | int | None] = [None] * len(order)
     with places_of(order) as place_of:
-        for place, node in enumerate(order):
+        for position, node in enumerate(order):
             # A node that the order has not is beyond the inputs; the order is topological.
             needed = {place_of(v.owner) for v in node.inputs if v.owner is not None}
             needed.discard(NO_PLACE)
@@ -489,11 +489,11 @@ def _waiting(order: Sequence[Apply]) -> tuple[list[int], list[list[int] | int | 
             for other in needed:
                 waiting = unblocks[other]
                 if waiting is None:
-                    unblocks[other] = place
+                    unblocks[other] = position
                 elif isinstance(waiting, int):
-                    unblocks[other] = [waiting, place]
+                    unblocks[other] = [waiting, position]
                 else:
-                    waiting.append(place)
+                    waiting.append(position)
     return waits_for, unblocks
 
 

@@ -66,12 +66,12 @@ def global_name(value: Any) -> str | None:
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if module is None and type(value).__name__ in ("builtin_function_or_method", "ufunc"):
         module, name = "numpy" if type(value).__name__ == "ufunc" else "builtins", getattr(value, "__name__", None)
-    found: Any = sys.modules.get(module) if isinstance(module, str) else None
-    if found is None or not isinstance(name, str):
+    result: Any = sys.modules.get(module) if isinstance(module, str) else None
+    if result is None or not isinstance(name, str):
         return None
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return f"{module}:{name}" if found is value else None
+        result = getattr(result, part, None)
+    return f"{module}:{name}" if result is value else None
 
 
 def known_name(value: Any) -> str | None:
@@ -363,9 +363,9 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
     """Yield a code object and those of the functions inside it."""
     waiting = [code]
     while waiting:
-        found = waiting.pop()
-        yield found
-        waiting += [c for c in found.co_consts if isinstance(c, CodeType)]
+        value = waiting.pop()
+        yield value
+        waiting += [c for c in value.co_consts if isinstance(c, CodeType)]
 
 
 def _global(value: Any) -> Any:

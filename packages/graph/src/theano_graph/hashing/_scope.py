@@ -55,12 +55,12 @@ def brief_of_array(value: Any) -> Any:
 def digest_of_array(value: Any) -> bytes:
     """Return a hash of an array that :func:`is_array` takes: of its dtype, shape and elements."""
     by_columns = is_by_columns(value)
-    found = blake2b(f"array {value.dtype.str} {value.shape} {by_columns} ".encode(), digest_size=20)
+    result = blake2b(f"array {value.dtype.str} {value.shape} {by_columns} ".encode(), digest_size=20)
     rows = value.T if by_columns else value
     if not rows.flags.c_contiguous:
         rows = rows.copy()
-    found.update(rows.reshape(-1).view("uint8").data)
-    return found.digest()
+    result.update(rows.reshape(-1).view("uint8").data)
+    return result.digest()
 
 
 # ---- Classes of variables with plain copies, which add nothing to a hash
@@ -88,16 +88,16 @@ def copies_plainly(kind: type[Variable]) -> bool:
     """
     if known_name(type(kind)) is None:
         return False
-    known: dict[type, bool] = {}
+    table: dict[type, bool] = {}
     for name in _looked_at():
         owner = next(
             (base for base in kind.__mro__ if name in vars(base) and not _is_pythons(vars(base)[name])), object
         )
         if name == "clone" and owner is not Variable:
             return False
-        if owner not in known:
-            known[owner] = known_name(owner) is not None
-        if not known[owner]:
+        if owner not in table:
+            table[owner] = known_name(owner) is not None
+        if not table[owner]:
             return False
     return True
 
@@ -265,28 +265,28 @@ class GraphScope:
 
     def _number(self, value: Any) -> int:
         """Return the number of an object that is equal for all that have the same content."""
-        known = self._seen.get(id(value))
-        if known is not None:
-            return known
+        cached = self._seen.get(id(value))
+        if cached is not None:
+            return cached
         number = self._entry(self.hasher.of(value))
         self._seen[id(value)] = number  # the hasher keeps the object
         return number
 
     def _entry(self, key: Hashable) -> int:
-        found = self._table.get(key)
-        if found is None:
-            found = self._table[key] = len(self._table)
-        return found
+        entry = self._table.get(key)
+        if entry is None:
+            entry = self._table[key] = len(self._table)
+        return entry
 
     def origins(self) -> list[Origin | None]:
         """Return where everything was made: nodes, leaves, then the nodes inside of the ops of the nodes."""
-        found = [node.origin for node in self.nodes]
-        found += [leaf.origin for leaf in self.leaves]
+        result = [node.origin for node in self.nodes]
+        result += [leaf.origin for leaf in self.leaves]
         inside = {id(op): self.hasher.origins_in(op) for op in self.ops}
         if any(inside.values()):
             for node in self.nodes:
-                found += inside[id(node.op)]
-        return found
+                result += inside[id(node.op)]
+        return result
 
     def digest(self, outputs: Sequence[Variable]) -> str:
         """Return the hash of all that was met, and of which variables are the outputs."""

@@ -73,8 +73,8 @@ def _check_structure(node: Any) -> None:
     for variable in inputs:
         owner = variable.owner
         if owner is not None:
-            given = getattr(owner, "outputs", None)
-            if type(given) is not list or not any(variable is output for output in given):
+            node_outputs = getattr(owner, "outputs", None)
+            if type(node_outputs) is not list or not any(variable is output for output in node_outputs):
                 raise refused("the archive has a variable that is no output of its owner")
 
 
@@ -108,23 +108,23 @@ def _check_node(reader: Reader, node: Any) -> None:
     _check_marks(node)
     for output in node.outputs:
         _check_variable(reader, output)
-    wanted = [output.type for output in node.outputs]
+    types = [output.type for output in node.outputs]
     # What an expression is may depend on the flag: an archive need not have been written under the present one.
-    found = _remade(node)
+    replica = _remade(node)
     for floatx in ("float64", "float32", "float16"):
-        if _fit(found, wanted) or not hasattr(config, "floatX"):
+        if _fit(replica, types) or not hasattr(config, "floatX"):
             break
         with config.change_flags(floatX=floatx):
-            found = _remade(node)
-    if not _fit(found, wanted):
+            replica = _remade(node)
+    if not _fit(replica, types):
         raise UnsafeArchiveError(
             format_error(
                 f"the archive has a node of {node.op} whose results are of types that it does not give",
-                context=[f"it says {wanted}", f"the op gives {found}"],
+                context=[f"it says {types}", f"the op gives {replica}"],
                 hint="build the graph anew",
             )
         )
-    for output, kind in zip(node.outputs, found, strict=True):
+    for output, kind in zip(node.outputs, replica, strict=True):
         if output.type.exact != kind.exact:
             output.type = kind
 
@@ -136,8 +136,8 @@ def _remade(node: Any) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
-def _fit(found: Any, wanted: list[Any]) -> bool:
-    return found == wanted if isinstance(found, list) else False
+def _fit(results: Any, types: list[Any]) -> bool:
+    return results == types if isinstance(results, list) else False
 
 
 # ---- Ops, types and records: made anew by their constructors, from those attributes that constructors ask for
@@ -171,34 +171,34 @@ class ObjectForm(Form):
         self._left_out = frozenset(left_out)
         self._kept = dict(kept or {})
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> None:
         """Give an object the attributes of one that the constructor makes."""
         if type(state) is tuple and len(state) == 2 and state[0] is None:
             state = state[1]
         contents = Contents(str(word))
-        given = contents.attributes({k: v for k, v in state.items() if k not in self._left_out} if state else {})
+        values = contents.attributes({k: v for k, v in state.items() if k not in self._left_out} if state else {})
         verify_graphs(reader, contents.variables)
         for thing in contents.things:
             reader.complete(thing)
-        kept = {name: given.pop(name) for name in self._kept if name in given}
-        fresh = self._made(word, given)
+        extra = {name: values.pop(name) for name in self._kept if name in values}
+        fresh = self._made(word, values)
         attributes = _attributes(fresh)
-        for name, value in given.items():
+        for name, value in values.items():
             if name not in self._anew and (name not in attributes or not is_same(value, attributes[name])):
                 raise refused(f"{word} cannot have {value!r:.60} as `{name}` with its other attributes")
-        for name, value in kept.items():
+        for name, value in extra.items():
             if type(value) is not self._kept[name]:
                 raise refused(f"{word} has a {type(value).__name__} as `{name}`")
             attributes[name] = value
             setattr(fresh, name, value)
-        _move(fresh, made)
+        _move(fresh, instance)
 
-    def _made(self, word: ClassWord, given: dict[str, Any]) -> Any:
+    def _made(self, word: ClassWord, attributes: dict[str, Any]) -> Any:
         positional: Sequence[Any] = ()
         if self._arguments is not None:
-            positional, named = self._arguments(given)
+            positional, named = self._arguments(attributes)
         else:
-            named = {name: given[name] for name in _parameters(word) if name in given}
+            named = {name: attributes[name] for name in _parameters(word) if name in attributes}
         return word.target(*positional, **named)
 
 
@@ -211,26 +211,26 @@ def _parameters_of(kind: type) -> list[str]:
     constructor: Any = kind.__init__  # type: ignore[misc]  # of a class
     if constructor is object.__init__:
         return []
-    found = list(inspect.signature(constructor).parameters.values())[1:]
-    return [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    parameters = list(inspect.signature(constructor).parameters.values())[1:]
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
 def _attributes(thing: Any) -> dict[str, Any]:
-    found = thing.__getstate__()
-    if isinstance(found, tuple):
-        found = found[1]
-    return dict(found or {})
+    state = thing.__getstate__()
+    if isinstance(state, tuple):
+        state = state[1]
+    return dict(state or {})
 
 
-def _move(fresh: Any, made: Any) -> None:
+def _move(fresh: Any, instance: Any) -> None:
     """Let an empty object have all that another one has."""
     if hasattr(fresh, "__dict__"):
-        made.__dict__.update(fresh.__dict__)
+        instance.__dict__.update(fresh.__dict__)
     for base in type(fresh).__mro__:
         names = base.__dict__.get("__slots__", ())
         for name in (names,) if isinstance(names, str) else names:
             if name not in ("__dict__", "__weakref__") and hasattr(fresh, name):
-                object.__setattr__(made, name, getattr(fresh, name))
+                object.__setattr__(instance, name, getattr(fresh, name))
 
 
 class RecordForm(Form):
@@ -253,23 +253,23 @@ class RecordForm(Form):
             LEAVES.append(word.target)
         return super().new(reader, word, arguments)
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> None:
         """Fill the fields."""
         names = [f.name for f in fields(word.target)]
         if type(state) is tuple and len(state) == 2 and state[0] is None:
             state = state[1]
-        given = dict(zip(names, state, strict=True)) if type(state) is list else state
+        values = dict(zip(names, state, strict=True)) if type(state) is list else state
         contents = Contents(str(word))
-        found = contents.attributes(given)
+        attributes = contents.attributes(values)
         for thing in contents.things:
             reader.complete(thing)
-        if found.keys() != set(names):
+        if attributes.keys() != set(names):
             raise refused(f"{word} has other fields than {', '.join(names)}")
-        for name, value in found.items():
+        for name, value in attributes.items():
             if name not in self._checks or not self._checks[name](value):
                 raise refused(f"{word} has {value!r:.60} as `{name}`")
-        for name, value in found.items():
-            object.__setattr__(made, name, value)
+        for name, value in attributes.items():
+            object.__setattr__(instance, name, value)
 
 
 class EnumForm(Form):

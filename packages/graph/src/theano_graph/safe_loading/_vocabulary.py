@@ -64,10 +64,10 @@ class Word:
 
     def resolve(self) -> Any:
         """Return what the word stands for; the module that has it is imported."""
-        found: Any = importlib.import_module(self._source)
+        target: Any = importlib.import_module(self._source)
         for part in self.name.split("."):
-            found = getattr(found, part)
-        return found
+            target = getattr(target, part)
+        return target
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
         """Return what a call gives."""
@@ -77,7 +77,7 @@ class Word:
         """Return a new, empty instance."""
         raise refused(f"the archive makes an instance of {self}")
 
-    def build(self, reader: Reader, made: Any, state: Any) -> Any:
+    def build(self, reader: Reader, instance: Any, state: Any) -> Any:
         """Give something that was made from this word its contents; returns what takes its place, if anything."""
         raise refused(f"the archive sets the contents of {self}")
 
@@ -120,7 +120,7 @@ class Form:
         """Return what calling the class gives."""
         raise refused(f"the archive calls {word}")
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> Any:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> Any:
         """Give an instance its contents; returns what takes its place, if anything."""
         raise refused(f"the archive sets the contents of {word}")
 
@@ -136,7 +136,7 @@ class UnusedForm(Form):
         """Return something in their place."""
         return Unused()
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> Any:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> Any:
         """Take no notice of their contents."""
 
 
@@ -161,10 +161,10 @@ class ClassWord(Word):
     def target(self) -> type:
         """The class."""
         if self._target is None:
-            found = self.resolve()
-            if not isinstance(found, type):
+            value = self.resolve()
+            if not isinstance(value, type):
                 raise refused(f"the archive takes {self} for a class")
-            self._target = found
+            self._target = value
         return self._target
 
     @property
@@ -180,13 +180,13 @@ class ClassWord(Word):
 
     def new(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
         """Return a new, empty instance, which waits for its contents."""
-        made = self.form.new(reader, self, arguments)
-        reader.await_contents(made, self)
-        return made
+        result = self.form.new(reader, self, arguments)
+        reader.await_contents(result, self)
+        return result
 
-    def build(self, reader: Reader, made: Any, state: Any) -> Any:
+    def build(self, reader: Reader, instance: Any, state: Any) -> Any:
         """Give an instance its contents."""
-        return self.form.build(reader, self, made, state)
+        return self.form.build(reader, self, instance, state)
 
 
 #: Class -> how its instances, and those of its subclasses, are made.
@@ -225,8 +225,8 @@ class Vocabulary:
 
 
 def _short(text: Any) -> str:
-    found = text if isinstance(text, str) else repr(text)
-    return found if len(found) <= 80 else f"{found[:77]}..."
+    result = text if isinstance(text, str) else repr(text)
+    return result if len(result) <= 80 else f"{result[:77]}..."
 
 
 class _Known:
@@ -306,12 +306,12 @@ class Contents:
         """
         if type(state) is not dict:
             raise refused(f"the contents of {self._whose} are a {type(state).__name__} in place of attributes")
-        found = {}
+        result = {}
         for name, value in state.items():
             if type(name) is not str or not name.isidentifier() or name.startswith("__"):
                 raise refused(f"{self._whose} has an attribute {name!r:.60}")
-            found[name] = self.copy(value, name)
-        return found
+            result[name] = self.copy(value, name)
+        return result
 
     def copy(self, value: Any, name: str = "", depth: int = 0) -> Any:
         """Return a copy of plain contents; `name` is that of the attribute that they belong to."""
@@ -337,19 +337,19 @@ class Contents:
     def _container(self, value: Any, name: str, depth: int) -> Any:
         if depth > _DEPTH:
             raise refused(f"the contents of {self._whose} are nested more than {_DEPTH} deep")
-        known = self._known.get(id(value))
-        if known is not None:
-            return known[1]
+        cached = self._known.get(id(value))
+        if cached is not None:
+            return cached[1]
         if isinstance(value, dict):
             # Keys name what their values are, as the names of attributes do.
-            made: Any = type(value)(
+            result: Any = type(value)(
                 (self.copy(k, name, depth + 1), self.copy(v, k if type(k) is str else name, depth + 1))
                 for k, v in value.items()
             )
         else:
-            made = type(value)([self.copy(item, name, depth + 1) for item in value])
-        self._known[id(value)] = (value, made)
-        return made
+            result = type(value)([self.copy(item, name, depth + 1) for item in value])
+        self._known[id(value)] = (value, result)
+        return result
 
 
 def is_same(first: Any, second: Any) -> bool:

@@ -50,7 +50,7 @@ class NodeForm(Form):
             raise refused(f"the archive makes an instance of {word} with arguments")
         return _noted(reader, make_node(word.target))
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> None:
         """Give a node its attributes; those that a store has filled say nothing here."""
         if type(state) is tuple and state and type(state[0]) is list:
             return
@@ -62,9 +62,9 @@ class NodeForm(Form):
         if len(names) != len(values):
             raise refused(f"the contents of a {word} are not complete")
         for name, value in zip(names, values, strict=True):
-            _set(made, name, value)
+            _set(instance, name, value)
         if attributes is not None:
-            _add_attributes(made, attributes)
+            _add_attributes(instance, attributes)
 
 
 def _noted(reader: Reader, node: Any) -> Any:
@@ -86,11 +86,11 @@ def _checked(kind: type, name: str, value: Any) -> Any:
         if type(value) is not list or not all(isinstance(item, Variable) for item in value):
             raise refused(f"a {kind.__name__} has {name} that are no variables")
         return list(value)
-    wanted = _KINDS.get(name)
-    if wanted is None:
+    target = _KINDS.get(name)
+    if target is None:
         # A value of a constant, a container: what it may be, its variable's own check says.
         return Contents(kind.__name__).copy(value, "name") if isinstance(value, (list, dict, tuple, Word)) else value
-    if not isinstance(value, wanted) or isinstance(value, bool):
+    if not isinstance(value, target) or isinstance(value, bool):
         raise refused(f"a {kind.__name__} has a {type(value).__name__} as `{name}`")
     return value
 
@@ -119,24 +119,24 @@ def _scratch(whose: str, attributes: Any) -> dict[str, Any]:
 class TagForm(Form):
     """Scratchpads."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> None:
         """Give a scratchpad its attributes."""
         if type(state) is tuple and len(state) == 2:
             state = state[0] or {}
-        vars(made).update(_scratch("tag", state))
+        vars(instance).update(_scratch("tag", state))
 
 
 class GraphForm(Form):
     """Function graphs: made anew of their inputs and outputs."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> None:
         """Make a graph of the nodes that the archive describes."""
         inputs, outputs = (state.get(name) if type(state) is dict else None for name in ("inputs", "outputs"))
         if type(inputs) is not list or type(outputs) is not list:
             raise refused("the archive has a graph without inputs or outputs")
         verify_graphs(reader, [*inputs, *outputs])
         updates = Contents("a graph").copy(state.get("update_mapping"))
-        FunctionGraph.__init__(made, inputs, outputs, clone=False, update_mapping=updates)
+        FunctionGraph.__init__(instance, inputs, outputs, clone=False, update_mapping=updates)
 
 
 # ---- functions
@@ -152,9 +152,9 @@ def _class_of(word: Any, base: type) -> Any:
 
 def _new_node(reader: Reader, word: Any, ancestors: Any = None) -> Any:
     """Return a node without attributes."""
-    made = _noted(reader, make_node(_class_of(word, Node)))
-    reader.await_contents(made, word)
-    return made
+    result = _noted(reader, make_node(_class_of(word, Node)))
+    reader.await_contents(result, word)
+    return result
 
 
 def _new_apply(reader: Reader, word: Any, *words: Any) -> Any:
@@ -212,13 +212,13 @@ def _linked(
         raise _wrong_links()
     if asked is not None and (type(asked) is int or not _numbers(asked, 0, len(nodes), None)):
         raise _wrong_links()
-    applied = [n for n in nodes if isinstance(n, Apply)] if asked is None else [nodes[place] for place in asked]
+    applied = [n for n in nodes if isinstance(n, Apply)] if asked is None else [nodes[position] for position in asked]
     if not all(isinstance(n, Apply) and not hasattr(n, "inputs") for n in applied) or len(set(applied)) != len(applied):
         raise _wrong_links()
     if not _numbers(counts, 0, len(places) + 1, len(applied)) or not _numbers(indices, 0, 1 << 31, len(places)):
         raise _wrong_links()
     total = counts * len(applied) if type(counts) is int else sum(counts)
-    if total != len(places) or not all(_is_index(place, -len(others), len(nodes)) for place in places):
+    if total != len(places) or not all(_is_index(index, -len(others), len(nodes)) for index in places):
         raise _wrong_links()
     _check_strangers(applied, strange)
     return _Links(link(nodes, asked, counts, places, indices, others, strange))
@@ -236,7 +236,7 @@ def _check_strangers(applied: Sequence[Any], strange: Any) -> None:
     """Check outputs that are not made with their nodes: each has its place, and no place stays empty."""
     if type(strange) not in (list, tuple):
         raise _wrong_links()
-    given = set()
+    slots = set()
     for item in strange:
         if type(item) is not tuple or len(item) != 3 or not _is_index(item[0], 0, len(applied)):
             raise _wrong_links()
@@ -244,9 +244,9 @@ def _check_strangers(applied: Sequence[Any], strange: Any) -> None:
         outputs = applied[i].outputs
         if not _is_index(index, 0, len(outputs)) or outputs[index] is not None or not isinstance(output, Variable):
             raise _wrong_links()
-        given.add((i, index))
+        slots.add((i, index))
     empty = {(i, k) for i, node in enumerate(applied) for k, output in enumerate(node.outputs) if output is None}
-    if given != empty:
+    if slots != empty:
         raise _wrong_links()
 
 
@@ -298,12 +298,12 @@ def _restore(reader: Reader, frames: Any) -> Origin:
 class FrameForm(Form):
     """Frames of the user's program."""
 
-    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
+    def build(self, reader: Reader, word: ClassWord, instance: Any, state: Any) -> None:
         """Give a frame file, line and function."""
         if type(state) is not list or list(map(type, state)) != [str, int, str]:
             raise refused("the archive has an origin that is none")
         for name, value in zip(("filename", "lineno", "function"), state, strict=True):
-            object.__setattr__(made, name, value)
+            object.__setattr__(instance, name, value)
 
 
 FORMS[Node] = NodeForm()
@@ -356,12 +356,12 @@ class _Plain(Value):
 
 
 def _collection(make: Any) -> Any:
-    def made(*given: Any) -> Any:
-        if len(given) > 1 or (given and type(given[0]) not in (list, tuple, set, frozenset, dict)):
+    def collect(*arguments: Any) -> Any:
+        if len(arguments) > 1 or (arguments and type(arguments[0]) not in (list, tuple, set, frozenset, dict)):
             raise refused(f"the archive makes a {make.__name__} of something that is none")
-        return make(*given)
+        return make(*arguments)
 
-    return made
+    return collect
 
 
 def _complex(real: Any, imaginary: Any) -> complex:
@@ -370,14 +370,14 @@ def _complex(real: Any, imaginary: Any) -> complex:
     return complex(real, imaginary)
 
 
-def _bytearray(*given: Any) -> bytearray:
-    if given and (type(given[0]) is not bytes or len(given) > 1):
+def _bytearray(*arguments: Any) -> bytearray:
+    if arguments and (type(arguments[0]) is not bytes or len(arguments) > 1):
         raise refused("the archive makes a bytearray of something else")
-    return bytearray(*given)
+    return bytearray(*arguments)
 
 
-def _bytes(*given: Any) -> bytes:
-    if given:
+def _bytes(*arguments: Any) -> bytes:
+    if arguments:
         raise refused("the archive makes bytes of something else")
     return b""
 
@@ -395,12 +395,12 @@ _BUILT = {
 
 
 def _three_integers(what: Any) -> Any:
-    def made(reader: Reader, *given: Any) -> Any:
-        if len(given) not in (1, 2, 3) or not all(item is None or type(item) is int for item in given):
+    def integers(reader: Reader, *arguments: Any) -> Any:
+        if len(arguments) not in (1, 2, 3) or not all(item is None or type(item) is int for item in arguments):
             raise refused(f"the archive makes a {what.__name__} of something else than numbers")
-        return what(*given)
+        return what(*arguments)
 
-    return made
+    return integers
 
 
 def _encode(reader: Reader, text: Any, encoding: Any) -> bytes:
@@ -410,28 +410,32 @@ def _encode(reader: Reader, text: Any, encoding: Any) -> bytes:
     return text.encode("latin1")
 
 
-def _ordered(reader: Reader, *given: Any) -> Any:
-    found: OrderedDict[Any, Any] = OrderedDict()
-    for pair in given[0] if given and type(given[0]) in (list, tuple) else ():
+def _ordered(reader: Reader, *arguments: Any) -> Any:
+    result: OrderedDict[Any, Any] = OrderedDict()
+    for pair in arguments[0] if arguments and type(arguments[0]) in (list, tuple) else ():
         if type(pair) not in (list, tuple) or len(pair) != 2:
             raise refused("the archive makes a dictionary of something that is no pairs")
-        found[pair[0]] = pair[1]
-    return found
+        result[pair[0]] = pair[1]
+    return result
 
 
-def _default(reader: Reader, *given: Any) -> Any:
-    factory = given[0] if given else None
+def _default(reader: Reader, *arguments: Any) -> Any:
+    factory = arguments[0] if arguments else None
     if isinstance(factory, _Plain):
         factory = factory.resolve()
-    if len(given) > 1 or factory not in (None, bool, complex, dict, float, int, list, set, str, tuple):
+    if len(arguments) > 1 or factory not in (None, bool, complex, dict, float, int, list, set, str, tuple):
         raise refused("the archive has a dictionary that makes its values with something unknown")
     return defaultdict(factory)
 
 
-def _deque(reader: Reader, *given: Any) -> Any:
-    items = given[0] if given else ()
-    most = given[1] if len(given) > 1 else None
-    if type(items) not in (list, tuple) or not (most is None or (type(most) is int and most >= 0)) or len(given) > 2:
+def _deque(reader: Reader, *arguments: Any) -> Any:
+    items = arguments[0] if arguments else ()
+    most = arguments[1] if len(arguments) > 1 else None
+    if (
+        type(items) not in (list, tuple)
+        or not (most is None or (type(most) is int and most >= 0))
+        or len(arguments) > 2
+    ):
         raise refused("the archive makes a queue of something else")
     return deque(items, most)
 

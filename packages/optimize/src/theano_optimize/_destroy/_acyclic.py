@@ -55,10 +55,10 @@ class NodeOrder:
         step = (1 << LABEL_BITS) // (len(nodes) + 1)
         previous = self._head
         for number, node in enumerate(nodes, start=1):
-            place = Place(node, number * step)
-            self._place[node] = place
-            _link(previous, place)
-            previous = place
+            position = Place(node, number * step)
+            self._place[node] = position
+            _link(previous, position)
+            previous = position
         _link(previous, self._tail)
 
     def __contains__(self, node: Apply) -> bool:
@@ -73,49 +73,49 @@ class NodeOrder:
 
     def nodes(self) -> list[Apply]:
         """Return all nodes in order."""
-        found = []
-        place = self._head.after
-        while place.node is not None:
-            found.append(place.node)
-            place = place.after
-        return found
+        result = []
+        position = self._head.after
+        while position.node is not None:
+            result.append(position.node)
+            position = position.after
+        return result
 
     def insert_after(self, node: Apply, predecessor: Apply | None) -> None:
         """Put a new node right after `predecessor`, or first where that is None."""
-        place = self._place[node] = Place(node, 0)
-        self._put(place, self._head if predecessor is None else self._place[predecessor])
+        position = self._place[node] = Place(node, 0)
+        self._put(position, self._head if predecessor is None else self._place[predecessor])
 
     def move_after(self, nodes: Iterable[Apply], predecessor: Apply) -> None:
         """Put nodes of the list right after `predecessor`, which is none of them, in the given order."""
         previous = self._place[predecessor]
         for node in nodes:
-            place = self._place[node]
-            _link(place.before, place.after)
-            self._put(place, previous)
-            previous = place
+            position = self._place[node]
+            _link(position.before, position.after)
+            self._put(position, previous)
+            previous = position
 
     def move_before(self, nodes: Iterable[Apply], successor: Apply) -> None:
         """Put nodes of the list right before `successor`, which is none of them, in the given order."""
         target = self._place[successor]
         for node in nodes:
-            place = self._place[node]
-            _link(place.before, place.after)
-            self._put(place, target.before)
+            position = self._place[node]
+            _link(position.before, position.after)
+            self._put(position, target.before)
 
     def remove(self, node: Apply) -> None:
         """Take a node out."""
-        place = self._place.pop(node)
-        _link(place.before, place.after)
+        position = self._place.pop(node)
+        _link(position.before, position.after)
 
-    def _put(self, place: Place, previous: Place) -> None:
+    def _put(self, position: Place, previous: Place) -> None:
         if previous.after.label - previous.label < 2:
             _make_room(previous if previous.node is not None else previous.after)
             if previous.after.label - previous.label < 2:
                 _make_room(previous.after)
-        place.label = (previous.label + previous.after.label) // 2
+        position.label = (previous.label + previous.after.label) // 2
         following = previous.after
-        _link(previous, place)
-        _link(place, following)
+        _link(previous, position)
+        _link(position, following)
 
 
 def _link(first: Place, second: Place) -> None:
@@ -123,12 +123,12 @@ def _link(first: Place, second: Place) -> None:
     second.before = first
 
 
-def _make_room(place: Place) -> None:
+def _make_room(position: Place) -> None:
     """Spread the labels around `place`, which is no end of the list."""
-    first = last = place
+    first = last = position
     count = 1
     for bits in range(1, LABEL_BITS + 1):
-        low = place.label >> bits << bits
+        low = position.label >> bits << bits
         high = low + (1 << bits)
         while first.before.node is not None and first.before.label >= low:
             first = first.before
@@ -481,5 +481,5 @@ class Sequencer:
                     yield reader
 
     def _data_clients(self, fgraph: FunctionGraph, node: Apply) -> list[Apply]:
-        found = {c: None for output in node.outputs for c, _ in fgraph.clients(output) if isinstance(c, Apply)}
-        return sorted(found, key=self._order.label)
+        result = {c: None for output in node.outputs for c, _ in fgraph.clients(output) if isinstance(c, Apply)}
+        return sorted(result, key=self._order.label)

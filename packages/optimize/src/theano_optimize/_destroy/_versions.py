@@ -69,18 +69,18 @@ def source_of(variable: Variable) -> Variable | None:
 def _first_output(node: Apply, overwritten: set[int], start: int) -> int:
     """Return the first output that overwrites an input in common with others that do, from `overwritten` on."""
     destroy_map = node.op.destroy_map
-    found = start
-    known = set(overwritten)
+    source = start
+    seen = set(overwritten)
     growing = True
     while growing:
         growing = False
         for output, inputs in destroy_map.items():
-            if not known.isdisjoint(inputs):
-                if not known.issuperset(inputs):
-                    known.update(inputs)
+            if not seen.isdisjoint(inputs):
+                if not seen.issuperset(inputs):
+                    seen.update(inputs)
                     growing = True
-                found = output if found < 0 else min(found, output)
-    return found
+                source = output if source < 0 else min(source, output)
+    return source
 
 
 def _input(node: Apply, i: int) -> Variable:

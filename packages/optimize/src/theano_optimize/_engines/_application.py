@@ -169,10 +169,10 @@ class RuleApplication:
         elif len(pairs) == 1:
             fgraph.replace_all(pairs, reason)
         else:
-            own = None if hasattr(fgraph, "revert") else History()
+            history = None if hasattr(fgraph, "revert") else History()
             try:
-                if own is not None:
-                    fgraph.attach_feature(own)
+                if history is not None:
+                    fgraph.attach_feature(history)
                 mark = fgraph.checkpoint()
                 try:
                     fgraph.replace_all(pairs, reason)
@@ -186,8 +186,8 @@ class RuleApplication:
                         interrupt.add_note(f"the replacements could not be undone: {error}")
                     raise
             finally:
-                if own in fgraph.features:
-                    fgraph.remove_feature(own)
+                if history in fgraph.features:
+                    fgraph.remove_feature(history)
 
     def _fail(self, error: RewriteError) -> None:
         """Raise `error`, warn of it or drop it, as the options say."""
@@ -279,7 +279,7 @@ class RuleApplication:
         Only the new nodes and one level of old ones are looked at, so that this costs no more than importing the new
         nodes.
         """
-        known = self.fgraph.apply_nodes
+        nodes = self.fgraph.apply_nodes
         stack = [new.owner] if new.owner is not None else []
         seen = set(stack)
         while stack:
@@ -293,7 +293,7 @@ class RuleApplication:
                         "build the replacement from the inputs of the node",
                     )
                 owner = variable.owner
-                if owner is not None and owner not in seen and current not in known:
+                if owner is not None and owner not in seen and current not in nodes:
                     seen.add(owner)
                     stack.append(owner)
 
@@ -330,9 +330,9 @@ def _raised(rule: NodeRewriter, node: Apply, error: Exception, how: str = "raise
         context=_where(node),
         hint=f"repair `{rule.name}`, or exclude it; the graph is as it was before this rewrite",
     )
-    made = RewriteError(text, rewriter=rule.name, rule=rule, node=node)
-    made.__cause__ = error
-    return made
+    result = RewriteError(text, rewriter=rule.name, rule=rule, node=node)
+    result.__cause__ = error
+    return result
 
 
 # ---- One rule applied to one node, with all checks of the engines

@@ -214,11 +214,11 @@ class Worklist(Feature):
 
     def push(self, node: Apply, distance: int) -> None:
         """Put a node on the list; a node that is there keeps its place and the smaller distance."""
-        known = self._distance.get(node)
-        if known is None:
+        cached = self._distance.get(node)
+        if cached is None:
             self._queue.append(node)
             self._distance[node] = distance
-        elif distance == 0 or known > distance:
+        elif distance == 0 or cached > distance:
             # A node that was never looked at keeps UNSEEN unless it changed itself: all rules are due there anyway.
             self._distance[node] = distance
 
@@ -447,9 +447,9 @@ class EquilibriumRewriter(GraphRewriter):
     def summary_lines(self) -> list[str]:
         lines = [f"{self.name} (until nothing changes)"]
         for rewriter in self.node_rewriters:
-            first, *rest = rewriter.summary_lines()
+            first, *others = rewriter.summary_lines()
             names = self.other_names.get(rewriter)
-            lines += indented([f"{first} [{', '.join(names)}]" if names else first, *rest])
+            lines += indented([f"{first} [{', '.join(names)}]" if names else first, *others])
         for title, parts in (("cleanup", self.cleanup), ("final", self.final)):
             lines += [f"  {title}: {line}" for r in parts for line in r.summary_lines()]
         return lines

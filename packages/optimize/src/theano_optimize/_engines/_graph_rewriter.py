@@ -489,9 +489,9 @@ def chosen_nodes(fgraph: FunctionGraph, ops: OpsToCheck) -> list[Apply]:
         raise ValueError(format_error(f"{ops!r} names no nodes", hint="pass 'all', 'last', ops or classes of ops"))
     if callable(ops) and not isinstance(ops, (Op, type)):
         return [n for n in fgraph.toposort() if ops(n.op)]
-    wanted = [ops] if isinstance(ops, (Op, type)) else list(ops)
+    targets = [ops] if isinstance(ops, (Op, type)) else list(ops)
     return [
-        n for n in fgraph.toposort() if any(isinstance(n.op, w) if isinstance(w, type) else n.op == w for w in wanted)
+        n for n in fgraph.toposort() if any(isinstance(n.op, w) if isinstance(w, type) else n.op == w for w in targets)
     ]
 
 

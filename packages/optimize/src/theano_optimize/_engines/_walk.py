@@ -113,7 +113,7 @@ class WalkRewriter(GraphRewriter):
         guard = TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio)
         new = _NewNodes(guard)
         order = options.sorted_nodes(fgraph)
-        known = fgraph.apply_nodes
+        members = fgraph.apply_nodes
         nodes = deque(order if self.order == "in_to_out" else reversed(order))
         if self.visit_new:
             fgraph.attach_feature(new)
@@ -121,7 +121,7 @@ class WalkRewriter(GraphRewriter):
             while nodes:
                 node = nodes.popleft()
                 # Earlier replacements may have removed it.
-                if node in known:
+                if node in members:
                     changed = self._visit(application, guard, profile, node)
                     # After a replacement that was refused, what came and went is not new.
                     if new.nodes and changed:
@@ -200,10 +200,10 @@ class RewriterGroup(NodeRewriter):
     def tracks(self) -> Tracks:
         tracked: dict[Op | type[Op], None] = {}
         for rewriter in self.rewriters:
-            own = rewriter.tracks()
-            if own is None:
+            classes = rewriter.tracks()
+            if classes is None:
                 return None
-            tracked.update(dict.fromkeys(own))
+            tracked.update(dict.fromkeys(classes))
         return tuple(tracked)
 
     def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
@@ -215,14 +215,14 @@ class RewriterGroup(NodeRewriter):
             return rule, result
         asked = node
         for _ in range(MAX_STEPS):
-            made = _made_by(asked, result)
-            if made is None:
+            instance = _made_by(asked, result)
+            if instance is None:
                 break
-            follower, further = self._first(fgraph, made)
+            follower, further = self._first(fgraph, instance)
             # An answer with fewer values, or about other variables, cannot stand for that about the first node.
-            if is_unchanged(made, further) or not _complete(node, further):
+            if is_unchanged(instance, further) or not _complete(node, further):
                 break
-            rule, result, asked = follower, further, made
+            rule, result, asked = follower, further, instance
         return rule, result
 
     def _first(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
@@ -255,8 +255,8 @@ def _made_by(node: Apply, result: TransformResult) -> Apply | None:
     if not isinstance(result, (list, tuple)) or is_unchanged(node, result):
         return None
     owners = {None if v is None else v.owner for v in result}
-    made = owners.pop()
-    return made if not owners and made is not None and list(result) == made.outputs else None
+    instance = owners.pop()
+    return instance if not owners and instance is not None and list(result) == instance.outputs else None
 
 
 def _complete(node: Apply, result: TransformResult) -> bool:

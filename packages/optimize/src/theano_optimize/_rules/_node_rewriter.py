@@ -272,10 +272,10 @@ class _Found:
 
     def within(self, distance: int) -> tuple[NodeRewriter, ...]:
         """Return the rules whose `reach` is not below `distance`, in order."""
-        found = self._near.get(distance)
-        if found is None:
-            found = self._near[distance] = tuple(r for r in self.every if r.reach >= distance)
-        return found
+        entry = self._near.get(distance)
+        if entry is None:
+            entry = self._near[distance] = tuple(r for r in self.every if r.reach >= distance)
+        return entry
 
 
 class RewriterIndex:
@@ -337,31 +337,31 @@ class RewriterIndex:
         op_class = type(op)
         if op_class in self._classes_of_instances:
             # The same op is asked about again and again, and its hash is worked out in Python.
-            known = self._found_by_identity.get(id(op))
-            found = self._find_for_op(op) if known is None else known[1]
+            cached = self._found_by_identity.get(id(op))
+            result = self._find_for_op(op) if cached is None else cached[1]
         else:
-            found = self._found_for_class.get(op_class) or self._find_for_class(op_class)
+            result = self._found_for_class.get(op_class) or self._find_for_class(op_class)
         if distance <= 0:
-            return found.every
-        return found.within(distance) if distance <= found.reach else ()
+            return result.every
+        return result.within(distance) if distance <= result.reach else ()
 
     def _find_for_class(self, op_class: type[Op]) -> _Found:
-        found = self._found_for_class[op_class] = self._collect(op_class, ())
-        return found
+        result = self._found_for_class[op_class] = self._collect(op_class, ())
+        return result
 
     def _find_for_op(self, op: Op) -> _Found:
         # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
         if len(self._found_by_identity) > 4096:
             self._found_by_identity.clear()
             self._found_for_op.clear()
-        found = self._found_for_op.get(op)
-        if found is None:
-            found = self._found_for_op[op] = self._collect(type(op), self._by_instance.get(op, ()))
-        self._found_by_identity[id(op)] = (op, found)
-        return found
+        entry = self._found_for_op.get(op)
+        if entry is None:
+            entry = self._found_for_op[op] = self._collect(type(op), self._by_instance.get(op, ()))
+        self._found_by_identity[id(op)] = (op, entry)
+        return entry
 
-    def _collect(self, op_class: type[Op], own: Iterable[int]) -> _Found:
-        numbers = {*self._everywhere, *own}
+    def _collect(self, op_class: type[Op], indices: Iterable[int]) -> _Found:
+        numbers = {*self._everywhere, *indices}
         for base in op_class.__mro__:
             numbers.update(self._by_class.get(base, ()))
         return _Found(tuple(self.rewriters[number] for number in sorted(numbers)))

@@ -115,11 +115,11 @@ def rebuilt(expression: Variable, bindings: Mapping[Variable, Variable]) -> Vari
     bindings : mapping
         From wildcards to what they stand for.
     """
-    known: dict[Variable, Variable] = dict(bindings)
-    for node in toposort(known, [expression]):
-        made = node.op.make_node(*(known.get(v, v) for v in node.inputs))
-        known.update(zip(node.outputs, made.outputs, strict=True))
-    return known.get(expression, expression)
+    table: dict[Variable, Variable] = dict(bindings)
+    for node in toposort(table, [expression]):
+        instance = node.op.make_node(*(table.get(v, v) for v in node.inputs))
+        table.update(zip(node.outputs, instance.outputs, strict=True))
+    return table.get(expression, expression)
 
 
 # ---- Rules as a pattern and a replacement
