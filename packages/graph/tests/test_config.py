@@ -21,7 +21,7 @@ from theano_graph import (
     UnknownFlagError,
     parse_settings,
 )
-from theano_graph._configuration._sources import config_files
+from theano_graph._flag_kinds import config_files
 from theano_testing.tiers import examples
 
 

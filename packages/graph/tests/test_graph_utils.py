@@ -18,7 +18,7 @@ from unittest import mock
 from support import POSITIVE
 
 import theano_graph
-from theano_graph import CycleError, Type, _user_code, utils
+from theano_graph import CycleError, Type, _errors, utils
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 README = Path(__file__).resolve().parent.parent / "README.md"
@@ -28,7 +28,7 @@ class Reports(Type):
     """A type whose values are reported by the library."""
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        _user_code.warn_user(f"{data} is looked at")
+        _errors.warn_user(f"{data} is looked at")
         return data
 
 
@@ -41,7 +41,7 @@ class TestWarnings(unittest.TestCase):
     def test_threads_of_the_library_point_at_it(self) -> None:
         code = compile("warn_user('look')", theano_graph.__file__, "exec")
         with self.assertWarnsRegex(UserWarning, "look") as caught:
-            thread = threading.Thread(target=exec, args=(code, {"warn_user": _user_code.warn_user}))
+            thread = threading.Thread(target=exec, args=(code, {"warn_user": _errors.warn_user}))
             thread.start()
             thread.join()
         self.assertEqual(caught.filename, theano_graph.__file__)

@@ -13,7 +13,7 @@ from unittest import mock
 
 from theano_graph import Apply, Constant, Generic, Op, Type, Variable
 from theano_graph.hashing import GraphScope, NoStructuralHashError, StructuralHasher, is_known_module, structural_hash
-from theano_graph.hashing._canonical import canonical_pickle
+from theano_graph.hashing._hasher import canonical_pickle
 
 plain = Generic()
 

@@ -36,7 +36,7 @@ from theano_optimize import (
     TransformResult,
     node_rewriter,
 )
-from theano_optimize._rules._index import RewriterIndex
+from theano_optimize._rules._node_rewriter import RewriterIndex
 
 
 def chain(length: int) -> FunctionGraph:

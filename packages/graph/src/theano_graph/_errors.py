@@ -1,11 +1,139 @@
-"""Errors of the graph layer, and the three-part text that every error of the project has.
+"""Errors and warnings of the layer, and the line of the user's program that they name.
 
-The text says *what* rule was broken, *where* in the user's program the things involved were made, and a hint.
+Users should see their own lines, not those of this library.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+import time
+import warnings
 from collections.abc import Iterable
+from itertools import pairwise
+from types import FrameType
+
+# ---- User code: which code belongs to the library, and warnings at the user's line
+
+#: When this process began to load the library, in ns since 1970: the code of files that change later does not run.
+LOADED_AT = time.time_ns()
+_library_roots: list[str] = []
+#: The packages of the library. Others may be called `theano_...` as well: they are the user's.
+_PACKAGES = frozenset(
+    (
+        *("theano", "theano_graph", "theano_optimize", "theano_linker_c", "theano_gpuarray", "theano_tensor"),
+        *("theano_scan", "theano_sparse", "theano_testing"),
+    )
+)
+#: Packages that run cells of notebooks.
+_SHELLS = frozenset({"IPython", "ipykernel", "tornado", "traitlets"})
+#: Modules of Python that begin threads.
+_THREADS = frozenset({"threading", "concurrent.futures.thread"})
+_ASYNCIO = os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep
+#: File name -> whether it belongs to the library, as far as somebody has asked.
+library_files: dict[str, bool] = {}
+
+
+def register_library(filename: str) -> None:
+    """Leave the frames of a package out of all origins.
+
+    Parameters
+    ----------
+    filename : str
+        The ``__file__`` of the package's ``__init__``; all files below its folder count as library files.
+    """
+    root = os.path.dirname(os.path.abspath(filename)) + os.sep
+    if root not in _library_roots:
+        _library_roots.append(root)
+        library_files.clear()
+
+
+def _is_shell(filename: str) -> bool:
+    """Tell whether a file belongs to what runs the cells of notebooks: no line of the user is behind it."""
+    if filename.startswith(_ASYNCIO) or filename.endswith("ipykernel_launcher.py"):
+        return True
+    parts = filename.replace("\\", "/").split("/")
+    return any(
+        folder in ("site-packages", "dist-packages") and package in _SHELLS for folder, package in pairwise(parts)
+    )
+
+
+def is_library(filename: str) -> bool:
+    """Tell whether a file belongs to the library, or to Python's own way of importing."""
+    cached = library_files.get(filename)
+    if cached is None:
+        cached = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
+        cached = cached or _is_shell(filename)
+        library_files[filename] = cached
+    return cached
+
+
+def is_library_module(name: object) -> bool:
+    """Tell by its name whether a module is one of the library's: also while these are being imported."""
+    return isinstance(name, str) and name.partition(".")[0] in _PACKAGES
+
+
+def asked_by_user() -> bool:
+    """Tell whether the caller's caller was called by code of the user, and not while the library was being imported."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and is_library_module(frame.f_globals.get("__name__")):
+        if frame.f_code.co_name == "<module>":
+            return False
+        frame = frame.f_back
+    return True
+
+
+def shown_name(filename: str) -> str:
+    """Return how a file is called in messages: its last part, or ``In[3]`` where it is a cell of a notebook."""
+    return cell_of(filename) or os.path.basename(filename)
+
+
+def cell_of(filename: str) -> str | None:
+    """Return the name of the cell of a notebook, as ``In[3]``, or None where a file is none."""
+    # Shells of other versions, and modules that are being imported, have no such names: then nothing is known.
+    ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if ask is None else ask()
+    name_cell = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    named = None if name_cell is None else name_cell(filename)
+    return None if named is None else str(named[1])
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's program that is being carried out; the usual filters apply.
+
+    Parameters
+    ----------
+    message : str
+    category : type, optional
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("this flag has no effect")
+    >>> caught[0].category.__name__
+    'UserWarning'
+    """
+    caller = sys._getframe(1)
+    frame: FrameType | None = caller
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    # A thread of the library's own has no line of the user behind it, only Python's code that began it.
+    warn_at(caller if frame is None or frame.f_globals.get("__name__") in _THREADS else frame, message, category)
+
+
+def warn_at(frame: FrameType, message: str, category: type[Warning]) -> None:
+    """Warn at the line that a frame carries out."""
+    names = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=names.get("__name__") or "<unknown>",
+        registry=names.setdefault("__warningregistry__", {}),
+    )
 
 
 class TheanoError(Exception):
@@ -103,12 +231,12 @@ def format_error(problem: str, *, context: Iterable[str] = (), hint: str | None 
     return "\n".join(lines)
 
 
-def no_op_error(given: object) -> TypeError:
+def no_op_error(op_class: object) -> TypeError:
     """Return the error for what is applied and is no op."""
-    if isinstance(given, type):
+    if isinstance(op_class, type):
         return TypeError(
-            format_error(f"{given.__name__} is a class of ops, not an op", hint=f"pass {given.__name__}(...)")
+            format_error(f"{op_class.__name__} is a class of ops, not an op", hint=f"pass {op_class.__name__}(...)")
         )
     return TypeError(
-        format_error(f"what is applied is an op, not {given!r}", hint="pass an instance of a subclass of Op")
+        format_error(f"what is applied is an op, not {op_class!r}", hint="pass an instance of a subclass of Op")
     )

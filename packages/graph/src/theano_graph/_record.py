@@ -51,7 +51,7 @@ def record(cls: type[T] | None = None, /, *, frozen: bool = True) -> Any:
     Point(x=1.0, y=0.0)
     """
     if cls is None:
-        return lambda made: _with_slots(made, frozen)
+        return lambda new_class: _with_slots(new_class, frozen)
     return _with_slots(cls, frozen)
 
 
@@ -77,10 +77,10 @@ class _Fields:
         return self._dataclass().__dataclass_params__
 
     def _dataclass(self, **left_out: bool) -> Any:
-        own = self.cls.__dict__
+        namespace = self.cls.__dict__
         # Without a documentation of its own, the text of its signature would be made.
-        body = {"__doc__": self.cls.__name__, "__annotations__": own.get("__annotations__", {})}
-        body |= {**self.defaults, "__module__": own["__module__"]}
+        body = {"__doc__": self.cls.__name__, "__annotations__": namespace.get("__annotations__", {})}
+        body |= {**self.defaults, "__module__": namespace["__module__"]}
         if hasattr(self.cls, "__post_init__"):
             body["__post_init__"] = self.cls.__post_init__
         return dataclasses.dataclass(frozen=self.frozen, **left_out)(type(self.cls.__name__, (), body))
@@ -97,10 +97,10 @@ class _Fields:
 
 def _comparisons(names: list[str], defaults: dict[str, Any], frozen: bool) -> dict[str, Any]:
     """Return the methods by which instances are compared, hashed and shown, which need no text to be compiled."""
-    told = {name: default for name, default in defaults.items() if isinstance(default, dataclasses.Field)}
-    shown = [name for name in names if name not in told or told[name].repr]
-    compared = _values([name for name in names if name not in told or told[name].compare])
-    hashed = _values([name for name in names if name not in told or _is_hashed(told[name])])
+    field_defaults = {name: default for name, default in defaults.items() if isinstance(default, dataclasses.Field)}
+    shown = [name for name in names if name not in field_defaults or field_defaults[name].repr]
+    compared = _values([name for name in names if name not in field_defaults or field_defaults[name].compare])
+    hashed = _values([name for name in names if name not in field_defaults or _is_hashed(field_defaults[name])])
 
     @reprlib.recursive_repr()
     def __repr__(self_: Any) -> str:
@@ -165,11 +165,13 @@ def _with_slots(cls: type[T], frozen: bool) -> type[T]:
     names = [name for name, kind in body.get("__annotations__", {}).items() if "ClassVar" not in str(kind)]
     defaults = {name: body.pop(name) for name in names if name in body}
     fields = _Fields(cls, defaults, frozen)
-    given = {name for name, default in defaults.items() if isinstance(default, dataclasses.Field) and not default.init}
+    field_names = {
+        name for name, default in defaults.items() if isinstance(default, dataclasses.Field) and not default.init
+    }
     added = {
         "__init__": fields.first_init(),
         **_comparisons(names, defaults, frozen),
-        "__match_args__": tuple(name for name in names if name not in given),
+        "__match_args__": tuple(name for name in names if name not in field_names),
         **_states(names),
         **({"__setattr__": _refuse_set, "__delattr__": _refuse_delete} if frozen else {}),
     }
@@ -183,7 +185,7 @@ def _with_slots(cls: type[T], frozen: bool) -> type[T]:
         "__dataclass_params__": _Found(fields.parameters),
     }
     kind: Any = type(cls)
-    made = kind(cls.__name__, cls.__bases__, body)
-    made.__qualname__ = cls.__qualname__
-    fields.made = made
-    return cast(type[T], made)
+    new_class = kind(cls.__name__, cls.__bases__, body)
+    new_class.__qualname__ = cls.__qualname__
+    fields.made = new_class
+    return cast(type[T], new_class)

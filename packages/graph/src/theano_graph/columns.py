@@ -10,8 +10,8 @@ from ._expression._node_state import slot_names
 from ._expression._nodes import Apply, Variable
 from ._expression._op import Op
 from ._expression._origin import Origin
+from ._function_graph._clients import OUTPUT, Client
 from ._function_graph._fgraph import FunctionGraph
-from ._function_graph._uses import OUTPUT, Client
 
 #: The attributes of variables that columns tell.
 _TOLD = frozenset(("_tag", "index", "name", "origin", "owner", "type"))
@@ -82,11 +82,11 @@ class _Numbered:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, item: Any, key: Hashable) -> int:
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self.items)
+        entry = self._numbers.get(key)
+        if entry is None:
+            entry = self._numbers[key] = len(self.items)
             self.items.append(item)
-        return found
+        return entry
 
 
 class _Writer:
@@ -159,10 +159,10 @@ def graph_columns(
             numbers[variable] = len(numbers)
     for node in nodes:
         writer.node(node)
-    place = {node: i for i, node in enumerate(nodes)}
+    positions = {node: i for i, node in enumerate(nodes)}
     clients = [
-        (numbers[v], [(_NOTHING if isinstance(user, str) else place[user], i) for user, i in found])
-        for v, found in uses
+        (numbers[v], [(_NOTHING if isinstance(user, str) else positions[user], i) for user, i in users])
+        for v, users in uses
     ]
     results = [numbers[v] for v in fgraph.outputs]
     columns = GraphColumns(
@@ -189,8 +189,8 @@ def graph_from_columns(columns: GraphColumns) -> tuple[FunctionGraph, list[Varia
     for number, marks in columns.tags:
         vars(variables[number].tag).update(marks)
     clients: list[tuple[Variable, list[Client]]] = [
-        (variables[v], [(OUTPUT if user == _NOTHING else nodes[user], i) for user, i in found])
-        for v, found in columns.uses
+        (variables[v], [(OUTPUT if user == _NOTHING else nodes[user], i) for user, i in users])
+        for v, users in columns.uses
     ]
     results = [variables[i] for i in columns.results]
     fgraph = FunctionGraph.from_contents(columns.leaves[: columns.n_inputs], results, (columns.leaves, nodes, clients))
@@ -205,18 +205,18 @@ def _nodes_of(columns: GraphColumns) -> tuple[list[Variable], list[Apply], list[
     # The last one is what -1 stands for.
     ops, origins, names = columns.ops, [*columns.origins, None], [*columns.names, None]
     kinds = [(of_type, of_type.variable_class) for of_type in columns.types]
-    told, described = columns.nodes, iter(columns.outputs)
+    rows, described = columns.nodes, iter(columns.outputs)
     new: Any = object.__new__
-    at, end = 0, len(told)
+    at, end = 0, len(rows)
     while at < end:
         node = new(Apply)
-        node.op, node.origin = ops[told[at]], origins[told[at + 1]]
+        node.op, node.origin = ops[rows[at]], origins[rows[at + 1]]
         node._tag = node._mark = node._membership = None
         start = at + 3
-        at = start + told[at + 2]
-        inputs.append(told[start:at])
+        at = start + rows[at + 2]
+        inputs.append(rows[start:at])
         outputs = node.outputs = []
-        for index in range(told[at]):
+        for index in range(rows[at]):
             of_type, kind = kinds[next(described)]
             output = new(kind)
             output.type, output.owner, output.index = of_type, node, index

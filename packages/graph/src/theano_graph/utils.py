@@ -12,7 +12,7 @@ from traceback import FrameSummary
 from types import FrameType
 from typing import Any, TypeVar
 
-from ._configuration._config import config
+from ._config import config
 from ._expression._nodes import Node
 from ._traversal._walk import general_toposort
 
@@ -42,17 +42,17 @@ def flatten(value: Any) -> list[Any]:
     >>> flatten([1, (2, [3, []])])
     [1, 2, 3]
     """
-    found: list[Any] = []
+    result: list[Any] = []
     work: list[Iterator[Any]] = [iter((value,))]
     while work:
         for item in work[-1]:
             if isinstance(item, (list, tuple, set, frozenset)):
                 work.append(iter(item))
                 break
-            found.append(item)
+            result.append(item)
         else:
             work.pop()
-    return found
+    return result
 
 
 def uniq(items: Iterable[HashableT]) -> list[HashableT]:
@@ -64,8 +64,8 @@ def difference(first: Iterable[T], second: Iterable[T]) -> list[T]:
     """Return the items of `first`, in order, that are not in `second`; they need not be hashable."""
     excluded = list(second)
     try:
-        known = set(excluded)
-        return [item for item in first if item not in known]
+        seen = set(excluded)
+        return [item for item in first if item not in seen]
     except TypeError:
         return [item for item in first if item not in excluded]
 
@@ -154,16 +154,16 @@ def simple_extract_stack(
         not.
     """
     frame = sys._getframe(1) if f is None else f
-    found: list[FrameSummary] = []
+    result: list[FrameSummary] = []
     current: FrameType | None = frame
-    while current is not None and (limit is None or len(found) < limit):
+    while current is not None and (limit is None or len(result) < limit):
         name = current.f_code.co_filename
-        if found or not any(part in name for part in skips):
+        if result or not any(part in name for part in skips):
             linecache.lazycache(name, current.f_globals)
-            found.append(FrameSummary(name, current.f_lineno, current.f_code.co_name, lookup_line=False))
+            result.append(FrameSummary(name, current.f_lineno, current.f_code.co_name, lookup_line=False))
         current = current.f_back
-    found.reverse()
-    return found
+    result.reverse()
+    return result
 
 
 NodeT = TypeVar("NodeT", bound=Node)
@@ -179,6 +179,6 @@ def add_tag_trace(thing: NodeT, user_line: int | None = None) -> NodeT:
         Number of frames to keep; the flag ``traceback.limit`` by default.
     """
     limit = config.traceback.limit if user_line is None else user_line
-    own = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    thing.tag.trace = [[tuple(entry) for entry in simple_extract_stack(sys._getframe(1), limit, [own])]]
+    library_folder = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    thing.tag.trace = [[tuple(entry) for entry in simple_extract_stack(sys._getframe(1), limit, [library_folder])]]
     return thing

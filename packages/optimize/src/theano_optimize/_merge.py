@@ -1,24 +1,159 @@
-"""Merging what is computed twice.
-
-A feature of the graph keeps a table of its nodes by op, inputs and output types, and a list of the nodes that came or
-changed since the last merge; so the first merge is one walk over the graph and each later one costs only as much as
-has changed.
-"""
+"""Equal computations merged into one, and constant expressions computed at compile time."""
 
 from __future__ import annotations
 
+import operator
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, Literal
 
-from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Op, Variable, describe
+from theano_graph import (
+    AlreadyThere,
+    Apply,
+    Constant,
+    Feature,
+    FunctionGraph,
+    NoParams,
+    Op,
+    PureOp,
+    Variable,
+    call_with_graph,
+    describe,
+    is_library_module,
+)
 
 from ._destroy import DestroyHandler, find_handler
+from ._destroy._versions import is_destroyed
 from ._engines._graph_rewriter import GraphRewriter, RewriteOptions
-from ._info import RewriteInfo
-from ._records._trace import RewriteProfile, RewriteTrace
-from ._text import expression_text
+from ._info import Phase, RewriteInfo, expression_text
+from ._profile import RewriteProfile, RewriteTrace
+from ._rules._node_rewriter import NodeRewriter, TransformResult
+
+# ---- Computation of constant expressions
+
+
+class ConstantFolding(NodeRewriter):
+    """Replace a node whose inputs are all constants by constants.
+
+    The node is computed by the op's ``perform`` into fresh storage. Nothing happens where the op says no
+    (``do_constant_folding(node)``), where the op overwrites an input or an output is overwritten later, and where
+    computing fails: the error then appears when the compiled function runs, with the place in the user's program.
+
+    Attributes
+    ----------
+    postponed : list of callable
+        Nothing happens either where one of these, ``postponed(fgraph, node)``, is true: rules that need the expression,
+        and not its value, have not been asked yet.
+
+    Examples
+    --------
+    >>> from theano_graph import FunctionGraph, Generic, Op
+    >>> from theano_optimize import WalkRewriter, constant_folding
+    >>> class Neg(Op):
+    ...     __props__ = ()
+    ...     itypes = otypes = (Generic(),)
+    ...     def perform(self, node, inputs, output_storage, params=None):
+    ...         output_storage[0][0] = -inputs[0]
+    >>> fgraph = FunctionGraph([], [Neg()(Generic().make_constant(3))])
+    >>> WalkRewriter(constant_folding).rewrite(fgraph).changes
+    1
+    >>> fgraph.outputs[0].data
+    -3
+    """
+
+    def __init__(self) -> None:
+        super().__init__(info=RewriteInfo("constant_folding", Phase.CANONICALIZE), reach=0)
+        self.postponed: list[Callable[[FunctionGraph, Apply], bool]] = []
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        for variable in node.inputs:
+            if variable.owner is not None or not isinstance(variable, Constant):
+                return None
+        op = node.op
+        if op.destroy_map or not call_with_graph(op.do_constant_folding, fgraph, node):
+            return None
+        if any(is_destroyed(fgraph, output) for output in node.outputs):
+            return None
+        if any(is_needed(fgraph, node) for is_needed in self.postponed):
+            return None
+        values = computed_outputs(node)
+        if values is None:
+            return None
+        return [_as_constant(output, value) for output, value in zip(node.outputs, values, strict=True)]
+
+
+class _Foldings:
+    """How many nodes with code of the user's have been computed in this process while graphs were rewritten."""
+
+    count = 0
+
+
+def number_of_user_foldings() -> int:
+    """Return how many times code of the user's has been run on constants in this process, to fold them."""
+    return _Foldings.count
+
+
+def _is_of_user(op: object, depth: int = 2) -> bool:
+    """Tell whether an op runs code of the user's: its own, or that of an op or a function that it holds."""
+    if isinstance(op, FunctionType):
+        return not is_library_module(op.__module__)
+    if not is_library_module(type(op).__module__):
+        return True
+    return depth > 0 and any(
+        _is_of_user(value, depth - 1)
+        for value in getattr(op, "__dict__", {}).values()
+        if isinstance(value, (PureOp, FunctionType))
+    )
+
+
+def computed_outputs(node: Apply) -> list[Any] | None:
+    """Return the values of the outputs of a node on constants, or None if they cannot be computed."""
+    if _is_of_user(node.op):
+        _Foldings.count += 1
+    cells: list[list[Any]] = [[None] for _ in node.outputs]
+    storage = list(cells)
+    inputs = [variable.data for variable in node.inputs]
+    try:
+        params = node.run_params()
+        node.op.perform(node, inputs, storage, *(() if params is NoParams else (params,)))
+    except Exception:  # noqa: BLE001  # fails again, with its place in the program, at run time
+        return None
+    values = [cell[0] if len(cell) == 1 else None for cell in cells]
+    in_place = len(storage) == len(cells) and all(map(operator.is_, storage, cells))
+    # A result that is none of the type is no constant: the machine that runs the node says what is wrong with it.
+    return values if in_place and all(map(_fits, node.outputs, values)) else None
+
+
+def _fits(variable: Variable, value: Any) -> bool:
+    dtype, shape = getattr(variable.type, "dtype", None), getattr(variable.type, "shape", None)
+    if not isinstance(dtype, str):
+        return True
+    value_shape = getattr(value, "shape", shape)
+    if str(getattr(value, "dtype", None)) != dtype:
+        return False
+    if not (isinstance(shape, tuple) and isinstance(value_shape, tuple)):
+        return True
+    return len(shape) == len(value_shape) and all(n in (None, have) for n, have in zip(shape, value_shape, strict=True))
+
+
+def _as_constant(output: Variable, value: Any) -> Variable:
+    constant: Variable = output.type.make_constant(value, name=output.name)
+    return constant
+
+
+#: The instance for the phases up to stabilization; register it with a database.
+constant_folding = ConstantFolding()
+#: The one for later phases, which postpones nothing.
+final_constant_folding = ConstantFolding()
+
+
+# ---- Merging of equal computations
+#
+# A feature of the graph keeps a table of its nodes by op, inputs and output types, and a list of the nodes that came or
+# changed since the last merge; so the first merge is one walk over the graph and each later one costs only as much as
+# has changed.
 
 #: What a merge is called in profiles and as the reason of a replacement.
 MERGE_NODES = "merge_nodes"
@@ -132,8 +267,8 @@ class MergeTable(Feature):
                 continue
             del self._pending[node]
             profile.visits += 1
-            known = self._number_of.get(id(node.op))
-            number = self._meet(node.op, profile) if known is None else known[1]
+            cached = self._number_of.get(id(node.op))
+            number = self._meet(node.op, profile) if cached is None else cached[1]
             merged: dict[Constant, Constant] = {}
             for variable in node.inputs:
                 if variable.owner is None and variable not in self._key_of_constant:
@@ -164,23 +299,23 @@ class MergeTable(Feature):
         merged: dict[Constant, Constant] = {}
         for variable in node.inputs:
             if isinstance(variable, Constant) and variable not in self._key_of_constant and variable not in merged:
-                kept = self._kept_constant(variable, profile)
-                if kept is not variable:
-                    merged[variable] = kept
+                original = self._kept_constant(variable, profile)
+                if original is not variable:
+                    merged[variable] = original
         return merged
 
     def _kept_constant(self, constant: Constant, profile: RewriteProfile) -> Constant:
         """Return the constant that stands for all that are equal to one."""
         key = (constant.type, constant.signature(), _marks(constant))
-        kept = self._constant_of.setdefault(key, constant)
-        if kept is constant:
+        original = self._constant_of.setdefault(key, constant)
+        if original is constant:
             self._key_of_constant[constant] = key
         else:
-            _hand_over(constant, kept)
-            if kept.name is None:
-                kept.name = constant.name
+            _hand_over(constant, original)
+            if original.name is None:
+                original.name = constant.name
             profile.count(MERGE_CONSTANTS)
-        return kept
+        return original
 
     def _drop_left_constants(self, fgraph: FunctionGraph) -> None:
         """Forget constants that the graph no longer has, so that their data can be freed."""
@@ -195,7 +330,7 @@ class MergeTable(Feature):
     def _drop_left_ops(self) -> None:
         """Forget ops that no node of the table has any more."""
         there = {id(node.op) for node in self._key_of}
-        self._number_of = {name: known for name, known in self._number_of.items() if name in there}
+        self._number_of = {name: position for name, position in self._number_of.items() if name in there}
         used = {number for _, number in self._number_of.values()}
         self._numbers = {op: number for op, number in self._numbers.items() if number in used}
         self._many_ops = 2 * len(self._number_of) + FEW_OPS
@@ -247,22 +382,22 @@ class MergeTable(Feature):
         if node in self._key_of:
             self._forget(node)
         try:
-            kept = self._node_of.setdefault(key, node)
+            original = self._node_of.setdefault(key, node)
         except TypeError:
             if _is_hashable(key):
                 raise
             return  # types of users that compare and do not hash
-        if kept is node:
+        if original is node:
             self._key_of[node] = key
             return
         # Two values of which one is overwritten later have to stay apart.
-        if handler is not None and _stay_apart(fgraph, handler, node, kept):
+        if handler is not None and _stay_apart(fgraph, handler, node, original):
             return
-        pairs = [(old, new) for old, new in zip(node.outputs, kept.outputs, strict=True) if fgraph.has_clients(old)]
+        pairs = [(old, new) for old, new in zip(node.outputs, original.outputs, strict=True) if fgraph.has_clients(old)]
         if trace is not None:
             text = expression_text(node.outputs[0], trace.depth)
             trace.fired(RewriteInfo(MERGE_NODES), describe(node.outputs[0]), text, f"{text}, computed once", 0.0)
-        for old, new in ((node, kept), *pairs):
+        for old, new in ((node, original), *pairs):
             _hand_over(old, new)
             if isinstance(new, Variable) and new.name is None:
                 new.name = old.name
@@ -272,14 +407,14 @@ class MergeTable(Feature):
 
 
 @contextmanager
-def _overwriting_known(fgraph: FunctionGraph, wanted: bool) -> Iterator[DestroyHandler | None]:
+def _overwriting_known(fgraph: FunctionGraph, is_needed: bool) -> Iterator[DestroyHandler | None]:
     """Give the handler of a graph, one for the time being where there is none, or None where nothing is overwritten."""
-    if not wanted:
+    if not is_needed:
         yield None
         return
-    own = find_handler(fgraph)
-    if own is not None:
-        yield own
+    current = find_handler(fgraph)
+    if current is not None:
+        yield current
         return
     temporary = DestroyHandler()
     fgraph.attach_feature(temporary)
@@ -289,9 +424,9 @@ def _overwriting_known(fgraph: FunctionGraph, wanted: bool) -> Iterator[DestroyH
         fgraph.remove_feature(temporary)
 
 
-def _stay_apart(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, kept: Apply) -> bool:
+def _stay_apart(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, original: Apply) -> bool:
     """Tell whether one of two equal nodes makes a value that is overwritten later."""
-    for one, other in zip(node.outputs, kept.outputs, strict=True):
+    for one, other in zip(node.outputs, original.outputs, strict=True):
         # Views of the same are overwritten together.
         same = handler.root_of(fgraph, one) is handler.root_of(fgraph, other)
         if not same and handler.has_destroyers(fgraph, (one, other)):

@@ -7,7 +7,7 @@ import unittest
 from hypothesis import given, settings, strategies as st
 
 from theano_graph import Apply
-from theano_optimize._destroy._order import NodeOrder
+from theano_optimize._destroy._acyclic import NodeOrder
 from theano_testing.tiers import examples
 
 from .memory_language import pure, variables

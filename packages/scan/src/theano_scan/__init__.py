@@ -13,16 +13,15 @@ Examples
 from theano_graph import announce_words, register_library
 from theano_linker_c import announce_straight_rules, note_library
 
-from . import _batches as _batches, rewrites as rewrites
-from ._call._arguments import until as until
-from ._call._checkpoints import scan_checkpoints as scan_checkpoints
-from ._call._scan import fold as fold, scan as scan
-from ._call._views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
-from ._derivatives import _documented as _documented
-from ._derivatives._lowering import LowerScans as LowerScans
-from ._loop._ops import Loop as Loop, Scan as Scan
-from ._loop._plan import FINAL as FINAL, LAST as LAST, STACK as STACK, SUM as SUM, Memory as Memory, Plan as Plan
-from ._version import __version__ as __version__
+from . import _batches as _batches, rewrites
+from ._call._arguments import until
+from ._call._scan import fold, scan
+from ._call._views import foldl, foldr, map, reduce, scan_checkpoints
+from ._loop import _derivatives as _derivatives
+from ._loop._derivatives import LowerScans
+from ._loop._ops import Loop, Scan
+from ._loop._plan import FINAL, LAST, STACK, SUM, Memory, Plan
+from ._version import __version__
 
 register_library(__file__)
 announce_words("theano_scan._words")

@@ -11,10 +11,9 @@ from theano_graph import Apply, Unstacked, Variable, batch_rule, describe, forma
 from theano_tensor import AllocEmpty, BatchError, TensorType, as_tensor_variable
 from theano_tensor.batching import batch_entries, batch_length, batch_of_expression, stack_of
 
-from ._derivatives._lowering import loop_of, places_in_loop
-from ._loop._checks import without_test_values
+from ._loop._derivatives import loop_of, places_in_loop
 from ._loop._ops import Loop, Scan
-from ._loop._plan import STACK, SUM, Plan
+from ._loop._plan import STACK, SUM, Plan, without_test_values
 
 
 @batch_rule.register(Scan)

@@ -286,7 +286,7 @@ class TestHostTime(unittest.TestCase):
         w, h, order = on(name, W), T.fvector("h"), T.lvector("order")
         found, _ = scan(lambda i, s: s * w[i] + 1, [order], [h])
         f = function([h, order], found)
-        with mock.patch("theano_scan._device_steps.record_loop", return_value=None) as recorded:
+        with mock.patch("theano_scan.device.record_loop", return_value=None) as recorded:
             for k in range(10):
                 f(H[0], np.asarray([0, 3, k % 4]))
         self.assertLess(recorded.call_count, 10)

@@ -17,12 +17,15 @@ from ._core._structure import covers
 _CLASSES = MappingProxyType(
     {
         "theano_sparse._operations._arithmetic": "AddSD AddSS CheckLength Comparison MulSD MulSS Neg",
-        "theano_sparse._core._build": "SparseSharedVariable",
-        "theano_sparse._core._conversion": "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense ToFormat",
-        "theano_sparse._core._duplicates": "SumDuplicates",
+        "theano_sparse._core._op": "SparseSharedVariable",
+        "theano_sparse._core._conversion": (
+            "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense SumDuplicates ToFormat"
+        ),
         "theano_sparse._operations._lists": "GetItem2Lists GetItem2ListsGrad GetItemList GetItemListGrad",
-        "theano_sparse._native._products": "CompressedDot UsmmCscDense CompressedUsmm UsmmRows",
-        "theano_sparse._native._forms": "CompressedToDense CompressedSum ChangeCompression GatherByIndex",
+        "theano_sparse._compressed": (
+            "CompressedDot UsmmCscDense CompressedUsmm UsmmRows "
+            "CompressedToDense CompressedSum ChangeCompression GatherByIndex"
+        ),
         "theano_sparse._operations._products": "Dot SampledProduct StructuredDot TrueDot Usmm",
         "theano_sparse._operations._random": "Binomial Multinomial Poisson",
         "theano_sparse._operations._shape": (
@@ -30,7 +33,7 @@ _CLASSES = MappingProxyType(
             "Transpose VStack"
         ),
         "theano_sparse._core._structure": "CSM CSMProperties GatherElements ScatterElements CooIndices TrustedCSM",
-        "theano_sparse._operations._sums": "SpSum",
+        "theano_sparse._operations._structured": "SpSum",
         "theano_sparse._core._type": "SparseConstant SparseType SparseVariable",
     }
 )

@@ -17,8 +17,7 @@ from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any
 
-from .._errors import ComparisonWarning, format_error
-from .._user_code import is_library, shown_name, warn_at
+from .._errors import ComparisonWarning, format_error, is_library, shown_name, warn_at
 
 #: Codes that are remembered, and frames with notes.
 _CODE_LIMIT, _FRAME_LIMIT = 4096, 256

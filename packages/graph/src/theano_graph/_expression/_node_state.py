@@ -1,14 +1,15 @@
-"""The attributes of nodes, for copies and pickles."""
+"""The attributes of nodes, for copies and pickles, and hooks of nodes that modules above set."""
 
 from __future__ import annotations
 
 import copyreg
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from ._nodes import Node
+    from ._nodes import Apply, Node, Variable
+
 
 NodeT = TypeVar("NodeT", bound="Node")
 
@@ -24,8 +25,8 @@ class _Slots:
     def __init__(self, cls: type) -> None:
         names: list[str] = []
         for base in cls.__mro__:
-            own = base.__dict__.get("__slots__", ())
-            names.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in _NOT_STATE)
+            slots = base.__dict__.get("__slots__", ())
+            names.extend(s for s in ((slots,) if isinstance(slots, str) else slots) if s not in _NOT_STATE)
         self.names = tuple(names)
         self.values = operator.attrgetter(*names)
         self.arguments = (cls,)
@@ -47,10 +48,10 @@ def _pickles_as_nodes_do(cls: type) -> bool:
 
 
 def _slots_of_class(cls: type) -> _Slots:
-    found = _slots_of.get(cls)
-    if found is None:
-        found = _slots_of[cls] = _Slots(cls)
-    return found
+    entry = _slots_of.get(cls)
+    if entry is None:
+        entry = _slots_of[cls] = _Slots(cls)
+    return entry
 
 
 def _slots(node: Node) -> _Slots:
@@ -126,3 +127,70 @@ def new_node(cls: type[NodeT], ancestors: object = None) -> NodeT:
     if (_slots_of.get(cls) or _slots_of_class(cls)).is_marked:
         node._mark = node._membership = None  # type: ignore[attr-defined]  # of apply nodes
     return node
+
+
+# ---- The hook for pickles and deep copies, set by the module that walks over graphs
+
+
+class _PicklingHook:
+    """The functions that nodes call; set once, when the package is imported."""
+
+    #: What a variable reduces to; None where it is pickled with its attributes.
+    reduce_variable: Callable[[Variable], tuple[Any, ...] | None]
+    #: What an apply node reduces to, given a function that reduces it with its attributes.
+    reduce_apply: Callable[[Apply, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
+    deep_copy: Callable[[Node, dict[int, Any]], Any]
+
+
+pickling_hook = _PicklingHook()
+
+
+# ---- The hook behind `Variable.eval`, set by the layer that compiles
+
+
+class _EvalHook:
+    """Holder of the function behind :meth:`Variable.eval`; one object so that a layer above can set it once."""
+
+    function: Callable[[Variable, Mapping[Any, Any]], Any] | None = None
+    functions: Callable[[Variable], Any] | None = None
+
+
+eval_hook = _EvalHook()
+
+
+def set_eval_hook(
+    function: Callable[[Variable, Mapping[Any, Any]], Any], functions: Callable[[Variable], Any] | None = None
+) -> None:
+    """Say what runs behind :meth:`Variable.eval`; called once by the layer that compiles graphs.
+
+    Parameters
+    ----------
+    function : callable
+        Evaluates a variable for given values.
+    functions : callable, optional
+        Returns the functions that are kept for a variable, None where it has not been evaluated.
+    """
+    eval_hook.function = function
+    eval_hook.functions = functions
+
+
+# ---- The hook for notebooks, set by the printers
+
+
+class _HtmlHook:
+    """Holder of the function behind :meth:`ShownAsHtml._repr_html_`; one object so that it can be set once."""
+
+    function: Callable[[Any], str] | None = None
+
+
+html_hook = _HtmlHook()
+
+
+class ShownAsHtml:
+    """Gives a class that :func:`printable_graph` knows its picture in notebooks."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        assert html_hook.function is not None, "the package has been imported whole"
+        return html_hook.function(self)

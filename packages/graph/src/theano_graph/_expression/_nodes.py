@@ -8,17 +8,21 @@ from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from .._configuration._config import config
+from .._config import config
 from .._errors import GraphError, format_error, no_op_error
 from ._comparisons import ComparedByIdentity
-from ._eval_hook import eval_hook
-from ._html_hook import ShownAsHtml
-from ._node_state import copy_of_apply, new_arguments, new_node, slot_state, with_same_slots
+from ._node_state import (
+    ShownAsHtml,
+    copy_of_apply,
+    eval_hook,
+    new_arguments,
+    new_node,
+    pickling_hook,
+    slot_state,
+    with_same_slots,
+)
 from ._origin import Origin, current_origin, with_origin
-from ._pickling_hook import pickling_hook
-from ._tags import AutoName, NoParams, Tag, TagOfNode
-from ._type import Type
-from ._type_variables import OpT, VariableT
+from ._type import AutoName, NoParams, OpT, Tag, TagOfNode, Type, VariableT
 
 
 class Node(ShownAsHtml):
@@ -438,8 +442,8 @@ class Apply(Node, Generic[OpT, VariableT]):
     @property
     def params_type(self) -> Type | None:
         """The type of the op's parameters, or None."""
-        found: Type | None = getattr(self.op, "params_type", None)
-        return found
+        result: Type | None = getattr(self.op, "params_type", None)
+        return result
 
     def run_params(self) -> Any:
         """Return the parameters that ``op.perform`` gets for this node, or :data:`NoParams` where it has none.
@@ -447,8 +451,8 @@ class Apply(Node, Generic[OpT, VariableT]):
         An op whose `get_params` returns None has no parameters; others are filtered by their type.
         """
         params_type = self.params_type
-        found = None if params_type is None else self.op.get_params(self)
-        return NoParams if found is None or params_type is None else params_type.filter(found)
+        result = None if params_type is None else self.op.get_params(self)
+        return NoParams if result is None or params_type is None else params_type.filter(result)
 
     @property
     def out(self) -> Any:
@@ -557,10 +561,10 @@ _made_plainly: dict[type[Variable], bool] = {}
 
 
 def _is_made_plainly(kind: type[Variable]) -> bool:
-    known = _made_plainly.get(kind)
-    if known is None:
-        known = _made_plainly[kind] = kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
-    return known
+    cached = _made_plainly.get(kind)
+    if cached is None:
+        cached = _made_plainly[kind] = kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
+    return cached
 
 
 def describe(variable: Variable) -> str:

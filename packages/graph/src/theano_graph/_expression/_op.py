@@ -1,4 +1,4 @@
-"""The contract of ops: what computation an :class:`Apply` stands for."""
+"""Ops: they compute outputs from inputs, and a node records each application."""
 
 from __future__ import annotations
 
@@ -9,8 +9,40 @@ from typing import Any, ClassVar, Self
 from .._errors import GraphError, MissingRuleError, format_error
 from ._nodes import Apply, Variable, describe
 from ._origin import begin_origin, end_origin, inherited_origin, mark_boundary
-from ._tags import NoParams
-from ._type import Type
+from ._type import NoParams, Type
+
+# ---- Methods of Theano 1.0 and of 1.1, where the graph comes before the node
+
+
+def takes_graph(method: Callable[..., Any], count: int) -> bool:
+    """Tell whether a function asks for one argument more than `count`: the graph, before the others.
+
+    A function that takes any number of arguments gets those of Theano 1.0.
+    """
+    function: Any = getattr(method, "__func__", method)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    bound = function is not method
+    required = code.co_argcount - len(function.__defaults__ or ()) - bound
+    return bool(required == count + 1)
+
+
+def call_with_graph(method: Callable[..., Any], fgraph: Any, *arguments: Any) -> Any:
+    """Call a method of an op or a rule, with the graph before the other arguments where it asks for one more.
+
+    Examples
+    --------
+    >>> from theano_graph import call_with_graph
+    >>> call_with_graph(lambda node: [node], "graph", "node")
+    ['node']
+    >>> call_with_graph(lambda fgraph, node: [fgraph, node], "graph", "node")
+    ['graph', 'node']
+    """
+    return method(fgraph, *arguments) if takes_graph(method, len(arguments)) else method(*arguments)
+
+
+# ---- The contract of ops: the computation of an :class:`Apply`
 
 
 class PureOp:
@@ -63,7 +95,7 @@ class PureOp:
                     hint=f"pass one input for each of the types {wanted_types}",
                 )
             )
-        variables = [wanted.narrow_variable(given) for wanted, given in zip(self.itypes, inputs, strict=True)]
+        variables = [itype.narrow_variable(variable) for itype, variable in zip(self.itypes, inputs, strict=True)]
         return Apply(self, variables, [t.make_variable() for t in self.otypes])
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -307,8 +339,8 @@ def set_thunk_hook(function: Callable[..., Callable[[], Any]] | None) -> None:
 
 def has_own_thunk(op: Op) -> bool:
     """Tell whether an op says itself, by `make_thunk`, how it is run."""
-    own = op.make_thunk
-    function = getattr(own, "__func__", own)
+    method = op.make_thunk
+    function = getattr(method, "__func__", method)
     return function is not Op.make_thunk and not hasattr(function, "is_default")
 
 
@@ -349,10 +381,10 @@ def connection_pattern(node: Apply) -> list[list[bool]]:
 
     An op may define ``connection_pattern(node)``; all outputs depend on all inputs where it does not.
     """
-    own = getattr(node.op, "connection_pattern", None)
-    if own is None:
+    method = getattr(node.op, "connection_pattern", None)
+    if method is None:
         return [[True] * len(node.outputs) for _ in node.inputs]
-    pattern: list[list[bool]] = own(node)
+    pattern: list[list[bool]] = method(node)
     if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
         raise GraphError(
             format_error(

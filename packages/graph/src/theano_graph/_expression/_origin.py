@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar
 
+from .._errors import is_library, library_files, shown_name
 from .._record import record
-from .._user_code import is_library, library_files, shown_name
 
 MadeT = TypeVar("MadeT")
 
@@ -167,10 +167,10 @@ def current_origin(limit: int | None = None) -> Origin | None:
     libraries = library_files
     while frame is not None:
         code = frame.f_code
-        known = libraries.get(code.co_filename)
-        if known is None:
-            known = is_library(code.co_filename)
-        if known:
+        cached = libraries.get(code.co_filename)
+        if cached is None:
+            cached = is_library(code.co_filename)
+        if cached:
             if raw and code in _boundaries:
                 raw.clear()
         else:
@@ -205,9 +205,9 @@ def _shared(raw: tuple[tuple[CodeType, int], ...]) -> Origin:
     code, offset = raw[0]
     # Code objects hash by all their contents; their identity is enough, since an origin keeps them alive.
     key = (id(code), offset)
-    known = _latest.get(key)
-    if known is not None and known._raw == raw:
-        return known
+    cached = _latest.get(key)
+    if cached is not None and cached._raw == raw:
+        return cached
     if len(_latest) >= _LATEST_LIMIT:
         _latest.clear()
     origin = _latest[key] = Origin(raw)

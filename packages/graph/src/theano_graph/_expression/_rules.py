@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .._errors import DuplicateRuleError, MissingRuleError, format_error
+from .._errors import DuplicateRuleError, MissingRuleError, asked_by_user, format_error
 from .._record import record
-from .._user_code import asked_by_user
 
 if TYPE_CHECKING:
     from ._nodes import Apply, Variable
@@ -117,15 +116,15 @@ class RuleTable(Generic[RuleT]):
             return self._found[key]
         except KeyError:
             pass
-        found: RuleT | None = None
+        result: RuleT | None = None
         for base in op_class.__mro__:
             if base in self._rules:
-                found = self._rules[base]
+                result = self._rules[base]
                 break
             if base in self._absent or any(_is_written(base, name) for name in methods):
                 break
-        self._found[key] = found
-        return found
+        self._found[key] = result
+        return result
 
     def absence(self, op: object) -> str | None:
         """Return the declared reason why `op` has no rule, or None when nothing is declared."""

@@ -1,17 +1,38 @@
-"""What a function graph does for its features: attachment, callbacks, and the methods that they lend."""
+"""Features of a graph: their protocol, and the graph that calls them."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .._errors import AlreadyThere, GraphError, format_error
-from ._membership import timed
+from ._clients import timed
 
-if TYPE_CHECKING:
-    from ._feature_protocol import FeatureProtocol
+# ---- The protocol of features, without graphs and nodes
+
+
+class FeatureProtocol(Protocol):
+    """An object with some of the callbacks of :class:`theano_graph.Feature`, which says what each is told.
+
+    These three stand for all: a graph looks each of the others up by its name, and calls those that are there.
+    """
+
+    @property
+    def on_attach(self) -> Callable[..., Any]:
+        """Called with the graph when the feature is attached."""
+
+    @property
+    def on_detach(self) -> Callable[..., Any]:
+        """Called with the graph after the feature was removed."""
+
+    @property
+    def orderings(self) -> Callable[..., Any]:
+        """Called with the graph for the nodes that must come before others."""
+
+
+# ---- The features of a graph: attachment, callbacks, methods lent to the graph
 
 #: One of these makes an object a feature.
 _CALLBACKS = ("on_attach", "on_detach", "on_import", "on_prune", "on_change_input", "orderings", "validate")
@@ -132,11 +153,11 @@ class FeatureHost:
             for name, method in getattr(feature, "provides", {}).items():
                 self._lent[name] = getattr(feature, method)
         for name in _INDEXED:
-            found = [(f, getattr(f, name)) for f in self._features if _overrides(f, name)]
+            items = [(f, getattr(f, name)) for f in self._features if _overrides(f, name)]
             if self._seconds is not None:
-                found = [(f, timed(self._seconds, type(f).__name__, callback)) for f, callback in found]
-            if found:
-                self._callbacks[name] = found
+                items = [(f, timed(self._seconds, type(f).__name__, callback)) for f, callback in items]
+            if items:
+                self._callbacks[name] = items
 
     def _check_lent(self, feature: FeatureProtocol) -> None:
         for name, method in getattr(feature, "provides", {}).items():

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar
 
-from .._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, format_error
+from .._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, format_error, warn_user
 from .._expression._nodes import Apply, Variable, describe
-from .._user_code import warn_user
-from ._journal import Undo
+from ._clients import Undo
 
 if TYPE_CHECKING:
     from ._fgraph import FunctionGraph
@@ -250,13 +249,13 @@ class ReplaceValidate(History, Validator):
         """
         mark = self.checkpoint(fgraph)
         self.replace_all_validate(fgraph, pairs, reason)
-        kept = [node for node in remove if node in fgraph.apply_nodes]
-        if not kept:
+        selection = [node for node in remove if node in fgraph.apply_nodes]
+        if not selection:
             return
         self.revert(fgraph, mark)
         text = format_error(
-            f"a replacement{'' if reason is None else f' by {reason}'} did not remove {kept[0].op}",
-            context=[describe(kept[0].outputs[0])],
+            f"a replacement{'' if reason is None else f' by {reason}'} did not remove {selection[0].op}",
+            context=[describe(selection[0].outputs[0])],
             hint="replace every variable that still uses it",
         )
         if warn:

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._errors import GraphError, format_error
-from .._expression._html_hook import ShownAsHtml
+from .._expression._node_state import ShownAsHtml
 from .._expression._nodes import Apply, Constant, Variable, describe
-from .._pickling._store import NodeStore
+from .._pickles import NodeStore
+from .._printing._debugprint import as_string
 from .._printing._printable import PrintableGraph, printable_graph
-from .._printing._text import as_string
 from .._traversal._clone import clone_get_equiv
 from .._traversal._postorder import nodes_in_order
 from .._traversal._walk import ordered_nodes, toposort
 from ._checks import (
+    before_users,
     check_boundary,
     check_newcomer,
     check_nodes,
@@ -23,17 +24,16 @@ from ._checks import (
     check_updates,
     fitting,
     foreign,
+    is_before,
     missing,
+    number,
     wrong_clients,
 )
+from ._clients import OUTPUT, Client, NodesView, Step, Uses, VariablesView, clients_in, is_client, number_of
 from ._graph_store import OF_THE_STORE, GraphStore
-from ._journal import Step
-from ._order import before_users, is_before, number
-from ._uses import OUTPUT, Client, Uses, clients_in, is_client, number_of
-from ._views import NodesView, VariablesView
 
 if TYPE_CHECKING:
-    from ._feature_protocol import FeatureProtocol
+    from ._feature_host import FeatureProtocol
 
 
 class FunctionGraph(GraphStore, ShownAsHtml):
@@ -104,8 +104,8 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     def _fill(self) -> None:
         """Take in what the outputs need; the order of arrival is topological."""
         leaves = self._leaves
-        wanted = [v for v in self.outputs if v not in leaves]
-        nodes = nodes_in_order([v.owner for v in wanted if v.owner is not None], leaves)
+        targets = [v for v in self.outputs if v not in leaves]
+        nodes = nodes_in_order([v.owner for v in targets if v.owner is not None], leaves)
         coming = iter(nodes)
         for i, output in enumerate(self.outputs):
             if output in leaves:
@@ -360,10 +360,10 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
         self._compact()
         newcomers = self._newcomers(new, reason)
-        made = new.owner
-        if made is not None:  # what has no owner depends on nothing
+        owner = new.owner
+        if owner is not None:  # what has no owner depends on nothing
             self._number()
-        if made is not None and not (made._membership is self._here and is_before(made, clients)):
+        if owner is not None and not (owner._membership is self._here and is_before(owner, clients)):
             users = {user for user, _ in clients if not isinstance(user, str)}
             if everywhere:
                 users.update(node for node in newcomers if old in node.inputs)
@@ -404,13 +404,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse what is wrong."""
         if self._has(variable):
             return []
-        made = variable.owner
-        if made is None:
+        owner = variable.owner
+        if owner is None:
             if not isinstance(variable, Constant):
                 raise missing(variable, [], reason)
             return []
-        nodes = [made]
-        if not all(v.owner is None or self._has(v) for v in made.inputs):
+        nodes = [owner]
+        if not all(v.owner is None or self._has(v) for v in owner.inputs):
             nodes = toposort(self.variables, [variable])
         for node in nodes:
             check_newcomer(node, self._left)
@@ -558,10 +558,10 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
     def _all_in_order(self) -> list[Any]:
         order: list[Any] = list(self.inputs)
-        known = set(order)
+        seen = set(order)
         for node in toposort(self.inputs, self.outputs):
-            fresh = [v for v in node.inputs if v.owner is None and v not in known]
-            known.update(fresh)
+            fresh = [v for v in node.inputs if v.owner is None and v not in seen]
+            seen.update(fresh)
             order += fresh
             order.append(node)
         return order

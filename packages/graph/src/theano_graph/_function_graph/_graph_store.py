@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 from .._expression._nodes import Apply, Variable
+from ._clients import (
+    OUTPUT,
+    Client,
+    Imported,
+    LeafImported,
+    LeafPruned,
+    Membership,
+    Moved,
+    Pruned,
+    Step,
+    Undo,
+    Uses,
+    by_arrival,
+    number_of,
+    with_client,
+    without_client,
+)
 from ._feature_host import FeatureHost
-from ._journal import Imported, LeafImported, LeafPruned, Moved, Pruned, Step, Undo
-from ._membership import Membership
-from ._uses import OUTPUT, Client, Uses, by_arrival, number_of, with_client, without_client
 
 if TYPE_CHECKING:
-    from ._feature_protocol import FeatureProtocol
+    from ._feature_host import FeatureProtocol
 
 #: Attributes that pickles tell in their own way.
 OF_THE_STORE = (
@@ -97,35 +111,35 @@ class GraphStore(FeatureHost):
         owner = variable.owner
         if owner is None or (self._is_cut and variable in self._leaves):
             return self._leaves, variable
-        uses, place = self._uses, owner._place
-        found = uses[place]
-        return (found, variable.index) if found.__class__ is list else (uses, place)
+        uses, position = self._uses, owner._place
+        record = uses[position]
+        return (record, variable.index) if record.__class__ is list else (uses, position)
 
     def _uses_of(self, variable: Any) -> Uses:
         """Return the uses of a variable of the graph."""
         owner = variable.owner
         if owner is None or (self._is_cut and variable in self._leaves):
             return self._leaves[variable]
-        found = self._uses[owner._place]
-        return found[variable.index] if found.__class__ is list else found  # type: ignore[no-any-return]
+        record = self._uses[owner._place]
+        return record[variable.index] if record.__class__ is list else record  # type: ignore[no-any-return]
 
     def _add_client(self, variable: Variable, client: Client, since: int | None = None) -> None:
-        records, place = self._record(variable)
-        if records[place] is None:
-            records[place] = client
+        records, position = self._record(variable)
+        if records[position] is None:
+            records[position] = client
             return
         if since is None:
             self._moment = since = self._moment + 1
-        records[place] = with_client(records[place], client, since)
+        records[position] = with_client(records[position], client, since)
 
     def _remove_client(self, variable: Variable, client: Client) -> int:
         """Return since when it was a client."""
-        records, place = self._record(variable)
-        uses = records[place]
+        records, position = self._record(variable)
+        uses = records[position]
         if uses == client:  # the only one, nearly always
-            records[place] = None
+            records[position] = None
             return 0
-        records[place], since = without_client(uses, client)
+        records[position], since = without_client(uses, client)
         return since
 
     def _count_clients(self) -> int:
@@ -142,8 +156,8 @@ class GraphStore(FeatureHost):
         several = [(v, uses) for v, uses in self._leaves.items() if uses.__class__ is dict]
         for node in self._arrived():
             uses = self._uses[node._place]
-            found = uses if uses.__class__ is list else [uses]
-            several += [(v, u) for v, u in zip(node.outputs, found, strict=True) if u.__class__ is dict]
+            items = uses if uses.__class__ is list else [uses]
+            several += [(v, u) for v, u in zip(node.outputs, items, strict=True) if u.__class__ is dict]
         return [(v, list(uses)) for v, uses in several if len(uses) > 1]
 
     def _restore(self, leaves: Iterable[Variable], nodes: Sequence[Apply]) -> None:
@@ -157,8 +171,8 @@ class GraphStore(FeatureHost):
 
     def _reorder_uses(self, several: Iterable[tuple[Variable, list[Client]]]) -> None:
         for variable, clients in several:
-            records, place = self._record(variable)
-            records[place] = dict(zip(clients, range(len(clients)), strict=True))
+            records, position = self._record(variable)
+            records[position] = dict(zip(clients, range(len(clients)), strict=True))
             self._moment = max(self._moment, len(clients))
 
     # ---- steps
@@ -187,12 +201,12 @@ class GraphStore(FeatureHost):
     def _connect(self, node: Apply) -> list[Variable]:
         """Make a node that has a place a client of its inputs; return those that came with it."""
         leaves: list[Variable] = []
-        known = self._leaves
+        seen = self._leaves
         uses = self._uses
         for i, v in enumerate(node.inputs):
             owner = v.owner
             if owner is None:
-                if v not in known:
+                if v not in seen:
                     self._add_leaf(v)
                     leaves.append(v)
             elif not self._is_cut and uses[owner._place] is None:  # nearly always
@@ -258,9 +272,9 @@ class GraphStore(FeatureHost):
             steps.append(step)
             self._take_out(node, self._left)
             for i, parent in enumerate(node.inputs):
-                records, place = self._record(parent)
-                uses, since = without_client(records[place], (node, i))
-                records[place] = uses
+                records, position = self._record(parent)
+                uses, since = without_client(records[position], (node, i))
+                records[position] = uses
                 step.client_since.append(since)
                 if not uses:
                     stack.append(parent)
@@ -299,8 +313,8 @@ class GraphStore(FeatureHost):
             return
         nodes = self._arrived()
         self._uses = [self._uses[node._place] for node in nodes]
-        for place, node in enumerate(nodes):
-            node._place = place
+        for position, node in enumerate(nodes):
+            node._place = position
         self._nodes[:] = nodes
         self._number_left = 0
 
@@ -328,8 +342,8 @@ class GraphStore(FeatureHost):
             steps.pop()
         for v in touched:
             if self._has(v):
-                records, place = self._record(v)
-                records[place] = by_arrival(records[place])
+                records, position = self._record(v)
+                records[position] = by_arrival(records[position])
 
     def _recover(self, steps: list[Step], reason: object, error: BaseException) -> None:
         """Take back the steps of a change that was interrupted, wherever that was, even while they were taken back.
@@ -399,18 +413,18 @@ class GraphStore(FeatureHost):
     def _tell_back(self, step: Step, reason: object, error: BaseException) -> None:
         """Tell the features that know of a step that it was taken back."""
         match step:
-            case Moved(user, i, old, new, _, told):
-                self._tell("on_change_input", told, error, user, i, new, old, Undo(reason))
+            case Moved(user, i, old, new, _, recipients):
+                self._tell("on_change_input", recipients, error, user, i, new, old, Undo(reason))
             case Imported():
                 self._tell("on_prune", step.told, error, step.node, Undo(reason))
             case Pruned():
                 self._tell("on_import", step.told, error, step.node, Undo(reason))
 
-    def _tell(self, name: str, told: list[FeatureProtocol], error: BaseException, *args: Any) -> None:
+    def _tell(self, name: str, recipients: list[FeatureProtocol], error: BaseException, *args: Any) -> None:
         """Call the opposite callback of the features that had been told; what they raise is noted on `error`."""
         for feature, callback in reversed(self._callbacks.get(name, ())):
-            if any(feature is known for known in told):
-                told[:] = [known for known in told if known is not feature]
+            if any(feature is other for other in recipients):
+                recipients[:] = [other for other in recipients if other is not feature]
                 try:
                     callback(self, *args)
                 except Exception as second:  # noqa: BLE001  # the first error goes on; this one is told with it

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from .._expression._html_hook import html_hook
+from .._expression._node_state import html_hook
 from .._expression._nodes import Apply, Constant, Variable
 from .._record import record
 from .._traversal._walk import toposort

@@ -1,7 +1,9 @@
-"""Text of a graph as formulas: operators between their operands, functions before theirs."""
+"""Graphs as formulas, with printers for ops."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +14,88 @@ from .._expression._nodes import Variable
 from .._expression._op import Op
 from .._record import record
 from .._traversal._walk import toposort
-from ._pprint_process import ProcessedText, on_variables, template_of
 from ._printable import printable_graph
+
+# ---- Printers that return whole texts: objects with a method ``process(variable, state)``
+
+
+class PrinterState:
+    """What a printer that returns whole texts is told.
+
+    Parameters
+    ----------
+    props : dict or PrinterState, optional
+        Attributes.
+    **more_props
+        Further attributes.
+
+    Attributes
+    ----------
+    memo : dict
+        For texts that have been made, by variable.
+    """
+
+    def __init__(self, props: Any = None, **more_props: Any) -> None:
+        self.memo: dict[Variable, str] = {}
+        vars(self).update(vars(props) if isinstance(props, PrinterState) else props or {})
+        vars(self).update(more_props)
+
+
+class ProcessedText:
+    """Lets an object with ``process(variable, state)`` write the outputs of an op.
+
+    Parameters
+    ----------
+    printer : object
+    """
+
+    def __init__(self, printer: Any) -> None:
+        self.printer = printer
+
+    def fragments(self, variable: Variable, place: Any) -> list[str]:
+        """Return the text."""
+        return [str(self.printer.process(variable, PrinterState(pprinter=place.printer)))]
+
+
+def on_variables(condition: Callable[..., Any], table: Any) -> Callable[[Variable], bool]:
+    """Return a condition on variables for one on variables, or on states and variables.
+
+    Parameters
+    ----------
+    condition : callable
+        ``condition(variable)`` or ``condition(state, variable)``.
+    table : PrettyPrinter
+        Told to the condition as the attribute `pprinter` of the state.
+    """
+    try:
+        count = len(inspect.signature(condition).parameters)
+    except (TypeError, ValueError):
+        count = 1
+    if count != 2:
+        return condition
+    return lambda variable: bool(condition(PrinterState(pprinter=table), variable))
+
+
+def template_of(pattern: Any) -> str:
+    """Return the template ``{0:-1000}`` for the historical patterns ``%(0)s`` and ``("%(0)s", -1000)``.
+
+    Parameters
+    ----------
+    pattern : str or tuple
+    """
+    text, *precedences = (pattern,) if isinstance(pattern, str) else pattern
+    if "%(" not in text:
+        return str(text)
+
+    def field(match: re.Match[str]) -> str:
+        position = int(match[1])
+        return f"{{{position}:{precedences[position]}}}" if position < len(precedences) else f"{{{position}}}"
+
+    braces = str(text).replace("{", "{{").replace("}", "}}")
+    return re.sub(r"%\((\d+)\)s", field, braces).replace("%%", "%")
+
+
+# ---- Text of a graph as formulas: operators between their operands, functions before theirs
 
 LOOSEST = float("-inf")
 TIGHTEST = float("inf")
@@ -302,13 +384,13 @@ class PrettyPrinter:
 
     def of_op(self, op: Op) -> Printer | None:
         """Return the printer that is assigned to an op or one of its classes, or None."""
-        found = self._ops.get(op)
-        if found is not None:
-            return found
+        entry = self._ops.get(op)
+        if entry is not None:
+            return entry
         for cls in type(op).__mro__:
-            found = self._classes.get(cls)
-            if found is not None:
-                return found
+            entry = self._classes.get(cls)
+            if entry is not None:
+                return entry
         return None
 
     def _of_variable(self, variable: Variable) -> Printer:

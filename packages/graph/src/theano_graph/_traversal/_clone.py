@@ -1,15 +1,22 @@
-"""Copies of graphs, and their comparison."""
+"""Copies of graphs: clones of nodes, and deep copies with all their attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import copy
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .._errors import GraphError, format_error
+from .._expression._node_state import UNSET, new_node, slot_values
 from .._expression._nodes import Apply, Constant, Variable, describe
-from ._check import variable_of, variables_of
-from ._postorder import NumberedMarks, numbered_marks
+from ._postorder import NumberedMarks, nodes_in_order, numbered_marks, variable_of, variables_of
 from ._walk import toposort
+
+if TYPE_CHECKING:
+    from .._expression._nodes import Node
+
+
+# ---- Copies of graphs, and their comparison
 
 
 def clone_get_equiv(
@@ -99,7 +106,7 @@ def clone_replace(
         If a replacement does not fit and `strict` is true.
     """
     single = isinstance(outputs, Variable)
-    wanted = [outputs] if isinstance(outputs, Variable) else variables_of("outputs", outputs)
+    targets = [outputs] if isinstance(outputs, Variable) else variables_of("outputs", outputs)
     pairs = replace.items() if isinstance(replace, Mapping) else replace
     memo: dict[Variable, Any] = {}
     for pair in pairs:
@@ -117,13 +124,13 @@ def clone_replace(
                 )
             )
         memo[old] = old.type.narrow_variable(new) if strict or not isinstance(new, Variable) else new
-    for node in toposort(list(memo), wanted):
+    for node in toposort(list(memo), targets):
         if all(memo.get(v, v) is v for v in node.inputs):
             continue
         copy = node.clone_with_new_inputs([memo.get(v, v) for v in node.inputs], strict=strict)
         for before, after in zip(node.outputs, copy.outputs, strict=True):
             memo.setdefault(before, after)
-    result = [memo.get(v, v) for v in wanted]
+    result = [memo.get(v, v) for v in targets]
     return result[0] if single else result
 
 
@@ -300,3 +307,62 @@ def _same_in_step(first: Variable, second: Variable) -> bool:
             return False
         pairs.extend(zip(a.owner.inputs, b.owner.inputs, strict=True))
     return True
+
+
+# ---- Deep copies of graphs of any depth, and the order of ancestors that copies and pickles need
+
+
+def deep_copy(node: Node, memo: dict[int, Any]) -> Any:
+    """Return a deep copy of `node` and of all that it depends on, except what `memo` has copies of."""
+    for ancestor in in_order(node, memo):
+        if id(ancestor) not in memo:
+            _copy_one(ancestor, memo)
+    return memo[id(node)]
+
+
+def _copy_one(node: Node, memo: dict[int, Any]) -> None:
+    """Put a deep copy of `node` in `memo`, which has those of its parents; the outputs of an apply node go with it."""
+    new = memo[id(node)] = new_node(type(node))
+    for output in getattr(node, "outputs", ()):
+        if id(output) not in memo:
+            _copy_one(output, memo)
+    for slot, value in slot_values(node):
+        if slot in ("inputs", "outputs"):
+            copied: Any = [memo[id(v)] for v in value]
+        elif value is None or slot == "origin":
+            copied = value  # origins never change
+        else:
+            cached = memo.get(id(value), UNSET)
+            copied = copy.deepcopy(value, memo) if cached is UNSET else cached
+        setattr(new, slot, copied)
+    attributes = getattr(node, "__dict__", None)
+    if attributes:
+        new.__dict__.update(copy.deepcopy(attributes, memo))
+
+
+class _ByIdentity:
+    """A container of nodes whose ``id`` is in another one."""
+
+    def __init__(self, ids: Collection[int]) -> None:
+        self._ids = ids
+
+    def __contains__(self, node: object) -> bool:
+        return id(node) in self._ids
+
+
+def in_order(node: Node, without: Collection[int] = ()) -> list[Node]:
+    """Return the ancestors of a node and the node, inputs first, without the outputs of apply nodes.
+
+    The walk stops at nodes whose ``id`` is in `without`.
+    """
+    stop: Container[Any] = _ByIdentity(without) if without else ()
+    last: Any = node if hasattr(node, "outputs") else getattr(node, "owner", None)
+    order: list[Node] = []
+    leaves: set[Node] = set()
+    for applied in [] if last is None or last in stop else nodes_in_order([last], stop):
+        for variable in applied.inputs:
+            if variable.owner is None and variable not in leaves and variable not in stop:
+                leaves.add(variable)
+                order.append(variable)
+        order.append(applied)
+    return order if last is not None or node in stop else [node]

@@ -1,4 +1,4 @@
-"""The order in which each thing comes after what it depends on, for anything at all and for nodes of graphs."""
+"""Orders of nodes, inputs first, without recursion; checks of the arguments of walks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,71 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .._errors import CycleError, format_error
+from .._expression._nodes import Apply, Variable, describe
 
-if TYPE_CHECKING:
-    from .._expression._nodes import Apply, Variable
+# ---- Checks of arguments
+
+
+def variables_of(role: str, given: Any) -> list[Variable]:
+    """Return variables as a list.
+
+    Parameters
+    ----------
+    role : str
+        What they are called in errors, in the plural: "outputs".
+    given : iterable of Variable
+
+    Raises
+    ------
+    TypeError
+        If it is a single variable, no iterable, or something in it is no variable.
+    """
+    if isinstance(given, Variable):
+        raise TypeError(
+            format_error(
+                f"{role} are a list of variables, not one variable",
+                context=[describe(given)],
+                hint=f"pass [{given}]",
+            )
+        )
+    if not isinstance(given, Iterable):
+        raise TypeError(format_error(f"{role} are a list of variables, not {given!r}", hint="pass a list or tuple"))
+    variables = list(given)
+    for i, variable in enumerate(variables):
+        if not isinstance(variable, Variable):
+            raise TypeError(_no_variable(f"{i} of the {role}", variable))
+    return variables
+
+
+def variable_of(role: str, argument: Any) -> Variable:
+    """Return `given`, which must be a variable; `role` names it in the TypeError."""
+    if not isinstance(argument, Variable):
+        raise TypeError(_no_variable(role, argument))
+    return argument
+
+
+def node_of(role: str, argument: Any) -> Apply:
+    """Return `given`, which must be an apply node; `role` names it in the TypeError."""
+    if not isinstance(argument, Apply):
+        hint = "pass `variable.owner`" if isinstance(argument, Variable) else "pass an apply node"
+        where = [describe(argument)] if isinstance(argument, Variable) else []
+        raise TypeError(format_error(f"{role} is no apply node: {argument!r}", context=where, hint=hint))
+    return argument
+
+
+def _no_variable(role: str, argument: object) -> str:
+    if isinstance(argument, Apply):
+        where = [f"{argument}" + (f" made at {argument.origin}" if argument.origin is not None else "")]
+        return format_error(f"{role} is a node, not a variable", context=where, hint="pass its outputs: `node.outputs`")
+    return format_error(
+        f"{role} is no variable: {argument!r}", hint="pass variables; a value becomes one through Type.make_constant"
+    )
+
+
+# ---- Postorder, of anything and of nodes
 
 NodeT = TypeVar("NodeT")
 
@@ -113,7 +172,7 @@ def places_of(nodes: Sequence[Any]) -> Iterator[Callable[[Apply], int]]:
     """
     with numbered_marks() as marks:
         if marks is None:  # another walk has marks on its way
-            places = {id(node): place for place, node in enumerate(nodes)}
+            places = {id(node): position for position, node in enumerate(nodes)}
             yield lambda node: places.get(id(node), NO_PLACE)
             return
         first = marks.first
@@ -191,8 +250,8 @@ def postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT
     stack.reverse()
     while stack:
         node = stack[-1]
-        known = done.get(node)
-        if known is None:
+        cached = done.get(node)
+        if cached is None:
             done[node] = False
             for dependency in reversed(dependencies(node)):
                 state = done.get(dependency)
@@ -202,7 +261,7 @@ def postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT
                     raise _cycle([n for n, is_done in done.items() if not is_done], dependency)
             continue
         stack.pop()
-        if not known:
+        if not cached:
             done[node] = True
             order.append(node)
     return order
@@ -240,11 +299,11 @@ def sources_first(
     while stack:
         node = stack.pop()
         if node not in needs:
-            needs[node] = found = list(dependencies(node) or ())
-            for dependency in found:
+            needs[node] = requirements = list(dependencies(node) or ())
+            for dependency in requirements:
                 users.setdefault(dependency, []).append(node)
-            stack.extend(found)
-    missing = {node: len(set(found)) for node, found in needs.items()}
+            stack.extend(requirements)
+    missing = {node: len(set(requirements)) for node, requirements in needs.items()}
     order = [node for node, count in missing.items() if not count]
     for node in order:  # grows on the way
         for user in dict.fromkeys(users.get(node, ())):

@@ -5,11 +5,9 @@ not be walked, `_code` reads the code of users, and `_modules` what that takes f
 classes of variables say nothing. `import theano` does not load this package.
 """
 
-from ._digests import hex_digest as hex_digest
-from ._errors import NoStructuralHashError as NoStructuralHashError
-from ._hasher import StructuralHasher as StructuralHasher, structural_hash as structural_hash
-from ._names import is_known_module as is_known_module, known_name as known_name
-from ._scope import GraphScope as GraphScope
+from ._code import NoStructuralHashError, is_known_module, known_name
+from ._hasher import StructuralHasher, structural_hash
+from ._scope import GraphScope, hex_digest
 
 __all__ = [
     "GraphScope",

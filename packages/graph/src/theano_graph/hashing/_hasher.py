@@ -1,7 +1,8 @@
-"""Structural hashes of graphs, and of the values that ops and types consist of."""
+"""Structural hashes of values and graphs, the same in all processes."""
 
 from __future__ import annotations
 
+import io
 import pickle
 import struct
 import sys
@@ -17,13 +18,63 @@ from .._expression._nodes import Apply, Variable
 from .._expression._op import PureOp
 from .._expression._origin import Origin
 from .._function_graph._fgraph import FunctionGraph
-from ._canonical import canonical_pickle
-from ._code import parts_of_class, parts_of_function
-from ._digests import brief_of_array, digest_of_array, is_array
-from ._errors import NoStructuralHashError
-from ._modules import Taken
-from ._names import global_name, known_name
-from ._scope import GraphScope
+from ._code import NoStructuralHashError, Taken, global_name, known_name, parts_of_class, parts_of_function
+from ._scope import GraphScope, brief_of_array, digest_of_array, is_array
+
+# ---- Canonical pickles: equal for equal content, and made in C, where a walk in Python takes ten times as long
+
+#: What pickles of sets contain: their elements come in another order in each process.
+_OF_SETS = (pickle.EMPTY_SET, pickle.FROZENSET)
+#: Objects that are told by a walk over their graph, without the lines where it was made.
+_GRAPHS = (Variable, Apply, FunctionGraph, Origin)
+
+
+class _NotCanonicalError(Exception):
+    """An object has to be looked at by a walk."""
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, cache: dict[Any, bool]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._known_code = cache
+        # Without references to what came before: whether equal parts are one object does not count.
+        self.fast = True
+
+    def reducer_override(self, obj: Any) -> Any:
+        code: Any = obj
+        if not isinstance(obj, (type, FunctionType, BuiltinFunctionType)):
+            code = type(obj)
+            if isinstance(obj, _GRAPHS) or getattr(obj, "__wrapped__", None) is not None:
+                raise _NotCanonicalError
+        is_known = self._known_code.get(code)
+        if is_known is None:
+            is_known = self._known_code[code] = known_name(code) is not None
+        if not is_known:
+            raise _NotCanonicalError
+        return NotImplemented
+
+
+def canonical_pickle(value: Any, known: dict[Any, bool]) -> bytes | None:
+    """Return a pickle that is equal for all objects of equal content, in each process; None where there is none.
+
+    There is none of objects that hold code of the user's, graphs, or sets.
+
+    Parameters
+    ----------
+    value : object
+    known : dict
+        What has been found out of functions and classes: whether their code is named by versions.
+    """
+    file = io.BytesIO()
+    try:
+        _Pickler(file, known).dump(value)
+    except Exception:  # noqa: BLE001  # whatever it is, the object has to be looked at
+        return None
+    result = file.getvalue()
+    return None if any(mark in result for mark in _OF_SETS) else result
+
+
+# ---- Structural hashes of graphs, and of the values that ops and types consist of
 
 #: Greater than the number of any object that is being hashed.
 _NOTHING = sys.maxsize
@@ -110,8 +161,8 @@ class StructuralHasher:
 
     def origins_in(self, value: Any) -> tuple[Origin | None, ...]:
         """Return where the nodes inside of an object that has been hashed were made, in the order of the hash."""
-        known = self._known.get(id(value))
-        return () if known is None else known[1]
+        cached = self._known.get(id(value))
+        return () if cached is None else cached[1]
 
     def add_origins(self, origins: Iterable[Origin | None]) -> None:
         """Note where nodes inside of the object that is being hashed were made."""
@@ -125,9 +176,9 @@ class StructuralHasher:
         NoStructuralHashError
             If it has none.
         """
-        known = self._known.get(id(value))
-        if known is not None:
-            return known[0]
+        cached = self._known.get(id(value))
+        if cached is not None:
+            return cached[0]
         brief = brief_of_array(value) if is_array(value) else _attributes(value)
         same = None if brief is None else self._by_content.get(brief)
         if same is None:
@@ -150,13 +201,13 @@ class StructuralHasher:
         if same is not None:
             self._known[id(value)] = (same[0], same[1], value)
             return
-        whole = None if brief is None else canonical_pickle(value, self._known_code)
-        if whole is None:
+        content = None if brief is None else canonical_pickle(value, self._known_code)
+        if content is None:
             self._walked(value)
         else:
-            self._known[id(value)] = blake2b(b"pickle " + whole, digest_size=20).digest(), (), value
+            self._known[id(value)] = blake2b(b"pickle " + content, digest_size=20).digest(), (), value
         # Pickles of the user's objects may leave out what makes them differ.
-        if brief is not None and (whole is not None or not self.has_user_code):
+        if brief is not None and (content is not None or not self.has_user_code):
             self._by_content[brief] = self._known[id(value)]
 
     def _walked(self, value: Any) -> bytes:
@@ -170,10 +221,10 @@ class StructuralHasher:
 
     def _known_or_new(self, value: Any) -> bytes:
         mark = id(value)
-        known = self._known.get(mark)
-        if known is not None:
-            self._origins += known[1]
-            return known[0]
+        cached = self._known.get(mark)
+        if cached is not None:
+            self._origins += cached[1]
+            return cached[0]
         depth = len(self._open)
         if mark in self._open:
             # An object that leads to itself, as a class to its methods: told by how far above it is.
@@ -183,16 +234,16 @@ class StructuralHasher:
         lowest, self._lowest = self._lowest, _NOTHING
         self._open[mark] = depth
         try:
-            found = blake2b(self._content(value), digest_size=20).digest()
+            result = blake2b(self._content(value), digest_size=20).digest()
         finally:
             del self._open[mark]
             inner, self._origins = tuple(self._origins), outer
-            own, self._lowest = self._lowest, min(lowest, self._lowest)
+            level, self._lowest = self._lowest, min(lowest, self._lowest)
         self._origins += inner
-        if own >= depth:  # what refers to an object above it has another content elsewhere
+        if level >= depth:  # what refers to an object above it has another content elsewhere
             self._lowest = lowest
-            self._known[mark] = found, inner, value
-        return found
+            self._known[mark] = result, inner, value
+        return result
 
     def _content(self, value: Any) -> bytes:
         plain = _plain(value)
@@ -281,10 +332,10 @@ class StructuralHasher:
             head += b"props " + self._short([getattr(value, name) for name in kind.__props__])
         if isinstance(reduced, str):
             return head + reduced.encode() + self._of_named(value)
-        function, arguments, *rest = reduced
+        function, arguments, *others = reduced
         pieces = [self._short(function), self._short(arguments)]
         # State, then items of lists and of dictionaries, which come as iterators.
-        pieces += [self._short(list(part) if hasattr(part, "__next__") else part) for part in rest]
+        pieces += [self._short(list(part) if hasattr(part, "__next__") else part) for part in others]
         if getattr(value, "__wrapped__", None) is not None:
             # Around something else: the function of the pickle may find it by names alone.
             pieces.append(self._short(vars(value) if hasattr(value, "__dict__") else value.__wrapped__))
@@ -305,12 +356,12 @@ def _attributes(value: Any) -> Any:
     if not isinstance(value, PureOp):
         return None
     kind: Any = type(value)
-    own = getattr(value, "__dict__", None)
-    if own is None or not _has_attributes_alone(kind):
+    namespace = getattr(value, "__dict__", None)
+    if namespace is None or not _has_attributes_alone(kind):
         return None
-    contents = tuple(own.values())
+    contents = tuple(namespace.values())
     types = tuple(map(type, contents))
-    return (kind, tuple(own), contents, types) if _EXACT.issuperset(types) else None
+    return (kind, tuple(namespace), contents, types) if _EXACT.issuperset(types) else None
 
 
 @cache
@@ -324,8 +375,8 @@ def _pickled(value: Any) -> bytes | None:
     try:
         if getattr(value, "nbytes", 0) > _SMALL:
             return None
-        found: bytes = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        return found
+        result: bytes = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        return result
     except Exception:  # noqa: BLE001  # whatever it is, the object has to be looked at
         return None
 
@@ -333,24 +384,24 @@ def _pickled(value: Any) -> bytes | None:
 def _plain(value: Any) -> bytes | None:
     """Return the content of a value of Python's simplest types; None for others."""
     kind: type = type(value)
-    found: bytes | None = None
+    result: bytes | None = None
     if value is None or kind is bool or value is Ellipsis or value is NotImplemented:
-        found = str(value).encode()
+        result = str(value).encode()
     elif kind is str:
-        found = b"str " + value.encode("utf-8", "surrogatepass")
+        result = b"str " + value.encode("utf-8", "surrogatepass")
     elif kind is int:
-        found = b"int " + hex(value).encode()
+        result = b"int " + hex(value).encode()
     elif kind is float:
-        found = b"float " + struct.pack("<d", value)
+        result = b"float " + struct.pack("<d", value)
     elif kind is complex:
-        found = b"complex " + struct.pack("<dd", value.real, value.imag)
+        result = b"complex " + struct.pack("<dd", value.real, value.imag)
     elif kind is bytes:
-        found = b"bytes " + value
+        result = b"bytes " + value
     elif kind is slice:
         parts = [part for side in (value.start, value.stop, value.step) if (part := _plain(side)) is not None]
         if len(parts) == 3:
-            found = b"slice " + b",".join(parts)
-    return found
+            result = b"slice " + b",".join(parts)
+    return result
 
 
 def _refusal(value: Any, why: str, hint: str) -> NoStructuralHashError:

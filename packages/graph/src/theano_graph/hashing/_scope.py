@@ -1,21 +1,118 @@
-"""The variables of one graph, numbered, and the stream of numbers that a structural hash is made of."""
+"""The graph in a hash: each node as a row of numbers, and classes whose copies are plain."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
+from hashlib import blake2b
+from types import GetSetDescriptorType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._expression._nodes import Apply, Constant, Variable
 from .._expression._op import Op
 from .._expression._origin import Origin
 from .._traversal._walk import toposort
-from ._copied import copies_plainly, has_attributes_in_the_way
-from ._digests import hex_digest
-from ._names import known_name
+from ._code import known_name
 
 if TYPE_CHECKING:
     from ._hasher import StructuralHasher
+
+
+# ---- Hashes of bytes and of arrays
+
+#: Bytes of arrays that are compared by their elements before they are hashed.
+_SMALL = 4096
+
+
+def hex_digest(parts: Iterable[bytes]) -> str:
+    """Return a hash of some bytes as 40 hexadecimal digits; the borders between parts count."""
+    state = blake2b(digest_size=20)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.hexdigest()
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether a value is an array of numbers of NumPy's own class."""
+    kind = type(value)
+    return (kind.__module__, kind.__name__) == ("numpy", "ndarray") and value.dtype.kind in "biufc"
+
+
+def is_by_columns(value: Any) -> bool:
+    """Tell whether the first index of an array runs fastest in memory, and not the last one."""
+    return bool(value.flags.f_contiguous and not value.flags.c_contiguous)
+
+
+def brief_of_array(value: Any) -> Any:
+    """Return what is equal for small arrays of equal content, faster than their hash; None for others."""
+    if value.nbytes > _SMALL:
+        return None
+    return value.dtype.str, value.shape, value.ndim > 1 and is_by_columns(value), value.tobytes()
+
+
+def digest_of_array(value: Any) -> bytes:
+    """Return a hash of an array that :func:`is_array` takes: of its dtype, shape and elements."""
+    by_columns = is_by_columns(value)
+    result = blake2b(f"array {value.dtype.str} {value.shape} {by_columns} ".encode(), digest_size=20)
+    rows = value.T if by_columns else value
+    if not rows.flags.c_contiguous:
+        rows = rows.copy()
+    result.update(rows.reshape(-1).view("uint8").data)
+    return result.digest()
+
+
+# ---- Classes of variables with plain copies, which add nothing to a hash
+
+#: What is asked when an object is made, shown to somebody or described, which copying a graph does not do.
+_NOT_COPYING = frozenset(
+    {"__annotations__", "__dir__", "__doc__", "__format__", "__init__", "__init_subclass__", "__module__", "__new__"}
+    | {"__repr__", "__sizeof__", "__slots__", "__str__", "__subclasshook__", "_repr_html_", "auto_name"}
+    # What Python itself notes of a class, from 3.13 and 3.14 on.
+    | {"__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"}
+)
+
+
+@cache
+def _looked_at() -> frozenset[str]:
+    """Return the attributes of variables on which a copy may depend."""
+    return frozenset(dir(Variable)) - _NOT_COPYING | {"__getattr__"}
+
+
+def copies_plainly(kind: type[Variable]) -> bool:
+    """Tell whether copies of the variables of a class are of the plain class that their type has.
+
+    :meth:`Variable.clone` makes them so, if neither it nor anything that it reads has been replaced by code of the
+    user's. Whatever else the class defines is then out of reach for all that is done with the copy.
+    """
+    if known_name(type(kind)) is None:
+        return False
+    table: dict[type, bool] = {}
+    for name in _looked_at():
+        owner = next(
+            (base for base in kind.__mro__ if name in vars(base) and not _is_pythons(vars(base)[name])), object
+        )
+        if name == "clone" and owner is not Variable:
+            return False
+        if owner not in table:
+            table[owner] = known_name(owner) is not None
+        if not table[owner]:
+            return False
+    return True
+
+
+def _is_pythons(value: Any) -> bool:
+    """Tell whether Python itself has given a class an attribute: `__dict__` and `__weakref__` of its objects."""
+    return isinstance(value, GetSetDescriptorType)
+
+
+def has_attributes_in_the_way(variable: Any) -> bool:
+    """Tell whether a variable itself has something in the place of what its class says of copies."""
+    return not _looked_at().isdisjoint(vars(variable))
+
+
+# ---- The variables of one graph, numbered, and the stream of numbers behind a structural hash
 
 #: Stand in the stream of numbers where there is no name, and before what is not a number of a variable.
 _NO_NAME, _LEAF, _TAG, _CLASS, _ATTRIBUTES = -1, -2, -3, -4, -5
@@ -168,28 +265,28 @@ class GraphScope:
 
     def _number(self, value: Any) -> int:
         """Return the number of an object that is equal for all that have the same content."""
-        known = self._seen.get(id(value))
-        if known is not None:
-            return known
+        cached = self._seen.get(id(value))
+        if cached is not None:
+            return cached
         number = self._entry(self.hasher.of(value))
         self._seen[id(value)] = number  # the hasher keeps the object
         return number
 
     def _entry(self, key: Hashable) -> int:
-        found = self._table.get(key)
-        if found is None:
-            found = self._table[key] = len(self._table)
-        return found
+        entry = self._table.get(key)
+        if entry is None:
+            entry = self._table[key] = len(self._table)
+        return entry
 
     def origins(self) -> list[Origin | None]:
         """Return where everything was made: nodes, leaves, then the nodes inside of the ops of the nodes."""
-        found = [node.origin for node in self.nodes]
-        found += [leaf.origin for leaf in self.leaves]
+        result = [node.origin for node in self.nodes]
+        result += [leaf.origin for leaf in self.leaves]
         inside = {id(op): self.hasher.origins_in(op) for op in self.ops}
         if any(inside.values()):
             for node in self.nodes:
-                found += inside[id(node.op)]
-        return found
+                result += inside[id(node.op)]
+        return result
 
     def digest(self, outputs: Sequence[Variable]) -> str:
         """Return the hash of all that was met, and of which variables are the outputs."""

@@ -4,33 +4,35 @@ A layer that has classes which archives may hold announces a module with :func:`
 function `words` yields a :class:`Word` for each. What no layer has a word for is refused.
 """
 
-from .._word_modules import UnsafeArchiveError as UnsafeArchiveError
-from ._contents import LEAVES as LEAVES, Contents as Contents
-from ._nodes import NodeForm as NodeForm, verify_all as verify_all
+from .._modules import UnsafeArchiveError
 from ._objects import (
-    EnumForm as EnumForm,
-    ObjectForm as ObjectForm,
-    RecordForm as RecordForm,
-    is_bool as is_bool,
-    is_int as is_int,
-    is_text as is_text,
-    tuple_of as tuple_of,
+    VARIABLE_CHECKS,
+    EnumForm,
+    ObjectForm,
+    RecordForm,
+    is_bool,
+    is_int,
+    is_text,
+    tuple_of,
+    verify_graphs,
 )
-from ._reader import Limits as Limits, Pending as Pending, Reader as Reader, damaged as damaged
-from ._verify import VARIABLE_CHECKS as VARIABLE_CHECKS, verify_graphs as verify_graphs
-from ._words import (
-    FORMS as FORMS,
-    ClassWord as ClassWord,
-    Form as Form,
-    Function as Function,
-    UnusedForm as UnusedForm,
-    Value as Value,
-    Vocabulary as Vocabulary,
-    Word as Word,
-    class_words as class_words,
-    refused as refused,
-    vocabulary as vocabulary,
+from ._reader import Limits, Pending, Reader, damaged
+from ._vocabulary import (
+    FORMS,
+    LEAVES,
+    ClassWord,
+    Contents,
+    Form,
+    Function,
+    UnusedForm,
+    Value,
+    Vocabulary,
+    Word,
+    class_words,
+    refused,
+    vocabulary,
 )
+from .words import NodeForm, verify_all
 
 __all__ = [
     "FORMS",

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pickle import decode_long
 from typing import Any
 
-from .._word_modules import UnsafeArchiveError
-from ._words import Unused, Vocabulary, Word, refused
+from .._modules import UnsafeArchiveError
+from ._vocabulary import Unused, Vocabulary, Word, refused
 
 _DAMAGED = "use an undamaged copy"
 #: The highest protocol whose codes are known.
@@ -112,16 +112,16 @@ class Reader:
 
     # ---- what words use
 
-    def await_contents(self, made: Any, word: Word) -> None:
+    def await_contents(self, instance: Any, word: Word) -> None:
         """Note that an object gets its contents from a word, once."""
-        if type(made) is not Pending:
-            self._waiting[id(made)] = (made, word)
+        if type(instance) is not Pending:
+            self._waiting[id(instance)] = (instance, word)
 
-    def complete(self, made: Any) -> None:
+    def complete(self, instance: Any) -> None:
         """Give something its contents that an archive says nothing about: those of an instance without any."""
-        waiting = self._waiting.pop(id(made), None)
+        waiting = self._waiting.pop(id(instance), None)
         if waiting is not None:
-            waiting[1].build(self, made, {})
+            waiting[1].build(self, instance, {})
 
     def finish_with(self, finisher: Callable[[], None]) -> None:
         """Call a function when all has been read."""
@@ -138,8 +138,8 @@ class Reader:
             If it is damaged, or not safe.
         """
         result = self._run()
-        for made in [made for made, _ in self._waiting.values()]:
-            self.complete(made)
+        for item in [instance for instance, _ in self._waiting.values()]:
+            self.complete(item)
         for finisher in self._finishers:
             finisher()
         _check_result(result)
@@ -214,22 +214,22 @@ class Reader:
         self._pop_mark()
 
     def _tuple(self, items: list[Any]) -> None:
-        made = tuple(map(_settled, items))
-        depth, paths = 1, 1 + len(made)
-        for item in made:
-            known = self._measures.get(id(item)) if type(item) in (tuple, frozenset) else None
-            if known is not None:
-                depth = max(depth, known[1] + 1)
-                paths += known[2]
-        self._measure(made, depth, paths)
-        self._push(made)
+        results = tuple(map(_settled, items))
+        depth, paths = 1, 1 + len(results)
+        for item in results:
+            cached = self._measures.get(id(item)) if type(item) in (tuple, frozenset) else None
+            if cached is not None:
+                depth = max(depth, cached[1] + 1)
+                paths += cached[2]
+        self._measure(results, depth, paths)
+        self._push(results)
 
-    def _measure(self, made: Any, depth: int, paths: int) -> None:
+    def _measure(self, instance: Any, depth: int, paths: int) -> None:
         if depth > self._limits.depth or paths > self._limits.paths:
             raise damaged(f"tuples are nested more than {self._limits.depth} deep, or hold one another too often")
         self._count(paths)
-        if made:
-            self._measures[id(made)] = (made, depth, paths)
+        if instance:
+            self._measures[id(instance)] = (instance, depth, paths)
 
     def _count(self, objects: int) -> None:
         self._work -= objects
@@ -252,10 +252,10 @@ class Reader:
     def _frozenset(self) -> None:
         self._tuple(self._pop_mark())
         items = self._pop()
-        made = frozenset(self._count_key(items, item) for item in items)
+        results = frozenset(self._count_key(items, item) for item in items)
         _, depth, paths = self._measures.get(id(items), (items, 0, 0))
-        self._measure(made, depth + 1, paths + 1)
-        self._push(made)
+        self._measure(results, depth + 1, paths + 1)
+        self._push(results)
 
     def _remember(self, key: int) -> None:
         value = self._top()
@@ -383,17 +383,17 @@ class Reader:
 
     def _build(self) -> None:
         state = self._pop()
-        made = self._top()
-        waiting = None if type(made) is Pending else self._waiting.pop(id(made), None)
-        if type(made) is Pending:
-            becomes = made.word.build(self, made, state)
-            for key in made.keys:
+        instance = self._top()
+        waiting = None if type(instance) is Pending else self._waiting.pop(id(instance), None)
+        if type(instance) is Pending:
+            becomes = instance.word.build(self, instance, state)
+            for key in instance.keys:
                 self._memo[key] = becomes
             self._stack[-1] = becomes
         elif waiting is None:
-            raise refused(f"the archive changes a {_kind(made)}")
+            raise refused(f"the archive changes a {_kind(instance)}")
         else:
-            waiting[1].build(self, made, state)
+            waiting[1].build(self, instance, state)
 
     def _persistent(self, name: Any) -> None:
         if type(name) is not str:
@@ -401,9 +401,9 @@ class Reader:
         self._push(self._persistent_load(name))
 
     def _protocol(self) -> None:
-        found = self._number(1)
-        if found > _PROTOCOL:
-            raise damaged(f"its pickle is of protocol {found}")
+        version = self._number(1)
+        if version > _PROTOCOL:
+            raise damaged(f"its pickle is of protocol {version}")
 
     def _frame(self) -> None:
         length = self._number(8)

@@ -244,7 +244,7 @@ def library_words() -> Iterator[Word]:
     for name in ("PerformLinker", "OpWiseCLinker", "CLinker", "VM_Linker"):
         yield ClassWord("theano_linker_c.linkers._classic", name)
     yield ClassWord(
-        "theano_optimize._databases._query",
+        "theano_optimize._database",
         "RewriteQuery",
         RecordForm(
             include=_is_names,

@@ -1,26 +1,276 @@
-"""Keeping the nodes of a graph in an order that respects data and orderings, by local repairs.
-
-Each reader of a version has to run before the node that overwrites it. All such pairs and all data dependencies
-together must leave an order in which the nodes can run. One such order is kept; a new pair that contradicts it is
-examined by two searches that meet or run dry, forward from the node that is to be later and backward from those that
-are to be earlier, and that never leave the interval of the order between them. The cost is that of the smaller search.
-
-References
-----------
-Bender, Fineman, Gilbert, Tarjan: A new approach to incremental cycle detection and related problems (2015);
-Pearce, Kelly: A dynamic topological sort algorithm for directed acyclic graphs (2007).
-"""
+"""An order of nodes that respects data and orderings, kept up to date by local repairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from theano_graph import Apply, FunctionGraph, Variable
 
-from ._intervals import Intervals
-from ._order import NodeOrder
 from ._versions import Versions
+
+# ---- A list with comparison of positions, and insertion anywhere, in constant time
+#
+# Each place has an integer label that grows along the list. Where two neighbours leave no room between them, the places
+# of the smallest surrounding range that is not too crowded get new, evenly spread labels; that is O(log n) labels for
+# each insertion, averaged over any sequence of insertions.
+#
+# References
+# ----------
+# Bender, Cole, Demaine, Farach-Colton, Zito: Two simplified algorithms for maintaining order in a list (ESA 2002).
+
+#: Labels lie below 2 ** LABEL_BITS.
+LABEL_BITS = 62
+
+#: A range of 2 ** i labels is crowded when it holds more than GROWTH ** i places.
+GROWTH = 1.5
+
+
+class Place:
+    """One place in the list: its label, its neighbours and its node (None at both ends)."""
+
+    __slots__ = ("after", "before", "label", "node")
+
+    def __init__(self, node: Apply | None, label: int) -> None:
+        self.node = node
+        self.label = label
+        self.before: Place = self
+        self.after: Place = self
+
+
+class NodeOrder:
+    """Nodes in a total order that can be changed; see the text of the module.
+
+    Parameters
+    ----------
+    nodes : iterable of Apply
+        In order, each once.
+    """
+
+    def __init__(self, nodes: Iterable[Apply] = ()) -> None:
+        nodes = list(nodes)
+        self._head, self._tail = Place(None, 0), Place(None, 1 << LABEL_BITS)
+        self._place: dict[Apply, Place] = {}
+        step = (1 << LABEL_BITS) // (len(nodes) + 1)
+        previous = self._head
+        for number, node in enumerate(nodes, start=1):
+            position = Place(node, number * step)
+            self._place[node] = position
+            _link(previous, position)
+            previous = position
+        _link(previous, self._tail)
+
+    def __contains__(self, node: Apply) -> bool:
+        return node in self._place
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def label(self, node: Apply) -> int:
+        """Return a number that is smaller than that of every later node, until the list changes."""
+        return self._place[node].label
+
+    def nodes(self) -> list[Apply]:
+        """Return all nodes in order."""
+        result = []
+        position = self._head.after
+        while position.node is not None:
+            result.append(position.node)
+            position = position.after
+        return result
+
+    def insert_after(self, node: Apply, predecessor: Apply | None) -> None:
+        """Put a new node right after `predecessor`, or first where that is None."""
+        position = self._place[node] = Place(node, 0)
+        self._put(position, self._head if predecessor is None else self._place[predecessor])
+
+    def move_after(self, nodes: Iterable[Apply], predecessor: Apply) -> None:
+        """Put nodes of the list right after `predecessor`, which is none of them, in the given order."""
+        previous = self._place[predecessor]
+        for node in nodes:
+            position = self._place[node]
+            _link(position.before, position.after)
+            self._put(position, previous)
+            previous = position
+
+    def move_before(self, nodes: Iterable[Apply], successor: Apply) -> None:
+        """Put nodes of the list right before `successor`, which is none of them, in the given order."""
+        target = self._place[successor]
+        for node in nodes:
+            position = self._place[node]
+            _link(position.before, position.after)
+            self._put(position, target.before)
+
+    def remove(self, node: Apply) -> None:
+        """Take a node out."""
+        position = self._place.pop(node)
+        _link(position.before, position.after)
+
+    def _put(self, position: Place, previous: Place) -> None:
+        if previous.after.label - previous.label < 2:
+            _make_room(previous if previous.node is not None else previous.after)
+            if previous.after.label - previous.label < 2:
+                _make_room(previous.after)
+        position.label = (previous.label + previous.after.label) // 2
+        following = previous.after
+        _link(previous, position)
+        _link(position, following)
+
+
+def _link(first: Place, second: Place) -> None:
+    first.after = second
+    second.before = first
+
+
+def _make_room(position: Place) -> None:
+    """Spread the labels around `place`, which is no end of the list."""
+    first = last = position
+    count = 1
+    for bits in range(1, LABEL_BITS + 1):
+        low = position.label >> bits << bits
+        high = low + (1 << bits)
+        while first.before.node is not None and first.before.label >= low:
+            first = first.before
+            count += 1
+        while last.after.node is not None and last.after.label < high:
+            last = last.after
+            count += 1
+        # A gap of at least four on each side of every place, so that one more fits.
+        if count < GROWTH**bits and (count + 1) * 4 <= 1 << bits:
+            break
+    step = (high - low) // (count + 1)
+    label = low
+    while True:
+        label += step
+        first.label = label
+        if first is last:
+            return
+        first = first.after
+
+
+# ---- Proofs of reachability for one comparison: numbers of a depth-first forest
+#
+# Where `b` stands below `a` in the forest, a path leads from `a` to `b`. The converse does not hold, so that an answer
+# of "no" says nothing; searches ask at each node that they pass. The numbers survive the replacement of a node by
+# another that reads the same inputs, which is what happens all the time while in-place forms are put in.
+
+#: The parent of a root.
+NO_PARENT = -1
+
+
+class Intervals:
+    """Numbers of a depth-first forest; empty until :meth:`build` and after a change that invalidates them."""
+
+    def __init__(self) -> None:
+        self._number: dict[Apply, int] = {}
+        self._last: list[int] = []
+        self._parent: list[int] = []
+        self._moving: dict[Apply, Apply] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._number)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._number.clear()
+        self._moving.clear()
+        self._last, self._parent = [], []
+
+    def build(self, nodes: Iterable[Apply], following: Callable[[Apply], Sequence[Apply]]) -> None:
+        """Number all nodes.
+
+        Parameters
+        ----------
+        nodes : iterable of Apply
+            In topological order.
+        following : callable
+            The nodes that read what a node makes, in topological order: what comes first is searched first, so that
+            long ways become branches and shortcuts are left out.
+        """
+        self.clear()
+        number, last, parent = self._number, self._last, self._parent
+        for root in nodes:
+            if root in number:
+                continue
+            number[root] = len(last)
+            last.append(len(last))
+            parent.append(NO_PARENT)
+            stack = [(root, iter(following(root)))]
+            while stack:
+                node, pending = stack[-1]
+                for child in pending:
+                    if child not in number:
+                        number[child] = len(last)
+                        parent.append(number[node])
+                        last.append(len(last))
+                        stack.append((child, iter(following(child))))
+                        break
+                else:
+                    stack.pop()
+                    last[number[node]] = len(last) - 1
+
+    def targets(self, nodes: Iterable[Apply]) -> list[int]:
+        """Return the numbers of some nodes for :meth:`leads_to`, in order. Call it before each search."""
+        if self._moving:
+            # A node was replaced for some of its readers only: the numbers below it are no proof any more.
+            self.clear()
+        return sorted(self._number[node] for node in nodes if node in self._number)
+
+    def leads_to(self, node: Apply, targets: Sequence[int]) -> bool:
+        """Tell whether the forest proves that one of the targets can be reached from `node`."""
+        number = self._number.get(node)
+        if number is None or not targets:
+            return False
+        first = bisect_left(targets, number)
+        return first < len(targets) and targets[first] <= self._last[number]
+
+    # ---- changes of the graph
+
+    def changed(self, node: Apply, old: Variable, new: Variable) -> None:
+        """Note that `node` reads `new` where it read `old`."""
+        number = self._number.get(node)
+        parent = None if old.owner is None else self._number.get(old.owner)
+        if number is None or parent is None or self._parent[number] != parent:
+            return
+        model, newcomer = old.owner, new.owner
+        if model is None or any(v.owner is model for v in node.inputs):
+            return
+        # The only change after which the numbers still hold: the node that `node` stands below is being replaced.
+        fits = newcomer is not None and newcomer not in self._number and _reads_all_of(newcomer, model)
+        if newcomer is None or not fits or self._moving.setdefault(model, newcomer) is not newcomer:
+            self.clear()
+
+    def gone(self, node: Apply) -> None:
+        """Note that `node` left the graph."""
+        heir = self._moving.pop(node, None)
+        number = self._number.pop(node, None)
+        if number is None or heir is None:
+            return
+        if _reads_all_of(heir, node):
+            self._number[heir] = number
+        else:
+            self.clear()
+
+
+def _reads_all_of(new: Apply, old: Apply) -> bool:
+    if new.inputs == old.inputs:
+        return True
+    return set(new.inputs) >= set(old.inputs)
+
+
+# ---- The order of a graph, repaired locally
+#
+# Each reader of a version has to run before the node that overwrites it. All such pairs and all data dependencies
+# together must leave an order in which the nodes can run. One such order is kept; a new pair that contradicts it is
+# examined by two searches that meet or run dry, forward from the node that is to be later and backward from those that
+# are to be earlier, and that never leave the interval of the order between them. The cost is that of the smaller
+# search.
+#
+# References
+# ----------
+# Bender, Fineman, Gilbert, Tarjan: A new approach to incremental cycle detection and related problems (2015);
+# Pearce, Kelly: A dynamic topological sort algorithm for directed acyclic graphs (2007).
 
 #: How many readers are listed, and then nodes looked at after the one that overwrites, before all readers are listed.
 PROBE = 16
@@ -231,5 +481,5 @@ class Sequencer:
                     yield reader
 
     def _data_clients(self, fgraph: FunctionGraph, node: Apply) -> list[Apply]:
-        found = {c: None for output in node.outputs for c, _ in fgraph.clients(output) if isinstance(c, Apply)}
-        return sorted(found, key=self._order.label)
+        result = {c: None for output in node.outputs for c, _ in fgraph.clients(output) if isinstance(c, Apply)}
+        return sorted(result, key=self._order.label)

@@ -21,8 +21,7 @@ from theano_graph import (
 )
 
 from ._acyclic import Sequencer
-from ._maps import destroyed_inputs, tolerated, viewed_inputs, views_several
-from ._versions import Versions
+from ._versions import Versions, destroyed_inputs, tolerated, viewed_inputs, views_several
 
 
 class Supervisor(Feature):
@@ -197,15 +196,15 @@ class DestroyHandler(Feature):
                 if not any(node.op.destroy_map for node in fgraph.apply_nodes):
                     return {}
         versions = self._known(fgraph)[0]
-        found: dict[Apply, list[Apply]] = {}
+        result: dict[Apply, list[Apply]] = {}
         for node in versions.destroyers:
             before: dict[Apply, None] = {}
             for root in versions.destroyed_by(node):
                 before.update(dict.fromkeys(versions.readers(fgraph, root)))
             before.pop(node, None)
             if before:
-                found[node] = list(before)
-        return found
+                result[node] = list(before)
+        return result
 
     # ---- questions
 
@@ -382,16 +381,16 @@ def _check_order(fgraph: FunctionGraph, sequencer: Sequencer, node: Apply) -> No
 
 def _graph_of(variables: Iterable[Variable]) -> FunctionGraph | None:
     for variable in variables:
-        found = getattr(variable if variable.owner is None else variable.owner, "fgraph", None)
-        if isinstance(found, FunctionGraph):
-            return found
+        result = getattr(variable if variable.owner is None else variable.owner, "fgraph", None)
+        if isinstance(result, FunctionGraph):
+            return result
     return None
 
 
 def _refused(node: Apply, what: str, where: list[str], hint: str | None = None) -> InconsistencyError:
     hint = hint or "use the form of the op that makes a new result, or give this node a copy"
-    place = f"{node.op}" + (f" made at {node.origin}" if node.origin is not None else "")
-    return InconsistencyError(format_error(f"{node.op} {what}", context=[place, *where], hint=hint))
+    location = f"{node.op}" + (f" made at {node.origin}" if node.origin is not None else "")
+    return InconsistencyError(format_error(f"{node.op} {what}", context=[location, *where], hint=hint))
 
 
 def find_handler(fgraph: FunctionGraph) -> DestroyHandler | None:
@@ -434,14 +433,14 @@ def fast_inplace_check(
         inputs = list(fgraph)  # type: ignore[arg-type]  # the short form: the variables alone
         if not inputs:
             return []
-        found = _graph_of(inputs)
-        if found is None:
+        value = _graph_of(inputs)
+        if value is None:
             raise TypeError(
                 format_error(
                     "fast_inplace_check cannot tell the graph of these variables", hint="pass (fgraph, variables)"
                 )
             )
-        fgraph = found
+        fgraph = value
     assert isinstance(fgraph, FunctionGraph)
     handler = require_handler(fgraph)
     return [v for v in inputs if handler.may_be_overwritten(fgraph, v)]

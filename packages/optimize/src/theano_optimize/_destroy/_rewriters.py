@@ -10,9 +10,8 @@ from theano_graph import Apply, FunctionGraph, Op, Variable, origin_from
 from .._engines._application import RuleApplication
 from .._engines._graph_rewriter import GraphRewriter, RewriteOptions
 from .._info import RewriteInfo
-from .._records._trace import RewriteProfile
-from .._rules._index import RewriterIndex
-from .._rules._node_rewriter import NodeRewriter, Tracks, TransformResult, check_tracks
+from .._profile import RewriteProfile
+from .._rules._node_rewriter import NodeRewriter, RewriterIndex, Tracks, TransformResult, check_tracks
 from ._handler import DestroyHandler, require_handler
 
 #: An in-place form of a node: an op for the same inputs, or the outputs of a node that has been made.

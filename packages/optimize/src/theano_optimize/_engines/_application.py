@@ -1,8 +1,4 @@
-"""Asking a rule about a node and carrying out its answer safely.
-
-All engines go through :class:`RuleApplication`: it checks what a rule returns before the graph is touched, so that
-after an error the graph is as it was.
-"""
+"""Application of a rule to a node: the question, the checks of its answer, and the change."""
 
 from __future__ import annotations
 
@@ -19,13 +15,18 @@ from theano_graph import (
     Variable,
     describe,
     format_error,
+    origin_from,
 )
 
-from .._errors import RewriteError, report_failure
-from .._records._profile import count_new
+from .._info import RewriteError, expression_text, report_failure, tree_lines
+from .._profile import count_new
 from .._rules._node_rewriter import NodeRewriter, TransformResult
-from .._text import expression_text, tree_lines
-from ._graph_rewriter import RewriteOptions
+from ._graph_rewriter import DEFAULT_OPTIONS, RewriteOptions
+
+# ---- Safe application of the answer of a rule
+#
+# All engines go through :class:`RuleApplication`: it checks what a rule returns before the graph is touched, so that
+# after an error the graph is as it was.
 
 Pairs = list[tuple[Variable, Variable]]
 
@@ -168,10 +169,10 @@ class RuleApplication:
         elif len(pairs) == 1:
             fgraph.replace_all(pairs, reason)
         else:
-            own = None if hasattr(fgraph, "revert") else History()
+            history = None if hasattr(fgraph, "revert") else History()
             try:
-                if own is not None:
-                    fgraph.attach_feature(own)
+                if history is not None:
+                    fgraph.attach_feature(history)
                 mark = fgraph.checkpoint()
                 try:
                     fgraph.replace_all(pairs, reason)
@@ -185,8 +186,8 @@ class RuleApplication:
                         interrupt.add_note(f"the replacements could not be undone: {error}")
                     raise
             finally:
-                if own in fgraph.features:
-                    fgraph.remove_feature(own)
+                if history in fgraph.features:
+                    fgraph.remove_feature(history)
 
     def _fail(self, error: RewriteError) -> None:
         """Raise `error`, warn of it or drop it, as the options say."""
@@ -278,7 +279,7 @@ class RuleApplication:
         Only the new nodes and one level of old ones are looked at, so that this costs no more than importing the new
         nodes.
         """
-        known = self.fgraph.apply_nodes
+        nodes = self.fgraph.apply_nodes
         stack = [new.owner] if new.owner is not None else []
         seen = set(stack)
         while stack:
@@ -292,7 +293,7 @@ class RuleApplication:
                         "build the replacement from the inputs of the node",
                     )
                 owner = variable.owner
-                if owner is not None and owner not in seen and current not in known:
+                if owner is not None and owner not in seen and current not in nodes:
                     seen.add(owner)
                     stack.append(owner)
 
@@ -329,6 +330,50 @@ def _raised(rule: NodeRewriter, node: Apply, error: Exception, how: str = "raise
         context=_where(node),
         hint=f"repair `{rule.name}`, or exclude it; the graph is as it was before this rewrite",
     )
-    made = RewriteError(text, rewriter=rule.name, rule=rule, node=node)
-    made.__cause__ = error
-    return made
+    result = RewriteError(text, rewriter=rule.name, rule=rule, node=node)
+    result.__cause__ = error
+    return result
+
+
+# ---- One rule applied to one node, with all checks of the engines
+
+
+def rewrite_node(
+    rewriter: NodeRewriter, fgraph: FunctionGraph, node: Apply, options: RewriteOptions = DEFAULT_OPTIONS
+) -> bool:
+    """Ask a rule about one node and carry out its answer; for graph rewriters with an order of their own.
+
+    Parameters
+    ----------
+    rewriter : NodeRewriter
+    fgraph : FunctionGraph
+    node : Apply
+        A node of `fgraph`.
+    options : RewriteOptions
+
+    Returns
+    -------
+    bool
+        Whether the graph has changed.
+
+    Raises
+    ------
+    RewriteError
+        If the rule fails and `options` do not say otherwise; the graph is as it was.
+
+    Examples
+    --------
+    >>> from theano_graph import Generic, Op
+    >>> from theano_optimize import RemoveOp
+    >>> class Identity(Op):
+    ...     __props__ = ()
+    ...     itypes = otypes = (Generic(),)
+    >>> x = Generic()("x")
+    >>> fgraph = FunctionGraph([x], [Identity()(x)])
+    >>> rewrite_node(RemoveOp(Identity()), fgraph, fgraph.outputs[0].owner)
+    True
+    """
+    application = RuleApplication(fgraph, options)
+    with origin_from(node):
+        answer = application.ask(rewriter, node)
+        return answer is not None and application.replace(answer[0], node, answer[1])

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, format_error
 
-from .._errors import PatternError
-from .._info import RewriteInfo
+from .._info import PatternError, RewriteInfo
 from ._match import Application, Conditional, Match, Named, Number, OpPattern, Pattern, Wildcard, same_value
 from ._node_rewriter import NodeRewriter, Tracks
 from ._terms import Applied, Equation, Fit, Language, Operation, Part, Unknown
@@ -127,11 +126,11 @@ class EquationRewriter(NodeRewriter):
         for variable in node.inputs:
             owner = variable.owner
             key = variable.__class__ if owner is None else kind(owner.op)
-            found = by_kind.get(key)
-            if found is None:
-                found = by_kind[key] = self._wanting(key)
-            if found and found is not chosen:
-                chosen = tuple(sorted({*chosen, *found})) if chosen else found
+            entry = by_kind.get(key)
+            if entry is None:
+                entry = by_kind[key] = self._wanting(key)
+            if entry and entry is not chosen:
+                chosen = tuple(sorted({*chosen, *entry})) if chosen else entry
         if not chosen or (self._guard is not None and not self._guard(fgraph, node)):
             return None
         equations = self._all()
@@ -148,9 +147,9 @@ class EquationRewriter(NodeRewriter):
 
     def _all(self) -> tuple[_Compiled, ...]:
         if self._compiled is None:
-            made = tuple(_Compiled(equation, self) for equation in self._write())
-            self._always = tuple(n for n, compiled in enumerate(made) if not compiled.wanted)
-            self._compiled = made
+            rules = tuple(_Compiled(equation, self) for equation in self._write())
+            self._always = tuple(n for n, compiled in enumerate(rules) if not compiled.wanted)
+            self._compiled = rules
         return self._compiled
 
 
@@ -221,26 +220,26 @@ class _Compiled:
 
     def _names(self, condition: Callable[..., object], root: Application) -> tuple[str, ...]:
         """Return the names of the parameters of a condition, each of which has to be known."""
-        known = {*root.wildcards(), "node", "fgraph"}
+        seen = {*root.wildcards(), "node", "fgraph"}
         names = tuple(inspect.signature(condition).parameters)
-        strange = [name for name in names if name not in known]
+        strange = [name for name in names if name not in seen]
         if strange:
             raise PatternError(
                 format_error(
                     f"{self.rule.name}: a condition of {self.equation} has the parameter {strange[0]}",
-                    hint=f"name it as one of {', '.join(sorted(known))}",
+                    hint=f"name it as one of {', '.join(sorted(seen))}",
                 )
             )
         return names
 
     def _check_wildcards(self, root: Application) -> None:
-        known = set(root.wildcards())
+        seen = set(root.wildcards())
         for part in _parts(self.equation.after):
-            if isinstance(part, Unknown) and part.name not in known:
+            if isinstance(part, Unknown) and part.name not in seen:
                 raise PatternError(
                     format_error(
                         f"{self.rule.name}: the right-hand side of {self.equation} has the wildcard {part}",
-                        hint=f"use those of the left-hand side: {', '.join(sorted(known))}",
+                        hint=f"use those of the left-hand side: {', '.join(sorted(seen))}",
                     )
                 )
 
@@ -318,9 +317,9 @@ class _Compiled:
                 new = match.bindings[after.name]
             else:
                 new = _Build(self, fgraph, node, match).variable(after)
-            found = self.language.fitted(node, new, self.rule.fit)
-            if found is not None:
-                return found
+            result = self.language.fitted(node, new, self.rule.fit)
+            if result is not None:
+                return result
         return None
 
     def _has_one_op_each(self, node: Apply, match: Match) -> bool:
@@ -370,10 +369,10 @@ class _Build:
             return self._bindings[part.name]
         if not isinstance(part, Applied):
             return self.language.literal(part, self.node)
-        made = self._made.get(id(part))
-        if made is None:
-            made = self._made[id(part)] = self._applied(part)
-        return made
+        result = self._made.get(id(part))
+        if result is None:
+            result = self._made[id(part)] = self._applied(part)
+        return result
 
     def _applied(self, term: Applied) -> Variable:
         name = self._compiled.shared.get(id(term))
@@ -410,15 +409,17 @@ class _Build:
         name = self._compiled.ops[id(operation)]
         owner = self.node if name is None else self._bindings[name].owner
         assert owner is not None, f"what {operation.name} fits has a node"
-        found: Op = owner.op
-        return found
+        result: Op = owner.op
+        return result
 
 
 def _fitting(op: Op | type[Op] | OpPattern) -> Callable[[Op], bool]:
     """Return the function that tells whether an op is one that a left-hand side starts with."""
     if isinstance(op, OpPattern):
         return op.fits
-    return (lambda own: isinstance(own, op)) if isinstance(op, type) else (lambda own: own == op)
+    return (
+        (lambda candidate: isinstance(candidate, op)) if isinstance(op, type) else (lambda candidate: candidate == op)
+    )
 
 
 def _has_one_client(fgraph: FunctionGraph, node: Apply) -> bool:
@@ -436,11 +437,11 @@ def _repeated_classes(before: Applied) -> set[int]:
 
 def _parts(part: Part) -> list[Part]:
     """Return a term and all that it is made of."""
-    found: list[Part] = [part]
-    for each in found:
+    result: list[Part] = [part]
+    for each in result:
         if isinstance(each, Applied):
-            found.extend(each.parts)
-    return found
+            result.extend(each.parts)
+    return result
 
 
 def _ids(part: Part) -> list[int]:

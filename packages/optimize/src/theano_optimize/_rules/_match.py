@@ -16,7 +16,7 @@ from typing import Any
 
 from theano_graph import Apply, Constant, Op, Type, Variable, format_error, record
 
-from .._errors import PatternError
+from .._info import PatternError
 
 #: Inputs of a commutative op are tried in all orders up to this number; beyond it only in the given order.
 MAX_PERMUTED = 6
@@ -95,11 +95,11 @@ class Match:
     __slots__ = ("bindings", "nodes", "rest")
 
     def __init__(
-        self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = (), rest: tuple[Variable, ...] = ()
+        self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = (), remainder: tuple[Variable, ...] = ()
     ) -> None:
         self.bindings = bindings
         self.nodes = nodes
-        self.rest = rest
+        self.rest = remainder
 
     def bound(self, name: str, variable: Variable) -> Match:
         """Return a match in which a wildcard is bound, too."""
@@ -109,9 +109,9 @@ class Match:
         """Return a match that goes through a node, too."""
         return Match(self.bindings, (*self.nodes, node), self.rest)
 
-    def leaving(self, rest: tuple[Variable, ...]) -> Match:
+    def leaving(self, remainder: tuple[Variable, ...]) -> Match:
         """Return a match that leaves inputs over."""
-        return Match(self.bindings, self.nodes, rest)
+        return Match(self.bindings, self.nodes, remainder)
 
 
 class Pattern:
@@ -160,9 +160,9 @@ class Wildcard(Pattern):
         return match if same_value(bound, variable) else None
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
-        found = self.only(variable, match)
-        if found is not None:
-            yield found
+        value = self.only(variable, match)
+        if value is not None:
+            yield value
 
     def wildcards(self) -> Iterator[str]:
         yield self.name
@@ -201,8 +201,8 @@ class Number(Pattern):
         self.read = read
 
     def may_match(self, variable: Variable) -> bool:
-        found = self.read(variable)
-        return found is not None and bool(found == self.value)
+        result = self.read(variable)
+        return result is not None and bool(result == self.value)
 
     def only(self, variable: Variable, match: Match) -> Match | None:
         return match if self.may_match(variable) else None
@@ -244,9 +244,9 @@ class Guarded(Pattern):
         return self.pattern.may_match(variable)
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
-        for found in self.pattern.matches(variable, match):
+        for result in self.pattern.matches(variable, match):
             if self.constraint(variable):
-                yield found
+                yield result
 
     def wildcards(self) -> Iterator[str]:
         return self.pattern.wildcards()
@@ -267,15 +267,15 @@ class Named(Pattern):
         self.single = pattern.single
 
     def only(self, variable: Variable, match: Match) -> Match | None:
-        found = self.pattern.only(variable, match)
-        return None if found is None else found.bound(self.name, variable)
+        result = self.pattern.only(variable, match)
+        return None if result is None else result.bound(self.name, variable)
 
     def may_match(self, variable: Variable) -> bool:
         return self.pattern.may_match(variable)
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
-        for found in self.pattern.matches(variable, match):
-            yield found.bound(self.name, variable)
+        for result in self.pattern.matches(variable, match):
+            yield result.bound(self.name, variable)
 
     def wildcards(self) -> Iterator[str]:
         return self.pattern.wildcards()
@@ -301,11 +301,11 @@ class SeenThrough(Pattern):
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         for _ in range(MAX_IDENTITIES):
-            found = False
+            has_match = False
             for extended in self.pattern.matches(variable, match):
-                found = True
+                has_match = True
                 yield extended
-            behind = None if found else self.behind(variable)
+            behind = None if has_match else self.behind(variable)
             if behind is None:
                 return
             # The identity is part of what fits: that it uses what is behind it is no other use.
@@ -352,10 +352,10 @@ class Application(Pattern):
 
     def fits_op(self, op: Op) -> bool:
         """Tell whether `op` is the op, or an instance of the class, of this pattern."""
-        own = self.op
-        if isinstance(own, OpPattern):
-            return own.fits(op)
-        return isinstance(op, own) if isinstance(own, type) else op == own
+        expected = self.op
+        if isinstance(expected, OpPattern):
+            return expected.fits(op)
+        return isinstance(op, expected) if isinstance(expected, type) else op == expected
 
     def may_match(self, variable: Variable) -> bool:
         node = variable.owner
@@ -403,12 +403,12 @@ class Application(Pattern):
             if not self.more or len(inputs) < count:
                 return None
             match = match.leaving(tuple(inputs[count:]))
-        found: Match | None = match
+        result: Match | None = match
         for i, pattern in enumerate(self.inputs):
-            found = pattern.only(inputs[i], match)
-            if found is None:
+            result = pattern.only(inputs[i], match)
+            if result is None:
                 return None
-            match = found
+            match = result
         return match
 
     def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
@@ -432,16 +432,16 @@ class Application(Pattern):
             if chosen in seen or not all(map(_may_match, self.inputs, chosen)):
                 continue
             seen.add(chosen)
-            rest = tuple(x for i, x in enumerate(inputs) if i not in choice)
-            yield from _match_all(self.inputs, chosen, match.leaving(rest))
+            others = tuple(x for i, x in enumerate(inputs) if i not in choice)
+            yield from _match_all(self.inputs, chosen, match.leaving(others))
 
     def is_permuted(self, node: Apply) -> bool:
         """Tell whether the inputs of `node` are to be tried in all orders."""
-        given, wanted = len(node.inputs), len(self.inputs)
-        if self.ordered or given < 2:
+        count, expected = len(node.inputs), len(self.inputs)
+        if self.ordered or count < 2:
             return False
         # One operand is looked for among all of them; more only where there are not too many ways to choose them.
-        if given > MAX_PERMUTED and not (self.more and (wanted == 1 or math.perm(given, wanted) <= MAX_CHOICES)):
+        if count > MAX_PERMUTED and not (self.more and (expected == 1 or math.perm(count, expected) <= MAX_CHOICES)):
             return False
         return bool(getattr(self.op if isinstance(self.op, OpPattern) else node.op, "commutative", False))
 
@@ -473,16 +473,16 @@ def _may_match(pattern: Pattern, variable: Variable) -> bool:
 
 
 def _match_all(patterns: Sequence[Pattern], variables: Sequence[Variable], match: Match) -> Iterator[Match]:
-    found: Match | None = match
+    result: Match | None = match
     for i, pattern in enumerate(patterns):
         if not pattern.single:
             for each in pattern.matches(variables[i], match):
                 yield from _match_all(patterns[i + 1 :], variables[i + 1 :], each)
             return
-        found = pattern.only(variables[i], match)
-        if found is None:
+        result = pattern.only(variables[i], match)
+        if result is None:
             return
-        match = found
+        match = result
     yield match
 
 

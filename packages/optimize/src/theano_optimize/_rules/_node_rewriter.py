@@ -1,4 +1,4 @@
-"""Rewriters of one node: the contract, and the decorator that makes one of a function."""
+"""Rewriters of one node: the contract, the decorator for functions, their index by op, and substitutions of ops."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias
 from theano_graph import Apply, FunctionGraph, Op, Variable, format_error
 
 from .._info import Exactness, Phase, RewriteInfo, make_info
+
+# ---- The contract, and rules from functions
 
 #: What a rule may track: ops (compared with ``==``) and classes of ops (subclasses included); None is every op.
 Tracks: TypeAlias = Sequence[Op | type[Op]] | None
@@ -253,3 +255,206 @@ def node_rewriter(
         return FunctionNodeRewriter(function, check_tracks(tracks, rule), info=info, reach=reach)
 
     return decorate
+
+
+# ---- The index of rules by op
+
+
+class _Found:
+    """The rules that track an op, and those of them that look as far as a distance."""
+
+    __slots__ = ("_near", "every", "reach")
+
+    def __init__(self, every: tuple[NodeRewriter, ...]) -> None:
+        self.every = every
+        self.reach = max((rewriter.reach for rewriter in every), default=0)
+        self._near: dict[int, tuple[NodeRewriter, ...]] = {}
+
+    def within(self, distance: int) -> tuple[NodeRewriter, ...]:
+        """Return the rules whose `reach` is not below `distance`, in order."""
+        entry = self._near.get(distance)
+        if entry is None:
+            entry = self._near[distance] = tuple(r for r in self.every if r.reach >= distance)
+        return entry
+
+
+class RewriterIndex:
+    """Rules by the ops and op classes that they track.
+
+    The rules for an op are found once for each op class (once for each op where a rule tracks an instance of that
+    class) and kept, so that a look-up is one or two dictionary accesses however many rules there are.
+
+    Parameters
+    ----------
+    rewriters : iterable of NodeRewriter
+        In order of priority; :meth:`for_op` keeps this order.
+    """
+
+    def __init__(self, rewriters: Iterable[NodeRewriter]) -> None:
+        self.rewriters = tuple(rewriters)
+        self._everywhere: list[int] = []
+        self._by_class: dict[type[Op], list[int]] = {}
+        self._by_instance: dict[Op, list[int]] = {}
+        self._classes_of_instances: set[type[Op]] = set()
+        self._found_for_class: dict[type[Op], _Found] = {}
+        self._found_for_op: dict[Op, _Found] = {}
+        self._found_by_identity: dict[int, tuple[Op, _Found]] = {}
+        for number, rewriter in enumerate(self.rewriters):
+            self._enter(number, check_tracks(rewriter.tracks(), rewriter.name))
+
+    def _enter(self, number: int, tracks: Sequence[Op | type[Op]] | None) -> None:
+        if tracks is None:
+            self._everywhere.append(number)
+            return
+        for tracked in tracks:
+            if isinstance(tracked, type):
+                self._by_class.setdefault(tracked, []).append(number)
+            else:
+                self._by_instance.setdefault(tracked, []).append(number)
+                self._classes_of_instances.add(type(tracked))
+
+    def any_for(self, nodes: Iterable[Apply]) -> bool:
+        """Tell whether a rule wants to see one of some nodes."""
+        # This loop is run over whole graphs, whose nodes share most of their ops.
+        asked = set[int]()
+        for node in nodes:
+            op = node.op
+            if id(op) not in asked:
+                if self.for_op(op):
+                    return True
+                asked.add(id(op))
+        return False
+
+    def for_op(self, op: Op, distance: int = 0) -> tuple[NodeRewriter, ...]:
+        """Return the rules that track `op`, its class or a base of its class, and those that track everything.
+
+        Parameters
+        ----------
+        op : Op
+        distance : int
+            Only rules whose `reach` is not below it.
+        """
+        op_class = type(op)
+        if op_class in self._classes_of_instances:
+            # The same op is asked about again and again, and its hash is worked out in Python.
+            cached = self._found_by_identity.get(id(op))
+            result = self._find_for_op(op) if cached is None else cached[1]
+        else:
+            result = self._found_for_class.get(op_class) or self._find_for_class(op_class)
+        if distance <= 0:
+            return result.every
+        return result.within(distance) if distance <= result.reach else ()
+
+    def _find_for_class(self, op_class: type[Op]) -> _Found:
+        result = self._found_for_class[op_class] = self._collect(op_class, ())
+        return result
+
+    def _find_for_op(self, op: Op) -> _Found:
+        # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
+        if len(self._found_by_identity) > 4096:
+            self._found_by_identity.clear()
+            self._found_for_op.clear()
+        entry = self._found_for_op.get(op)
+        if entry is None:
+            entry = self._found_for_op[op] = self._collect(type(op), self._by_instance.get(op, ()))
+        self._found_by_identity[id(op)] = (op, entry)
+        return entry
+
+    def _collect(self, op_class: type[Op], indices: Iterable[int]) -> _Found:
+        numbers = {*self._everywhere, *indices}
+        for base in op_class.__mro__:
+            numbers.update(self._by_class.get(base, ()))
+        return _Found(tuple(self.rewriters[number] for number in sorted(numbers)))
+
+
+# ---- Rules that exchange or drop an op
+
+
+class SubstituteOp(NodeRewriter):
+    """Replace each application of one op by another op on the same inputs.
+
+    Parameters
+    ----------
+    old, new : Op
+    transfer_tags : bool
+        Copy the scratchpads of the old outputs to the new ones.
+    name : str, optional
+
+    Raises
+    ------
+    TypeError
+        If `old` or `new` is no op.
+
+    Examples
+    --------
+    >>> from theano_graph import Op
+    >>> class Add(Op):
+    ...     __props__ = ()
+    >>> class Mul(Op):
+    ...     __props__ = ()
+    >>> SubstituteOp(Add(), Mul()).name
+    'Add -> Mul'
+    """
+
+    def __init__(
+        self, old: Op, new: Op, *, transfer_tags: bool = True, name: str | None = None, info: RewriteInfo | None = None
+    ) -> None:
+        _require_op(old)
+        _require_op(new)
+        super().__init__(name or f"{old} -> {new}", info=info, reach=0)
+        self.old = old
+        self.new = new
+        self.transfer_tags = transfer_tags
+
+    def tracks(self) -> Tracks:
+        return (self.old,)
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        if node.op != self.old:
+            return None
+        new = self.new.make_node(*node.inputs)
+        if self.transfer_tags:
+            for before, after in zip(node.outputs, new.outputs, strict=False):
+                if before.has_tag():
+                    after.tag = before.tag.copy()
+        return new.outputs
+
+
+class RemoveOp(NodeRewriter):
+    """Replace each output of an op by the input at the same place.
+
+    Parameters
+    ----------
+    op : Op
+        With as many outputs as inputs.
+    name : str, optional
+
+    Raises
+    ------
+    TypeError
+        If `op` is no op.
+
+    Examples
+    --------
+    >>> from theano_graph import Op
+    >>> class Identity(Op):
+    ...     __props__ = ()
+    >>> RemoveOp(Identity()).name
+    'remove Identity'
+    """
+
+    def __init__(self, op: Op, *, name: str | None = None, info: RewriteInfo | None = None) -> None:
+        _require_op(op)
+        super().__init__(name or f"remove {op}", info=info, reach=0)
+        self.op = op
+
+    def tracks(self) -> Tracks:
+        return (self.op,)
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        return list(node.inputs) if node.op == self.op else None
+
+
+def _require_op(op: object) -> None:
+    if not isinstance(op, Op):
+        raise TypeError(format_error(f"{op!r} is no op", hint="pass an instance of a subclass of Op"))

@@ -72,13 +72,13 @@ class Language:
 
     def literal(self, value: Any, node: Apply) -> Variable:
         """Return a number as a constant of the type that the replacement of `node` has."""
-        made: Variable = node.outputs[0].type.make_constant(value)
-        return made
+        result: Variable = node.outputs[0].type.make_constant(value)
+        return result
 
     def apply(self, op: Op, inputs: list[Variable]) -> Variable:
         """Return the result of an op."""
-        made: Variable = op.make_node(*inputs).default_output()
-        return made
+        result: Variable = op.make_node(*inputs).default_output()
+        return result
 
     def fitted(self, node: Apply, new: Variable, fit: Fit) -> list[Variable] | None:
         """Return what replaces the output of `node`, made of a right-hand side; None if that does not fit."""
@@ -267,8 +267,8 @@ def _text(part: Part) -> tuple[str, int]:
 
 
 def _inside(part: Part, strength: int) -> str:
-    text, own = _text(part)
-    return text if own >= strength else f"({text})"
+    text, precedence = _text(part)
+    return text if precedence >= strength else f"({text})"
 
 
 class Equation:

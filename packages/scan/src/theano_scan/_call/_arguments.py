@@ -1,14 +1,40 @@
-"""What the arguments of `scan` mean: sequences with taps, states with taps, numbers of steps."""
+"""Arguments of `scan`: flags, sequences and states with taps, and the call of the function that describes a step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Variable, describe, format_error, record
+from theano_graph import BoolFlag, EnumFlag, Variable, add_flag, describe, format_error, record, shown_name
 from theano_linker_c import SharedVariable
 from theano_tensor import TensorType, as_tensor_variable
+
+# ---- Flags, read by `scan` at the call
+
+add_flag(
+    "scan.allow_gc",
+    "Whether a loop frees intermediate results after each step, rather than keep their memory for the next one.",
+    BoolFlag(False),
+)
+add_flag(
+    "scan.allow_output_prealloc",
+    "Whether a loop makes the memory of its outputs before the second step, rather than gather the steps at the end.",
+    BoolFlag(True),
+)
+add_flag(
+    "scan.debug", "Whether `scan` prints, on the standard error, the step of each loop that it makes.", BoolFlag(False)
+)
+add_flag(
+    "scan.loop_code",
+    "Which loops are compiled as one function for the shapes that they run with: 'busy' ones, in the background while "
+    "they run on the machine; 'all', before their first run; or 'none'.",
+    EnumFlag("busy", "all", "none"),
+)
+
+
+# ---- Sequences with taps, states with taps, numbers of steps
 
 
 class until:
@@ -219,3 +245,115 @@ def number_of_steps(n_steps: Any, sequences: Sequence[SequenceArgument]) -> Any:
     if not isinstance(n, SharedVariable) and hasattr(n, "data") and int(n.data) < 0:
         raise ValueError(format_error(f"scan: n_steps is {int(n.data)}", hint="pass 0 or more steps; see go_backwards"))
     return n
+
+
+# ---- The call of the function of a step, and errors about its arguments and results
+
+
+def called(
+    fn: Callable[..., Any],
+    given: Sequence[Any],
+    along: Sequence[SequenceArgument],
+    states: Sequence[StateArgument | None],
+    fixed: Sequence[Any],
+) -> Any:
+    """Return what the function returns for the arguments of a step.
+
+    Parameters
+    ----------
+    fn : callable
+    given : sequence of variables
+        Elements of sequences and what outputs were; the non-sequences follow.
+    along, states, fixed : sequence
+        What the arguments stand for.
+
+    Raises
+    ------
+    TypeError
+        With the list of what is passed, if the function takes other arguments.
+    ValueError
+        If it returns None.
+    """
+    try:
+        result = fn(*given, *fixed)
+    except TypeError as error:
+        # Raised by the call itself: nothing of the function has run.
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            signature = _signature_that_refuses(fn, [*given, *fixed])
+            if signature is not None:
+                raise TypeError(_wrong_arguments(fn, signature, _passed(along, states, fixed))) from None
+        raise
+    if result is None or (isinstance(result, (list, tuple)) and result and all(part is None for part in result)):
+        raise ValueError(
+            format_error(
+                "scan: the function returns no value, so that there is nothing to compute in a step",
+                context=[_place(fn)],
+                hint="return the outputs of the step (`return new_state`), or a dictionary of updates",
+            )
+        )
+    return result
+
+
+def _signature_that_refuses(fn: Callable[..., Any], given: Sequence[Any]) -> inspect.Signature | None:
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*given)
+    except TypeError:
+        return signature
+    return None
+
+
+def _at(tap: int) -> str:
+    return f"t{tap:+d}" if tap else "t"
+
+
+def _suffix(tap: int) -> str:
+    return "_t" if not tap else f"_t{'m' if tap < 0 else 'p'}{abs(tap)}"
+
+
+def _passed(
+    along: Sequence[SequenceArgument], states: Sequence[StateArgument | None], fixed: Sequence[Any]
+) -> list[tuple[str, str]]:
+    """Return a name and a description for each argument, in order."""
+    found = []
+    for k, argument in enumerate(along):
+        name = argument.variable.name
+        word, text = _word(name, f"x{k}"), _told("sequence", k, name)
+        found += [(word + _suffix(tap), f"{text} at {_at(tap)}") for tap in argument.taps]
+    for k, state in enumerate(states):
+        if state is None:
+            continue
+        name = state.initial.name
+        word, start = _word(name, f"y{k}"), f", which starts from `{name}`" if name else ""
+        found += [(word + _suffix(tap), f"output {k} at {_at(tap)}{start}") for tap in state.taps]
+    for k, variable in enumerate(fixed):
+        found.append((_word(variable.name, f"w{k}"), f"{_told('non-sequence', k, variable.name)}, as it is"))
+    return found
+
+
+def _word(name: str | None, otherwise: str) -> str:
+    return name if name is not None and name.isidentifier() else otherwise
+
+
+def _told(kind: str, number: int, name: str | None) -> str:
+    return f"{kind} `{name}`" if name else f"{kind} {number}"
+
+
+def _place(fn: Callable[..., Any]) -> str:
+    """Return the name and the line of a function."""
+    name = getattr(fn, "__name__", type(fn).__name__)
+    code = getattr(inspect.unwrap(fn), "__code__", None) or getattr(type(fn).__call__, "__code__", None)
+    return f"`{name}`" + (f" at {shown_name(code.co_filename)}:{code.co_firstlineno}" if code else "")
+
+
+def _wrong_arguments(fn: Callable[..., Any], signature: inspect.Signature, passed: Sequence[tuple[str, str]]) -> str:
+    names = ", ".join(name for name, _ in passed)
+    count = f"{len(passed)} argument{'s' if len(passed) != 1 else ''}"
+    return format_error(
+        f"scan passes {count} to the function, which takes {signature}",
+        context=[f"function {_place(fn)}", *(f"argument {k}: {text}" for k, (_, text) in enumerate(passed, 1))],
+        hint=f"let it take what is passed, in this order: ({names})",
+    )

@@ -30,21 +30,21 @@ from theano_linker_c.scalar import upcast
 from theano_tensor import Outputs, TensorType
 from theano_tensor.builders import note_updates
 
-from .. import _flags as _flags
-from .._derivatives._lowering import loop_of, places_in_loop
-from .._loop._buffers import expanded
+from .._loop._derivatives import loop_of, places_in_loop
 from .._loop._ops import KEPT_LAST, Scan
+from .._loop._plan import expanded
+from . import _arguments as _arguments
 from ._arguments import (
     SequenceArgument,
     StateArgument,
     as_list,
     as_variable,
+    called,
     number_of_steps,
     sequence_arguments,
     state_arguments,
     until,
 )
-from ._step_call import called
 
 
 @record(frozen=False)

@@ -35,9 +35,20 @@ from theano_tensor import TensorType, as_tensor_variable
 from theano_tensor.builders import ComparedGraphOp
 from theano_tensor.shape import shape_i
 
-from ._checks import check_inner_graph, draws, number_of_steps, stack_of, without_test_values
-from ._kinds import Kinds
-from ._plan import FINAL, STACK, SUM, Memory, Plan
+from ._plan import (
+    FINAL,
+    STACK,
+    SUM,
+    Kinds,
+    Memory,
+    Plan,
+    check_inner_graph,
+    connections_of_steps,
+    draws,
+    number_of_steps,
+    stack_of,
+    without_test_values,
+)
 from ._run import Run
 
 #: The entry of `info` that names the sitsots of which the last row alone is wanted: those of shared variables.
@@ -516,22 +527,7 @@ class Loop(Scan):
 
     def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Tell which outputs depend on which inputs, through any number of steps."""
-        plan, pattern = self.plan, self.inner_pattern()
-        states = range(plan.sequences, plan.sequences + plan.states)
-        found = []
-        for k in range(len(pattern)):
-            reached = [bool(x) for x in pattern[k]]
-            if k in states:
-                reached[k - plan.sequences] = True
-            changed = True
-            while changed:
-                changed = False
-                for state in range(plan.states):
-                    if reached[state]:
-                        more = [a or b for a, b in zip(reached, pattern[plan.sequences + state], strict=True)]
-                        changed, reached = changed or more != reached, more
-            found.append([*reached[:-1], False] if plan.until else reached)
-        return [[False] * len(node.outputs), *found]
+        return [[False] * len(node.outputs), *connections_of_steps(self.plan, self.inner_pattern())]
 
     # ---- what a Scan has, for a loop in this form
 

@@ -5,16 +5,6 @@ in common, `_pruning` drops what nobody uses, and `_pushout` moves out what need
 """
 
 from ._builder import LoopBuilder as LoopBuilder
-from ._merging import (
-    scan_merge as scan_merge,
-    scan_merge_inouts as scan_merge_inouts,
-    scan_push_constants as scan_push_constants,
-)
-from ._pruning import (
-    scan_remove_plain as scan_remove_plain,
-    scan_remove_unused as scan_remove_unused,
-    scan_save_mem as scan_save_mem,
-)
 from ._pushout import (
     scan_pushout_dot1 as scan_pushout_dot1,
     scan_pushout_nonseqs_ops as scan_pushout_nonseqs_ops,
@@ -22,4 +12,12 @@ from ._pushout import (
     scan_pushout_seqs_ops as scan_pushout_seqs_ops,
     scan_pushout_sums as scan_pushout_sums,
     scan_split_sums as scan_split_sums,
+)
+from ._simplify import (
+    scan_merge as scan_merge,
+    scan_merge_inouts as scan_merge_inouts,
+    scan_push_constants as scan_push_constants,
+    scan_remove_plain as scan_remove_plain,
+    scan_remove_unused as scan_remove_unused,
+    scan_save_mem as scan_save_mem,
 )

@@ -17,10 +17,8 @@ from theano_linker_c.kernels import CompressedKernel, Kernel, native_kernel
 from theano_tensor import SpecifyShape, TensorType, as_tensor_variable, constant, inc_subtensor, stack
 from theano_tensor.gradient import DisconnectedType
 
-from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from ._op import SparseOp, dense
-from ._type import CLASSES, SparseType, _Operators
-from ._typing import Operand
+from ._op import SparseOp, as_sparse_or_tensor_variable, as_sparse_variable, dense, is_sparse
+from ._type import CLASSES, Operand, SparseType, _Operators
 
 _INDEX = TensorType("int32", (None,))
 _SHAPE = TensorType("int64", (2,))

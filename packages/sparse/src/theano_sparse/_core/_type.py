@@ -1,17 +1,40 @@
-"""The type of sparse matrices."""
+"""The type of sparse matrices, and annotations for arguments of that type."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse
 
 from theano_graph import Constant, Type, Variable, format_error
 
-from ._typing import Operand
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from theano_graph import Apply
+
+
+# ---- Arguments of operations, for type checkers
+
+if TYPE_CHECKING:
+
+    class Matrix(Protocol):
+        """A matrix of SciPy, as far as it matters here; SciPy has no types of its own."""
+
+        format: str
+        shape: tuple[int, ...]
+        dtype: np.dtype[Any]
+        nnz: int
+
+
+#: A sparse or dense variable, or what becomes one.
+Operand: TypeAlias = "Variable | Apply | Matrix | np.ndarray[Any, Any] | np.generic | complex | Sequence[Any]"
+
+
+# ---- The type
 
 #: The dtypes that the elements of a sparse matrix may have.
 all_dtypes = frozenset(

@@ -12,13 +12,10 @@ import scipy.sparse
 from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward
 from theano_tensor import as_tensor_variable
 
-from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
-from .._core._duplicates import slopes_where_stored, without_duplicates
-from .._core._op import SparseOp, common_dtype, dense
+from .._core._conversion import SparseFromDense, dense_from_sparse, slopes_where_stored, to_format, without_duplicates
+from .._core._op import SparseOp, as_sparse_or_tensor_variable, as_sparse_variable, common_dtype, dense, is_sparse
 from .._core._structure import csm_data, stored_positions, with_data
-from .._core._type import SparseType, _Operators
-from .._core._typing import Operand
+from .._core._type import Operand, SparseType, _Operators
 from ._structured import conjugate
 
 

@@ -10,11 +10,9 @@ import scipy.sparse
 from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_tensor import as_tensor_variable
 
-from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from .._core._op import SparseOp, refuse_rank
+from .._core._op import SparseOp, as_sparse_or_tensor_variable, as_sparse_variable, is_sparse, refuse_rank
 from .._core._structure import GatherElements
-from .._core._type import SparseType, _Operators
-from .._core._typing import Operand
+from .._core._type import Operand, SparseType, _Operators
 from ._shape import getitem
 
 

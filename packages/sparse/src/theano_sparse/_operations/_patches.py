@@ -13,7 +13,7 @@ from theano_graph import describe, format_error
 from theano_tensor import as_tensor_variable
 
 from .._core._structure import CSC
-from .._core._typing import Operand
+from .._core._type import Operand
 from ._products import structured_dot
 
 #: What `ConvolutionIndices.evaluate` returns.

@@ -14,14 +14,19 @@ from theano_linker_c.kernels import CompressedKernel, Kernel, native_kernel
 from theano_tensor import as_tensor_variable
 from theano_tensor.rewrites.length_checks import COMPARED, Term, is_plain, term_of
 
-from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from .._core._compressed import NATIVE_DTYPES
-from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
-from .._core._duplicates import without_duplicates
-from .._core._op import SparseOp, common_dtype, dense, refuse_rank
+from .._compressed import NATIVE_DTYPES
+from .._core._conversion import SparseFromDense, dense_from_sparse, to_format, without_duplicates
+from .._core._op import (
+    SparseOp,
+    as_sparse_or_tensor_variable,
+    as_sparse_variable,
+    common_dtype,
+    dense,
+    is_sparse,
+    refuse_rank,
+)
 from .._core._structure import csm_data, csm_shape, stored_positions, with_data
-from .._core._type import SparseType, _Operators
-from .._core._typing import Operand
+from .._core._type import Operand, SparseType, _Operators
 from ._structured import conjugate
 
 

@@ -11,10 +11,8 @@ from theano_graph import Apply, Variable, describe, format_error, pullback, push
 from theano_tensor import as_tensor_variable
 from theano_tensor.gradient import grad_undefined
 
-from .._core._build import as_sparse_variable
-from .._core._op import SparseOp
-from .._core._type import SparseType
-from .._core._typing import Operand
+from .._core._op import SparseOp, as_sparse_variable
+from .._core._type import Operand, SparseType
 
 
 class _Draw(SparseOp):

@@ -11,12 +11,18 @@ import scipy.sparse
 from theano_graph import Apply, Variable, describe, format_error, pullback, pushforward, shape_rule
 from theano_tensor import alloc, as_tensor_variable, constant, set_subtensor, stack, switch
 
-from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from .._core._conversion import SparseFromDense, to_format
-from .._core._op import SparseOp, common_dtype, dense, refuse_rank
+from .._core._op import (
+    SparseOp,
+    as_sparse_or_tensor_variable,
+    as_sparse_variable,
+    common_dtype,
+    dense,
+    is_sparse,
+    refuse_rank,
+)
 from .._core._structure import ScatterElements, csm_shape
-from .._core._type import CLASSES, SparseType, _Operators
-from .._core._typing import Operand
+from .._core._type import CLASSES, Operand, SparseType, _Operators
 
 
 class Transpose(SparseOp):

@@ -1,1 +1,0 @@
-"""Typed flags, and where their values come from."""

@@ -1,1 +1,0 @@
-"""Pickles of graphs of any depth, in tables that say what nodes hold."""

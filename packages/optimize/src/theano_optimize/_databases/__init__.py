@@ -1,1 +1,0 @@
-"""Databases of rewriters, and the queries that choose from them."""

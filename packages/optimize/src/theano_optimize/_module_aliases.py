@@ -1,0 +1,25 @@
+"""Earlier names of modules of this package: pickles that were written with them are read (`theano_graph`)."""
+
+ALIASES = {
+    "_aliasing": "_destroy._versions",
+    "_databases._database": "_database",
+    "_databases._kinds": "_database_kinds",
+    "_databases._query": "_database",
+    "_destroy._intervals": "_destroy._acyclic",
+    "_destroy._maps": "_destroy._versions",
+    "_destroy._order": "_destroy._acyclic",
+    "_engines._group": "_engines._walk",
+    "_engines._single": "_engines._application",
+    "_engines._termination": "_engines._equilibrium",
+    "_errors": "_info",
+    "_fold": "_merge",
+    "_origins": "_engines._graph_rewriter",
+    "_records._callback_times": "_profile",
+    "_records._profile": "_profile",
+    "_records._profile_report": "_profile",
+    "_records._trace": "_profile",
+    "_rules._expressions": "_rules._pattern",
+    "_rules._index": "_rules._node_rewriter",
+    "_rules._substitute": "_rules._node_rewriter",
+    "_text": "_info",
+}
