@@ -8,6 +8,7 @@ from . import (
     _extra as _extra,
     _indexing as _indexing,
     _linear as _linear,
+    _lists as _lists,
     _random as _random,
     _scalars as _scalars,
     _scan as _scan,
