@@ -14,7 +14,8 @@ import pytensor.link.jax
 import pytensor.link.numba
 import pytensor.link.numba.linker
 import pytest
-from pytensor.compile.mode import predefined_linkers, predefined_modes
+from pytensor.compile.mode import Mode, predefined_linkers, predefined_modes
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 import theano_pytensor
 
@@ -25,10 +26,22 @@ HELPERS = (
 )
 
 
+#: With "1", graphs are those that PyTensor's own rewrites make for numba, else those of our mode.
+REWRITTEN = os.environ.get("SUITE_REWRITTEN") == "1"
+
+
+def our_mode() -> Any:
+    """Return the mode that tests run with."""
+    if not REWRITTEN:
+        return theano_pytensor.THEANO
+    rewrites = RewriteDatabaseQuery(include=["fast_run", "numba"], exclude=["cxx_only", "BlasOpt", "fusion"])
+    return Mode(theano_pytensor.TheanoLinker(), rewrites)
+
+
 def take_places() -> None:
     """Put our mode and our linker in the places of numba's and JAX's."""
     for name in ("numba", "jax"):
-        predefined_modes[name.upper()] = theano_pytensor.THEANO
+        predefined_modes[name.upper()] = our_mode()
         predefined_linkers[name] = theano_pytensor.TheanoLinker()
     pytensor.link.numba.NumbaLinker = theano_pytensor.TheanoLinker
     pytensor.link.numba.linker.NumbaLinker = theano_pytensor.TheanoLinker
@@ -43,12 +56,12 @@ def change_helpers() -> None:
         except (ImportError, pytest.skip.Exception):
             continue
         defaults = getattr(module, compare).__kwdefaults__
-        defaults[mode] = theano_pytensor.THEANO
-        setattr(module, mode, theano_pytensor.THEANO)
+        defaults[mode] = our_mode()
+        setattr(module, mode, our_mode())
         if "must_be_device_array" in defaults:
             defaults["must_be_device_array"] = False
         if hasattr(module, "numba_inplace_mode"):
-            module.numba_inplace_mode = theano_pytensor.THEANO.including("inplace")
+            module.numba_inplace_mode = our_mode().including("inplace")
             # The sources of numba's functions, run in Python, are no part of ours.
             module.eval_python_only = lambda *arguments, **options: None
 
