@@ -3,6 +3,7 @@
 from . import (
     _blockwise as _blockwise,
     _control as _control,
+    _convolution as _convolution,
     _creation as _creation,
     _elemwise as _elemwise,
     _extra as _extra,

@@ -52,7 +52,7 @@ def apply_scalar(op: Any, inputs: Sequence[Any], kind: Any) -> Any:
     Raises
     ------
     NoRule
-        If we have no such function.
+        If we have no such function, or not for these numbers.
     """
     name = type(op).__name__
     if name == "Cast":
@@ -64,7 +64,10 @@ def apply_scalar(op: Any, inputs: Sequence[Any], kind: Any) -> Any:
     if name not in _KEEP_INTEGERS and discrete and np.dtype(kind.dtype).kind in "fc":
         # PyTensor computes functions of small integers in other floats than ours.
         inputs = [T.cast(x, kind.dtype) for x in inputs]
-    return function(*inputs)
+    try:
+        return function(*inputs)
+    except TypeError as error:  # such as an error function of complex numbers
+        raise NoRule(str(error).partition("\n")[0]) from None
 
 
 def _cast(x: Any, dtype: str) -> Any:
