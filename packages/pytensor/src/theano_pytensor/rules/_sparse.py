@@ -143,7 +143,7 @@ def _block(site: Site) -> Any:
 
 @rule("sparse.GetItemScalar")
 def _element(site: Site) -> Any:
-    return sparse.get_item_scalar(site.inputs[0], site.inputs[1:])
+    return sparse.get_item_scalar(*site.inputs)
 
 
 @rule("sparse.StructuredDotGradCSC")
