@@ -32,7 +32,7 @@ REASONS: Mapping[str, str] = {
     r"PerformWarning": "an op that the test itself defines, by PyTensor's `perform`, with our warning of it",
     r"TracerArrayConversion|jax\.Array|jax\._src|jax\.jaxlib": "looks at arrays, functions or random states of JAX",
     r"inplace|is array|overwrite|== not True": "asks that an input is overwritten; ours may, and does not",
-    r"isinstance\(|== \{0|len\(\[|aliased|inner_graph|buffer": "looks at nodes of PyTensor's rewrites for numba, or at its buffers",
+    r"isinstance\(|== \{0|len\(\[|aliased|inner_graph|buffer": "looks at nodes or buffers of PyTensor's rewrites",
 }
 HEAD = """# PyTensor's tests of its linkers
 
