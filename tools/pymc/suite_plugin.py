@@ -6,6 +6,7 @@ writes one line a test to the file that `SUITE_OUTCOMES` names: its name, the ou
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from typing import Any
@@ -29,12 +30,14 @@ HELPERS = (
 #: With "1", graphs are those that PyTensor's own rewrites make for numba, else those of our mode.
 REWRITTEN = os.environ.get("SUITE_REWRITTEN") == "1"
 
+NOT_FOR_NUMBA = pytensor.link.numba.linker.NumbaLinker.incompatible_rewrites
+
 
 def our_mode() -> Any:
     """Return the mode that tests run with."""
     if not REWRITTEN:
         return theano_pytensor.THEANO
-    rewrites = RewriteDatabaseQuery(include=["fast_run", "numba"], exclude=["cxx_only", "BlasOpt", "fusion"])
+    rewrites = RewriteDatabaseQuery(include=["fast_run", "numba"], exclude=[*NOT_FOR_NUMBA, "fusion"])
     return Mode(theano_pytensor.TheanoLinker(), rewrites)
 
 
@@ -50,6 +53,9 @@ def take_places() -> None:
 
 def change_helpers() -> None:
     """Let the functions that compare results use our mode, and ask for no arrays of JAX."""
+    # JAX computes with doubles once PyTensor's rules for it are imported.
+    with contextlib.suppress(ImportError):
+        importlib.import_module("pytensor.link.jax.dispatch")
     for name, compare, mode in HELPERS:
         try:
             module = importlib.import_module(name)
