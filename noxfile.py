@@ -62,6 +62,17 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def pymc(session: nox.Session) -> None:
+    """Sample 20 models of PyMC with fixed seeds and compare posteriors with those by numba; half an hour.
+
+    Options are those of tools/pymc/posteriors.py: names of models, `--draws 2000`.
+    """
+    python = python_of(session)
+    install_layer(session, "pytensor", python, "--with=pymc>=5.28")
+    session.run("python", "tools/pymc/posteriors.py", *session.posargs)
+
+
+@nox.session
 def device(session: nox.Session) -> None:
     """Measure functions on a device beside JAX and PyTorch, and write docs/device.md; options are those of the script.
 

@@ -9,6 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.ifelse import ifelse
 from pytensor.tensor.type_other import make_slice, slicetype
+from pytensor.tensor.xlogx import xlogx, xlogy0
 from pytensor_values import check
 
 import theano_pytensor as theano_pytensor
@@ -67,7 +68,22 @@ class TestElementwise(unittest.TestCase):
         check([X], [X.astype("int32"), X.astype("float32"), X.astype("bool"), pt.real(X.astype("complex64"))], MATRIX)
 
     def test_an_op_without_a_rule(self) -> None:
-        check([V], [pt.owens_t(V, 0.5) + 1], VECTOR, performed=["Elemwise{Owens_t}"])
+        z = pt.zvector("z")
+        check([z], [pt.erf(z) + 1], VECTOR + 1j, performed=["Elemwise{Erf}"])
+
+    def test_special_functions(self) -> None:
+        n, a, p = pt.lscalar("n"), pt.dvector("a"), pt.dvector("p")
+        outputs = [
+            pt.gammaincinv(a, p), pt.gammainccinv(a, p), pt.betaincinv(a, a + 1, p), pt.owens_t(p, a),
+            pt.hyp2f1(p, a, a + 0.5, p), pt.kve(a, p), pt.ive(a, 1000 * p), xlogx(p - 0.25), xlogy0(p - 0.25, p),
+            pt.polygamma(0, p), pt.polygamma(2, p), pt.polygamma(n, p),
+        ]  # fmt: skip
+        check([n, a, p], outputs, 3, np.array([0.5, 1.0, 4.0]), np.array([0.25, 0.5, 0.75]))
+
+    def test_derivatives_that_are_loops_of_scalars(self) -> None:
+        a, x = pt.dvector("a"), pt.dscalar("x")
+        for output in (pt.betainc(a, 2.0, x), pt.hyp2f1(a, 1.5, 2.5, x), pt.gammainc(a, 8 * x)):
+            check([a, x], pt.grad(output.sum(), [a, x]), np.array([0.5, 1.0, 4.0]), 0.5)
 
 
 class TestReductions(unittest.TestCase):

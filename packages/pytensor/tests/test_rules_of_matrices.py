@@ -9,6 +9,8 @@ import pytensor
 import pytensor.sparse as ps
 import pytensor.tensor as pt
 import scipy.sparse
+from pytensor import typed_list
+from pytensor.tensor import slinalg
 from pytensor.tensor.slinalg import pivot_to_permutation
 from pytensor_values import check
 
@@ -65,7 +67,29 @@ class TestLinearAlgebra(unittest.TestCase):
         check([S], outputs, STACK)
 
     def test_stacks_of_an_op_without_a_rule(self) -> None:
-        check([V], [pt.signal.convolve1d(V, V)], VECTOR, performed=["Blockwise{Convolve1d}"])
+        i = pt.lvector("i")
+        check([i], [pt.signal.convolve1d(i, i)], np.arange(3), performed=["Blockwise{Convolve1d}"])
+
+    def test_convolutions(self) -> None:
+        outputs = [pt.signal.convolve1d(V, V[:2], mode=mode) for mode in ("full", "valid", "same")]
+        check([V], [*outputs, pt.grad(outputs[1].sum(), V)], VECTOR)
+
+    def test_factors_of_elimination(self) -> None:
+        solution = slinalg.lu_solve(slinalg.lu_factor(A), V, b_ndim=1)
+        outputs = [*slinalg.lu(S), *slinalg.lu(A, p_indices=True), *slinalg.lu(A, permute_l=True)]
+        check([A, S, V], [*outputs, solution, *pt.grad(solution.sum(), [A, V])], SQUARE, STACK, VECTOR)
+
+    def test_forms_of_schur(self) -> None:
+        outputs = [*slinalg.schur(A), *slinalg.schur(A, output="complex", sort="lhp"), *slinalg.qz(A, A.T + 1)]
+        check([A], [*outputs, *slinalg.qz(A, A.T, return_eigenvalues=True)], SQUARE - 4 * np.eye(3))
+
+    def test_three_diagonals_and_the_equation_of_sylvester(self) -> None:
+        banded = pt.triu(pt.tril(A, 1), -1)
+        outputs = [
+            pt.linalg.solve(banded, V, assume_a="tridiagonal", b_ndim=1),
+            pt.linalg.solve_sylvester(A, A.T, A),
+        ]
+        check([A, V], [*outputs, pt.grad(outputs[0].sum(), A)], SQUARE, VECTOR)
 
 
 class TestAxes(unittest.TestCase):
@@ -91,3 +115,18 @@ class TestSparse(unittest.TestCase):
         outputs = [ps.dot(x, A), ps.structured_dot(x, B), ps.sp_sum(x, axis=0), ps.dense_from_sparse(x.T)]
         values = scipy.sparse.random(4, 3, 0.5, format="csr", random_state=2)
         check([x, A, B], [*outputs, pt.grad(ps.structured_dot(x, B).sum(), B)], values, SQUARE, COLUMNS)
+
+    def test_elements(self) -> None:
+        x, i = ps.csc_matrix("x"), pt.lscalar("i")
+        rows, columns = pt.constant([0, 2]), pt.constant([1, 2])
+        outputs = [ps.get_item_list(x, rows), ps.get_item_2lists(x, rows, columns), ps.get_item_scalar(x, (i, i)), x[1:, :2]]
+        outputs = [ps.dense_from_sparse(y) if y.type.ndim == 2 else y for y in outputs]
+        values = scipy.sparse.random(4, 3, 0.5, format="csc", random_state=2)
+        check([x, i], [*outputs, ps.dense_from_sparse(pt.grad(outputs[1].sum(), x))], values, 2)
+
+
+class TestLists(unittest.TestCase):
+    def test_lists(self) -> None:
+        items = typed_list.make_list([V, V * 2])
+        more = typed_list.append(items, V + 1)
+        check([V], [more[2], typed_list.length(more), typed_list.reverse(more)[0]], VECTOR)

@@ -169,7 +169,7 @@ TERNARY: dict[str, Form] = {
     "switch": _SWITCH,
     "where": _SWITCH,
 }
-TABLES = {1: UNARY, 2: BINARY, 3: TERNARY}
+TABLES: dict[int, dict[str, Form]] = {1: UNARY, 2: BINARY, 3: TERNARY, 4: {}}
 
 
 def form_of_record(record: ScalarRecord) -> Form:
@@ -215,7 +215,7 @@ def _numbers(dtype: str, arguments: int) -> list[Any]:
     if kind == "c":
         parts = [*common, -30.0, 1e-5, 80.0] if arguments == 1 else [0.0, 1.0, -1.0, 0.5, -2.5, 30.0, np.inf, np.nan]
         return [complex(real, imaginary) for real in parts for imaginary in parts]
-    if arguments == 3:
+    if arguments >= 3:
         return [*common, 2.0]
     limits = np.finfo(dtype)
     near_one = [1 - limits.eps, 1 + limits.eps]

@@ -64,7 +64,7 @@ class Foreign(Op):
         self.source.op.perform(self.source, values, cells)
         for target, cell, variable in zip(output_storage, cells, self.source.outputs, strict=True):
             value = cell[0]
-            dense = isinstance(value, np.ndarray | np.generic) and hasattr(variable.type, "dtype")
+            dense = isinstance(value, np.ndarray | np.generic | bool | int | float) and hasattr(variable.type, "dtype")
             target[0] = np.asarray(value, dtype=variable.type.dtype) if dense else value
 
 

@@ -12,7 +12,7 @@ from pytensor.tensor.type import TensorType
 from pytensor.tensor.type_other import NoneTypeT, SliceType
 
 import theano.tensor as T
-from theano import sparse
+from theano import sparse, typed_list
 from theano.tensor.type_other import slicetype
 from theano_graph import Type, generic
 from theano_tensor import constant_value
@@ -43,6 +43,8 @@ def engine_type(kind: Any) -> Type:
         return T.TensorType(kind.dtype, shape=())
     if isinstance(kind, RandomGeneratorType):
         return generator_type
+    if hasattr(kind, "ttype"):
+        return typed_list.TypedListType(engine_type(kind.ttype))
     return slicetype if isinstance(kind, SliceType) else generic
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import theano
 import theano.tensor as T
 
 from .._table import Site, rule
@@ -60,17 +59,3 @@ def _sort(site: Site) -> Any:
 @rule("tensor.ArgSortOp")
 def _argsort(site: Site) -> Any:
     return T.argsort(site.inputs[0], known_integer(site.inputs[1], "axis"), site.op.kind)
-
-
-@rule("tensor.PivotToPermutations")
-def _permutation(site: Site) -> Any:
-    """The order of rows after the exchanges of a factorization, made one by one, or the order that undoes them."""
-    (pivots,) = site.inputs
-    rows = T.arange(pivots.shape[0], dtype="int64")
-
-    def exchange(row: Any, other: Any, order: Any) -> Any:
-        return T.set_subtensor(T.set_subtensor(order[row], order[other])[other], order[row])
-
-    orders, _ = theano.scan(exchange, sequences=[rows, pivots], outputs_info=[rows])
-    order = T.concatenate([rows[None], orders], axis=0)[-1]
-    return order if site.op.inverse else T.argsort(order)

@@ -57,6 +57,9 @@ def _solution(structure: str, a: Any, b: Any, b_ndim: int, lower: bool = False) 
 @stacked_rule("tensor.Solve")
 def _solve(site: Site) -> Any:
     (a, b), op = site.inputs, site.op
+    if op.assume_a == "tridiagonal":
+        below, middle, above = (T.diagonal(a, offset, a.ndim - 2, a.ndim - 1) for offset in (-1, 0, 1))
+        return slinalg.SolveTridiagonal(op.b_ndim)(below, middle, above, b)
     structure = op.assume_a if op.assume_a in ("gen", "sym", "her", "pos") else "gen"
     if structure == "her" and a.dtype.startswith("complex"):
         raise NoRule("equations with a Hermitian matrix")
@@ -168,3 +171,46 @@ def _tensor_inverse(site: Site) -> Any:
 @rule("tensor.TensorSolve")
 def _tensor_solve(site: Site) -> Any:
     return nlinalg.tensorsolve(site.inputs[0], site.inputs[1], axes=site.op.axes)
+
+
+@stacked_rule("tensor.LU")
+def _lower_upper(site: Site) -> Any:
+    return slinalg.lu(site.inputs[0], site.op.permute_l, site.op.p_indices)
+
+
+@stacked_rule("tensor.LUFactor")
+def _packed_lower_upper(site: Site) -> Any:
+    """The factors, or NaN where the matrix is singular."""
+    return slinalg.LUFactor(on_error="nan")(site.inputs[0], return_list=True)
+
+
+@stacked_rule("tensor.PivotToPermutations")
+def _permutation(site: Site) -> Any:
+    return slinalg.PivotsToPermutation(not site.op.inverse)(site.inputs[0])
+
+
+@stacked_rule("tensor.Schur")
+def _schur(site: Site) -> Any:
+    return slinalg.schur(site.inputs[0], site.op.output, site.op.sort)
+
+
+@stacked_rule("tensor.QZ")
+def _generalized_schur(site: Site) -> Any:
+    op = site.op
+    output = "complex" if op.complex_output else "real"
+    return slinalg.QZ(output, op.sort, op.return_eigenvalues)(*site.inputs, return_list=True)
+
+
+@stacked_rule("tensor.TRSYL")
+def _sylvester(site: Site) -> Any:
+    return slinalg.solve_triangular_sylvester(*site.inputs)
+
+
+@stacked_rule("tensor.LUFactorTridiagonal")
+def _tridiagonal_factors(site: Site) -> Any:
+    return slinalg.TridiagonalFactor()(*site.inputs, return_list=True)
+
+
+@stacked_rule("tensor.SolveLUFactorTridiagonal")
+def _tridiagonal(site: Site) -> Any:
+    return slinalg.SolveTridiagonalFactor(site.op.b_ndim, site.op.transposed)(*site.inputs)

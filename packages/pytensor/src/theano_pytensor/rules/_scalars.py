@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 import theano.tensor as T
+from theano.scalar import PolyGamma
+from theano_tensor import constant_value
 
 from .._table import SCALARS, NoRule, Site, find_scalar
 from .._types import engine_constant
+from ._loops import loop_results
 
 _SAME = """
     Add Mul Sub Pow Sqrt Exp Exp2 Expm1 Log Log2 Log10 Log1p Sin Cos Tan Sinh Cosh Tanh Maximum Minimum Switch LT GT LE
     GE EQ NEQ XOR Invert IsNan IsInf Second Ceil Floor Trunc Clip Erf Erfc Erfcx Erfinv Erfcinv Gamma GammaLn Psi
     GammaInc GammaIncC BetaInc J0 J1 Jv I0 I1 Iv Real Imag Conj Angle Complex Sigmoid Softplus Log1mexp Deg2Rad Rad2Deg
-    GammaU GammaL
+    GammaU GammaL GammaIncInv GammaIncCInv BetaIncInv Ive Kve Owens_t Hyp2F1
 """
 _OTHERS: dict[str, Callable[..., Any]] = {
     "Abs": T.abs_, "AND": T.and_, "OR": T.or_, "ArcCos": T.arccos, "ArcCosh": T.arccosh, "ArcSin": T.arcsin,
@@ -49,7 +52,7 @@ def apply_scalar(op: Any, inputs: Sequence[Any], kind: Any) -> Any:
     Raises
     ------
     NoRule
-        If we have no such function.
+        If we have no such function, or not for these numbers.
     """
     name = type(op).__name__
     if name == "Cast":
@@ -61,7 +64,10 @@ def apply_scalar(op: Any, inputs: Sequence[Any], kind: Any) -> Any:
     if name not in _KEEP_INTEGERS and discrete and np.dtype(kind.dtype).kind in "fc":
         # PyTensor computes functions of small integers in other floats than ours.
         inputs = [T.cast(x, kind.dtype) for x in inputs]
-    return function(*inputs)
+    try:
+        return function(*inputs)
+    except TypeError as error:  # such as an error function of complex numbers
+        raise NoRule(str(error).partition("\n")[0]) from None
 
 
 def _cast(x: Any, dtype: str) -> Any:
@@ -75,6 +81,8 @@ def scalar_results(site: Site, op: Any, inputs: Sequence[Any]) -> list[Any]:
     name = type(op).__name__
     if name == "Composite":
         return _graph(site, op.fgraph, inputs)
+    if any(above.__name__ == "ScalarLoop" for above in type(op).__mro__):
+        return loop_results(op, inputs, lambda values: _graph(site, op.fgraph, values))
     return [apply_scalar(op, inputs, site.outputs[0].type)]
 
 
@@ -95,9 +103,25 @@ def _without_zeros(x: Any, y: Any) -> Any:
     return T.switch(T.eq(x, 0), y, T.switch(T.eq(y, 0), x, x * y))
 
 
-def _scaled_bessel(v: Any, x: Any) -> Any:
-    return T.iv(v, x) * T.exp(-abs(x))
+def _product_with_logarithm(x: Any, y: Any) -> Any:
+    """Multiply with a logarithm; the product with 0 is 0, whatever the logarithm is."""
+    return T.switch(T.eq(x, 0), T.zeros_like(x * y), x * T.log(y))
 
 
-SCALARS["scalar.Ive"] = _scaled_bessel
+def _poly_gamma(order: Any, x: Any) -> Any:
+    """The derivative of the digamma function (DLMF 5.15); other orders than small numbers are sums."""
+    known = constant_value(order)
+    if known is not None and np.size(known) == 1 and 0 <= int(np.ravel(known)[0]) <= 20:
+        number = int(np.ravel(known)[0])
+        result = T.psi(x) if number == 0 else T.Elemwise(PolyGamma(number))(x)
+        return T.second(order, result) if order.ndim else result
+    n = T.cast(order, x.dtype)
+    sign = T.switch(T.eq(T.mod(order, 2), 0), -1, 1)
+    sums = T.cast(sign, x.dtype) * T.gamma(n + 1) * T.zeta(n + 1, x)
+    return T.switch(T.eq(order, 0), T.psi(x), sums)
+
+
+SCALARS["scalar.PolyGamma"] = _poly_gamma
 SCALARS["tensor.MulWithoutZeros"] = _without_zeros
+SCALARS["tensor.XlogX"] = T.xlogx.xlogx
+SCALARS["tensor.XlogY0"] = _product_with_logarithm

@@ -111,3 +111,46 @@ def _scale_columns(site: Site) -> Any:
 @rule("sparse.RowScaleCSC")
 def _scale_rows(site: Site) -> Any:
     return sparse.row_scale(*site.inputs)
+
+
+@rule("sparse.GetItemList")
+def _rows(site: Site) -> Any:
+    return sparse.get_item_list(*site.inputs)
+
+
+@rule("sparse.GetItemListGrad")
+def _rows_gradient(site: Site) -> Any:
+    return sparse.get_item_list_grad(*site.inputs)
+
+
+@rule("sparse.GetItem2Lists")
+def _elements(site: Site) -> Any:
+    return sparse.get_item_2lists(*site.inputs)
+
+
+@rule("sparse.GetItem2ListsGrad")
+def _elements_gradient(site: Site) -> Any:
+    return sparse.get_item_2lists_grad(*site.inputs)
+
+
+@rule("sparse.GetItem2d")
+def _block(site: Site) -> Any:
+    """A block, whose bounds come one by one: None, too, are constants."""
+    x, *bounds = site.inputs
+    known = [None if getattr(bound, "data", bound) is None else bound for bound in bounds]
+    return x[tuple(slice(*known[k : k + 3]) for k in range(0, len(known), 3))]
+
+
+@rule("sparse.GetItemScalar")
+def _element(site: Site) -> Any:
+    return sparse.get_item_scalar(*site.inputs)
+
+
+@rule("sparse.StructuredDotGradCSC")
+def _structured_gradient_of_columns(site: Site) -> Any:
+    return sparse.sdg_csc(*site.inputs)
+
+
+@rule("sparse.StructuredDotGradCSR")
+def _structured_gradient_of_rows(site: Site) -> Any:
+    return sparse.sdg_csr(*site.inputs)

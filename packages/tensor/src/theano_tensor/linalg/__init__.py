@@ -25,6 +25,16 @@ from ._equations._solve import (
     solve_symmetric as solve_symmetric,
     solve_upper_triangular as solve_upper_triangular,
 )
+from ._equations._sylvester import (
+    TriangularSylvester as TriangularSylvester,
+    solve_triangular_sylvester as solve_triangular_sylvester,
+)
+from ._equations._tridiagonal import (
+    SolveTridiagonal as SolveTridiagonal,
+    SolveTridiagonalFactor as SolveTridiagonalFactor,
+    TridiagonalFactor as TridiagonalFactor,
+    solve_tridiagonal as solve_tridiagonal,
+)
 from ._exponential import Expm as Expm, ExpmGrad as ExpmGrad, expm as expm
 from ._factors._cholesky import (
     Cholesky as Cholesky,
@@ -42,6 +52,13 @@ from ._factors._eigen import (
     eigh as eigh,
     eigvalsh as eigvalsh,
 )
+from ._factors._lu import (
+    LUFactor as LUFactor,
+    PivotsToPermutation as PivotsToPermutation,
+    lu as lu,
+    lu_factor as lu_factor,
+    lu_solve as lu_solve,
+)
 from ._factors._orthogonal import (
     SVD as SVD,
     QRFull as QRFull,
@@ -49,6 +66,7 @@ from ._factors._orthogonal import (
     qr as qr,
     svd as svd,
 )
+from ._factors._schur import QZ as QZ, Schur as Schur, qz as qz, schur as schur
 from ._matrices._hints import (
     Hint as Hint,
     HintsFeature as HintsFeature,
@@ -74,6 +92,7 @@ from ._tensors import (
 )
 
 __all__ = [
+    "QZ",
     "SVD",
     "Cholesky",
     "CholeskyGrad",
@@ -90,15 +109,22 @@ __all__ = [
     "Hint",
     "HintsFeature",
     "HintsOptimizer",
+    "LUFactor",
     "Lstsq",
     "MatrixInverse",
     "MatrixPinv",
+    "PivotsToPermutation",
     "QRFull",
     "QRIncomplete",
     "SLogDet",
+    "Schur",
     "Solve",
+    "SolveTridiagonal",
+    "SolveTridiagonalFactor",
     "TensorInv",
     "TensorSolve",
+    "TriangularSylvester",
+    "TridiagonalFactor",
     "cholesky",
     "cholesky_solve",
     "det",
@@ -110,6 +136,9 @@ __all__ = [
     "is_hint_node",
     "kron",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
     "matrix_dot",
     "matrix_inverse",
     "matrix_power",
@@ -117,11 +146,15 @@ __all__ = [
     "pinv",
     "psd",
     "qr",
+    "qz",
     "rewrites",
+    "schur",
     "slogdet",
     "solve",
     "solve_lower_triangular",
     "solve_symmetric",
+    "solve_triangular_sylvester",
+    "solve_tridiagonal",
     "solve_upper_triangular",
     "spectral_radius_bound",
     "svd",

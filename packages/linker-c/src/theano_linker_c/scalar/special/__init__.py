@@ -1,15 +1,15 @@
-"""Special functions: of error, gamma, beta and Bessel."""
+"""Special functions: of error, gamma, beta, Bessel and others."""
 
 from .._contract._record import ScalarRecord
-from . import _bessel, _error_functions, _gamma, _incomplete
+from . import _bessel, _error_functions, _gamma, _hypergeometric, _incomplete, _inverses, _zeta
 
 # Names that these define, written by tools/generate_names.py:
-#     _bessel _error_functions _gamma _incomplete
+#     _bessel _error_functions _gamma _hypergeometric _incomplete _inverses _zeta
 # fmt: off
 # isort: off
 from ._bessel import (
-    I0 as I0, I1 as I1, Iv as Iv, J0 as J0, J1 as J1, Jv as Jv, i0 as i0, i1 as i1, iv as iv, j0 as j0, j1 as j1,
-    jv as jv,
+    I0 as I0, I1 as I1, Iv as Iv, Ive as Ive, J0 as J0, J1 as J1, Jv as Jv, Kve as Kve, i0 as i0, i1 as i1, iv as iv,
+    ive as ive, j0 as j0, j1 as j1, jv as jv, kve as kve,
 )
 from ._error_functions import (
     Erf as Erf, Erfc as Erfc, Erfcinv as Erfcinv, Erfcx as Erfcx, ErfcxIntegral as ErfcxIntegral, Erfinv as Erfinv,
@@ -19,12 +19,18 @@ from ._gamma import (
     Gamma as Gamma, GammaLn as GammaLn, PolyGamma as PolyGamma, Psi as Psi, TriGamma as TriGamma, gamma as gamma,
     gammaln as gammaln, psi as psi, tri_gamma as tri_gamma,
 )
+from ._hypergeometric import Hyp2F1 as Hyp2F1, OwensT as OwensT, hyp2f1 as hyp2f1, owens_t as owens_t
 from ._incomplete import (
     BetaInc as BetaInc, BetaLn as BetaLn, Chi2SF as Chi2SF, GammaInc as GammaInc, GammaIncC as GammaIncC,
     GammaIncDer as GammaIncDer, GammaL as GammaL, GammaU as GammaU, betainc as betainc, betaln as betaln,
     chi2sf as chi2sf, gammainc as gammainc, gammainc_der as gammainc_der, gammaincc as gammaincc, gammal as gammal,
     gammau as gammau,
 )
+from ._inverses import (
+    BetaIncInv as BetaIncInv, GammaIncCInv as GammaIncCInv, GammaIncInv as GammaIncInv, betaincinv as betaincinv,
+    gammainccinv as gammainccinv, gammaincinv as gammaincinv,
+)
+from ._zeta import Zeta as Zeta, zeta as zeta
 # isort: on
 # fmt: on
 # End of the names that these define.
@@ -35,6 +41,9 @@ RECORDS: tuple[ScalarRecord, ...] = (
     *_gamma.RECORDS,
     *_incomplete.RECORDS,
     *_bessel.RECORDS,
+    *_inverses.RECORDS,
+    *_hypergeometric.RECORDS,
+    *_zeta.RECORDS,
 )
 
 __all__: list[str] = []
@@ -43,10 +52,12 @@ __all__: list[str] = []
 # fmt: off
 # isort: off
 __all__ += [
-    "BetaInc", "BetaLn", "Chi2SF", "Erf", "Erfc", "Erfcinv", "Erfcx", "ErfcxIntegral", "Erfinv", "Gamma", "GammaInc",
-    "GammaIncC", "GammaIncDer", "GammaL", "GammaLn", "GammaU", "I0", "I1", "Iv", "J0", "J1", "Jv", "PolyGamma", "Psi",
-    "TriGamma", "betainc", "betaln", "chi2sf", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "gamma", "gammainc",
-    "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "i0", "i1", "iv", "j0", "j1", "jv", "psi", "tri_gamma",
+    "BetaInc", "BetaIncInv", "BetaLn", "Chi2SF", "Erf", "Erfc", "Erfcinv", "Erfcx", "ErfcxIntegral", "Erfinv", "Gamma",
+    "GammaInc", "GammaIncC", "GammaIncCInv", "GammaIncDer", "GammaIncInv", "GammaL", "GammaLn", "GammaU", "Hyp2F1",
+    "I0", "I1", "Iv", "Ive", "J0", "J1", "Jv", "Kve", "OwensT", "PolyGamma", "Psi", "TriGamma", "Zeta", "betainc",
+    "betaincinv", "betaln", "chi2sf", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "gamma", "gammainc", "gammainc_der",
+    "gammaincc", "gammainccinv", "gammaincinv", "gammal", "gammaln", "gammau", "hyp2f1", "i0", "i1", "iv", "ive", "j0",
+    "j1", "jv", "kve", "owens_t", "psi", "tri_gamma", "zeta",
 ]
 # isort: on
 # fmt: on

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
+from .._arithmetic import sgn
 from .._contract._cvalue import CValue, c_cast, c_type
-from .._contract._derivative import differentiable, undefined
+from .._contract._derivative import differentiable, real_operands, undefined
 from .._contract._op import BinaryScalarOp, UnaryScalarOp
 from .._contract._record import REALS, ScalarRecord
 from ._base import SpecialFunction
@@ -78,6 +79,18 @@ class Iv(SpecialFunction, BinaryScalarOp):
         return (_IV_TEXT,)
 
 
+class Ive(SpecialFunction, BinaryScalarOp):
+    """Modified Bessel function of the first kind of the order of the first argument, times ``exp(-abs(x))``."""
+
+    name = "ive"
+
+
+class Kve(SpecialFunction, BinaryScalarOp):
+    """Modified Bessel function of the second kind of the order of the first argument, times ``exp(x)``."""
+
+    name = "kve"
+
+
 #: Up to here, the first term of the series is all of it; orders are such that no factor of it is out of range.
 _NEAR_ZERO, _LEAST_ORDER = 1e-8, -20
 _IV_TEXT = f"""static double theano_modified_bessel(double order, double x) {{
@@ -96,6 +109,8 @@ jv = Jv()
 i0 = I0()
 i1 = I1()
 iv = Iv()
+ive = Ive()
+kve = Kve()
 
 
 @differentiable(J0)
@@ -138,6 +153,21 @@ def _iv(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     return [undefined(_ORDER), seed * (iv(v * 1.0 - 1.0, x) + iv(v * 1.0 + 1.0, x)) * 0.5]
 
 
+@differentiable(Ive)
+def _ive(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.29.1
+    v, x = real_operands(inputs, output)
+    slope = (ive(v - 1.0, x) + ive(v + 1.0, x)) * 0.5 - sgn(x) * output
+    return [undefined(_ORDER), seed * slope]
+
+
+@differentiable(Kve)
+def _kve(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.29.1
+    v, x = real_operands(inputs, output)
+    return [undefined(_ORDER), seed * (output - (kve(v - 1.0, x) + kve(v + 1.0, x)) * 0.5)]
+
+
 def _number(value: float, like: Any) -> Any:
     return like.type.make_constant(value)
 
@@ -152,5 +182,5 @@ def _reference(name: str) -> Any:
 
 RECORDS = (
     *(ScalarRecord(op, _reference(op.name), REALS, low=0.1) for op in (j0, j1, i0, i1)),
-    *(ScalarRecord(op, _reference(op.name), REALS, low=0.1, parameters=1) for op in (jv, iv)),
+    *(ScalarRecord(op, _reference(op.name), REALS, low=0.1, parameters=1) for op in (jv, iv, ive, kve)),
 )

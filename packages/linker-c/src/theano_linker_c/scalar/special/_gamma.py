@@ -15,9 +15,7 @@ from .._contract._derivative import differentiable, real_operands
 from .._contract._op import ScalarOp, UnaryScalarOp
 from .._contract._record import REALS, ScalarRecord
 from ._base import SpecialFunction, checked_order
-
-#: Bernoulli numbers B2, B4, ... of the asymptotic series.
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+from ._zeta import BERNOULLI
 
 
 class Gamma(SpecialFunction, UnaryScalarOp):
@@ -99,8 +97,8 @@ def _poly_gamma_text(n: int) -> str:
     sign = (-1) ** (n + 1)
     start = 12.0 + 2 * n
     series = "0"
-    for k in range(len(_BERNOULLI), 0, -1):
-        factor = _BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+    for k in range(len(BERNOULLI), 0, -1):
+        factor = BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
         series = f"({factor.hex()} + {series}) * w"
     head = f"{float(math.factorial(n - 1)).hex()} + {(math.factorial(n) / 2).hex()} / y"
     cot = "0"

@@ -1,0 +1,93 @@
+"""A plugin of pytest that runs PyTensor's tests of its linkers with the mode of `theano_pytensor`.
+
+`run_suite.py` loads it. It makes our linker and mode those of numba and JAX before a module of tests asks for them, and
+writes one line a test to the file that `SUITE_OUTCOMES` names: its name, the outcome, and why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from typing import Any
+
+import pytensor.link.jax
+import pytensor.link.numba
+import pytensor.link.numba.linker
+import pytest
+from pytensor.compile.mode import Mode, predefined_linkers, predefined_modes
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+
+import theano_pytensor
+
+#: The helpers of PyTensor's tests: the module, the function that compares, and the word for the mode.
+HELPERS = (
+    ("tests.link.numba.test_basic", "compare_numba_and_py", "numba_mode"),
+    ("tests.link.jax.test_basic", "compare_jax_and_py", "jax_mode"),
+)
+
+
+#: With "1", graphs are those that PyTensor's own rewrites make for numba, else those of our mode.
+REWRITTEN = os.environ.get("SUITE_REWRITTEN") == "1"
+
+NOT_FOR_NUMBA = pytensor.link.numba.linker.NumbaLinker.incompatible_rewrites
+
+
+def our_mode() -> Any:
+    """Return the mode that tests run with."""
+    if not REWRITTEN:
+        return theano_pytensor.THEANO
+    rewrites = RewriteDatabaseQuery(include=["fast_run", "numba"], exclude=[*NOT_FOR_NUMBA, "fusion"])
+    return Mode(theano_pytensor.TheanoLinker(), rewrites)
+
+
+def take_places() -> None:
+    """Put our mode and our linker in the places of numba's and JAX's."""
+    for name in ("numba", "jax"):
+        predefined_modes[name.upper()] = our_mode()
+        predefined_linkers[name] = theano_pytensor.TheanoLinker()
+    pytensor.link.numba.NumbaLinker = theano_pytensor.TheanoLinker
+    pytensor.link.numba.linker.NumbaLinker = theano_pytensor.TheanoLinker
+    pytensor.link.jax.JAXLinker = theano_pytensor.TheanoLinker
+
+
+def change_helpers() -> None:
+    """Let the functions that compare results use our mode, and ask for no arrays of JAX."""
+    # JAX computes with doubles once PyTensor's rules for it are imported.
+    with contextlib.suppress(ImportError):
+        importlib.import_module("pytensor.link.jax.dispatch")
+    for name, compare, mode in HELPERS:
+        try:
+            module = importlib.import_module(name)
+        except (ImportError, pytest.skip.Exception):
+            continue
+        defaults = getattr(module, compare).__kwdefaults__
+        defaults[mode] = our_mode()
+        setattr(module, mode, our_mode())
+        if "must_be_device_array" in defaults:
+            defaults["must_be_device_array"] = False
+        if hasattr(module, "numba_inplace_mode"):
+            module.numba_inplace_mode = our_mode().including("inplace")
+            # The sources of numba's functions, run in Python, are no part of ours.
+            module.eval_python_only = lambda *arguments, **options: None
+
+
+def pytest_configure(config: Any) -> None:
+    """Change PyTensor before a module of tests is imported."""
+    del config
+    take_places()
+    change_helpers()
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Write the outcome of a test."""
+    if report.when != "call" and report.outcome == "passed":
+        return
+    strict = "[XPASS(strict)]" in str(report.longrepr)
+    outcome = "passed" if strict else report.outcome
+    if hasattr(report, "wasxfail"):
+        outcome = "xfailed" if report.outcome == "skipped" else "passed"
+    crash = getattr(report.longrepr, "reprcrash", None)
+    why = str(crash.message if crash is not None else report.longrepr or "").split("\n")
+    with open(os.environ["SUITE_OUTCOMES"], "a", encoding="utf-8") as file:
+        print(report.nodeid, outcome, " / ".join(why[:6])[:400].replace("\t", " "), sep="\t", file=file)
