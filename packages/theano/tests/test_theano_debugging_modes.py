@@ -175,10 +175,10 @@ class TestProfile(unittest.TestCase):
             "Apply\n-----\n",
         ):
             self.assertIn(line, text)
-        err = io.StringIO()
-        with contextlib.redirect_stderr(err):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
             f.profile.summary()
-        self.assertIn("Function profiling\n", err.getvalue())
+        self.assertIn("Function profiling\n", printed.getvalue())
 
 
 class TestLinkerParts(unittest.TestCase):
