@@ -429,7 +429,7 @@
     const { left, top, right, bottom } = bounds(graph.shapes.map((shape) => shape.id)), edge = 40;
     const width = Math.ceil(right - left + 2 * edge), height = Math.ceil(bottom - top + 2 * edge);
     const copy = view.cloneNode(true);
-    const names = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "text-anchor", "dominant-baseline"];
+    const names = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "paint-order", "font", "text-anchor", "dominant-baseline"];
     const drawn = view.querySelectorAll("*"), copies = copy.querySelectorAll("*");
     drawn.forEach((one, i) => {
       const computed = window.getComputedStyle(one);
