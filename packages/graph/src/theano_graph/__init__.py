@@ -145,6 +145,7 @@ from ._test_values import (
     compute_test_values as compute_test_values,
     get_test_value as get_test_value,
 )
+from ._tracebacks import shorten_tracebacks as shorten_tracebacks, without_library_frames as without_library_frames
 from ._traversal._clone import (
     clone_get_equiv as clone_get_equiv,
     clone_graph as clone_graph,
@@ -327,6 +328,7 @@ __all__ = [
     "set_perform_hook",
     "set_thunk_hook",
     "shape_rule",
+    "shorten_tracebacks",
     "shown_name",
     "sort_apply_nodes",
     "sources_first",
@@ -342,5 +344,6 @@ __all__ = [
     "view_roots",
     "walk",
     "warn_user",
+    "without_library_frames",
     "word_modules",
 ]

@@ -56,10 +56,15 @@ def is_library(filename: str) -> bool:
     """Tell whether a file belongs to the library, or to Python's own way of importing."""
     known = library_files.get(filename)
     if known is None:
-        known = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
+        known = filename.startswith("<frozen") or belongs_to_library(filename)
         known = known or _is_shell(filename)
         library_files[filename] = known
     return known
+
+
+def belongs_to_library(filename: str) -> bool:
+    """Tell whether a file is one of the library's own."""
+    return any(filename.startswith(root) for root in _library_roots)
 
 
 def is_library_module(name: object) -> bool:

@@ -171,9 +171,7 @@ class TestSections(unittest.TestCase):
         x = vector("x")
         f = profiled([x], Moved(np.copy)(x))
         f(V)
-        self.assertRegex(
-            text_of(f.profile), r"Spent 0 s \(0.000%\) in cpu op, .* and .*s \(100.000%\) in transfer op"
-        )
+        self.assertRegex(text_of(f.profile), r"Spent 0 s \(0.000%\) in cpu op, .* and .*s \(100.000%\) in transfer op")
         self.assertEqual(list(f.profile.class_impl().values()), ["C"])
         self.assertNotIn("run Python code", text_of(f.profile))
         self.assertIn("moving data between the host and a device", text_of(f.profile))
