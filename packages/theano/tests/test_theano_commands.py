@@ -257,6 +257,21 @@ class TestDoctor(unittest.TestCase):
             self.assertIn(part, text)
 
     @slow
+    def test_a_reader_of_the_first_line_ends_it_quietly(self) -> None:
+        code = "import sys; from theano._doctor import main; sys.exit(main(['--json']))"
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+            assert command.stdout is not None and command.stderr is not None
+            command.stdout.close()
+            self.assertEqual(command.stderr.read(), b"")
+        self.assertEqual(command.returncode, 0)
+
+    @slow
+    def test_a_device_of_old_gets_one_answer(self) -> None:
+        _, _, found = self.examined("device=gpu0", before="import warnings; warnings.simplefilter('ignore')")
+        self.assertIn("device=cuda", found["flags", "device"].advice)
+        self.assertEqual(found["devices", "device"].state, "ok")
+
+    @slow
     def test_surroundings_that_are_not_well(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)

@@ -138,6 +138,42 @@ class TestPages(InFolder):
         self.assertEqual([labels[key][0] for key in graphs[1]["inputs"]], ["a", "b"])
         self.assertEqual([node["inner"] for node in graphs[2]["nodes"] if node["label"] == "Inside"], [1])
 
+    def test_labels_have_no_types(self) -> None:
+        x = T.dmatrix("x")
+        _, data = self.page(theano.function([x], T.tanh(T.dot(x, x) * 2.0 + 1.0).sum(axis=0)))
+        labels = {node["label"] for node in data["graphs"][0]["nodes"]}
+        self.assertTrue({"x", "output", "Dot22"} <= labels, labels)
+        self.assertFalse(any("TensorType" in label or "float64" in label for label in labels), labels)
+
+    def test_large_graphs_have_groups(self) -> None:
+        x = T.dvector("x")
+        h = x
+        for i in range(30):
+            h = T.tanh(h * theano.shared(1.0, f"a{i}") + theano.shared(1.0, f"b{i}"))
+        _, data = self.page(T.exp(h).sum())
+        graph = data["graphs"][0]
+        outer = [(group["label"], group["times"]) for group in graph["groups"] if group["group"] is None]
+        self.assertEqual([times for label, times in outer if label.startswith("h = T.tanh")], [30])
+        # A group depends on no group that depends on it.
+        parents = {group["id"]: group["group"] for group in graph["groups"]}
+
+        def outermost(node: dict[str, Any]) -> str:
+            key = node["group"]
+            while key is not None and parents[key] is not None:
+                key = parents[key]
+            return str(node["id"] if key is None else key)
+
+        tops = {node["id"]: outermost(node) for node in graph["nodes"]}
+        edges = {(tops[edge["source"]], tops[edge["target"]]) for edge in graph["edges"] if not edge["dashed"]}
+        self.assertEqual([edge for edge in edges if edge[0] != edge[1] and edge[::-1] in edges], [])
+        _, small = self.page(T.exp(x))
+        self.assertEqual(small["graphs"][0]["groups"], [])
+
+    def test_notebooks_show_pages(self) -> None:
+        page = d3viz(T.exp(T.dvector("x")))
+        self.assertIn("<title>graph</title>", page.text)
+        self.assertIn("srcdoc=", page._repr_html_())
+
     def test_times(self) -> None:
         x = T.dvector("x")
         f = theano.function([x], T.exp(T.dot(x, x)), mode="FAST_COMPILE", profile=True)

@@ -157,6 +157,39 @@ class TestDebugMode(unittest.TestCase):
             theano.function([x, y], x + y, mode="DebugMode")(numpy.ones((2, 3)), numpy.ones((3, 3)))
 
 
+class Doubled(theano.Op):
+    """Puts a vector beside itself, and says that the length stays."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Any:
+        x = T.as_tensor_variable(x)
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, outputs: Any, params: Any = None) -> None:
+        outputs[0][0] = numpy.concatenate([inputs[0], inputs[0]])
+
+    def infer_shape(self, node: Any, shapes: Any) -> Any:
+        return [shapes[0]]
+
+
+class TestShapeRules(unittest.TestCase):
+    def test_a_wrong_infer_shape_is_named(self) -> None:
+        x = T.dvector("x")
+        f = theano.function([x], Doubled()(x).shape[0] + 1, mode="DebugMode")
+        with self.assertRaises(theano.compile.debugmode.BadOptimization) as caught:
+            f(numpy.ones(2))
+        text = str(caught.exception)
+        for part in (
+            "the infer_shape of an op is wrong",
+            "Doubled",
+            "has the shape (4,)",
+            "told (2,)",
+            "Hint: correct",
+        ):
+            self.assertIn(part, text)
+
+
 class TestProfile(unittest.TestCase):
     def test_summary(self) -> None:
         x = T.dvector("x")
@@ -175,10 +208,10 @@ class TestProfile(unittest.TestCase):
             "Apply\n-----\n",
         ):
             self.assertIn(line, text)
-        err = io.StringIO()
-        with contextlib.redirect_stderr(err):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
             f.profile.summary()
-        self.assertIn("Function profiling\n", err.getvalue())
+        self.assertIn("Function profiling\n", printed.getvalue())
 
 
 class TestLinkerParts(unittest.TestCase):

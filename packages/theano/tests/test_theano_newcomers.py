@@ -66,6 +66,16 @@ class TestOldFlags(unittest.TestCase):
         done = run("import theano", "device=gpu,force_device=True")
         self.assertRegex(done.stderr, "ConfigError: device=gpu named a back-end for GPUs that is obsolete")
 
+    def test_words_of_other_libraries(self) -> None:
+        for module, name, lead in (
+            (theano.tensor, "random", "theano.tensor.shared_randomstreams.RandomStreams"),
+            (theano.tensor, "linalg", "theano.tensor.nlinalg"),
+            (theano, "vectorize", "theano.tensor.vectorize"),
+            (theano, "cond", "theano.ifelse.ifelse"),
+        ):
+            with self.assertRaisesRegex(AttributeError, f"did you mean {lead}"):
+                getattr(module, name)
+
     def test_names(self) -> None:
         self.assertTrue(all(map(is_former, ("lib.cnmem", "nvcc.old", "cublas.lib", "gpuarray.sync"))))
         others = "lib.amdlibm", "gcc.cxxflags", "no_such", "cudas", "cuda.root", "nvcc.flags", "dnn.enabled"

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import numpy
+
 import theano
 import theano.tensor as T
 from theano_graph import cell_of, shown_name
@@ -129,7 +131,19 @@ class TestPieces(unittest.TestCase):
         for _ in range(60):
             y = T.exp(y)
         text, counts = self.counted(y)
-        self.assertEqual((counts["details"], text.count("<details open>")), (61, 5))
+        self.assertEqual((counts["details"], text.count("<details open>")), (61, 4))
+
+    def test_variables_are_one_line_and_a_formula(self) -> None:
+        x, alpha = T.TensorType("float64", (None, 3))("x"), T.dscalar("alpha")
+        text, _ = self.counted(x)
+        self.assertIn("<details><summary>x: float64, shape (?, 3), made at test_theano_notebooks.py:", text)
+        text, _ = self.counted((T.exp(x) + x ** (alpha + 1)) * 2)
+        self.assertIn(r"$\displaystyle (\mathrm{exp}(x) + (x ^{(\alpha  + 1)})) \cdot  2$", text)
+
+    def test_shared_variables_show_their_values(self) -> None:
+        text, _ = self.counted(theano.shared(numpy.arange(6.0).reshape(2, 3), "w"))
+        self.assertIn("w: float64, shape (2, 3), made at ", text)
+        self.assertIn("[[0. 1. 2.]\n [3. 4. 5.]]", text)
 
     def test_flags(self) -> None:
         text, counts = self.counted(theano.config)

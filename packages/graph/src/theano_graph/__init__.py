@@ -112,6 +112,7 @@ from ._printing._printable import (
     var_descriptor,
 )
 from ._record import record as record
+from ._tracebacks import shorten_tracebacks, without_library_frames
 from ._traversal._clone import clone_get_equiv, clone_graph, clone_replace, equal_computations, is_same_graph
 from ._traversal._postorder import sources_first
 from ._traversal._walk import (
@@ -272,6 +273,7 @@ __all__ = [
     "set_perform_hook",
     "set_thunk_hook",
     "shape_rule",
+    "shorten_tracebacks",
     "shown_name",
     "sort_apply_nodes",
     "sources_first",
@@ -287,5 +289,6 @@ __all__ = [
     "view_roots",
     "walk",
     "warn_user",
+    "without_library_frames",
     "word_modules",
 ]

@@ -62,10 +62,15 @@ def is_library(filename: str) -> bool:
     """Tell whether a file belongs to the library, or to Python's own way of importing."""
     cached = library_files.get(filename)
     if cached is None:
-        cached = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
+        cached = filename.startswith("<frozen") or belongs_to_library(filename)
         cached = cached or _is_shell(filename)
         library_files[filename] = cached
     return cached
+
+
+def belongs_to_library(filename: str) -> bool:
+    """Tell whether a file is one of the library's own."""
+    return any(filename.startswith(root) for root in _library_roots)
 
 
 def is_library_module(name: object) -> bool:

@@ -206,6 +206,11 @@ add_flag(
     IntFlag(0, lambda limit: limit >= 0),
     on_change=set_internal_limit,
 )
+add_flag(
+    "traceback.frames",
+    "Whether tracebacks that end a program or a cell show the library's own frames",
+    BoolFlag(False),
+)
 
 
 def _frame_limits() -> int:

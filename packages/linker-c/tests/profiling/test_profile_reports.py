@@ -39,9 +39,9 @@ def text_of(profile: ProfileStats | None, **kwargs: Any) -> str:
 
 def seconds(text: str, label: str) -> float:
     """Return the figure after a label."""
-    found = re.search(re.escape(label) + r":? ([-+.e\d]+)s", text)
+    found = re.search(re.escape(label) + r":? (-?[.\d]+) (s|ms|us|ns)\b", text)
     assert found is not None, f"{label} in {text}"
-    return float(found[1])
+    return float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[found[2]]
 
 
 class TestSections(unittest.TestCase):
@@ -55,7 +55,8 @@ class TestSections(unittest.TestCase):
             self.assertIn("Function profiling\n==================\nMessage: train\n", text)
             whole = seconds(text, "Time in 5 calls to Function.__call__")
             parts = ("Time in thunks", "Overhead between thunks", "Overhead of arguments, results and updates")
-            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, places=7)
+            # Times are printed with three digits.
+            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, delta=0.02 * whole)
             self.assertLessEqual(seconds(text, "Time in Function.fn.__call__"), whole)
             whole = seconds(text, "Total compile time")
             parts = (
@@ -63,8 +64,7 @@ class TestSections(unittest.TestCase):
                 "Theano Linker time (includes C, CUDA code generation/compiling)",
                 "Copying the graph and checks",
             )
-            # Seconds are printed with seven digits.
-            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, delta=1e-6 * max(whole, 0.1))
+            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, delta=0.02 * whole)
             self.assertIn("  Number of Apply nodes: 3\n", text)
 
     def test_tables(self) -> None:
@@ -123,7 +123,7 @@ class TestSections(unittest.TestCase):
     def test_function_that_was_not_called(self) -> None:
         x = vector("x")
         text = text_of(profiled([x], add(x, x)).profile)
-        self.assertIn("Time in 0 calls to Function.__call__: 0.000000e+00s\n", text)
+        self.assertIn("Time in 0 calls to Function.__call__: 0 s\n", text)
         self.assertNotIn("Apply\n---", text)
 
     def test_message_is_the_line_without_a_name(self) -> None:
@@ -150,7 +150,7 @@ class TestSections(unittest.TestCase):
         f(V)
         outside["Time in all calls of something else"] = lambda: 0.25
         try:
-            self.assertIn("Time in all calls of something else 2.500000e-01s", text_of(f.profile))
+            self.assertIn("Time in all calls of something else 250 ms", text_of(f.profile))
         finally:
             del outside["Time in all calls of something else"]
         with config.change_flags(**{"profiling.debugprint": True}):
@@ -171,9 +171,7 @@ class TestSections(unittest.TestCase):
         x = vector("x")
         f = profiled([x], Moved(np.copy)(x))
         f(V)
-        self.assertRegex(
-            text_of(f.profile), r"Spent 0.000e\+00s\(0.000%\) in cpu op, .* and .*s\(100.000%\) in transfer op"
-        )
+        self.assertRegex(text_of(f.profile), r"Spent 0 s \(0.000%\) in cpu op, .* and .*s \(100.000%\) in transfer op")
         self.assertEqual(list(f.profile.class_impl().values()), ["C"])
         self.assertNotIn("run Python code", text_of(f.profile))
         self.assertIn("moving data between the host and a device", text_of(f.profile))

@@ -32,6 +32,7 @@ with collector_paused(lasting=True):
         pp as pp,
         pprint as pprint,
         register_library,
+        shorten_tracebacks,
     )
     from theano_linker_c import (
         Function as Function,
@@ -132,6 +133,7 @@ announce()
 settle()
 _note_library()
 differentiate_functions_by(functions_of_gradients)
+shorten_tracebacks()
 
 PY3 = True
 #: Where the package is, and the folder that it is in.

@@ -26,7 +26,7 @@ from . import function, tensor
 from ._lazy import devices
 from ._nose import LAYERS
 from ._processors import cpuCount
-from ._unread_flags import UNHEEDED, is_former
+from ._unread_flags import NEW_DEVICES, UNHEEDED, is_former, is_former_device
 from ._version import __version__
 
 _DESCRIPTION = """\
@@ -82,10 +82,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     found = examine()
     healthy = all(finding.state != "bad" for finding in found)
-    if given.json:
-        print(json.dumps({"healthy": healthy, "findings": [asdict(finding) for finding in found]}, indent=2))
-    else:
-        _show(found)
+    try:
+        if given.json:
+            print(json.dumps({"healthy": healthy, "findings": [asdict(finding) for finding in found]}, indent=2))
+        else:
+            _show(found)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader wants no more (`| head`). What is left in the buffer must not fail when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0 if healthy else 1
 
 
@@ -153,7 +158,9 @@ def _flags() -> Iterator[Finding]:
             for part in name.split("."):
                 value = getattr(value, part)
             unheeded = UNHEEDED.get(name) if value != config.flag(name).kind.default() else None
-            if unheeded is None:
+            if name == "device" and is_former_device(str(value)):
+                yield Finding("flags", name, repr(value), source, "note", f"{_OBSOLETE}; {NEW_DEVICES}")
+            elif unheeded is None:
                 yield Finding("flags", name, repr(value), source)
             elif is_former(name):
                 yield Finding("flags", name, repr(value), source, "note", _OBSOLETE)
@@ -289,6 +296,9 @@ def _cache() -> Iterator[Finding]:
 def _devices() -> Iterator[Finding]:
     wanted = str(config.device)
     known = devices()
+    # The flag itself has been told of, with those that are obsolete.
+    former = is_former_device(wanted)
+    wanted = "cpu" if former else wanted
     lost = wanted != "cpu" and not known.moves_computation()
     advice = "theano.gpuarray.type.get_context(None) says why; without it functions run on the CPU" if lost else ""
     yield Finding("devices", "device", wanted, config.source_of("device"), "bad" if lost else "ok", advice)

@@ -146,6 +146,7 @@ class TensorFlags:
 
 class TracebackFlags:
     compile_limit: int  # Number of the library's own frames kept with variables that it makes while a function is ...
+    frames: bool  # Whether tracebacks that end a program or a cell show the library's own frames
     limit: int  # Number of frames of the user's program kept with each variable
 
 class UnittestsFlags:

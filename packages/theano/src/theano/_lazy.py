@@ -80,6 +80,17 @@ _NEAR = {
 
 #: Names of modules that are imported only when somebody asks for them.
 _UNLOADED = {f"theano.tensor.{name}": f"theano.tensor.signal.pool.{name}" for name in ("pool_2d", "pool_3d")}
+#: Names that users of other libraries look for -> what they are called here.
+_OTHER_WORDS = {
+    "theano.tensor.random": "theano.tensor.shared_randomstreams.RandomStreams",
+    "theano.tensor.linalg": "theano.tensor.nlinalg (inverses, norms, SVD) and theano.tensor.slinalg (solve, Cholesky)",
+    "theano.tensor.array": "theano.tensor.constant, or theano.shared for values that change",
+    "theano.random": "theano.tensor.shared_randomstreams.RandomStreams",
+    "theano.linalg": "theano.tensor.nlinalg (inverses, norms, SVD) and theano.tensor.slinalg (solve, Cholesky)",
+    "theano.numpy": "theano.tensor",
+    "theano.lax": "theano.scan (loops) and theano.ifelse.ifelse (conditions)",
+    "theano.cond": "theano.ifelse.ifelse",
+}
 #: What modules of names are made with, and nobody looks for in them.
 _TOOLS = frozenset(
     {
@@ -103,8 +114,8 @@ def _elsewhere(module: str, name: str) -> str:
             found = sys.modules.get(f"{module}.{path}")
             if found is not None and name in dir(found):
                 return f"; did you mean {module}.{path}.{name}?"
-    unloaded = _UNLOADED.get(f"{module}.{name}")
-    return f"; did you mean {unloaded}?" if unloaded else ""
+    other = _UNLOADED.get(f"{module}.{name}") or _OTHER_WORDS.get(f"{module}.{name}")
+    return f"; did you mean {other}?" if other else ""
 
 
 def lazy_names(

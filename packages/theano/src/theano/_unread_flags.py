@@ -19,6 +19,8 @@ _VERSIONS = (
 
 #: Names of flags of GPU back-ends that this version does not know at all.
 _FORMER = re.compile(r"(nvcc|cuda|cublas|gpu|gpuarray|dnn|magma|pycuda|enable_initial_driver_test)(\..*)?|lib\.cnmem")
+#: How the devices are called that there are now.
+NEW_DEVICES = "device=cuda and device=opencl0:0 compute on a device"
 #: Flag that nothing heeds -> why.
 UNHEEDED: dict[str, str] = {}
 #: Those of GPU back-ends, which are told of in one message at the start.
@@ -39,6 +41,11 @@ def is_former(name: str) -> bool:
     return name in OBSOLETE or (name not in config.flag_names() and bool(_FORMER.fullmatch(name)))
 
 
+def is_former_device(device: str) -> bool:
+    """Tell whether a device is called as in a back-end that was obsolete already, such as ``gpu0``."""
+    return bool(re.fullmatch(r"gpu\d*", device))
+
+
 def obsolete_text(names: Sequence[str]) -> str:
     """Return what is said of flags of GPU back-ends.
 
@@ -54,10 +61,11 @@ def obsolete_text(names: Sequence[str]) -> str:
     """
     listed = ", ".join(f"`{name}`" for name in names)
     one = len(names) == 1
+    instead = f"; {NEW_DEVICES}" if any(name.startswith("device=") for name in names) else ""
     return format_error(
         f"the flag{'' if one else 's'} {listed} {'is' if one else 'are'} obsolete: {'it was' if one else 'they were'} "
         f"for a former GPU back-end, and nothing heeds {'it' if one else 'them'}",
-        hint=f"leave {'it' if one else 'them'} out of {FLAGS_VARIABLE} and configuration files",
+        hint=f"leave {'it' if one else 'them'} out of {FLAGS_VARIABLE} and configuration files{instead}",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,7 @@ import theano_gpuarray as _flags_of_devices  # noqa: F401  # it declares them
 from theano_graph import EnumFlag, add_flag, config as config, warn_user
 
 from ._lazy import devices, lazy_names
-from ._unread_flags import obsolete_text, read_settings, warn_default as warn_default
+from ._unread_flags import is_former_device, obsolete_text, read_settings, warn_default as warn_default
 
 _REACTIONS = ("warn", "raise", "call", "print", "log")
 
@@ -53,11 +52,6 @@ def _names_devices() -> bool:
     return config.device != "cpu" or config.init_gpu_device not in ("", "cpu") or bool(config.contexts)
 
 
-def _is_former_device() -> bool:
-    """Tell whether the device is called as in a back-end that was obsolete already."""
-    return bool(re.fullmatch(r"gpu\d*", config.device))
-
-
 def start() -> None:
     """Check what THEANO_FLAGS and the files say, and do what the flags that count at import ask for.
 
@@ -67,14 +61,15 @@ def start() -> None:
         If they are not well-formed, or a value is not allowed; or if a device cannot be used, and that is an error.
     """
     obsolete, others = read_settings()
-    if _is_former_device():
+    former = is_former_device(config.device)
+    if former:
         obsolete.insert(0, f"device={config.device}")
     if obsolete:
         warn_user(obsolete_text(obsolete))
     for advice in others:
         warn_user(advice)
     apply_numpy_errors()
-    if _names_devices() and (config.force_device or not _is_former_device()):
+    if _names_devices() and (config.force_device or not former):
         devices().activate()
 
 

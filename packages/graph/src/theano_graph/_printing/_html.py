@@ -11,11 +11,13 @@ from typing import Any
 from .._expression._nodes import Apply, Variable
 from ._debugprint import TreeOptions, TreePrinter
 from ._diagram import FILLS, kind_of
+from ._formula import formula
 from ._printable import printable_graph
 
 #: From this level on branches are folded where a tree has more than so many lines.
 _FOLDED_LEVEL, _MANY_LINES = 4, 40
 _LONGEST_HEAD = 160
+_MOST_VALUE_LINES = 8
 _STYLE = (
     "<style>.theano-graph{font-family:monospace;line-height:1.35}.theano-graph .tree{white-space:pre;overflow-x:auto}"
     ".theano-graph .tree details,.theano-graph .tree details>div{margin-left:1.5em}"
@@ -33,15 +35,51 @@ def to_html(obj: Any, max_lines: int) -> str:
     inputs = " ".join(_badge(kind_of(x), x) for x in graph.inputs[:max_lines])
     updates = "".join(f"<div>update of {_badge('shared', target)}</div>" for target in graph.updates.values())
     body = f"{inputs}{updates}<div class='tree'>{''.join(_branches(_levels(lines), len(lines)))}</div>"
+    below, opened = "", " open"
+    if isinstance(obj, Variable):
+        below, opened = "".join(_below(obj)), ""
     return (
-        f'<div class="theano-graph">{_STYLE}<details open><summary>{html.escape(_head(obj))}</summary>{body}</details>'
-        "</div>"
+        f'<div class="theano-graph">{_STYLE}<details{opened}><summary>{html.escape(_head(obj))}</summary>{body}'
+        f"</details>{below}</div>"
     )
+
+
+def _below(variable: Variable) -> Iterator[str]:
+    """Yield what stands below the line of a variable: its formula, or its value where it has one."""
+    text = formula(variable)
+    if text is not None:
+        # The notebook's MathJax sets what stands between the signs.
+        yield f"<div>$\\displaystyle {html.escape(text)}$</div>"
+    value = _value(variable)
+    if value is not None:
+        lines = str(value).splitlines() or [""]
+        if len(lines) > _MOST_VALUE_LINES:
+            lines[_MOST_VALUE_LINES:] = ["..."]
+        cut = "\n".join(line[:_LONGEST_HEAD] for line in lines)
+        yield f'<div style="white-space:pre">{html.escape(cut)}</div>'
+
+
+def _value(variable: Any) -> Any:
+    """Return the value that a shared variable has now, None for all others."""
+    return variable.get_value(borrow=True) if kind_of(variable) == "shared" else None
+
+
+def _type_text(variable: Variable) -> str:
+    """Return dtype and shape of a variable, of a value that it has where it has one; the type where it has neither."""
+    value = _value(variable)
+    holder = variable.type if value is None else value
+    dtype, shape = getattr(variable.type, "dtype", None), getattr(holder, "shape", None)
+    if dtype is None or not isinstance(shape, tuple):
+        return repr(variable.type)
+    lengths = ", ".join("?" if length is None else str(length) for length in shape)
+    return f"{dtype}, shape ({lengths}{',' if len(shape) == 1 else ''})"
 
 
 def _head(obj: Any) -> str:
     """Return the line that stays when all is folded."""
-    text = f"{obj}: {obj.type!r}" if isinstance(obj, Variable) else str(obj if isinstance(obj, Apply) else repr(obj))
+    text = (
+        f"{obj}: {_type_text(obj)}" if isinstance(obj, Variable) else str(obj if isinstance(obj, Apply) else repr(obj))
+    )
     if len(text) > _LONGEST_HEAD:
         text = text[: _LONGEST_HEAD - 3] + "..."
     origin = getattr(obj, "origin", None)

@@ -11,6 +11,7 @@ from ._errors import (
     StochasticOrder as StochasticOrder,
 )
 from ._mode import DebugMode as DebugMode
+from ._shapes import BadInferShape as BadInferShape, set_shapes_of as set_shapes_of
 
 _strict = DebugMode()
 register_mode("DebugMode", _strict)
@@ -18,6 +19,7 @@ register_mode("DEBUG_MODE", _strict)
 
 __all__ = [
     "BadDestroyMap",
+    "BadInferShape",
     "BadOptimization",
     "BadThunkOutput",
     "BadViewMap",
@@ -25,4 +27,5 @@ __all__ = [
     "DebugModeError",
     "InvalidValueError",
     "StochasticOrder",
+    "set_shapes_of",
 ]

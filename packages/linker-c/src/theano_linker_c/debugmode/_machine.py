@@ -24,6 +24,7 @@ from ._evaluate import (
     may_be_anything,
     with_finite_of,
 )
+from ._shapes import blame_shape_rule
 from ._tracker import Replacement, ReplacementTracker
 from ._unrewritten import Unrewritten
 
@@ -132,7 +133,8 @@ class DebugMachine(PythonMachine):
             before = set(ancestors(outputs))
             wrong = [r for r in different if r.new in before]
         r = (wrong or different)[0]
-        raise BadOptimization(r.old, r.new, values[r.old], _value(r.new, values), r.reason, r.before, r.after)
+        error = BadOptimization(r.old, r.new, values[r.old], _value(r.new, values), r.reason, r.before, r.after)
+        raise blame_shape_rule(error, (x.node for x in self._others.instructions), lambda v: _value(v, values))
 
     def _agree(self, r: Replacement, values: dict[Variable, Any]) -> bool:
         old, new = _value(r.old, values), _value(r.new, values)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from theano_graph import record, shown_name
 
 from ._records import Group, NodeRecord, by_time
-from ._report import made_at, microseconds, short_name
+from ._report import made_at, readable_time, short_name
 
 if TYPE_CHECKING:
     from ._stats import ProfileStats
@@ -77,21 +77,21 @@ def page(stats: ProfileStats) -> str:
 
 def _figures(stats: ProfileStats) -> Iterator[tuple[str, str]]:
     yield "calls", str(stats.fct_callcount)
-    yield "in calls", microseconds(stats.fct_call_time)
-    yield "in nodes", microseconds(stats.thunk_time)
-    yield "between nodes", microseconds(max(stats.vm_call_time - stats.thunk_time, 0.0))
-    yield "arguments, results and updates", microseconds(max(stats.fct_call_time - stats.vm_call_time, 0.0))
-    yield "compiling", microseconds(stats.compile_time)
-    yield "of it rewriting", microseconds(stats.optimizer_time)
-    yield "of it making the machine", microseconds(stats.linker_time)
+    yield "in calls", readable_time(stats.fct_call_time)
+    yield "in nodes", readable_time(stats.thunk_time)
+    yield "between nodes", readable_time(max(stats.vm_call_time - stats.thunk_time, 0.0))
+    yield "arguments, results and updates", readable_time(max(stats.fct_call_time - stats.vm_call_time, 0.0))
+    yield "compiling", readable_time(stats.compile_time)
+    yield "of it rewriting", readable_time(stats.optimizer_time)
+    yield "of it making the machine", readable_time(stats.linker_time)
     yield "nodes", str(stats.nb_nodes)
 
 
 def _cells(share: float, seconds: float, calls: int) -> str:
-    per_call = microseconds(seconds / calls) if calls else ""
+    per_call = readable_time(seconds / calls) if calls else ""
     return (
         f"<td class=number>{share:.1%}</td><td><span class=track><span class=bar style='width:{100 * share:.2f}%'>"
-        f"</span></span></td><td class=number>{microseconds(seconds)}</td><td class=number>{per_call}</td>"
+        f"</span></span></td><td class=number>{readable_time(seconds)}</td><td class=number>{per_call}</td>"
         f"<td class=number>{calls}</td>"
     )
 
@@ -147,7 +147,7 @@ def _flame(stats: ProfileStats, records: Sequence[NodeRecord]) -> str:
 def _piece(part: _Part, left: float, width: float, depth: int) -> str:
     name = html.escape(part.name)
     hue = 20 + 8 * (sum(part.name.encode()) % 5)
-    title = f"{name}&#10;{microseconds(part.seconds)}, {width:.1%}"
+    title = f"{name}&#10;{readable_time(part.seconds)}, {width:.1%}"
     return (
         f"<div data-left='{left:.6f}' data-width='{width:.6f}' title='{title}' "
         f"style='left:{100 * left:.4f}%;width:{100 * width:.4f}%;top:{_ROW * depth}px;"

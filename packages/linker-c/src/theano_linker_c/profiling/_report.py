@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Longer names of ops and nodes are cut.
 _LONGEST_NAME = 100
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 def write_report(stats: ProfileStats, file: TextIO, n_ops: int | None = None, n_apply: int | None = None) -> None:
@@ -52,27 +53,27 @@ def _global_lines(stats: ProfileStats) -> Iterable[str]:
     yield "Function profiling"
     yield "=================="
     yield f"Message: {stats.message}"
-    yield f"Time in {calls} calls to Function.__call__: {call_time:e}s"
+    yield f"Time in {calls} calls to Function.__call__: {readable_time(call_time)}"
     if calls:
         run_time, thunks = stats.vm_call_time, stats.thunk_time
-        yield f"Time in Function.fn.__call__: {run_time:e}s ({_share(run_time, call_time)})"
-        yield f"Time in thunks: {thunks:e}s ({_share(thunks, call_time)})"
+        yield f"Time in Function.fn.__call__: {readable_time(run_time)} ({_share(run_time, call_time)})"
+        yield f"Time in thunks: {readable_time(thunks)} ({_share(thunks, call_time)})"
         between, around = run_time - thunks, call_time - run_time
-        yield f"Overhead between thunks: {between:e}s ({_share(between, call_time)})"
-        yield f"Overhead of arguments, results and updates: {around:e}s ({_share(around, call_time)})"
+        yield f"Overhead between thunks: {readable_time(between)} ({_share(between, call_time)})"
+        yield f"Overhead of arguments, results and updates: {readable_time(around)} ({_share(around, call_time)})"
         yield _device_line(stats.records(), thunks)
         if stats.watch_time:
-            yield f"Time in measuring memory, not in the times above: {stats.watch_time:e}s"
-    yield f"Total compile time: {stats.compile_time:e}s"
+            yield f"Time in measuring memory, not in the times above: {readable_time(stats.watch_time)}"
+    yield f"Total compile time: {readable_time(stats.compile_time)}"
     yield f"  Number of Apply nodes: {stats.nb_nodes}"
-    yield f"  Theano Optimizer time: {stats.optimizer_time:e}s"
-    yield f"    Theano validate time: {stats.validate_time:e}s"
-    yield f"  Theano Linker time (includes C, CUDA code generation/compiling): {stats.linker_time:e}s"
-    yield f"    Import time {stats.import_time:e}s"
+    yield f"  Theano Optimizer time: {readable_time(stats.optimizer_time)}"
+    yield f"    Theano validate time: {readable_time(stats.validate_time)}"
+    yield f"  Theano Linker time (includes C, CUDA code generation/compiling): {readable_time(stats.linker_time)}"
+    yield f"    Import time {readable_time(stats.import_time)}"
     rest = stats.compile_time - stats.optimizer_time - stats.linker_time
-    yield f"  Copying the graph and checks: {max(rest, 0.0):e}s"
+    yield f"  Copying the graph and checks: {readable_time(max(rest, 0.0))}"
     for text, seconds in outside.items():
-        yield f"{text} {seconds():e}s"
+        yield f"{text} {readable_time(seconds())}"
     yield ""
 
 
@@ -80,7 +81,7 @@ def _device_line(records: Iterable[NodeRecord], total: float) -> str:
     spent = {"cpu": 0.0, "gpu": 0.0, "transfer": 0.0}
     for record in records:
         spent[kind_of(record.node)] += record.seconds
-    parts = [f"{seconds:.3e}s({_share(seconds, total)}) in {name} op" for name, seconds in spent.items()]
+    parts = [f"{readable_time(seconds)} ({_share(seconds, total)}) in {name} op" for name, seconds in spent.items()]
     return f"Spent {parts[0]}, {parts[1]} and {parts[2]}"
 
 
@@ -96,17 +97,37 @@ def _group_lines(
     for group in groups[:most]:
         done += group.seconds
         yield (
-            f" {_percent(group.seconds, total)}  {_percent(done, total)}  {microseconds(group.seconds):>14s} "
-            f"{microseconds(_per_call(group)):>16s}  {group.kind:^6s} {group.calls:7d}  {group.nodes:6d}   "
+            f" {_percent(group.seconds, total)}  {_percent(done, total)}  {readable_time(group.seconds):>14s} "
+            f"{readable_time(_per_call(group)):>16s}  {group.kind:^6s} {group.calls:7d}  {group.nodes:6d}   "
             f"{short_name(group.key)}"
         )
     yield _remaining(groups[most:], plural, total)
     yield ""
 
 
-def microseconds(seconds: float) -> str:
-    """Return a time in microseconds, the unit of all columns."""
-    return f"{seconds * 1e6:,.1f} us"
+def readable_time(seconds: float) -> str:
+    """Return a time with three digits, in the unit that suits it.
+
+    Parameters
+    ----------
+    seconds : float
+
+    Returns
+    -------
+    str
+        In seconds, milliseconds (``ms``), microseconds (``us``) or nanoseconds (``ns``).
+
+    Examples
+    --------
+    >>> [readable_time(seconds) for seconds in (94.5, 0.106, 2.5e-5, 0.0)]
+    ['94.5 s', '106 ms', '25.0 us', '0 s']
+    """
+    for unit, scale in _UNITS:
+        value = seconds / scale
+        # What would be rounded to 1000 belongs to the next unit.
+        if abs(value) >= 0.9995:
+            return f"{value:,.{2 - (abs(value) >= 10) - (abs(value) >= 100)}f} {unit}"
+    return f"{seconds:.2g} s" if seconds else "0 s"
 
 
 def short_name(key: Any) -> str:
@@ -143,8 +164,8 @@ def _apply_lines(records: Sequence[NodeRecord], total: float, most: int) -> Iter
                 else f"{count / 1e6:8.1f} {count / per_call / 1e9 if per_call else 0.0:10.1f}"
             )
         yield (
-            f" {_percent(record.seconds, total)}  {_percent(done, total)}  {microseconds(record.seconds):>14s} "
-            f"{microseconds(_per_call(record)):>16s} {record.calls:6d} {speed} {record.position:4d}   "
+            f" {_percent(record.seconds, total)}  {_percent(done, total)}  {readable_time(record.seconds):>14s} "
+            f"{readable_time(_per_call(record)):>16s} {record.calls:6d} {speed} {record.position:4d}   "
             f"{made_at(record.node):{widest}s}  {short_name(record.label)}"
         )
         yield from _shape_lines(record)
@@ -173,4 +194,4 @@ def _per_call(item: Group | NodeRecord) -> float:
 def _remaining(items: Sequence[Any], plural: str, total: float) -> str:
     seconds = sum(item.seconds for item in items)
     share = 100 * seconds / total if total else 0.0
-    return f"  ... (remaining {len(items)} {plural} account for {share:5.2f}%({seconds:.2f}s) of the runtime)"
+    return f"  ... (remaining {len(items)} {plural} account for {share:5.2f}%({readable_time(seconds)}) of the runtime)"

@@ -227,11 +227,11 @@ class ProfileStats:
         Parameters
         ----------
         file : text file, optional
-            By default standard error.
+            By default standard output.
         n_ops_to_print, n_apply_to_print : int, optional
             How many ops and nodes are listed; by default the flags `profiling.n_ops` and `profiling.n_apply`.
         """
-        write_report(self, sys.stderr if file is None else file, n_ops_to_print, n_apply_to_print)
+        write_report(self, sys.stdout if file is None else file, n_ops_to_print, n_apply_to_print)
 
     print_summary = summary
 

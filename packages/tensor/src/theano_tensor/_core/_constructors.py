@@ -12,6 +12,9 @@ from ._type import TensorType
 from ._typing import DTypeLike
 from ._variable import Tensor
 
+#: Static lengths of dimensions, None where they are known at run time only.
+Lengths = Iterable[int | None]
+
 
 def tensor(
     dtype: DTypeLike | None = None,
@@ -54,8 +57,19 @@ def tensor(
     return kind(name)
 
 
-def _make(pattern: tuple[bool, ...], name: str | None, dtype: DTypeLike | None) -> Tensor:
-    return TensorType(config.floatX if dtype is None else canonical_dtype(dtype, config.floatX), pattern)(name)
+def _make(pattern: tuple[bool, ...], name: str | None, dtype: DTypeLike | None, shape: Lengths | None = None) -> Tensor:
+    chosen = config.floatX if dtype is None else canonical_dtype(dtype, config.floatX)
+    if shape is None:
+        return TensorType(chosen, pattern)(name)
+    lengths = tuple(shape)
+    if len(lengths) != len(pattern):
+        raise ValueError(
+            format_error(
+                f"a variable of {len(pattern)} dimensions cannot have the shape {lengths}",
+                hint=f"write a shape with {len(pattern)} lengths, or theano.tensor.tensor(dtype, shape={lengths})",
+            )
+        )
+    return TensorType(chosen, shape=lengths)(name)
 
 
 def scalar(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -81,7 +95,7 @@ def scalar(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     return _make((), name, dtype)
 
 
-def vector(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+def vector(name: str | None = None, dtype: DTypeLike | None = None, *, shape: Lengths | None = None) -> Tensor:
     """Return a 1-dimensional variable; dtype floatX by default.
 
     Parameters
@@ -90,6 +104,8 @@ def vector(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
         For messages and printing.
     dtype : str, optional
         By default that of the flag `floatX`.
+    shape : sequence of (int or None), optional
+        Lengths that are known when the graph is built; None for others.
 
     Returns
     -------
@@ -101,10 +117,10 @@ def vector(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> T.vector("x", dtype="float64").type
     TensorType(float64, vector)
     """
-    return _make((False,), name, dtype)
+    return _make((False,), name, dtype, shape)
 
 
-def matrix(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+def matrix(name: str | None = None, dtype: DTypeLike | None = None, *, shape: Lengths | None = None) -> Tensor:
     """Return a 2-dimensional variable; dtype floatX by default.
 
     Parameters
@@ -113,6 +129,8 @@ def matrix(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
         For messages and printing.
     dtype : str, optional
         By default that of the flag `floatX`.
+    shape : sequence of (int or None), optional
+        Lengths that are known when the graph is built; None for others.
 
     Returns
     -------
@@ -124,7 +142,7 @@ def matrix(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> T.matrix("x", dtype="float64").type
     TensorType(float64, matrix)
     """
-    return _make((False, False), name, dtype)
+    return _make((False, False), name, dtype, shape)
 
 
 def row(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -173,7 +191,7 @@ def col(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     return _make((False, True), name, dtype)
 
 
-def tensor3(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+def tensor3(name: str | None = None, dtype: DTypeLike | None = None, *, shape: Lengths | None = None) -> Tensor:
     """Return a 3-dimensional variable; dtype floatX by default.
 
     Parameters
@@ -182,6 +200,8 @@ def tensor3(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
         For messages and printing.
     dtype : str, optional
         By default that of the flag `floatX`.
+    shape : sequence of (int or None), optional
+        Lengths that are known when the graph is built; None for others.
 
     Returns
     -------
@@ -193,10 +213,10 @@ def tensor3(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> T.tensor3("x", dtype="float64").type
     TensorType(float64, 3D)
     """
-    return _make((False,) * 3, name, dtype)
+    return _make((False,) * 3, name, dtype, shape)
 
 
-def tensor4(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+def tensor4(name: str | None = None, dtype: DTypeLike | None = None, *, shape: Lengths | None = None) -> Tensor:
     """Return a 4-dimensional variable; dtype floatX by default.
 
     Parameters
@@ -205,6 +225,8 @@ def tensor4(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
         For messages and printing.
     dtype : str, optional
         By default that of the flag `floatX`.
+    shape : sequence of (int or None), optional
+        Lengths that are known when the graph is built; None for others.
 
     Returns
     -------
@@ -216,10 +238,10 @@ def tensor4(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> T.tensor4("x", dtype="float64").type
     TensorType(float64, 4D)
     """
-    return _make((False,) * 4, name, dtype)
+    return _make((False,) * 4, name, dtype, shape)
 
 
-def tensor5(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+def tensor5(name: str | None = None, dtype: DTypeLike | None = None, *, shape: Lengths | None = None) -> Tensor:
     """Return a 5-dimensional variable; dtype floatX by default.
 
     Parameters
@@ -228,6 +250,8 @@ def tensor5(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
         For messages and printing.
     dtype : str, optional
         By default that of the flag `floatX`.
+    shape : sequence of (int or None), optional
+        Lengths that are known when the graph is built; None for others.
 
     Returns
     -------
@@ -239,10 +263,10 @@ def tensor5(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> T.tensor5("x", dtype="float64").type
     TensorType(float64, 5D)
     """
-    return _make((False,) * 5, name, dtype)
+    return _make((False,) * 5, name, dtype, shape)
 
 
-def tensor6(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+def tensor6(name: str | None = None, dtype: DTypeLike | None = None, *, shape: Lengths | None = None) -> Tensor:
     """Return a 6-dimensional variable; dtype floatX by default.
 
     Parameters
@@ -251,6 +275,8 @@ def tensor6(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
         For messages and printing.
     dtype : str, optional
         By default that of the flag `floatX`.
+    shape : sequence of (int or None), optional
+        Lengths that are known when the graph is built; None for others.
 
     Returns
     -------
@@ -262,10 +288,10 @@ def tensor6(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> T.tensor6("x", dtype="float64").type
     TensorType(float64, 6D)
     """
-    return _make((False,) * 6, name, dtype)
+    return _make((False,) * 6, name, dtype, shape)
 
 
-def tensor7(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+def tensor7(name: str | None = None, dtype: DTypeLike | None = None, *, shape: Lengths | None = None) -> Tensor:
     """Return a 7-dimensional variable; dtype floatX by default.
 
     Parameters
@@ -274,6 +300,8 @@ def tensor7(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
         For messages and printing.
     dtype : str, optional
         By default that of the flag `floatX`.
+    shape : sequence of (int or None), optional
+        Lengths that are known when the graph is built; None for others.
 
     Returns
     -------
@@ -285,7 +313,7 @@ def tensor7(name: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> T.tensor7("x", dtype="float64").type
     TensorType(float64, 7D)
     """
-    return _make((False,) * 7, name, dtype)
+    return _make((False,) * 7, name, dtype, shape)
 
 
 class PluralConstructor:

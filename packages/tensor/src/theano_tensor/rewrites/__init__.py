@@ -4,6 +4,7 @@ from theano_linker_c.modes import optdb
 from theano_optimize import Phase, WalkDatabase, WalkRewriter
 
 from . import (
+    _told_shapes as _told_shapes,
     algebra as algebra,
     allocs as allocs,
     asserts as asserts,

@@ -13,14 +13,35 @@ from typing import Any
 from ._page_data import page_data
 from .formatting import PyDotFormatter as PyDotFormatter
 
-__all__ = ["PyDotFormatter", "d3viz", "d3write", "replace_patterns", "safe_json"]
+__all__ = ["GraphPage", "PyDotFormatter", "d3viz", "d3write", "replace_patterns", "safe_json"]
 
 #: The parts of the page's script, in their order; the first lays graphs out.
 SCRIPTS = ("vendor/dagre.min.js", "layout.js", "panels.js", "viewer.js")
 
 
-def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
-    """Write a page that shows a graph; open it in a browser.
+class GraphPage:
+    """A page that shows a graph; a notebook shows it below the cell.
+
+    Attributes
+    ----------
+    text : str
+        The page as HTML, which needs nothing but itself.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        # A document of its own, so that its style and script are not those of the notebook.
+        return f'<iframe srcdoc="{html.escape(self.text)}" style="width:100%;height:600px;border:0"></iframe>'
+
+
+def d3viz(fct: Any, outfile: str | Path | None = None, copy_deps: bool = True, *args: Any, **kwargs: Any) -> GraphPage:
+    """Show a graph as a page: in a notebook, or in a file for a browser.
+
+    A graph of more than 60 shapes is shown in groups: what a line of the program made is one shape until it is opened
+    by a double click, and what repeats is shown once with its number. The button "All nodes" shows each node by
+    itself, "Times" colours the nodes of a profiled function, "SVG" and "PNG" save the picture.
 
     The graph and each node can be dragged, the wheel zooms, the map in the corner shows where one is. What is under the
     pointer is described (type, the line of the program that made it, and its time if the function was profiled), and
@@ -32,11 +53,17 @@ def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **k
     Parameters
     ----------
     fct : Variable, Apply, FunctionGraph, compiled function, or list of these
-    outfile : path
+    outfile : path, optional
+        Where the page is written, if anywhere.
     copy_deps : bool
         Taken for compatibility: the page holds all that it needs, so there is nothing to copy beside it.
     *args, **kwargs
         For :class:`~theano.d3viz.formatting.PyDotFormatter`.
+
+    Returns
+    -------
+    GraphPage
+        The page, which a notebook shows where it is the value of a cell.
 
     Raises
     ------
@@ -45,11 +72,11 @@ def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **k
 
     Examples
     --------
-    >>> import os, tempfile, theano.tensor as T
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     d3viz(T.exp(T.scalar("x")), os.path.join(folder, "graph.html"))
+    >>> import theano.tensor as T
+    >>> d3viz(T.exp(T.scalar("x"))).text[:15]
+    '<!DOCTYPE html>'
     """
-    path = Path(outfile)
+    path = Path("graph.html" if outfile is None else outfile)
     files = resources.files(__package__)
     parts = {
         "__TITLE__": html.escape(path.stem),
@@ -60,7 +87,9 @@ def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **k
     page = files.joinpath("viewer.html").read_text(encoding="utf-8")
     # In one pass, so that nothing in the graph is taken for one of the names.
     page = re.sub("|".join(parts), lambda found: parts[found[0]], page)
-    path.write_text(page, encoding="utf-8")
+    if outfile is not None:
+        path.write_text(page, encoding="utf-8")
+    return GraphPage(page)
 
 
 def d3write(fct: Any, path: str | Path, *args: Any, **kwargs: Any) -> None:

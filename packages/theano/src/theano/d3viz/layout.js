@@ -2,31 +2,68 @@
 // Which shapes of a graph are visible, and where they go. No function here touches the page.
 
 // The graph with the nodes in `open` replaced by the graphs inside them. A shape of an inner graph has the path of its
-// node as a prefix; `boxes` are the open nodes with the shapes that they hold.
-function flatten(graphs, open) {
-  const shapes = [], edges = [], boxes = [];
+// node as a prefix; `boxes` are the open nodes and groups with the shapes that they hold. Shapes in groups that are not
+// open are shown as one; `grouped` false takes no notice of groups.
+function flatten(graphs, open, grouped) {
+  const shapes = [], edges = [], boxes = [], insides = new Map();
   function add(index, prefix) {
     const graph = graphs[index], inner = new Map(), held = [], direct = [];
+    const groups = new Map((grouped ? graph.groups : []).map((group) => [group.id, { node: group, id: prefix + group.id, members: [], own: [] }]));
+    const around = (node) => {
+      const chain = [];
+      for (let group = groups.get(node.group); group; group = groups.get(group.node.group)) chain.push(group);
+      return chain;
+    };
+    // What stands for a node: itself, or the outermost closed group around it.
+    const shownAs = new Map(), seen = new Set();
+    insides.set(prefix, shownAs);
+    function hold(node, id, members) {
+      const chain = around(node);
+      for (const group of chain) group.members.push(...members);
+      (chain.length ? chain[0].own : direct).push(id);
+      held.push(...members);
+    }
     for (const node of graph.nodes) {
+      const closed = around(node).findLast((group) => !open.has(group.id));
       const id = prefix + node.id;
-      if (node.inner !== null && open.has(id)) {
+      shownAs.set(node.id, closed ? closed.id : id);
+      if (closed) {
+        if (!seen.has(closed.id)) {
+          seen.add(closed.id);
+          shapes.push({ id: closed.id, node: closed.node });
+          hold(closed.node, closed.id, [closed.id]);
+        }
+      } else if (node.inner !== null && open.has(id)) {
         const members = add(node.inner, id + "/");
         inner.set(node.id, { index: node.inner, prefix: id + "/" });
-        const own = members.own;
-        boxes.push({ id, node, members, own });
-        held.push(...members);
-        direct.push(id);
+        boxes.push({ id, node, members, own: members.own });
+        hold(node, id, members);
       } else {
         shapes.push({ id, node });
-        held.push(id);
-        direct.push(id);
+        hold(node, id, [id]);
       }
     }
+    for (const group of groups.values()) {
+      if (!open.has(group.id) || !group.members.length) continue;
+      boxes.push(group);
+      const outer = groups.get(group.node.group);
+      (outer ? outer.own : direct).push(group.id);
+    }
+    const merged = new Map();
     for (const edge of graph.edges) {
       const from = inner.get(edge.source), to = inner.get(edge.target);
-      const source = from ? port(from, "outputs", edge.output) : prefix + edge.source;
-      const target = to ? port(to, "inputs", edge.input) : prefix + edge.target;
-      if (source !== null && target !== null) edges.push({ source, target, edge });
+      const source = from ? port(from, "outputs", edge.output) : shownAs.get(edge.source);
+      const target = to ? port(to, "inputs", edge.input) : shownAs.get(edge.target);
+      if (source === null || target === null || (source === target && seen.has(source))) continue;
+      // Edges between the same two shapes are one where groups hide the ends.
+      const key = seen.has(source) || seen.has(target) ? `${source}>${target}>${edge.dashed}` : null;
+      const other = merged.get(key);
+      if (other) other.edges.push(edge);
+      else {
+        const item = { source, target, edge, edges: [edge] };
+        edges.push(item);
+        if (key) merged.set(key, item);
+      }
     }
     held.own = direct; // shapes and open nodes right in this graph
     return held;
@@ -40,10 +77,25 @@ function flatten(graphs, open) {
     if (node.inner !== null && open.has(path)) {
       return port({ index: node.inner, prefix: path + "/" }, side, 0);
     }
-    return path;
+    return insides.get(place.prefix).get(id);
   }
   add(0, "");
-  return { shapes, edges, boxes };
+  return withoutBareConstants({ shapes, edges, boxes });
+}
+
+// Constants that only closed groups read tell nothing: they are told with the group.
+function withoutBareConstants({ shapes, edges, boxes }) {
+  const kinds = new Map(shapes.map((shape) => [shape.id, shape.node.kind])), read = new Set(), bare = new Set();
+  for (const { source, target } of edges) {
+    if (kinds.get(source) === "constant") (kinds.get(target) === "group" ? bare : read).add(source);
+  }
+  for (const id of read) bare.delete(id);
+  const keep = (id) => !bare.has(id);
+  for (const box of boxes) {
+    box.members = box.members.filter(keep);
+    box.own = box.own.filter(keep);
+  }
+  return { shapes: shapes.filter((shape) => keep(shape.id)), edges: edges.filter((item) => keep(item.source)), boxes };
 }
 
 // The layer of each shape: one more than the highest layer of what points at it.
@@ -111,7 +163,7 @@ function linked(graph) {
 // Positions of the middles of all shapes, by dagre; each edge gets `points`, by which it goes around the shapes.
 function place(graph, size) {
   const made = new dagre.graphlib.Graph({ multigraph: true, compound: graph.boxes.length > 0 });
-  made.setGraph({ ranker: "tight-tree", nodesep: 22, edgesep: 10, ranksep: 44, marginx: 20, marginy: 20 });
+  made.setGraph({ ranker: "tight-tree", nodesep: 22, edgesep: 10, ranksep: graph.shapes.length > MANY ? 44 : 30, marginx: 20, marginy: 20 });
   made.setDefaultEdgeLabel(() => ({}));
   const rooms = new Map();
   for (const shape of graph.shapes) if (shape.of === undefined) rooms.set(shape.id, { from: [], to: [] });
@@ -125,8 +177,7 @@ function place(graph, size) {
   const isLink = (item) => !rooms.has(item.source) || !rooms.has(item.target);
   graph.edges.forEach((item, i) => {
     if (isLink(item)) return;
-    const label = item.edge.label ? { width: item.edge.label.length * 7 + 6, height: 14, labelpos: "c" } : {};
-    made.setEdge(item.source, item.target, label, String(i));
+    made.setEdge(item.source, item.target, {}, String(i));
   });
   dagre.layout(made, { disableOptimalOrderHeuristic: graph.shapes.length > MANY });
   const at = new Map();
@@ -160,11 +211,13 @@ function roomOf(id, room, size) {
 function settle(id, room, place, size, at) {
   const left = place.x - (size(id).width + room.left + room.right) / 2;
   at.set(id, { x: left + room.left + size(id).width / 2, y: place.y });
-  const column = (links, edge, sign) => links.forEach((link, i) => {
-    at.set(link, { x: edge + (sign * size(link).width) / 2, y: place.y + 26 * (i - (links.length - 1) / 2) });
+  // Links end at the same distance from the shape, so that their edges meet no other link.
+  const { x } = at.get(id), half = size(id).width / 2 + 30;
+  const column = (links, sign) => links.forEach((link, i) => {
+    at.set(link, { x: x + sign * (half + size(link).width / 2), y: place.y + 26 * (i - (links.length - 1) / 2) });
   });
-  column(room.from, left, 1);
-  column(room.to, left + size(id).width + room.left + room.right, -1);
+  column(room.from, -1);
+  column(room.to, 1);
 }
 
 // Where an edge to a point begins at the lower side of a shape (`side` 1), or ends at the upper one (-1): what lies
@@ -238,8 +291,28 @@ function relax(ids, edges, at, cooling) {
   return motion;
 }
 
-// From white to red as `share` goes from 0 to 1.
+// Times are told apart by their logarithms: what takes less than this share of the longest looks alike.
+const DECADES = 4;
+
+// From pale yellow to dark red as `share` goes from 10 ** -DECADES to 1.
 function heat(share) {
-  const rest = Math.round(255 * (1 - Math.min(Math.max(share, 0), 1)));
-  return `rgb(255, ${rest}, ${rest})`;
+  const part = Math.min(Math.max(1 + Math.log10(Math.max(share, 1e-30)) / DECADES, 0), 1);
+  const stops = [[255, 250, 220], [254, 204, 92], [253, 141, 60], [227, 26, 28], [110, 0, 30]];
+  const at = part * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2);
+  return `rgb(${stops[i].map((low, k) => Math.round(low + (at - i) * (stops[i + 1][k] - low))).join(", ")})`;
+}
+
+// A time in the unit that suits it.
+function readableTime(seconds) {
+  for (const [unit, scale] of [["s", 1], ["ms", 1e-3], ["\u00b5s", 1e-6], ["ns", 1e-9]]) {
+    if (seconds >= 0.9995 * scale) return `${Number((seconds / scale).toPrecision(3))} ${unit}`;
+  }
+  return "0 s";
+}
+
+// A colour mixed into another, both as #rrggbb.
+function mix(colour, paper, share) {
+  const parts = (text) => [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
+  const under = parts(paper);
+  return `rgb(${parts(colour).map((part, i) => Math.round(share * part + (1 - share) * under[i])).join(", ")})`;
 }

@@ -50,16 +50,22 @@ function makePanels(page) {
     page.go(found[place].id);
   }
 
-  function showLegend() {
-    const rows = document.getElementById("kinds");
+  // What the colours stand for: kinds, or times where the longest of a shape is given.
+  function showLegend(longest) {
+    const rows = document.getElementById("kinds"), scale = [];
     rows.textContent = "";
-    for (const [text, fill, form] of page.data.legend) {
+    for (let i = 0; longest && i <= DECADES; i++) {
+      const less = i === DECADES ? "at most " : "";
+      scale.push([less + readableTime(longest * 10 ** -i), heat(10 ** -i), "round"]);
+    }
+    for (const [text, fill, form] of longest ? scale : page.data.legend) {
       const row = rows.insertRow(), mark = document.createElement("span");
       mark.className = "mark " + form;
-      if (fill) mark.style.background = fill;
+      if (fill) mark.style.background = longest ? fill : page.soft(fill);
       row.insertCell().appendChild(mark);
       row.insertCell().textContent = text;
     }
+    document.getElementById("colours").textContent = longest ? "Time of a node or group" : "Legend";
     legend.hidden = !page.data.legend.length;
   }
 
@@ -108,9 +114,10 @@ function makePanels(page) {
       search.focus();
     }
   });
-  showLegend();
+  showLegend(null);
   return {
     near,
+    showLegend,
     pin,
     go: page.go,
     moved,

@@ -7,8 +7,10 @@
   const view = document.getElementById("view"), tip = document.getElementById("tip"), menu = document.getElementById("menu");
   const open = new Set(), labels = new Map(), moved = new Map();
   const pencil = document.createElement("canvas").getContext("2d");
-  pencil.font = "12px sans-serif";
-  let graph, at, world, colourByTime = false, loose = false, scale = 1, shift = { x: 0, y: 0 }, running = 0;
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  // Room that the buttons and the legend take, in pixels.
+  const BAR = 44, GAP = 16, MOST_OPENED = 60, FEW = 12;
+  let graph, at, world, grouped = true, colourByTime = false, loose = false, scale = 1, shift = { x: 0, y: 0 }, running = 0;
 
   function element(name, attributes, parent) {
     const made = document.createElementNS(NS, name);
@@ -18,43 +20,76 @@
   }
 
   const labelOf = (shape) => labels.get(shape.id) ?? shape.node.label;
-  const shown = (shape) => (labelOf(shape).length > 48 ? labelOf(shape).slice(0, 46) + "\u2026" : labelOf(shape));
+  const shown = (shape) => {
+    const text = labelOf(shape).length > 48 ? labelOf(shape).slice(0, 46) + "\u2026" : labelOf(shape);
+    return shape.node.times > 1 ? `${text}  \u00d7 ${shape.node.times}` : text;
+  };
+  const isGroup = (shape) => shape.node.kind === "group";
   const sizes = new Map();
   function sizeOf(id) {
     return sizes.get(id);
   }
 
+  function widthOf(text, font) {
+    pencil.font = font;
+    return pencil.measureText(text).width;
+  }
+
   function measure() {
     sizes.clear();
     for (const shape of graph.shapes) {
-      const wide = pencil.measureText(shown(shape)).width + (shape.node.kind === "apply" ? 36 : 20);
-      const link = shape.node.kind === "link", sign = shape.node.inner === null ? 0 : 18;
-      sizes.set(shape.id, { width: Math.max(40, wide + sign), height: link ? 20 : 32, round: shape.node.kind === "apply" });
+      const link = shape.node.kind === "link", sign = shape.node.inner === null && !isGroup(shape) ? 0 : 18;
+      const text = Math.max(widthOf(shown(shape), "12px sans-serif"), isGroup(shape) ? widthOf(shape.node.note, "10px sans-serif") : 0);
+      const wide = text + (shape.node.kind === "apply" ? 30 : 18);
+      const height = link ? 20 : isGroup(shape) && shape.node.note ? 40 : 26;
+      sizes.set(shape.id, { width: Math.max(34, wide + sign), height, round: shape.node.kind === "apply" });
     }
   }
 
   function arrange() {
-    graph = linked(flatten(data.graphs, open));
+    graph = linked(flatten(data.graphs, open, grouped));
     measure();
     at = place(graph, sizeOf);
     for (const [id, position] of moved) if (at.has(id)) at.set(id, { ...position });
   }
 
+  const style = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  // The colour of a kind as #rrggbb, whatever it was written as.
+  function plain(colour) {
+    pencil.fillStyle = "#000";
+    pencil.fillStyle = colour;
+    return /^#[0-9a-f]{6}$/.test(pencil.fillStyle) ? pencil.fillStyle : "#888888";
+  }
+
+  const timed = (shape) => colourByTime && shape.node.time !== null && shape.node.time !== undefined;
+
+  function longest() {
+    return graph.shapes.reduce((most, shape) => Math.max(most, shape.node.time || 0), 0);
+  }
+
   function fillOf(shape) {
-    const { time, fill } = shape.node;
-    return colourByTime && time !== null ? heat(data.longest ? time / data.longest : 0) : fill;
+    if (timed(shape)) return heat(shape.node.time / (longest() || 1));
+    return soft(shape.node.fill);
+  }
+
+  // The colour of a kind, pale enough for text in the colour of the page's.
+  function soft(fill) {
+    return mix(plain(fill), style("--paper"), dark.matches ? 0.38 : 0.3);
   }
 
   function draw() {
     view.textContent = "";
     const defs = element("defs", {}, view);
     for (const colour of ["black", "blue", "red"]) {
-      const marker = element("marker", { id: "tip-" + colour, viewBox: "0 0 10 10", refX: 10, refY: 5, markerWidth: 7,
-        markerHeight: 7, orient: "auto-start-reverse" }, defs);
-      element("path", { d: "M0 0L10 5L0 10z", fill: colour }, marker);
+      const fill = style("--" + colour);
+      const marker = element("marker", { id: "tip-" + colour, viewBox: "0 0 10 10", refX: 10, refY: 5, markerWidth: 9,
+        markerHeight: 9, orient: "auto-start-reverse", markerUnits: "userSpaceOnUse" }, defs);
+      element("path", { d: "M0 0L10 5L0 10z", fill }, marker);
     }
     world = element("g", {}, view);
-    for (const box of graph.boxes) drawBox(box);
+    // Outer boxes lie under inner ones.
+    for (const box of [...graph.boxes].sort((a, b) => b.members.length - a.members.length)) drawBox(box);
     for (const edge of graph.edges) drawEdge(edge);
     for (const shape of graph.shapes) drawShape(shape);
     panels.redrawn();
@@ -73,7 +108,7 @@
     box.outline = element("rect", { class: "outline", rx: 8 }, box.group);
     box.group.addEventListener("dblclick", () => toggle(box.id));
     box.title = element("text", { class: "title" }, box.group);
-    box.title.textContent = "\u2212 " + box.node.label;
+    box.title.textContent = "\u2212 " + shown(box);
     box.title.addEventListener("click", () => toggle(box.id));
     dragging(box.group, () => box.members);
     hover(box.group, () => box.node.about);
@@ -81,24 +116,28 @@
 
   function drawEdge(item) {
     const { edge } = item;
-    item.path = element("path", { class: "edge" + (edge.dashed ? " dashed" : ""), stroke: edge.colour,
-      "marker-end": `url(#tip-${edge.colour})` }, world);
-    item.text = edge.label && !edge.dashed ? element("text", {}, world) : null;
-    if (item.text) item.text.textContent = edge.label;
-    hover(item.path, () => edge.about, () => item.path.classList.add("near"), () => item.path.classList.remove("near"));
+    item.path = element("path", { class: "edge" + (edge.dashed ? " dashed" : "") + (item.edges.length > 1 ? " many" : ""),
+      stroke: style("--" + edge.colour), "marker-end": `url(#tip-${edge.colour})` }, world);
+    hover(item.path, () => item.edges.length > 1 ? [["Edges", String(item.edges.length)]] : edge.about, () => item.path.classList.add("near"), () => item.path.classList.remove("near"));
   }
 
   function drawShape(shape) {
     const { width, height } = sizeOf(shape.id);
-    const inner = shape.node.inner !== null;
-    shape.group = element("g", { class: "shape" + (inner ? " inner" : "") }, world);
+    const inner = shape.node.inner !== null || (isGroup(shape) && shape.of === undefined);
+    const kind = isGroup(shape) ? " group" : shape.node.inner !== null ? " inner" : "";
+    shape.group = element("g", { class: "shape" + kind }, world);
     if (shape.of !== undefined) shape.group.classList.add("link");
+    if (shape.node.times > 1 && inner) {
+      for (const back of [6, 3]) element("rect", { class: "back", x: back - width / 2, y: back - height / 2, width, height, rx: 7, fill: fillOf(shape), stroke: plain(shape.node.fill) }, shape.group);
+    }
     const outline = shape.node.kind === "apply"
       ? element("ellipse", { class: "outline", rx: width / 2, ry: height / 2 }, shape.group)
-      : element("rect", { class: "outline", x: -width / 2, y: -height / 2, width, height, rx: 3 }, shape.group);
+      : element("rect", { class: "outline", x: -width / 2, y: -height / 2, width, height, rx: isGroup(shape) ? 7 : 3 }, shape.group);
     outline.setAttribute("fill", fillOf(shape));
-    const colour = ink(outline);
-    element("text", { fill: colour, x: inner ? -8 : 0 }, shape.group).textContent = shown(shape);
+    outline.setAttribute("stroke", mix(plain(shape.node.fill), style("--ink"), 0.6));
+    const colour = ink(outline), noted = isGroup(shape) && shape.node.note && shape.of === undefined;
+    element("text", { fill: colour, x: inner ? -8 : 0, y: noted ? -7 : 0 }, shape.group).textContent = shown(shape);
+    if (noted) element("text", { class: "note", fill: colour, x: -8, y: 10 }, shape.group).textContent = shape.node.note;
     dragging(shape.group, () => [shape.id], (event) => {
       panels.pin(shape);
       if (shape.of !== undefined) panels.go(shape.of);
@@ -125,12 +164,7 @@
       // Where a shape has been moved, the edge goes straight there.
       const routed = !loose && !moved.has(item.source) && !moved.has(item.target);
       const a = cut(from, to, sizeOf(item.source)), b = cut(to, from, sizeOf(item.target));
-      const middle = routed ? item.middle : { x: (a.x + b.x) / 2 + 8, y: (a.y + b.y) / 2 };
       item.path.setAttribute("d", pathThrough(routed ? item.points : [a, b]));
-      if (item.text) {
-        item.text.setAttribute("x", middle.x);
-        item.text.setAttribute("y", middle.y);
-      }
     }
     for (const box of graph.boxes) {
       const { left, top, right, bottom } = bounds(box.members);
@@ -155,20 +189,52 @@
     return ids.length ? { left, top, right, bottom } : { left: 0, top: 0, right: 0, bottom: 0 };
   }
 
-  function fit() {
+  // The scale at which the whole graph is seen beside the legend and below the buttons, and the middle of that room.
+  function room() {
     const { left, top, right, bottom } = bounds(graph.shapes.map((shape) => shape.id));
     const width = view.clientWidth || 800, height = view.clientHeight || 600;
-    scale = Math.min(1.5, width / (right - left + 80), height / (bottom - top + 120));
-    shift = { x: width / 2 - (scale * (left + right)) / 2, y: height / 2 - (scale * (top + bottom)) / 2 + 16 };
+    const legend = document.getElementById("legend");
+    const wide = width > 900 && legend.open ? legend.offsetWidth + GAP : 0;
+    const fitting = Math.min((width - wide - 2 * GAP) / (right - left + 1), (height - BAR - 2 * GAP) / (bottom - top + 1));
+    return { fitting, x: (width + wide) / 2, y: (height + BAR) / 2, middle: { x: (left + right) / 2, y: (top + bottom) / 2 } };
+  }
+
+  function fit() {
+    const { fitting, x, y, middle } = room();
+    scale = Math.min(1.25, fitting);
+    shift = { x: x - scale * middle.x, y: y - scale * middle.y };
     update();
   }
 
+  // Opens groups, outer ones first, as long as the whole can still be seen with labels of full size.
+  function openGroups() {
+    for (const group of data.graphs[0].groups) {
+      const id = group.id;
+      // Inputs and results that are shown as one stay so, and so do repetitions: they tell more closed.
+      if (!graph.shapes.some((shape) => shape.id === id) || group.times > 1 || !group.note) continue;
+      const before = { graph, at }, least = graph.shapes.length < FEW ? 0.75 : 1;
+      open.add(id);
+      arrange();
+      if (graph.shapes.length <= MOST_OPENED && room().fitting >= least) continue;
+      open.delete(id);
+      ({ graph, at } = before);
+      measure();
+    }
+  }
+
   // What can be read: the whole graph where it is small, else its first outputs; the map shows the rest.
-  function begin() {
+  function look() {
+    draw();
     fit();
-    if (scale > 0.6) return;
-    scale = 0.8;
+    if (scale >= 0.7) return;
+    scale = 1;
     go((graph.shapes.find((shape) => shape.node.kind === "output") || graph.shapes[graph.shapes.length - 1]).id);
+  }
+
+  function begin() {
+    arrange();
+    openGroups();
+    look();
   }
 
   function go(id) {
@@ -191,8 +257,8 @@
   // Every graph inside, level by level; in large graphs only those of the present level.
   function unfoldAll() {
     for (let level = 0; level < 6; level++) {
-      const closed = flatten(data.graphs, open).shapes.filter((shape) => shape.node.inner !== null);
-      if (!closed.length || flatten(data.graphs, open).shapes.length > 2000) break;
+      const { shapes } = flatten(data.graphs, open, grouped), closed = shapes.filter((shape) => shape.node.inner !== null);
+      if (!closed.length || shapes.length > 2000) break;
       for (const shape of closed) open.add(shape.id);
     }
     arrange();
@@ -283,7 +349,7 @@
       measure();
       draw();
     });
-    if (shape.node.inner !== null) add("Unfold", () => toggle(shape.id));
+    if (shape.node.inner !== null || isGroup(shape)) add("Unfold", () => toggle(shape.id));
     menu.style.left = event.clientX + "px";
     menu.style.top = event.clientY + "px";
     menu.hidden = false;
@@ -343,6 +409,62 @@
   heatButton.addEventListener("click", () => {
     colourByTime = !colourByTime;
     draw();
+    panels.showLegend(colourByTime ? longest() : null);
+  });
+  const groupButton = document.getElementById("groups");
+  groupButton.hidden = !data.graphs.some((graph) => graph.groups.length);
+  groupButton.addEventListener("click", () => {
+    grouped = !grouped;
+    groupButton.textContent = grouped ? "All nodes" : "Groups";
+    arrange();
+    look();
+  });
+  dark.addEventListener("change", () => {
+    draw();
+    panels.showLegend(colourByTime ? longest() : null);
+  });
+
+  // The graph as it is drawn now, with all that it takes from the style of the page.
+  function picture() {
+    const { left, top, right, bottom } = bounds(graph.shapes.map((shape) => shape.id)), edge = 40;
+    const width = Math.ceil(right - left + 2 * edge), height = Math.ceil(bottom - top + 2 * edge);
+    const copy = view.cloneNode(true);
+    const names = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "paint-order", "font", "text-anchor", "dominant-baseline"];
+    const drawn = view.querySelectorAll("*"), copies = copy.querySelectorAll("*");
+    drawn.forEach((one, i) => {
+      const computed = window.getComputedStyle(one);
+      for (const name of names) copies[i].style.setProperty(name, computed.getPropertyValue(name));
+    });
+    copy.setAttribute("xmlns", NS);
+    copy.setAttribute("width", width);
+    copy.setAttribute("height", height);
+    copy.setAttribute("viewBox", `${left - edge} ${top - edge} ${width} ${height}`);
+    copy.querySelector("g").removeAttribute("transform");
+    const paper = element("rect", { x: left - edge, y: top - edge, width, height, fill: style("--paper") });
+    copy.insertBefore(paper, copy.querySelector("g"));
+    return { text: new XMLSerializer().serializeToString(copy), width, height };
+  }
+
+  function save(blob, ending) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${document.title || "graph"}.${ending}`;
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  document.getElementById("svg").addEventListener("click", () => save(new Blob([picture().text], { type: "image/svg+xml" }), "svg"));
+  document.getElementById("png").addEventListener("click", () => {
+    const { text, width, height } = picture(), image = new Image(), canvas = document.createElement("canvas");
+    // Twice the size, for screens and paper, as far as canvases of browsers go.
+    const sharp = Math.min(2, 16000 / Math.max(width, height));
+    canvas.width = width * sharp;
+    canvas.height = height * sharp;
+    image.addEventListener("load", () => {
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => save(blob, "png"), "image/png");
+    });
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   });
 
   document.getElementById("unfold").addEventListener("click", unfoldAll);
@@ -362,6 +484,7 @@
     at: () => at,
     size: sizeOf,
     label: labelOf,
+    soft,
     window: () => ({ x: -shift.x / scale, y: -shift.y / scale, width: view.clientWidth / scale, height: view.clientHeight / scale }),
     bounds: () => bounds(graph.shapes.map((shape) => shape.id)),
     go,
@@ -370,8 +493,6 @@
       update();
     },
   });
-  arrange();
-  draw();
   begin();
   document.documentElement.dataset.ready = String(graph.shapes.length);
 })();
