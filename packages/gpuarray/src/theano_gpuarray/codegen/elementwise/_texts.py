@@ -16,7 +16,7 @@ from typing import Protocol
 from theano_linker_c.kernels import ElementwiseKernel
 from theano_linker_c.scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, c_loaded, c_type, program_of
 
-from .._form import KernelText
+from .._kernel_text import KernelText
 from ..text import Signature, aligned, declare, kernel_text, memory_type, store, vector_type
 from ._nest import Layout, has_strides
 
@@ -93,7 +93,7 @@ def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
     body = ElementwiseBody(program, kernel.input_dtypes, kernel.output_dtypes, layout)
     body.declare(signature)
     lines = body.cpu_lines() if layout.cpu else body.card_lines()
-    return kernel_text("elementwise", signature, list(lines), program.preamble, layout.cpu)
+    return kernel_text("elementwise", signature, list(lines), program.preamble, single_item=layout.cpu, light=True)
 
 
 def weight(program: ScalarProgram | OneOp, dtypes: Sequence[str]) -> int:

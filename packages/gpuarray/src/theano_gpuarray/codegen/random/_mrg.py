@@ -17,7 +17,8 @@ import numpy as np
 from theano_graph import format_error, record
 from theano_linker_c.kernels import Kernel
 
-from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, register_device_form
+from .._form import Argument, DeviceOperand, Operand, Recorder, register_device_form
+from .._kernel_text import KernelText
 from ..elementwise import arrays
 from ..text import Signature, kernel_text, memory_type
 

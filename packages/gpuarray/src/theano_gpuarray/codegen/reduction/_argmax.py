@@ -12,7 +12,8 @@ from functools import lru_cache
 from theano_linker_c.kernels import ArgmaxKernel
 from theano_linker_c.scalar import c_loaded, c_type, is_complex, is_discrete
 
-from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, contiguous_strides, register_device_form
+from .._form import Argument, DeviceOperand, Operand, Recorder, contiguous_strides, register_device_form
+from .._kernel_text import KernelText
 from ..elementwise import arrays, decode
 from ..text import Signature, declare, kernel_text, memory_type
 from ._layout import ReduceLayout, Split, arrange, layout_of_reduction
@@ -116,6 +117,9 @@ def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, pa
     if partial:
         signature.array("value", memory_type(dtype), written=True)
         signature.number(letter, "results")
+    if layout.lanes > _warp(layout):
+        signature.local(_shared_type(dtype), "values", layout.lanes * layout.columns)
+        signature.local("int64_t", "places", layout.lanes * layout.columns)
     lines = list(_lines(dtype, largest, layout, kept, reduced, known, partial))
     return kernel_text("argmax", signature, lines)
 
@@ -168,12 +172,19 @@ def _lines(
     yield "}"
 
 
+def _shared_type(dtype: str) -> str:
+    return "uint8_t" if dtype == "bool" else c_type(dtype)
+
+
+def _warp(layout: ReduceLayout) -> int:
+    """Return how many work-items of a result hand each other values without local memory."""
+    return layout.warp if layout.inner else 1
+
+
 def _tree(dtype: str, largest: bool, layout: ReduceLayout) -> Iterator[str]:
-    kind = "uint8_t" if dtype == "bool" else c_type(dtype)
-    size, step = layout.lanes * layout.columns, 1 if layout.inner else layout.columns
-    warp = layout.warp if layout.inner else 1
+    kind, step, warp = _shared_type(dtype), 1 if layout.inner else layout.columns, _warp(layout)
     if layout.lanes > warp:
-        yield from _shared_tree(kind, size, step, layout.lanes, warp, _better(dtype, largest, "w", "q", "u", "p"))
+        yield from _shared_tree(kind, step, layout.lanes, warp, _better(dtype, largest, "w", "q", "u", "p"))
         yield f"best = ({c_type(dtype)})values[LID_0];"
         yield "where = places[LID_0];"
     if warp > 1:
@@ -188,10 +199,8 @@ def _tree(dtype: str, largest: bool, layout: ReduceLayout) -> Iterator[str]:
         yield "}"
 
 
-def _shared_tree(kind: str, size: int, step: int, lanes: int, least: int, better: str) -> Iterator[str]:
+def _shared_tree(kind: str, step: int, lanes: int, least: int, better: str) -> Iterator[str]:
     """Give the statements that compare pairs in local memory until `least` of each result are left."""
-    yield f"LOCAL_MEM {kind} values[{size}];"
-    yield f"LOCAL_MEM int64_t places[{size}];"
     yield "values[LID_0] = best;"
     yield "places[LID_0] = where;"
     yield f"for (int h = {lanes // 2}; h >= {least}; h /= 2) {{"

@@ -16,7 +16,7 @@ import numpy as np
 from theano_linker_c.kernels import Reduction, memory_type, reduction_seed
 from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_loaded, c_type, is_complex, is_discrete
 
-from .._form import KernelText
+from .._kernel_text import KernelText
 from ..elementwise import decode
 from ..text import Signature, aligned, declare, kernel_text, store, vector_type
 from ._layout import ReduceJob, ReduceLayout
@@ -104,7 +104,7 @@ class ReductionBody:
 
     def signature(self) -> Signature:
         """Declare the parameters; arguments are given in the same order by the device form."""
-        signature, letter = Signature(apart=True), self.layout.letter
+        layout, signature, letter = self.layout, Signature(apart=True), self.layout.letter
         signature.number(letter, *self.kept, *self.reduced)
         signature.number(letter, "n", "m", "chunk")
         for k in range(len(self.dtypes)):
@@ -114,7 +114,20 @@ class ReductionBody:
             signature.array(f"q{k}", written=k < len(self.stored))
             signature.number("q", f"split{k}")
             signature.number(letter, *self.result_steps(k))
+        if not layout.cpu and layout.lanes > self._warp:
+            for name, kind in dict(zip(self._shared, (t.type for t in self.totals), strict=True)).items():
+                signature.local(kind, name, layout.lanes * layout.columns)
         return signature
+
+    @property
+    def _warp(self) -> int:
+        """Work-items of a result that hand each other totals without local memory."""
+        return self.layout.warp if self.layout.inner or self.layout.columns == 1 else 1
+
+    @property
+    def _shared(self) -> list[str]:
+        """Names of the arrays in local memory for each total; totals that are joined one after the other share them."""
+        return [f"shared_{t.type}_{k % MOST_TREES}" for k, t in enumerate(self.totals)]
 
     def kept_steps(self, k: int) -> list[str]:
         """Strides along kept dimensions."""
@@ -309,7 +322,7 @@ class ReductionBody:
 
         Both join the same pairs. Totals in local memory are joined some at a time: many would not fit into it together.
         """
-        warp = self.layout.warp if step == 1 else 1
+        warp = self._warp
         if lanes > warp:
             yield from self._shared_tree(lanes, step, warp)
         if warp > 1:
@@ -325,9 +338,7 @@ class ReductionBody:
 
     def _shared_tree(self, lanes: int, step: int, least: int) -> Iterator[str]:
         """Join totals by trees in local memory until `least` of each result are left."""
-        names = {t.number: f"shared_{t.type}_{k % MOST_TREES}" for k, t in enumerate(self.totals)}
-        for name, kind in {names[t.number]: t.type for t in self.totals}.items():
-            yield f"LOCAL_MEM {kind} {name}[{lanes * self.layout.columns}];"
+        names = {t.number: name for t, name in zip(self.totals, self._shared, strict=True)}
         for first in range(0, len(self.totals), MOST_TREES):
             totals = self.totals[first : first + MOST_TREES]
             if first:
@@ -481,4 +492,4 @@ def reduction_text(job: ReduceJob, layout: ReduceLayout, partial: bool) -> Kerne
     lines = body.gpu() if not layout.cpu else body.cpu_rows() if layout.inner else body.cpu_columns()
     programs = [job.program] if body.update is None else [job.program, body.update.program]
     preamble = dict.fromkeys(part for program in programs for part in program.preamble)
-    return kernel_text("reduction", body.signature(), list(lines), preamble, layout.cpu)
+    return kernel_text("reduction", body.signature(), list(lines), preamble, single_item=layout.cpu, light=True)

@@ -6,7 +6,7 @@ finished text and gives the definitions, so that an op never has to declare what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from ..._c_names import named
@@ -197,19 +197,27 @@ def _family(name: str) -> tuple[str, str]:
     return family, dtype
 
 
-def helper_definitions(texts: Iterable[str]) -> list[str]:
-    """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it."""
+def helper_definitions(texts: Iterable[str], known: Collection[str] = ()) -> list[str]:
+    """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    known : collection of str
+        Names of helpers that are defined already.
+    """
     definitions: dict[tuple[str, str], str] = {}
     for text in texts:
-        _define(text, definitions)
+        _define(text, definitions, known)
     return list(definitions.values())
 
 
-def _define(text: str, definitions: dict[tuple[str, str], str]) -> None:
-    for family, dtype in sorted({_family(name) for name in named(text) if name.startswith(_PREFIX)}):
+def _define(text: str, definitions: dict[tuple[str, str], str], known: Collection[str]) -> None:
+    names = {name for name in named(text) if name.startswith(_PREFIX) and name not in known}
+    for family, dtype in sorted(map(_family, names)):
         families = COMPLEX_FAMILIES if dtype.startswith("complex") else _FAMILIES
         if (family, dtype) in definitions or family not in families or dtype not in C_TYPES:
             continue
         own = families[family](dtype)
-        _define(own.partition("{")[2], definitions)
+        _define(own.partition("{")[2], definitions, known)
         definitions[family, dtype] = own
