@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from theano_linker_c.codegen.ir import Opaque
 from theano_linker_c.scalar import CValue, c_loaded
 
 from ..codegen import KernelText
@@ -117,4 +118,4 @@ def _text(ndim: int, target: str, source: str, narrow: bool) -> KernelText:
         f"  {store(f'*(GLOBAL_MEM {memory_type(target)} *)(z + {place})', CValue(f'({element})', source), target)}",
         "}",
     ]
-    return kernel_text("copy", signature, body)
+    return kernel_text("copy", signature, [Opaque(tuple(body))])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from theano_graph import record
+from theano_linker_c.codegen.ir import Body
 
 __all__ = ["DeviceKernel", "KernelText", "LocalArray", "Parameter"]
 
@@ -73,8 +74,8 @@ class DeviceKernel:
     Parameters
     ----------
     parameters : tuple of Parameter
-    lines : tuple of str
-        The statements.
+    body : tuple of Statement
+        Statements that tell nothing of memory are taken to read and write what the parameters say.
     local : tuple of LocalArray
     functions, preamble : tuple of str
         What has to stand before the kernel; see :func:`theano_gpuarray.codegen.text.with_helpers`.
@@ -85,7 +86,7 @@ class DeviceKernel:
     """
 
     parameters: tuple[Parameter, ...]
-    lines: tuple[str, ...]
+    body: Body
     local: tuple[LocalArray, ...] = ()
     functions: tuple[str, ...] = ()
     preamble: tuple[str, ...] = ()

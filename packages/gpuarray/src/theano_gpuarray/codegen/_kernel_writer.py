@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from theano_linker_c.codegen.ir import Opaque
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_loaded
 
@@ -187,7 +188,13 @@ class KernelWriter:
     @property
     def text(self) -> KernelText:
         """The text of the kernel, helper functions included; its name ends with a digest of the text."""
-        parts = self._signature.parameters, self.lines, self._signature.shared, self.functions, self.preamble
+        parts = (
+            self._signature.parameters,
+            [Opaque(tuple(self.lines))],
+            self._signature.shared,
+            self.functions,
+            self.preamble,
+        )
         return build_text(self.name, DeviceKernel(*map(tuple, parts), light=self._light))
 
     def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:

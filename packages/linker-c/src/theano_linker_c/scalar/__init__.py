@@ -133,7 +133,7 @@ from ._complex import (
     Real as Real, angle as angle, complex_from_polar as complex_from_polar, conj as conj, imag as imag,
     make_complex as make_complex, real as real,
 )
-from ._composition._composite import Composite as Composite
+from ._composition._composite import Composite as Composite, program_for as program_for
 from ._compound import (
     Cbrt as Cbrt, Deg2Rad as Deg2Rad, DirectionCosine as DirectionCosine, Hypot as Hypot, Log1mexp as Log1mexp,
     LogAddExp as LogAddExp, Rad2Deg as Rad2Deg, cbrt as cbrt, deg2rad as deg2rad, direction_cosine as direction_cosine,
@@ -262,6 +262,7 @@ __all__ = [
     "is_undefined",
     "part_dtype",
     "program_from_graph",
+    "program_for",
     "program_of",
     "records",
     "register_scalar_conversion",

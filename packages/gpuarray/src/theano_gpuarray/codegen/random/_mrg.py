@@ -15,6 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from theano_graph import format_error, record
+from theano_linker_c.codegen.ir import Opaque
 from theano_linker_c.kernels import Kernel
 
 from .._form import Argument, DeviceOperand, Operand, Recorder, register_device_form
@@ -107,7 +108,7 @@ def mrg_text(dtype: str) -> KernelText:
     signature.number("q", "row", "column")
     signature.array("moved", "int32_t", written=True)
     signature.array("draw", memory_type(dtype), written=True)
-    return kernel_text("mrg", signature, list(_lines(dtype)), (_SUPPORT,))
+    return kernel_text("mrg", signature, [Opaque(tuple(_lines(dtype)))], (_SUPPORT,))
 
 
 #: `theano_mrg_shifted` is a product with 2^15 modulo M2.

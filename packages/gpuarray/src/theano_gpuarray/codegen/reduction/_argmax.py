@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from theano_linker_c.codegen.ir import Opaque
+from theano_linker_c.codegen.print import device_lines
 from theano_linker_c.kernels import ArgmaxKernel
 from theano_linker_c.scalar import c_loaded, c_type, is_complex, is_discrete
 
 from .._form import Argument, DeviceOperand, Operand, Recorder, contiguous_strides, register_device_form
 from .._kernel_text import KernelText
-from ..elementwise import arrays, decode
+from ..elementwise import arrays, offset, positions
 from ..text import Signature, declare, kernel_text, memory_type
 from ._layout import ReduceLayout, Split, arrange, layout_of_reduction
 
@@ -120,8 +122,8 @@ def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, pa
     if layout.lanes > _warp(layout):
         signature.local(_shared_type(dtype), "values", layout.lanes * layout.columns)
         signature.local("int64_t", "places", layout.lanes * layout.columns)
-    lines = list(_lines(dtype, largest, layout, kept, reduced, known, partial))
-    return kernel_text("argmax", signature, lines)
+    lines = tuple(_lines(dtype, largest, layout, kept, reduced, known, partial))
+    return kernel_text("argmax", signature, [Opaque(lines)])
 
 
 def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> str:
@@ -144,17 +146,16 @@ def _lines(
     yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"
     yield f"const {unsigned} begin = ({unsigned})GID_1 * ({unsigned})chunk;"
     yield f"const {unsigned} end = begin + chunk < ({unsigned})m ? begin + ({unsigned})chunk : ({unsigned})m;"
-    yield f"{index} o = 0, b = 0, z = 0;"
-    moves = [("o", [f"s_{d}" for d in kept]), ("b", [f"t_{d}" for d in kept]), ("z", [f"z_{d}" for d in kept])]
-    yield from ("{", *(f"  {line}" for line in decode(layout, "g", kept, moves)), "}")
+    yield from device_lines(positions(layout, "g", kept, "j"))
+    yield from (f"const {index} {o} = {offset('j', [f'{s}_{d}' for d in kept])};" for o, s in ("os", "bt", "zz"))
     yield f"{kind} best = 0;"
     yield "int64_t where = -1;"
     if layout.many and not layout.cpu:  # several loads are under way at once
         yield "#pragma unroll 4"
     yield f"for ({unsigned} r = begin + lane; r < end; r += {layout.lanes}) {{"
-    yield f"  {index} a = o, c = b;"
-    moves = [("a", [f"s_{d}" for d in reduced]), ("c", [f"t_{d}" for d in reduced])]
-    yield from ("  {", *(f"    {line}" for line in decode(layout, "r", reduced, moves)), "  }")
+    yield from device_lines(positions(layout, "r", reduced, "i"))
+    yield f"  const {index} a = {offset('i', [f's_{d}' for d in reduced], 'o')};"
+    yield f"  const {index} c = {offset('i', [f't_{d}' for d in reduced], 'b')};"
     place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)(x + a)"
     yield "  " + declare("v", dtype, c_loaded(place, dtype))
     yield f"  const int64_t p = {'*(GLOBAL_MEM const int64_t *)(known + c)' if known else 'c'};"

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from theano_linker_c.codegen.ir import Opaque
+from theano_linker_c.codegen.print import device_lines
 from theano_linker_c.kernels import ArrayRoutineKernel, memory_type
 
 from .._form import Argument, DeviceOperand, Operand, Recorder
 from .._kernel_text import KernelText
-from ..elementwise import Layout, Nest, arrays, decode, fits_narrow, merge
+from ..elementwise import Layout, Nest, arrays, fits_narrow, merge, offset, positions
 from ..text import Signature, kernel_text
 from ._layout import power_of_two
 
@@ -99,7 +101,7 @@ def cumulative_text(task: str, dtype: str, layout: Layout, stage: str) -> Kernel
         signature.array("total", kind, written=stage == "totals")
     if layout.unroll > 1:
         signature.local(_WRAPPED.get(dtype, kind), "shared", 2, layout.unroll)
-    return kernel_text(task, signature, list(_lines(task, dtype, layout, stage, names)))
+    return kernel_text(task, signature, [Opaque(tuple(_lines(task, dtype, layout, stage, names)))])
 
 
 def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[str]) -> Iterator[str]:
@@ -107,11 +109,10 @@ def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[st
     unit = "0" if task == "cumsum" else "1"
     wrapped = _WRAPPED.get(dtype, kind)
     sign = "+" if task == "cumsum" else "*"
-    moves = [("o", [f"s{d}" for d in range(layout.ndim)])]
+    yield from device_lines(positions(layout, f"({layout.unsigned})GID_0", names, "j"))
+    yield f"const {index} o = {offset('j', [f's{d}' for d in range(layout.ndim)])};"
     if stage != "totals":
-        moves.append(("w", [f"z{d}" for d in range(layout.ndim)]))
-    yield f"{index} o = 0{'' if stage == 'totals' else ', w = 0'};"
-    yield from ("{", *(f"  {line}" for line in decode(layout, f"({layout.unsigned})GID_0", names, moves)), "}")
+        yield f"const {index} w = {offset('j', [f'z{d}' for d in range(layout.ndim)])};"
     yield f"const {index} begin = ({index})GID_1 * chunk;"
     yield f"const {index} end = length - begin < chunk ? length : begin + chunk;"
     start = "total[(int64_t)GID_0 * GDIM_1 + GID_1 - 1]"

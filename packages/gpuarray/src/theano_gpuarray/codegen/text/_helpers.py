@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from theano_graph import format_error
-from theano_linker_c.codegen import named
+from theano_linker_c.codegen import named, verify_if_wanted
+from theano_linker_c.codegen.ir import Let, Statement, value_of_text
+from theano_linker_c.codegen.print import device_lines
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import (
     CValue,
@@ -65,13 +67,13 @@ class Signature:
         self.shared.append(LocalArray(kind, name, lengths))
 
     @property
-    def starts(self) -> list[str]:
+    def starts(self) -> list[Statement]:
         """Statements that declare the pointers to the first elements."""
-        lines = []
+        statements: list[Statement] = []
         for name, memory, written in self._starts:
             kind = f"GLOBAL_MEM {'' if written else 'const '}{memory} *"
-            lines.append(f"{kind}const {name} = ({kind})({name}_memory + {name}_offset);")
-        return lines
+            statements.append(Let(name, kind, value_of_text(f"({kind})({name}_memory + {name}_offset)")))
+        return statements
 
 
 def store(place: str, value: CValue, dtype: str) -> str:
@@ -87,7 +89,7 @@ def declare(name: str, dtype: str, text: str) -> str:
 def kernel_text(
     stem: str,
     signature: Signature,
-    body: Sequence[str],
+    body: Sequence[Statement],
     preamble: Iterable[str] = (),
     *,
     single_item: bool = False,
@@ -100,8 +102,7 @@ def kernel_text(
     stem : str
         The beginning of its name; a digest of the text follows.
     signature : Signature
-    body : sequence of str
-        Lines of the function.
+    body : sequence of Statement
     preamble : iterable of str
         Functions that the operations of users bring along.
     single_item : bool
@@ -135,7 +136,8 @@ def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
     """
     parameters = ", ".join(parameter.declaration for parameter in kernel.parameters)
     head = f"KERNEL {'SINGLE_ITEM ' * kernel.single_item}void {_NAME}({parameters}) {{"
-    lines = (f"  {line}" for line in (*(array.declaration for array in kernel.local), *kernel.lines))
+    verify_if_wanted(kernel.body)
+    lines = (f"  {line}" for line in (*(array.declaration for array in kernel.local), *device_lines(kernel.body)))
     given = with_helpers("\n".join([*kernel.functions, head, *lines, "}", ""]), kernel.preamble)
     name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
     letters = "".join(parameter.letter for parameter in kernel.parameters)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
+
+from theano_linker_c.codegen.ir import Opaque, Region, Statement
 
 from .._kernel_text import DeviceKernel, KernelText, LocalArray, Parameter
 from ._helpers import build_text
@@ -15,6 +17,12 @@ __all__ = ["joined_text"]
 #: these would be.
 _GROUPS = ("GID_0", "GID_1", "GDIM_0", "GDIM_1")
 _OWN_GROUPS = tuple(line for word in _GROUPS for line in (f"#undef {word}", f"#define {word} theano_{word.lower()}"))
+_PLACE = (
+    "const uint32_t theano_gid_0 = (theano_flat - theano_begin) % theano_across;",
+    "const uint32_t theano_gid_1 = (theano_flat - theano_begin) / theano_across;",
+    "const uint32_t theano_gdim_0 = theano_across;",
+    "const uint32_t theano_gdim_1 = (theano_end - theano_begin) / theano_across;",
+)
 
 
 @lru_cache(maxsize=256)
@@ -36,7 +44,7 @@ def joined_text(kernels: tuple[tuple[KernelText, int], ...]) -> KernelText:
         its own parameters.
     """
     parameters: list[Parameter] = []
-    lines = ["const uint32_t theano_flat = GID_0, theano_all = GDIM_0;", *_OWN_GROUPS]
+    body: list[Statement] = [Opaque(("const uint32_t theano_flat = GID_0, theano_all = GDIM_0;", *_OWN_GROUPS))]
     functions: dict[str, None] = {}
     preamble: dict[str, None] = {}
     parts = [(text.kernel, count) for text, count in kernels if text.kernel is not None]
@@ -47,16 +55,16 @@ def joined_text(kernels: tuple[tuple[KernelText, int], ...]) -> KernelText:
         for k in range(first, first + count):
             parameters += [Parameter("I", f"theano_begin{k}"), Parameter("I", f"theano_across{k}")]
             parameters += [_of_launch(parameter, k) for parameter in kernel.parameters]
-        lines += _block(kernel, first, count, first + count == total)
+        body.append(_block(kernel, first, count, first + count == total))
         first += count
     single = all(kernel.single_item for kernel, _ in parts)
     local = joined_arrays(kernel for kernel, _ in parts)
     return build_text(
-        "joined", DeviceKernel(tuple(parameters), tuple(lines), local, tuple(functions), tuple(preamble), single)
+        "joined", DeviceKernel(tuple(parameters), tuple(body), local, tuple(functions), tuple(preamble), single)
     )
 
 
-def joined_arrays(kernels: Iterator[DeviceKernel]) -> tuple[LocalArray, ...]:
+def joined_arrays(kernels: Iterable[DeviceKernel]) -> tuple[LocalArray, ...]:
     """Return the arrays in local memory of kernels of which a group runs one: those of one name share memory."""
     arrays: dict[str, LocalArray] = {}
     for array in (array for kernel in kernels for array in kernel.local):
@@ -70,22 +78,17 @@ def _of_launch(parameter: Parameter, k: int) -> Parameter:
     return replace(parameter, name=f"launch{k}_{parameter.name}")
 
 
-def _block(kernel: DeviceKernel, first: int, count: int, is_last: bool) -> Iterator[str]:
-    """Give the statements of the groups of all launches of one text."""
+def _block(kernel: DeviceKernel, first: int, count: int, is_last: bool) -> Region:
+    """Return the statements of the groups of all launches of one text."""
     end = "theano_all" if is_last else f"theano_begin{first + count}"
-    yield f"{'else ' * (first > 0)}{f'if (theano_flat < {end}) ' * (not is_last)}{{"
-    yield "uint32_t theano_begin, theano_end, theano_across;"
-    yield from (f"{parameter.variable};" for parameter in kernel.parameters)
+    head = f"{'else ' * (first > 0)}{f'if (theano_flat < {end})' * (not is_last)}".rstrip()
+    variables = ["uint32_t theano_begin, theano_end, theano_across;"]
+    body: list[Statement] = [Opaque((*variables, *(f"{parameter.variable};" for parameter in kernel.parameters)))]
     for k in range(first, first + count):
         last = k == first + count - 1
         stop = end if last else f"theano_begin{k + 1}"
-        yield f"{'else ' * (k > first)}{f'if (theano_flat < {stop}) ' * (not last)}{{"
-        yield f"theano_begin = theano_begin{k}; theano_end = {stop}; theano_across = theano_across{k};"
-        yield from (f"{parameter.name} = {_of_launch(parameter, k).name};" for parameter in kernel.parameters)
-        yield "}"
-    yield "const uint32_t theano_gid_0 = (theano_flat - theano_begin) % theano_across;"
-    yield "const uint32_t theano_gid_1 = (theano_flat - theano_begin) / theano_across;"
-    yield "const uint32_t theano_gdim_0 = theano_across;"
-    yield "const uint32_t theano_gdim_1 = (theano_end - theano_begin) / theano_across;"
-    yield from kernel.lines
-    yield "}"
+        lines = [f"theano_begin = theano_begin{k}; theano_end = {stop}; theano_across = theano_across{k};"]
+        lines += [f"{parameter.name} = {_of_launch(parameter, k).name};" for parameter in kernel.parameters]
+        choice = f"{'else ' * (k > first)}{f'if (theano_flat < {stop})' * (not last)}".rstrip()
+        body.append(Region(choice, (Opaque(tuple(lines)),)))
+    return Region(head, (*body, Opaque(_PLACE), *kernel.body))
