@@ -15,7 +15,7 @@ from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_loaded
 
 from ._form import Argument, DeviceOperand, Recorder
-from ._kernel_text import DeviceKernel, KernelText
+from ._kernel_text import KernelText
 from .text import Signature, build_text
 
 __all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread"]
@@ -188,14 +188,8 @@ class KernelWriter:
     @property
     def text(self) -> KernelText:
         """The text of the kernel, helper functions included; its name ends with a digest of the text."""
-        parts = (
-            self._signature.parameters,
-            [Opaque(tuple(self.lines))],
-            self._signature.shared,
-            self.functions,
-            self.preamble,
-        )
-        return build_text(self.name, DeviceKernel(*map(tuple, parts), light=self._light))
+        body = [Opaque(tuple(self.lines))]
+        return build_text(self.name, self._signature.kernel(body, self.functions, self.preamble, light=self._light))
 
     def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:
         """Launch what has been written."""

@@ -201,8 +201,8 @@ class _Body:
         values = []
         for k in self.varying:
             column = layout.modes[k] == "column"
-            place = Buffer("v" + str(k) if column else f"v{k}[u].at", self.dtypes[k], 1, "local")
-            values.append(self._load(k, Load(place, value_of_text("u" if column else "e"))))
+            own = Buffer(f"v{k}" if column else f"v{k}[u].at", self.dtypes[k], 1, "local")
+            values.append(self._load(k, Load(own, value_of_text("u" if column else "e"))))
         results = [(Buffer(f"w{k}.at", self.dtypes[k], 1, "local"), value_of_text("e")) for k in self.outputs]
         vectors = {k: vector_type(self.dtypes[k], width) for k in self.outputs}
         yield Loop(

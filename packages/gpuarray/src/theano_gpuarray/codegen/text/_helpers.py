@@ -44,8 +44,8 @@ class Signature:
 
     def __init__(self, *, apart: bool = False) -> None:
         self.parameters: list[Parameter] = []
-        self.shared: list[LocalArray] = []
-        self._starts: list[tuple[str, str, bool]] = []
+        self._local: list[LocalArray] = []
+        self._starts: list[Statement] = []
         self._apart = apart
 
     def number(self, letter: str, *names: str) -> None:
@@ -60,20 +60,26 @@ class Signature:
         """Add an array: a pointer to its memory, and how many bytes lie before its first element."""
         self.pointer(f"{name}_memory", written=written)
         self.number("q", f"{name}_offset")
-        self._starts.append((name, memory, written))
+        kind = f"GLOBAL_MEM {'' if written else 'const '}{memory} *"
+        self._starts.append(Let(name, kind, value_of_text(f"({kind})({name}_memory + {name}_offset)")))
 
     def local(self, kind: str, name: str, *lengths: int) -> None:
         """Add an array in local memory."""
-        self.shared.append(LocalArray(kind, name, lengths))
+        self._local.append(LocalArray(kind, name, lengths))
 
-    @property
-    def starts(self) -> list[Statement]:
-        """Statements that declare the pointers to the first elements."""
-        statements: list[Statement] = []
-        for name, memory, written in self._starts:
-            kind = f"GLOBAL_MEM {'' if written else 'const '}{memory} *"
-            statements.append(Let(name, kind, value_of_text(f"({kind})({name}_memory + {name}_offset)")))
-        return statements
+    def kernel(
+        self,
+        body: Sequence[Statement],
+        functions: Iterable[str] = (),
+        preamble: Iterable[str] = (),
+        *,
+        single_item: bool = False,
+        light: bool = False,
+    ) -> DeviceKernel:
+        """Return the kernel with some statements; see :class:`DeviceKernel`."""
+        statements = (*self._starts, *body)
+        parts = tuple(self.parameters), statements, tuple(self._local), tuple(functions), tuple(preamble)
+        return DeviceKernel(*parts, single_item, light)
 
 
 def store(place: str, value: CValue, dtype: str) -> str:
@@ -116,8 +122,7 @@ def kernel_text(
     NoDeviceForm
         If something has no text for devices.
     """
-    parts = signature.parameters, [*signature.starts, *body], signature.shared, (), preamble
-    return build_text(stem, DeviceKernel(*map(tuple, parts), single_item, light))
+    return build_text(stem, signature.kernel(body, (), preamble, single_item=single_item, light=light))
 
 
 def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
