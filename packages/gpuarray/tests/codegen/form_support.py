@@ -19,6 +19,7 @@ from theano_gpuarray.codegen import (
     contiguous_strides,
 )
 from theano_gpuarray.region import AtOnce, form_of, upload
+from theano_linker_c.codegen import verify_exports
 from theano_linker_c.kernels import Kernel
 from theano_testing.device import opencl_context
 
@@ -28,6 +29,8 @@ CARD = DeviceProperties("cuda", "card", 1024, 49152, 132, 32, True, True, True, 
 TEXTS: dict[str, KernelText] = {}
 #: Bytes of the largest memory that is compared before and after a launch.
 MOST_COMPARED = 16 << 20
+
+verify_exports()
 
 
 class Recorder(AtOnce):

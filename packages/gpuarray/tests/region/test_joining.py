@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 
 from theano_gpuarray.codegen import KernelText
-from theano_gpuarray.codegen.text import Signature, joined_text, kernel_text
+from theano_gpuarray.codegen.text import Signature, joined_text
 from theano_gpuarray.contexts import GpuContext
 from theano_gpuarray.region import Download, Region, Step, StepError, Upload
 from theano_gpuarray.region._kept import Event, Kept
@@ -193,7 +193,7 @@ class TestTexts(unittest.TestCase):
         signature = Signature()
         signature.array("x", "float")
         signature.array("y", "float", written=True)
-        self.assertEqual((False, True), kernel_text("k", signature, ["y[0] = x[0];"]).written)
+        self.assertEqual((False, True), signature.text("k", ["y[0] = x[0];"]).written)
 
     def test_text_of_a_program_may_write_to_all(self) -> None:
         self.assertEqual((True, True), KernelText("k", "void k(int a)", "PiP").written)
@@ -203,7 +203,7 @@ class TestTexts(unittest.TestCase):
         signature.number("q", "n")
         signature.array("y", "float", written=True)
         signature.local("float", "s", 4)
-        text = kernel_text("k", signature, ["s[0] = n;", "y[GID_0] = s[0];"])
+        text = signature.text("k", ["s[0] = n;", "y[GID_0] = s[0];"])
         joined = joined_text(((text, 2),))
         self.assertEqual("IIqPqIIqPq", joined.parameters)
         self.assertEqual(1, joined.text.count("LOCAL_MEM float"))

@@ -36,17 +36,16 @@ class Parameter:
     apart: bool = False
 
     @property
-    def variable(self) -> str:
-        """The C text that declares a variable of its type."""
+    def kind(self) -> str:
+        """C type of a variable with its value."""
         if self.letter != "P":
-            return f"{_C_TYPES[self.letter]} {self.name}"
-        qualifier = "restrict " if self.apart else ""
-        return f"GLOBAL_MEM {'' if self.written else 'const '}{self.memory} *{qualifier}{self.name}"
+            return _C_TYPES[self.letter]
+        return f"GLOBAL_MEM {'' if self.written else 'const '}{self.memory} *{'restrict' * self.apart}"
 
     @property
     def declaration(self) -> str:
         """The C text in the head of the kernel."""
-        return self.variable if self.letter == "P" else f"const {self.variable}"
+        return f"{'' if self.letter == 'P' else 'const '}{self.kind} {self.name}"
 
 
 @record
@@ -80,7 +79,8 @@ class DeviceKernel:
     functions, preamble : tuple of str
         What has to stand before the kernel; see :func:`theano_gpuarray.codegen.text.with_helpers`.
     single_item : bool
-        Whether a group is one work-item.
+        Whether a group is one work-item: then compilers for CPUs need not look for vectors across work-items, in which
+        some fail.
     light : bool
         Whether it waits for memory alone: others of this kind run well beside it.
     """

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from theano_linker_c.codegen.ir import Opaque
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_loaded
 
 from ._form import Argument, DeviceOperand, Recorder
 from ._kernel_text import KernelText
-from .text import Signature, build_text
+from .text import Signature
 
 __all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread"]
 
@@ -188,8 +187,7 @@ class KernelWriter:
     @property
     def text(self) -> KernelText:
         """The text of the kernel, helper functions included; its name ends with a digest of the text."""
-        body = [Opaque(tuple(self.lines))]
-        return build_text(self.name, self._signature.kernel(body, self.functions, self.preamble, light=self._light))
+        return self._signature.text(self.name, self.lines, self.functions, self.preamble, light=self._light)
 
     def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:
         """Launch what has been written."""

@@ -28,7 +28,7 @@ from .passes import walk
 
 __all__ = ["RULES", "IRError", "verify", "verify_exports", "verify_if_wanted"]
 
-#: Whether exports verify their statements.
+#: Whether exports and kernels of devices verify their statements.
 _always = False
 
 
@@ -156,7 +156,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def verify_exports(switch: bool = True) -> None:
-    """Let all exports verify their statements, as tests do; it takes a fifth of their time."""
+    """Let all exports and kernels of devices verify their statements, as tests do; it takes a fifth of their time."""
     global _always  # noqa: PLW0603  (a switch of the process)
     _always = switch
 

@@ -33,7 +33,7 @@ from theano_linker_c.kernels import ElementwiseKernel
 from theano_linker_c.scalar import CValue, OneOp, ScalarProgram, c_type, program_for
 
 from .._kernel_text import KernelText
-from ..text import Signature, aligned, kernel_text, memory_type, vector_type
+from ..text import Signature, aligned, memory_type, vector_type
 from ._nest import Layout, has_strides
 
 __all__ = ["element", "elementwise_text", "let", "offset", "positions"]
@@ -109,7 +109,7 @@ def elementwise_text(kernel: ElementwiseKernel, layout: Layout) -> KernelText:
     body = _Body(program, kernel.input_dtypes, kernel.output_dtypes, layout)
     body.declare(signature)
     statements = body.for_cpu() if layout.cpu else body.for_card()
-    return kernel_text("elementwise", signature, list(statements), program.preamble, single_item=layout.cpu, light=True)
+    return signature.text("elementwise", list(statements), (), program.preamble, single_item=layout.cpu, light=True)
 
 
 class _Body:

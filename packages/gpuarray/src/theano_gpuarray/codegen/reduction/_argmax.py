@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from theano_linker_c.codegen.ir import Opaque
-from theano_linker_c.codegen.print import device_lines
+from theano_linker_c.codegen.ir import Statement
 from theano_linker_c.kernels import ArgmaxKernel
 from theano_linker_c.scalar import c_loaded, c_type, is_complex, is_discrete
 
 from .._form import Argument, DeviceOperand, Operand, Recorder, contiguous_strides, register_device_form
 from .._kernel_text import KernelText
 from ..elementwise import arrays, offset, positions
-from ..text import Signature, declare, kernel_text, memory_type
+from ..text import Signature, memory_type
 from ._layout import ReduceLayout, Split, arrange, layout_of_reduction
+from ._texts import work_items
 
 __all__ = ["argmax_text"]
 
@@ -122,8 +122,7 @@ def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, pa
     if layout.lanes > _warp(layout):
         signature.local(_shared_type(dtype), "values", layout.lanes * layout.columns)
         signature.local("int64_t", "places", layout.lanes * layout.columns)
-    lines = tuple(_lines(dtype, largest, layout, kept, reduced, known, partial))
-    return kernel_text("argmax", signature, [Opaque(lines)])
+    return signature.text("argmax", _lines(dtype, largest, layout, kept, reduced, known, partial))
 
 
 def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> str:
@@ -138,26 +137,20 @@ def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> st
 
 def _lines(
     dtype: str, largest: bool, layout: ReduceLayout, kept: list[str], reduced: list[str], known: bool, partial: bool
-) -> Iterator[str]:
+) -> Iterator[Statement | str]:
     index, unsigned, kind = layout.index, layout.unsigned, c_type(dtype)
-    near, first, second = (layout.lanes, "lane", "column") if layout.inner else (layout.columns, "column", "lane")
-    yield f"const {unsigned} {first} = LID_0 % {near}, {second} = LID_0 / {near};"
-    yield f"const {unsigned} at = ({unsigned})GID_0 * {layout.columns} + column;"
-    yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"
-    yield f"const {unsigned} begin = ({unsigned})GID_1 * ({unsigned})chunk;"
-    yield f"const {unsigned} end = begin + chunk < ({unsigned})m ? begin + ({unsigned})chunk : ({unsigned})m;"
-    yield from device_lines(positions(layout, "g", kept, "j"))
+    yield from (*work_items(layout), *positions(layout, "g", kept, "j"))
     yield from (f"const {index} {o} = {offset('j', [f'{s}_{d}' for d in kept])};" for o, s in ("os", "bt", "zz"))
     yield f"{kind} best = 0;"
     yield "int64_t where = -1;"
     if layout.many and not layout.cpu:  # several loads are under way at once
         yield "#pragma unroll 4"
     yield f"for ({unsigned} r = begin + lane; r < end; r += {layout.lanes}) {{"
-    yield from device_lines(positions(layout, "r", reduced, "i"))
+    yield from positions(layout, "r", reduced, "i")
     yield f"  const {index} a = {offset('i', [f's_{d}' for d in reduced], 'o')};"
     yield f"  const {index} c = {offset('i', [f't_{d}' for d in reduced], 'b')};"
     place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)(x + a)"
-    yield "  " + declare("v", dtype, c_loaded(place, dtype))
+    yield f"  const {c_type(dtype)} v = {c_loaded(place, dtype)};"
     yield f"  const int64_t p = {'*(GLOBAL_MEM const int64_t *)(known + c)' if known else 'c'};"
     yield f"  if ({_better(dtype, largest, 'v', 'p', 'best', 'where')}) {{ best = v; where = p; }}"
     yield "}"

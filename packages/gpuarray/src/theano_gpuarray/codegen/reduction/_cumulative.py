@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from theano_linker_c.codegen.ir import Opaque
-from theano_linker_c.codegen.print import device_lines
+from theano_linker_c.codegen.ir import Statement
 from theano_linker_c.kernels import ArrayRoutineKernel, memory_type
 
 from .._form import Argument, DeviceOperand, Operand, Recorder
 from .._kernel_text import KernelText
 from ..elementwise import Layout, Nest, arrays, fits_narrow, merge, offset, positions
-from ..text import Signature, kernel_text
+from ..text import Signature
 from ._layout import power_of_two
 
 __all__ = ["cumulative", "cumulative_text"]
@@ -101,15 +100,15 @@ def cumulative_text(task: str, dtype: str, layout: Layout, stage: str) -> Kernel
         signature.array("total", kind, written=stage == "totals")
     if layout.unroll > 1:
         signature.local(_WRAPPED.get(dtype, kind), "shared", 2, layout.unroll)
-    return kernel_text(task, signature, [Opaque(tuple(_lines(task, dtype, layout, stage, names)))])
+    return signature.text(task, _lines(task, dtype, layout, stage, names))
 
 
-def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[str]) -> Iterator[str]:
+def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[str]) -> Iterator[Statement | str]:
     index, kind, local = layout.index, memory_type(dtype), layout.unroll
     unit = "0" if task == "cumsum" else "1"
     wrapped = _WRAPPED.get(dtype, kind)
     sign = "+" if task == "cumsum" else "*"
-    yield from device_lines(positions(layout, f"({layout.unsigned})GID_0", names, "j"))
+    yield from positions(layout, f"({layout.unsigned})GID_0", names, "j")
     yield f"const {index} o = {offset('j', [f's{d}' for d in range(layout.ndim)])};"
     if stage != "totals":
         yield f"const {index} w = {offset('j', [f'z{d}' for d in range(layout.ndim)])};"

@@ -41,10 +41,10 @@ from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_ty
 
 from .._kernel_text import KernelText
 from ..elementwise import element, let, offset, positions
-from ..text import Signature, aligned, kernel_text, vector_type
+from ..text import Signature, aligned, vector_type
 from ._layout import ReduceJob, ReduceLayout
 
-__all__ = ["Total", "reduction_text"]
+__all__ = ["reduction_text", "work_items"]
 
 #: Elements whose total is joined with that of those before.
 BLOCK = 128
@@ -261,17 +261,10 @@ class ReductionBody:
     # ---- graphics cards
 
     def for_card(self) -> Iterator[Statement]:
-        """Give the statements for a graphics card; rows of vectors are counted in vectors."""
+        """Give the statements for a graphics card."""
         layout, unsigned = self.layout, self.layout.unsigned
         lanes, columns, width = layout.lanes, layout.columns, layout.vector
-        near, names = (lanes, ("lane", "column")) if layout.inner else (columns, ("column", "lane"))
-        yield let(names[0], unsigned, f"LID_0 % {near}")
-        yield let(names[1], unsigned, f"LID_0 / {near}")
-        yield let("at", unsigned, f"({unsigned})GID_0 * {columns} + column")
-        yield let("g", unsigned, f"at < ({unsigned})n ? at : ({unsigned})(n - 1)")
-        part, whole = (f"({unsigned}){name}" + (f" / {width}" if width > 1 else "") for name in ("chunk", "m"))
-        yield let("begin", unsigned, f"({unsigned})GID_1 * ({part})")
-        yield let("end", unsigned, f"begin + {part} < {whole} ? begin + {part} : {whole}")
+        yield from work_items(layout)
         yield from positions(layout, "g", self.kept, "j")
         yield from self._offsets("o", self._kept_offsets(layout.n_kept))
         yield from self._start()
@@ -515,6 +508,22 @@ class ReductionBody:
         yield Loop(LoopKind.GROUPS, "unit", Length(1, ("units",)), row)
 
 
+def work_items(layout: ReduceLayout) -> Iterator[Statement]:
+    """Give the statements that say which result ``g`` and which elements a work-item of a graphics card takes.
+
+    Those of the lane ``lane`` go from ``begin`` on; rows of vectors are counted in vectors.
+    """
+    unsigned, width = layout.unsigned, layout.vector
+    near, names = (layout.lanes, ("lane", "column")) if layout.inner else (layout.columns, ("column", "lane"))
+    yield let(names[0], unsigned, f"LID_0 % {near}")
+    yield let(names[1], unsigned, f"LID_0 / {near}")
+    yield let("at", unsigned, f"({unsigned})GID_0 * {layout.columns} + column")
+    yield let("g", unsigned, f"at < ({unsigned})n ? at : ({unsigned})(n - 1)")
+    part, whole = (f"({unsigned}){name}" + (f" / {width}" if width > 1 else "") for name in ("chunk", "m"))
+    yield let("begin", unsigned, f"({unsigned})GID_1 * ({part})")
+    yield let("end", unsigned, f"begin + {part} < {whole} ? begin + {part} : {whole}")
+
+
 @lru_cache(maxsize=1024)
 def reduction_text(job: ReduceJob, layout: ReduceLayout, partial: bool) -> KernelText:
     """Return the text of a reduction.
@@ -535,4 +544,4 @@ def reduction_text(job: ReduceJob, layout: ReduceLayout, partial: bool) -> Kerne
     statements = body.for_card() if not layout.cpu else body.for_rows() if layout.inner else body.for_columns()
     programs = [job.program] if body.update is None else [job.program, body.update.program]
     preamble = dict.fromkeys(part for program in programs for part in program.preamble)
-    return kernel_text("reduction", body.signature(), list(statements), preamble, single_item=layout.cpu, light=True)
+    return body.signature().text("reduction", list(statements), (), preamble, single_item=layout.cpu, light=True)

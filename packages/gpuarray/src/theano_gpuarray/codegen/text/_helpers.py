@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from theano_graph import format_error
 from theano_linker_c.codegen import named, verify_if_wanted
-from theano_linker_c.codegen.ir import Let, Statement, value_of_text
+from theano_linker_c.codegen.ir import Let, Opaque, Statement, value_of_text
 from theano_linker_c.codegen.print import device_lines
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import (
     CValue,
     c_stored,
-    c_type,
     called_special_functions,
     helper_definitions,
     special_definitions,
@@ -24,7 +23,7 @@ from .._kernel_text import DeviceKernel, KernelText, LocalArray, Parameter
 from ._atomics import atomic_definitions
 from ._vectors import vector_definitions
 
-__all__ = ["Signature", "build_text", "kernel_text", "store", "with_helpers"]
+__all__ = ["Signature", "build_text", "memory_type", "store", "with_helpers"]
 
 #: Helpers that the prelude defines, and headers whose functions and types it has.
 _IN_PRELUDE = frozenset({"theano_from_half_uint16", "theano_to_half_float32"})
@@ -67,62 +66,41 @@ class Signature:
         """Add an array in local memory."""
         self._local.append(LocalArray(kind, name, lengths))
 
-    def kernel(
+    def text(
         self,
-        body: Sequence[Statement],
+        stem: str,
+        body: Iterable[Statement | str],
         functions: Iterable[str] = (),
         preamble: Iterable[str] = (),
         *,
         single_item: bool = False,
         light: bool = False,
-    ) -> DeviceKernel:
-        """Return the kernel with some statements; see :class:`DeviceKernel`."""
-        statements = (*self._starts, *body)
+    ) -> KernelText:
+        """Return a kernel function, with the definitions of all that it calls.
+
+        Parameters
+        ----------
+        stem : str
+            The beginning of its name; a digest of the text follows.
+        body : iterable of Statement or str
+            Statements, and lines of opaque ones.
+        functions, preamble, single_item, light
+            See :class:`DeviceKernel`.
+
+        Raises
+        ------
+        NoDeviceForm
+            If something has no text for devices.
+        """
+        statements = tuple(Opaque((part,)) if isinstance(part, str) else part for part in (*self._starts, *body))
+        verify_if_wanted(statements)
         parts = tuple(self.parameters), statements, tuple(self._local), tuple(functions), tuple(preamble)
-        return DeviceKernel(*parts, single_item, light)
+        return build_text(stem, DeviceKernel(*parts, single_item, light))
 
 
 def store(place: str, value: CValue, dtype: str) -> str:
     """Return the statement that stores a value as an element of `dtype`."""
     return f"{place} = {c_stored(value, dtype)};"
-
-
-def declare(name: str, dtype: str, text: str) -> str:
-    """Return the statement that defines a temporary."""
-    return f"const {c_type(dtype)} {name} = {text};"
-
-
-def kernel_text(
-    stem: str,
-    signature: Signature,
-    body: Sequence[Statement],
-    preamble: Iterable[str] = (),
-    *,
-    single_item: bool = False,
-    light: bool = False,
-) -> KernelText:
-    """Return a kernel function, with the definitions of all that it calls.
-
-    Parameters
-    ----------
-    stem : str
-        The beginning of its name; a digest of the text follows.
-    signature : Signature
-    body : sequence of Statement
-    preamble : iterable of str
-        Functions that the operations of users bring along.
-    single_item : bool
-        Whether a group is one work-item: then compilers for CPUs need not look for vectors across work-items, in which
-        some fail.
-    light : bool
-        Whether it waits for memory alone.
-
-    Raises
-    ------
-    NoDeviceForm
-        If something has no text for devices.
-    """
-    return build_text(stem, signature.kernel(body, (), preamble, single_item=single_item, light=light))
 
 
 def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
@@ -141,7 +119,6 @@ def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
     """
     parameters = ", ".join(parameter.declaration for parameter in kernel.parameters)
     head = f"KERNEL {'SINGLE_ITEM ' * kernel.single_item}void {_NAME}({parameters}) {{"
-    verify_if_wanted(kernel.body)
     lines = (f"  {line}" for line in (*(array.declaration for array in kernel.local), *device_lines(kernel.body)))
     given = with_helpers("\n".join([*kernel.functions, head, *lines, "}", ""]), kernel.preamble)
     name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
@@ -203,6 +180,3 @@ def _plain(part: str) -> str:
         elif line:
             lines.append(line)
     return "\n".join(lines)
-
-
-__all__ += ["declare", "memory_type"]

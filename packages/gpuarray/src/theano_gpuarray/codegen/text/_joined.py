@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from theano_linker_c.codegen.ir import Opaque, Region, Statement
+from theano_linker_c.codegen.ir import Assign, Let, Opaque, Region, Statement, value_of_text
 
 from .._kernel_text import DeviceKernel, KernelText, LocalArray, Parameter
 from ._helpers import build_text
@@ -17,11 +17,14 @@ __all__ = ["joined_text"]
 #: these would be.
 _GROUPS = ("GID_0", "GID_1", "GDIM_0", "GDIM_1")
 _OWN_GROUPS = tuple(line for word in _GROUPS for line in (f"#undef {word}", f"#define {word} theano_{word.lower()}"))
-_PLACE = (
-    "const uint32_t theano_gid_0 = (theano_flat - theano_begin) % theano_across;",
-    "const uint32_t theano_gid_1 = (theano_flat - theano_begin) / theano_across;",
-    "const uint32_t theano_gdim_0 = theano_across;",
-    "const uint32_t theano_gdim_1 = (theano_end - theano_begin) / theano_across;",
+_PLACE = tuple(
+    Let(f"theano_{word}", "uint32_t", value_of_text(text))
+    for word, text in (
+        ("gid_0", "(theano_flat - theano_begin) % theano_across"),
+        ("gid_1", "(theano_flat - theano_begin) / theano_across"),
+        ("gdim_0", "theano_across"),
+        ("gdim_1", "(theano_end - theano_begin) / theano_across"),
+    )
 )
 
 
@@ -82,13 +85,15 @@ def _block(kernel: DeviceKernel, first: int, count: int, is_last: bool) -> Regio
     """Return the statements of the groups of all launches of one text."""
     end = "theano_all" if is_last else f"theano_begin{first + count}"
     head = f"{'else ' * (first > 0)}{f'if (theano_flat < {end})' * (not is_last)}".rstrip()
-    variables = ["uint32_t theano_begin, theano_end, theano_across;"]
-    body: list[Statement] = [Opaque((*variables, *(f"{parameter.variable};" for parameter in kernel.parameters)))]
+    variables = [(name, "uint32_t") for name in ("theano_begin", "theano_end", "theano_across")]
+    variables += [(parameter.name, parameter.kind) for parameter in kernel.parameters]
+    body: list[Statement] = [Let(name, kind, None, False) for name, kind in variables]
     for k in range(first, first + count):
         last = k == first + count - 1
         stop = end if last else f"theano_begin{k + 1}"
-        lines = [f"theano_begin = theano_begin{k}; theano_end = {stop}; theano_across = theano_across{k};"]
-        lines += [f"{parameter.name} = {_of_launch(parameter, k).name};" for parameter in kernel.parameters]
+        values = [f"theano_begin{k}", stop, f"theano_across{k}"]
+        values += [_of_launch(parameter, k).name for parameter in kernel.parameters]
         choice = f"{'else ' * (k > first)}{f'if (theano_flat < {stop})' * (not last)}".rstrip()
-        body.append(Region(choice, (Opaque(tuple(lines)),)))
-    return Region(head, (*body, Opaque(_PLACE), *kernel.body))
+        pairs = zip(variables, values, strict=True)
+        body.append(Region(choice, tuple(Assign(name, value_of_text(value)) for (name, _), value in pairs)))
+    return Region(head, (*body, *_PLACE, *kernel.body))
