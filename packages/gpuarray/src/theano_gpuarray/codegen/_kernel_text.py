@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 from theano_graph import record
 from theano_linker_c.codegen.ir import Body
@@ -110,14 +111,20 @@ class KernelText:
     parameters : str
         One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
         ``f`` float32, ``d`` float64; ``b``, ``B``, ``h`` and ``H`` int8, uint8, int16 and uint16.
+    writes : tuple of bool, optional
+        For each pointer, whether the kernel writes to what it points to; None for text that may write to all.
     kernel : DeviceKernel, optional
-        What the text was made of; None for text of programs.
+        What the text was made of; None for text of programs and from disk, where nothing is joined.
     """
 
     name: str
     text: str
     parameters: str
+    writes: tuple[bool, ...] | None = None
     kernel: DeviceKernel | None = field(default=None, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KernelText, (self.name, self.text, self.parameters, self.writes)
 
     @property
     def written(self) -> tuple[bool, ...]:
@@ -128,6 +135,4 @@ class KernelText:
         >>> KernelText("k", "KERNEL void k(GLOBAL_MEM float *x, GLOBAL_MEM float *y) {}", "PP").written
         (True, True)
         """
-        if self.kernel is None:
-            return (True,) * self.parameters.count("P")
-        return tuple(parameter.written for parameter in self.kernel.parameters if parameter.letter == "P")
+        return (True,) * self.parameters.count("P") if self.writes is None else self.writes

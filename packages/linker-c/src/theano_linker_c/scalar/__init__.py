@@ -139,7 +139,7 @@ from ._compound import (
     LogAddExp as LogAddExp, Rad2Deg as Rad2Deg, cbrt as cbrt, deg2rad as deg2rad, direction_cosine as direction_cosine,
     hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
 )
-from ._contract._chelpers import helper_definitions as helper_definitions
+from ._contract._chelpers import helper_definitions as helper_definitions, named_helpers as named_helpers
 from ._contract._cspecial import (
     called_special_functions as called_special_functions, special_arguments as special_arguments,
     special_definitions as special_definitions, special_functions as special_functions,
@@ -308,11 +308,11 @@ __all__ += [
     "exp2", "expm1", "floor", "gamma", "gammainc", "gammainc_der", "gammaincc", "gammal", "gammaln", "gammau", "ge",
     "gt", "helper_definitions", "hypot", "i0", "i1", "identity", "imag", "inclosedrange", "inopenrange", "int_div",
     "invert", "isinf", "isnan", "iv", "j0", "j1", "jv", "le", "log", "log10", "log1mexp", "log1p", "log2", "logaddexp",
-    "lt", "make_complex", "maximum", "minimum", "mod", "mul", "mul_without_zeros", "neg", "neq", "or_", "pow",
-    "program_for", "psi", "rad2deg", "real", "reciprocal", "relu", "round_half_away_from_zero", "round_half_to_even",
-    "second", "sgn", "sigmoid", "sin", "sine_quotient", "sinh", "softplus", "softsign", "special_arguments",
-    "special_definitions", "special_functions", "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma", "true_div",
-    "trunc", "ultra_fast_sigmoid", "xor",
+    "lt", "make_complex", "maximum", "minimum", "mod", "mul", "mul_without_zeros", "named_helpers", "neg", "neq",
+    "or_", "pow", "program_for", "psi", "rad2deg", "real", "reciprocal", "relu", "round_half_away_from_zero",
+    "round_half_to_even", "second", "sgn", "sigmoid", "sin", "sine_quotient", "sinh", "softplus", "softsign",
+    "special_arguments", "special_definitions", "special_functions", "sqr", "sqrt", "sub", "switch", "tan", "tanh",
+    "tri_gamma", "true_div", "trunc", "ultra_fast_sigmoid", "xor",
 ]
 # isort: on
 # fmt: on

@@ -33,6 +33,7 @@ _KINDS: Mapping[str, str] = MappingProxyType(
         "set": "v",
     }
 )
+_NAMES = {f"theano_atomic_{kind}_{dtype}": (kind, dtype) for kind in _KINDS for dtype in _TYPES}
 #: Sums that devices have: of CUDA, and of OpenCL.
 _SUMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
     {
@@ -48,8 +49,7 @@ _SUMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
 
 def atomic_definitions(names: Collection[str]) -> list[str]:
     """Return the definitions of the atomic operations among some names, in a fixed order."""
-    pairs = ((kind, dtype) for kind in _KINDS for dtype in _TYPES)
-    return [_function(kind, dtype) for kind, dtype in pairs if f"theano_atomic_{kind}_{dtype}" in names]
+    return [_function(*pair) for name, pair in _NAMES.items() if name in names]
 
 
 def _function(kind: str, dtype: str) -> str:

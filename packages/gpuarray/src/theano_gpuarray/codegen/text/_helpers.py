@@ -13,8 +13,7 @@ from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import (
     CValue,
     c_stored,
-    called_special_functions,
-    helper_definitions,
+    named_helpers,
     special_definitions,
 )
 
@@ -28,6 +27,7 @@ __all__ = ["Signature", "build_text", "memory_type", "store", "with_helpers"]
 #: Helpers that the prelude defines, and headers whose functions and types it has.
 _IN_PRELUDE = frozenset({"theano_from_half_uint16", "theano_to_half_float32"})
 _HEADERS = frozenset({"math.h", "stdint.h", "stdlib.h", "stddef.h"})
+_SPECIAL = "theano_special_"
 #: Stands for the name of a kernel, which follows from the rest of its text.
 _NAME = "THEANO_KERNEL"
 
@@ -123,7 +123,8 @@ def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
     given = with_helpers("\n".join([*kernel.functions, head, *lines, "}", ""]), kernel.preamble)
     name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
     letters = "".join(parameter.letter for parameter in kernel.parameters)
-    return KernelText(name, given.replace(_NAME, name).lstrip("\n"), letters, kernel)
+    writes = tuple(parameter.written for parameter in kernel.parameters if parameter.letter == "P")
+    return KernelText(name, given.replace(_NAME, name).lstrip("\n"), letters, writes, kernel)
 
 
 def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
@@ -143,23 +144,23 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
         If a special function has no text for devices, or something is complex.
     """
     own = [_plain(part) for part in preamble]
-    whole = "\n".join([*own, text])
-    names = frozenset(named(whole))
+    names = frozenset(named("\n".join([*own, text]) if own else text))
     if "_Complex" in names:
         raise NoDeviceForm(format_error("complex numbers have no form on devices", hint="leave these nodes to the CPU"))
     definitions = [
         *vector_definitions(names),
-        *_special(whole),
-        *helper_definitions([whole], _IN_PRELUDE),
+        *_special(names),
+        *named_helpers(names, _IN_PRELUDE),
         *atomic_definitions(names),
         *own,
     ]
     return "\n".join([*definitions, "", text]) if definitions else text
 
 
-def _special(text: str) -> list[str]:
+def _special(names: Iterable[str]) -> list[str]:
+    wanted = (name for name in sorted(names) if name.startswith(_SPECIAL))
     try:
-        return special_definitions(called_special_functions(text))
+        return special_definitions(name.removeprefix(_SPECIAL) for name in wanted)
     except KeyError as error:
         raise NoDeviceForm(
             format_error(

@@ -197,27 +197,27 @@ def _family(name: str) -> tuple[str, str]:
     return family, dtype
 
 
-def helper_definitions(texts: Iterable[str], known: Collection[str] = ()) -> list[str]:
-    """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it.
-
-    Parameters
-    ----------
-    texts : iterable of str
-    known : collection of str
-        Names of helpers that are defined already.
-    """
+def helper_definitions(texts: Iterable[str]) -> list[str]:
+    """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it."""
     definitions: dict[tuple[str, str], str] = {}
     for text in texts:
-        _define(text, definitions, known)
+        _define(named(text), definitions, ())
     return list(definitions.values())
 
 
-def _define(text: str, definitions: dict[tuple[str, str], str], known: Collection[str]) -> None:
-    names = {name for name in named(text) if name.startswith(_PREFIX) and name not in known}
-    for family, dtype in sorted(map(_family, names)):
+def named_helpers(names: Iterable[str], known: Collection[str] = ()) -> list[str]:
+    """Give the definitions of the helpers among `names` that are not `known`; what a helper calls comes before it."""
+    definitions: dict[tuple[str, str], str] = {}
+    _define(names, definitions, known)
+    return list(definitions.values())
+
+
+def _define(names: Iterable[str], definitions: dict[tuple[str, str], str], known: Collection[str]) -> None:
+    wanted = {name for name in names if name.startswith(_PREFIX) and name not in known}
+    for family, dtype in sorted(map(_family, wanted)):
         families = COMPLEX_FAMILIES if dtype.startswith("complex") else _FAMILIES
         if (family, dtype) in definitions or family not in families or dtype not in C_TYPES:
             continue
         own = families[family](dtype)
-        _define(own.partition("{")[2], definitions, known)
+        _define(named(own.partition("{")[2]), definitions, known)
         definitions[family, dtype] = own
