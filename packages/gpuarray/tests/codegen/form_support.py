@@ -18,8 +18,8 @@ from theano_gpuarray.codegen import (
     Operand,
     contiguous_strides,
 )
-from theano_gpuarray.codegen.text import written_arrays
 from theano_gpuarray.region import AtOnce, form_of, upload
+from theano_linker_c.codegen import verify_exports
 from theano_linker_c.kernels import Kernel
 from theano_testing.device import opencl_context
 
@@ -29,6 +29,8 @@ CARD = DeviceProperties("cuda", "card", 1024, 49152, 132, 32, True, True, True, 
 TEXTS: dict[str, KernelText] = {}
 #: Bytes of the largest memory that is compared before and after a launch.
 MOST_COMPARED = 16 << 20
+
+verify_exports()
 
 
 class Recorder(AtOnce):
@@ -83,7 +85,7 @@ class Recorder(AtOnce):
     def _read_only(self, text: KernelText, arguments: Sequence[Argument]) -> dict[int, NDArray[np.uint8]]:
         """Return the bytes of the memory that a kernel reads, but does not write to, by its slot."""
         operands = [x for x in arguments if isinstance(x, DeviceOperand)]
-        written = {x.slot for x, flag in zip(operands, written_arrays(text), strict=True) if flag}
+        written = {x.slot for x, flag in zip(operands, text.written, strict=True) if flag}
         memory = {x.slot: self._buffers[x.slot] for x in operands if x.slot not in written}
         found = {slot: np.zeros(x.nbytes, np.uint8) for slot, x in memory.items() if x.nbytes <= MOST_COMPARED}
         for slot, content in found.items():

@@ -17,7 +17,6 @@ from theano_gpuarray.codegen.random import MRGKernel
 from theano_gpuarray.codegen.text import (
     Signature,
     compile_options,
-    kernel_text,
     memory_type,
     prelude,
     with_helpers,
@@ -74,7 +73,7 @@ class TestPrelude(unittest.TestCase):
         ]
         bits = np.arange(2**16, dtype="uint16").view("float16")
         x = np.where(np.isnan(bits), np.float16(np.nan), bits)
-        _, y = launched(kernel_text("copy", signature, lines), [x, np.zeros_like(x)], [x.size], x.size)
+        _, y = launched(signature.text("copy", lines), [x, np.zeros_like(x)], [x.size], x.size)
         np.testing.assert_array_equal(x, y)
 
     def test_tanh_of_floats(self) -> None:
@@ -111,7 +110,7 @@ class TestAtomics(unittest.TestCase):
             for dtype in dtypes:
                 signature.array(f"x_{dtype}", memory_type(dtype), written=True)
             lines = [f"theano_atomic_{kind}_{dtype}(x_{dtype} + 1, {value});" for dtype in dtypes]
-            found = launched(kernel_text("atomic", signature, lines), [np.full(3, start, d) for d in dtypes], [], 64)
+            found = launched(signature.text("atomic", lines), [np.full(3, start, d) for d in dtypes], [], 64)
             for dtype, x in zip(dtypes, found, strict=True):
                 with self.subTest(kind=kind, dtype=dtype):
                     np.testing.assert_array_equal(x, np.array([start, result, start], dtype))
@@ -120,7 +119,7 @@ class TestAtomics(unittest.TestCase):
         signature = Signature()
         signature.array("p", "uint8_t", written=True)
         lines = ["theano_atomic_add_bool(p + LID_0 % 4, LID_0 % 4 == 2);", "theano_atomic_set_uint8(p + 5, 7);"]
-        (found,) = launched(kernel_text("atomic", signature, lines), [np.zeros(8, "uint8")], [], 64)
+        (found,) = launched(signature.text("atomic", lines), [np.zeros(8, "uint8")], [], 64)
         np.testing.assert_array_equal(found, [0, 0, 1, 0, 0, 7, 0, 0])
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from importlib import resources
 
+from ._c_names import named
+
 __all__ = ["function_name", "functions_of", "read_code", "with_called"]
 
-_FUNCTION = re.compile(r"^static [\w ]+[ *](?:NAME\()?(theano_\w+)\)?\(", re.MULTILINE)
-_NAME = re.compile(r"\btheano_\w+\b")
+_PREFIX = "theano_"
 
 
 def read_code(*path: str) -> str:
@@ -19,13 +19,32 @@ def read_code(*path: str) -> str:
 
 def function_name(text: str) -> str:
     """Return the name of the function that a text defines; what stands in ``NAME(...)`` is the name of a template."""
-    return _FUNCTION.search(text)[1]  # type: ignore[index]
+    name = _defined(text)
+    assert name is not None, "a text without a function has no name"
+    return name
+
+
+def _defined(text: str) -> str | None:
+    """Return the name in the first line that begins a function; None where there is none."""
+    for line in text.splitlines():
+        head, bracket, rest = line.partition("(")
+        if bracket and head.startswith("static "):
+            name = named(head)[-1]
+            name = named(rest)[0] if name == "NAME" else name
+            if name.startswith(_PREFIX):
+                return name
+    return None
 
 
 def functions_of(text: str) -> list[str]:
     """Return the functions of a file, each with the comment before it."""
-    parts = re.split(r"\n(?=\n(?:/\*|static ))", text)
-    return [part.strip() for part in parts if _FUNCTION.search(part)]
+    parts: list[str] = []
+    for part in text.split("\n\n"):
+        if parts and not part.startswith(("/*", "static ")):
+            parts[-1] += f"\n\n{part}"
+        else:
+            parts.append(part)
+    return [part.strip() for part in parts if _defined(part)]
 
 
 def with_called(names: Iterable[str], known: Mapping[str, str]) -> list[str]:
@@ -42,7 +61,7 @@ def with_called(names: Iterable[str], known: Mapping[str, str]) -> list[str]:
     def enter(name: str) -> None:
         if name in found:
             return
-        for other in _NAME.findall(known[name]):
+        for other in named(known[name]):
             if other != name and other in known:
                 enter(other)
         found[name] = known[name]

@@ -32,7 +32,7 @@ from theano_linker_c.codegen.ir import (
 )
 from theano_linker_c.codegen.lengths import ONE, Length
 from theano_linker_c.codegen.passes import hoisted, named_in, without_accumulations, without_unread, written_in
-from theano_linker_c.codegen.print import c99_lines, shown
+from theano_linker_c.codegen.print import c99_lines, device_lines, shown
 from theano_linker_c.scalar import add
 
 N, M = Length(1, ("n",)), Length(1, ("m",))
@@ -105,6 +105,37 @@ class TestText(unittest.TestCase):
             }
         """
         self.assertEqual(text(body), lines(golden))
+
+    def test_loops_on_devices(self) -> None:
+        """Work-groups take turns, and a known number of turns is written down for each or for one of them."""
+        two = Length(2)
+        inner = (
+            Loop(LoopKind.UNROLLED, "j", two, (Store(OUT, Index(), element("i", "j")),)),
+            Loop(LoopKind.SERIAL, "k", two, (Store(OUT, Index(), element("i", "k")),)),
+        )
+        body = (Loop(LoopKind.GROUPS, "i", N, (If(value_of_text("i < m", "bool"), inner, ()),)),)
+        verify(body)
+        golden = """
+            for (int64_t i = GID_0; i < n; i += GDIM_0) {
+              if (i < m) {
+            #pragma unroll
+                for (int j = 0; j < 2; j++) {
+                  out[0] = x[i * m + j];
+                }
+            #pragma unroll 1
+                for (int k = 0; k < 2; k++) {
+                  out[0] = x[i * m + k];
+                }
+              }
+            }
+        """
+        self.assertEqual("\n".join(device_lines(body)) + "\n", lines(golden))
+
+    def test_turns_of_work_groups_need_nothing_of_each_other(self) -> None:
+        """A variable from outside gets no value."""
+        turn = Loop(LoopKind.GROUPS, "i", N, (Assign("r", value_of_text("i")),))
+        with self.assertRaises(IRError):
+            verify((Let("r", "int64_t", value_of_text("0"), False), turn))
 
     def test_serial_sums(self) -> None:
         """One value after the other."""
@@ -246,7 +277,10 @@ class TestRules(unittest.TestCase):
         """Turns that may run at the same time give only variables of their own values."""
         outer, inner = (Let(name, "int", None, False) for name in ("t1", "t2"))
         turn = inner, Assign("t2", value_of_text("i")), Assign("t1", value_of_text("i"))
-        self.check((outer, Loop(LoopKind.VECTOR, "i", N, turn)), "turns of a vector loop give t1 values")
+        self.check(
+            (outer, Loop(LoopKind.VECTOR, "i", N, turn)),
+            "turns of a loop that need nothing of each other give t1 values",
+        )
         verify((outer, Loop(LoopKind.SERIAL, "i", N, turn), Loop(LoopKind.VECTOR, "i", N, turn[:2])))
 
     def test_memory(self) -> None:

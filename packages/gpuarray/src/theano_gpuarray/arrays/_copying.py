@@ -11,7 +11,7 @@ import numpy as np
 from theano_linker_c.scalar import CValue, c_loaded
 
 from ..codegen import KernelText
-from ..codegen.text import Signature, kernel_text, memory_type, store
+from ..codegen.text import Signature, memory_type, store
 from ..contexts import GpuContext
 from ._geometry import is_c_contiguous
 
@@ -117,4 +117,4 @@ def _text(ndim: int, target: str, source: str, narrow: bool) -> KernelText:
         f"  {store(f'*(GLOBAL_MEM {memory_type(target)} *)(z + {place})', CValue(f'({element})', source), target)}",
         "}",
     ]
-    return kernel_text("copy", signature, body)
+    return signature.text("copy", body)

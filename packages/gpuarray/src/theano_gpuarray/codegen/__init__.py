@@ -8,7 +8,6 @@ from ._form import (
     DeviceOperand as DeviceOperand,
     DeviceProperties as DeviceProperties,
     HostValue as HostValue,
-    KernelText as KernelText,
     LibraryCall as LibraryCall,
     NoDeviceForm as NoDeviceForm,
     Operand as Operand,
@@ -17,6 +16,7 @@ from ._form import (
     device_form as device_form,
     register_device_form as register_device_form,
 )
+from ._kernel_text import KernelText as KernelText
 
 # Device forms register themselves.
 from .ctc import _alignments as _alignments

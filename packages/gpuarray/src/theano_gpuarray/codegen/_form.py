@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -18,6 +17,8 @@ from numpy.typing import NDArray
 
 from theano_graph import RuleTable, TheanoError, record
 from theano_linker_c.kernels import Kernel
+
+from ._kernel_text import KernelText
 
 __all__ = [
     "Argument",
@@ -27,8 +28,6 @@ __all__ = [
     "DeviceOperand",
     "DeviceProperties",
     "HostValue",
-    "KernelSource",
-    "KernelText",
     "LibraryCall",
     "NoDeviceForm",
     "Operand",
@@ -111,55 +110,6 @@ HostValue: TypeAlias = NDArray[Any] | np.generic
 Operand: TypeAlias = DeviceOperand | HostValue
 #: What a launch is given: an array (its memory; offsets and strides are passed as numbers), or a number.
 Argument: TypeAlias = DeviceOperand | int | float
-
-
-@record
-class KernelSource:
-    """What the text of a kernel was made of.
-
-    Parameters
-    ----------
-    parameters : tuple of str
-        Their declarations, each of which ends with the name.
-    lines : tuple of str
-        The statements.
-    functions, preamble : tuple of str
-        What has to stand before the kernel; see :func:`theano_gpuarray.codegen.text.with_helpers`.
-    single_item : bool
-        Whether a group is one work-item.
-    """
-
-    parameters: tuple[str, ...]
-    lines: tuple[str, ...]
-    functions: tuple[str, ...] = ()
-    preamble: tuple[str, ...] = ()
-    single_item: bool = False
-
-
-@record
-class KernelText:
-    """The source text of one kernel function.
-
-    It is written with the macros of the device prelude (`KERNEL`, `GLOBAL_MEM`, `LOCAL_MEM`, `LID_0`, `LDIM_0`,
-    `GID_0`, `GDIM_0`, `local_barrier()`), so that it is CUDA and OpenCL alike.
-
-    Parameters
-    ----------
-    name : str
-        Name of the function.
-    text : str
-        The function, with all helper functions that it calls before it.
-    parameters : str
-        One letter for each parameter: ``P`` a pointer to global memory, ``q`` int64, ``i`` int32, ``I`` uint32,
-        ``f`` float32, ``d`` float64; ``b``, ``B``, ``h`` and ``H`` int8, uint8, int16 and uint16.
-    source : KernelSource, optional
-        What the text was made of, so that it can be joined with others.
-    """
-
-    name: str
-    text: str
-    parameters: str
-    source: KernelSource | None = field(default=None, compare=False, repr=False)
 
 
 @record

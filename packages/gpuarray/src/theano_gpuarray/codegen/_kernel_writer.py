@@ -13,12 +13,12 @@ import numpy as np
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import CValue, c_loaded
 
-from ._form import Argument, DeviceOperand, KernelSource, KernelText, Recorder
-from .text import build_text
+from ._form import Argument, DeviceOperand, Recorder
+from ._kernel_text import KernelText
+from .text import Signature
 
 __all__ = ["KernelWriter", "element", "is_device_dtype", "loaded", "merged_dimensions", "move_type", "spread"]
 
-_TYPES = {"q": "int64_t", "i": "int32_t", "I": "uint32_t", "f": "float", "d": "double"}
 #: Work-items of a group for kernels without a form of their own, and groups for each compute unit at most.
 _LOCAL = 256
 _GROUPS_OF_UNIT = 32
@@ -85,31 +85,47 @@ class KernelWriter:
     ----------
     name : str
         Of the kernel function.
+    light : bool
+        Whether it waits for memory alone.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, light: bool = False) -> None:
         self.name = name
+        self._light = light
         self.arguments: list[Argument] = []
         self.functions: list[str] = []
         #: Functions that operations bring along, which may call helpers: an operation has them as its preamble.
         self.preamble: list[str] = []
         self.lines: list[str] = []
-        self._declared: list[str] = []
-        self._letters: list[str] = []
+        self._signature = Signature()
         # Of what is divided: divisions of 64 bits take several times as long.
         self._counter = "uint64_t"
 
-    def array(self, name: str, operand: DeviceOperand) -> None:
+    def array(self, name: str, operand: DeviceOperand, *, written: bool = False) -> None:
         """Add an array: a pointer to bytes ``name`` and the offset of the first element, ``name_at``."""
-        self._declared += [f"GLOBAL_MEM char *{name}"]
-        self._letters.append("P")
+        self._signature.pointer(name, written=written)
         self.arguments.append(operand)
         self.number(f"{name}_at", operand.offset)
 
+    def reads(self, **arrays: DeviceOperand | None) -> None:
+        """Add arrays that the kernel reads, by their names; None is left out."""
+        for name, operand in arrays.items():
+            if operand is not None:
+                self.array(name, operand)
+
+    def writes(self, **arrays: DeviceOperand | None) -> None:
+        """Add arrays that the kernel writes to, and may read, by their names; None is left out."""
+        for name, operand in arrays.items():
+            if operand is not None:
+                self.array(name, operand, written=True)
+
+    def local(self, kind: str, name: str, *lengths: int) -> None:
+        """Add an array in local memory."""
+        self._signature.local(kind, name, *lengths)
+
     def number(self, name: str, value: float, letter: str = "q") -> None:
         """Add a number."""
-        self._declared.append(f"const {_TYPES[letter]} {name}")
-        self._letters.append(letter)
+        self._signature.number(letter, name)
         self.arguments.append(value)
 
     def numbers(self, name: str, values: Sequence[int], letter: str = "q") -> list[str]:
@@ -171,8 +187,7 @@ class KernelWriter:
     @property
     def text(self) -> KernelText:
         """The text of the kernel, helper functions included; its name ends with a digest of the text."""
-        source = KernelSource(tuple(self._declared), tuple(self.lines), tuple(self.functions), tuple(self.preamble))
-        return build_text(self.name, source, "".join(self._letters))
+        return self._signature.text(self.name, self.lines, self.functions, self.preamble, light=self._light)
 
     def launch(self, recorder: Recorder, groups: Sequence[int], local: Sequence[int]) -> None:
         """Launch what has been written."""

@@ -38,7 +38,7 @@ def add_refusals(
     number = recorder.failure(explain)
     if _REFUSE not in writer.functions:
         writer.function(_REFUSE)
-        writer.array("status", recorder.status())
+        writer.writes(status=recorder.status())
     writer.number(name, number, "I")
 
 

@@ -22,7 +22,6 @@ from ..codegen import (
     NoDeviceForm,
     contiguous_strides,
 )
-from ..codegen.text import written_arrays
 from ..contexts import GpuContext
 from ._at_once import STATUS_LENGTH, wants_deterministic
 from ._calls import workspace_of
@@ -58,8 +57,6 @@ class Event:
         Of another operation of a library.
     joined : tuple of tuple of int
         Of launches that are one: the numbers of work-groups of each.
-    writes : tuple of bool or None
-        Of launches that are one: which operands may be written to.
     """
 
     kind: Literal["launch", "copy", "fill", "product", "convolution", "call"]
@@ -70,15 +67,12 @@ class Event:
     plan: ConvolutionPlan | None = None
     call: LibraryCall | None = None
     joined: tuple[tuple[int, ...], ...] = ()
-    writes: tuple[bool, ...] | None = None
 
     @property
     def written(self) -> tuple[bool, ...]:
         """Which operands may be written to."""
-        if self.writes is not None:
-            return self.writes
         if self.text is not None:
-            return written_arrays(self.text)
+            return self.text.written
         count = len(self.operands)
         return (True,) * count if self.kind in ("convolution", "call") else (True,) + (False,) * (count - 1)
 

@@ -2,9 +2,10 @@
 
 Rules for kernels write statements of the loop IR (:mod:`~theano_linker_c.codegen.ir`), passes work on these
 (:mod:`~theano_linker_c.codegen.passes`), and printers make text of them (:mod:`~theano_linker_c.codegen.print`).
-`verify` holds them to the rules of the IR.
+`verify` holds them to the rules of the IR. `named` and `called` take opaque text apart into the names that it has.
 """
 
+from .._c_names import called as called, named as named
 from .verify import (
     IRError as IRError,
     verify as verify,
@@ -12,4 +13,4 @@ from .verify import (
     verify_if_wanted as verify_if_wanted,
 )
 
-__all__ = ["IRError", "verify", "verify_exports", "verify_if_wanted"]
+__all__ = ["IRError", "called", "named", "verify", "verify_exports", "verify_if_wanted"]

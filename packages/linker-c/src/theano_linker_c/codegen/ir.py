@@ -380,6 +380,10 @@ class LoopKind(Enum):
     SERIAL = "serial"
     #: They may run at the same time.
     VECTOR = "vector"
+    #: Each has statements of its own in the text: their number is known.
+    UNROLLED = "unrolled"
+    #: Work-groups of a device take them in turns, and need nothing of each other.
+    GROUPS = "groups"
 
 
 @record

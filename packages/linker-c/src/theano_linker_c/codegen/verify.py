@@ -28,7 +28,7 @@ from .passes import walk
 
 __all__ = ["RULES", "IRError", "verify", "verify_exports", "verify_if_wanted"]
 
-#: Whether exports verify their statements.
+#: Whether exports and kernels of devices verify their statements.
 _always = False
 
 
@@ -49,7 +49,7 @@ class _Around:
     depth : int
         In how many bodies the statement is.
     vector : int
-        In how many bodies the innermost loop of the kind VECTOR is; -1 outside of one.
+        In how many bodies the innermost loop is whose turns need nothing of each other; -1 outside of one.
     """
 
     somewhere: set[str]
@@ -92,7 +92,7 @@ def _variable_when_written(statement: Statement, around: _Around) -> str | None:
 def _independent_turns(statement: Statement, around: _Around) -> str | None:
     for name in statement.writes():
         if around.visible.get(name, _VARIABLE)[1] <= around.vector and name not in statement.own():
-            return f"turns of a vector loop give {name} values"
+            return f"turns of a loop that need nothing of each other give {name} values"
     return None
 
 
@@ -156,7 +156,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def verify_exports(switch: bool = True) -> None:
-    """Let all exports verify their statements, as tests do; it takes a fifth of their time."""
+    """Let all exports and kernels of devices verify their statements, as tests do; it takes a fifth of their time."""
     global _always  # noqa: PLW0603  (a switch of the process)
     _always = switch
 
@@ -193,7 +193,7 @@ def _verify(body: Body, around: _Around) -> None:
                 raise IRError(f"{text}: {statement}")
         variables, bodies = statement.own(), statement.bodies()
         if bodies:
-            vector = isinstance(statement, Loop) and statement.kind == LoopKind.VECTOR
+            vector = isinstance(statement, Loop) and statement.kind in (LoopKind.VECTOR, LoopKind.GROUPS)
             inside = _Around(around.somewhere, visible, depth + 1, depth if vector else around.vector)
             visible.update(dict.fromkeys(variables, (False, depth + 1)))
             for inner in bodies:

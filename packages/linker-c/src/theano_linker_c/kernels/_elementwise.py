@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from theano_graph import record
 
-from ..scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, program_of
+from ..scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, program_for
 from ._description._kernel import (
     Donors,
     Encoded,
@@ -140,10 +140,7 @@ def nest_of(kernel: ElementwiseKernel) -> LoopNest:
     outputs = [Operand(count + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.output_dtypes)]
     written = (False,) * len(outputs)
     layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast)) if kernel.ndim else ()
-    op = kernel.scalar_op
-    alone = op.nout > 1 and not isinstance(op, Composite)
-    program = OneOp(op, kernel.input_dtypes) if alone else program_of(op, kernel.input_dtypes)
-    return LoopNest(program, (*inputs, *outputs), layouts)
+    return LoopNest(program_for(kernel.scalar_op, kernel.input_dtypes), (*inputs, *outputs), layouts)
 
 
 def loop_nest_functions(nest: LoopNest, suffix: str) -> tuple[CFunction, ...]:

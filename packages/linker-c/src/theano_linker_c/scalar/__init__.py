@@ -133,16 +133,16 @@ from ._complex import (
     Real as Real, angle as angle, complex_from_polar as complex_from_polar, conj as conj, imag as imag,
     make_complex as make_complex, real as real,
 )
-from ._composition._composite import Composite as Composite
+from ._composition._composite import Composite as Composite, program_for as program_for
 from ._compound import (
     Cbrt as Cbrt, Deg2Rad as Deg2Rad, DirectionCosine as DirectionCosine, Hypot as Hypot, Log1mexp as Log1mexp,
     LogAddExp as LogAddExp, Rad2Deg as Rad2Deg, cbrt as cbrt, deg2rad as deg2rad, direction_cosine as direction_cosine,
     hypot as hypot, log1mexp as log1mexp, logaddexp as logaddexp, rad2deg as rad2deg,
 )
-from ._contract._chelpers import helper_definitions as helper_definitions
+from ._contract._chelpers import helper_definitions as helper_definitions, named_helpers as named_helpers
 from ._contract._cspecial import (
-    called_special_functions as called_special_functions, special_definitions as special_definitions,
-    special_functions as special_functions,
+    called_special_functions as called_special_functions, special_arguments as special_arguments,
+    special_definitions as special_definitions, special_functions as special_functions,
 )
 from ._division import (
     IntDiv as IntDiv, Mod as Mod, Reciprocal as Reciprocal, TrueDiv as TrueDiv, int_div as int_div, mod as mod,
@@ -265,6 +265,7 @@ __all__ = [
     "is_undefined",
     "part_dtype",
     "program_from_graph",
+    "program_for",
     "program_of",
     "records",
     "register_scalar_conversion",
@@ -312,10 +313,11 @@ __all__ += [
     "gammal", "gammaln", "gammau", "ge", "gt", "helper_definitions", "hyp2f1", "hypot", "i0", "i1", "identity", "imag",
     "inclosedrange", "inopenrange", "int_div", "invert", "isinf", "isnan", "iv", "ive", "j0", "j1", "jv", "kve", "le",
     "log", "log10", "log1mexp", "log1p", "log2", "logaddexp", "lt", "make_complex", "maximum", "minimum", "mod", "mul",
-    "mul_without_zeros", "neg", "neq", "or_", "owens_t", "pow", "psi", "rad2deg", "real", "reciprocal", "relu",
-    "round_half_away_from_zero", "round_half_to_even", "second", "sgn", "sigmoid", "sin", "sine_quotient", "sinh",
-    "softplus", "softsign", "special_definitions", "special_functions", "sqr", "sqrt", "sub", "switch", "tan", "tanh",
-    "tri_gamma", "true_div", "trunc", "ultra_fast_sigmoid", "xor", "zeta",
+    "mul_without_zeros", "named_helpers", "neg", "neq", "or_", "owens_t", "pow", "program_for", "psi", "rad2deg",
+    "real", "reciprocal", "relu", "round_half_away_from_zero", "round_half_to_even", "second", "sgn", "sigmoid", "sin",
+    "sine_quotient", "sinh", "softplus", "softsign", "special_arguments", "special_definitions", "special_functions",
+    "sqr", "sqrt", "sub", "switch", "tan", "tanh", "tri_gamma", "true_div", "trunc", "ultra_fast_sigmoid", "xor",
+    "zeta",
 ]
 # isort: on
 # fmt: on

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..codegen.ir import Accumulate, Expression, Index, Joined, Scheme, Total, Value, operand_value
+from ..codegen import named
+from ..codegen.ir import Accumulate, Expression, Index, Joined, Scheme, Total, Value
+from ..codegen.lower import program_statements
+from ..codegen.passes import named_in
 from ..codegen.print import expression_value
 from ..kernels import ArgmaxKernel, ElementwiseKernel, Reduction, ReductionKernel
 from ..scalar import (
-    Composite,
     CValue,
     OneOp,
     ScalarProgram,
@@ -16,7 +18,7 @@ from ..scalar import (
     c_type,
     is_complex,
     is_discrete,
-    program_of,
+    program_for,
 )
 from ._arrays import CArray
 from ._block import Block
@@ -58,11 +60,6 @@ def spread_strides(x: CArray, pattern: Sequence[bool]) -> tuple[Length, ...]:
     return tuple(ZERO if fixed else stride for fixed, stride in zip(pattern, x.strides, strict=True))
 
 
-def _program(op: object, dtypes: Sequence[str]) -> ScalarProgram | OneOp:
-    alone = op.nout > 1 and not isinstance(op, Composite)  # type: ignore[attr-defined]
-    return OneOp(op, tuple(dtypes)) if alone else program_of(op, dtypes)  # type: ignore[arg-type]
-
-
 def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[Expression]) -> list[Value]:
     """Add what is computed of the elements of operands."""
     operands = []
@@ -73,18 +70,14 @@ def _elements(block: Block, program: ScalarProgram | OneOp, values: Sequence[Exp
             block.let(c_type(operand.dtype), name, value)
             operand = CValue(name, operand.dtype)
         operands.append(operand)
-    definitions, results = program.definitions(operands, block.fresh("e") + "_")
-    texts = [text for definition in definitions for text in definition.statements]
-    take_special(block, [*texts, *(result.text for result in results), *program.preamble])
-    for definition in definitions:
-        if definition.value is None:
-            block.line(*definition.statements, defines=definition.names)
-        else:
-            (name,), result = definition.names, definition.value
-            block.let(c_type(result.dtype), name, operand_value(result))
+    statements, results = program_statements(program, operands, block.fresh("e") + "_")
+    names = {name for result in results for name in result.reads()}
+    take_special(block, names.union(named_in(statements), *map(named, program.preamble)))
+    for statement in statements:
+        block.add(statement)
     for part in program.preamble:
         block.preamble[part] = None
-    return [operand_value(result) for result in results]
+    return results
 
 
 @straight_kernel.register(ElementwiseKernel)
@@ -93,7 +86,7 @@ def _elementwise(kernel: ElementwiseKernel, block: Block, inputs: Sequence[CArra
     donors = [i for i, pattern in enumerate(kernel.broadcast) if not any(pattern)]
     single = len(kernel.output_dtypes) == 1
     outputs = [block.result(k, dtype, shape, donors if single else ()) for k, dtype in enumerate(kernel.output_dtypes)]
-    program = _program(kernel.scalar_op, kernel.input_dtypes)
+    program = program_for(kernel.scalar_op, kernel.input_dtypes)
     strides = [spread_strides(x, pattern) for x, pattern in zip(inputs, kernel.broadcast, strict=True)]
     strides += [x.strides for x in outputs]
     nest = block.nest(shape, (), strides)
@@ -139,7 +132,7 @@ class _Reducer:
     ) -> None:
         self.kernel, self.block = kernel, block
         self.inputs, self.kept, self.totals, self.shape = inputs, kept, totals, shape
-        self.program = _program(kernel.scalar_op, kernel.input_dtypes)
+        self.program = program_for(kernel.scalar_op, kernel.input_dtypes)
         self.strides = [spread_strides(x, pattern) for x, pattern in zip(inputs, kernel.broadcast, strict=True)]
         self.strides += [x.strides for x in kept]
 

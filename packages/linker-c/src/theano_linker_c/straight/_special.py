@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._c_names import named
-from ..scalar import called_special_functions, special_functions
+from ..scalar import special_functions
 from ._block import Block
 
 __all__ = ["take_special"]
 
 
-def take_special(block: Block, texts: Iterable[str]) -> None:
-    """Put the special functions that some text calls into the file.
+def take_special(block: Block, names: Iterable[str]) -> None:
+    """Put the special functions among some names into the file.
 
     Raises
     ------
     NoStraightForm
         If there is none in C.
     """
-    for text in texts:
-        if any(name == "_Complex" or name.endswith(("_complex64", "_complex128")) for name in named(text)):
+    for name in sorted(names):
+        if name == "_Complex" or name.endswith(("_complex64", "_complex128")):
             raise block.refuse("complex numbers have no form in C", "compute with real and imaginary parts")
-        for name in called_special_functions(text):
-            if f"theano_special_{name}" not in special_functions():
-                raise block.refuse(f"the function {name} has no form in C", "leave this operation to Python")
-            block.routines.add(f"theano_special_{name}")
+        if name.startswith("theano_special_"):
+            if name not in special_functions():
+                function = name.removeprefix("theano_special_")
+                raise block.refuse(f"the function {function} has no form in C", "leave this operation to Python")
+            block.routines.add(name)

@@ -102,8 +102,8 @@ def _differentiate(recorder: Recorder, given: _Batch, gradient: DeviceOperand) -
     _subtract(recorder, given, found)
     if found is not gradient:
         writer = KernelWriter("ctc_rounded")
-        writer.array("x", found)
-        writer.array("y", gradient)
+        writer.reads(x=found)
+        writer.writes(y=gradient)
         writer.walk(found.size)
         value = c_stored(
             CValue(f"((GLOBAL_MEM const {c_type(given.wide)} *)(x + x_at))[i]", given.wide), gradient.dtype
@@ -121,14 +121,14 @@ def _norms(recorder: Recorder, given: _Batch) -> None:
     kind, end = c_type(given.wide), _suffix(given.wide)
     local = 1 if recorder.properties.cpu else min(_ROW_LOCAL, recorder.properties.max_local)
     writer = KernelWriter("ctc_norms")
-    for name, operand in (("x", given.scores), ("y", given.norms)):
-        writer.array(name, operand)
+    writer.reads(x=given.scores)
+    writer.writes(y=given.norms)
     writer.number("batch", batch)
     writer.number("symbols", symbols)
     stride = writer.numbers("xs", given.scores.strides)
     score = loaded(given.scores.dtype, element(given.scores.dtype, "x", f"o + k * {stride[2]}")).text
+    writer.local(kind, "part", local)
     writer.add(
-        f"LOCAL_MEM {kind} part[{local}];",
         "const int64_t t = GID_0 / batch, b = GID_0 % batch;",
         f"const int64_t o = x_at + t * {stride[0]} + b * {stride[1]};",
         f"{kind} most = -INFINITY, sum = 0;",
@@ -145,9 +145,8 @@ def _probabilities(recorder: Recorder, given: _Batch, gradient: DeviceOperand) -
     """Begin the gradient with the probabilities of symbols; zeros where there is none."""
     kind, end = c_type(given.wide), _suffix(given.wide)
     writer = KernelWriter("ctc_probabilities")
-    arrays = {"x": given.scores, "l": given.lengths, "y": given.norms, "w": given.whole, "g": gradient}
-    for name, operand in arrays.items():
-        writer.array(name, operand)
+    writer.reads(x=given.scores, l=given.lengths, y=given.norms, w=given.whole)
+    writer.writes(g=gradient)
     _, batch, symbols = gradient.shape
     stride = writer.numbers("xs", given.scores.strides)
     for name, value in (("ls", given.lengths.strides[0]), ("batch", batch), ("symbols", symbols)):
@@ -219,9 +218,8 @@ def _length(given: _Batch) -> str:
 def _declare(writer: KernelWriter, given: _Batch) -> None:
     """Add what both walks along time need: group ``b`` is an example."""
     kind = c_type(given.wide)
-    arrays = {"x": given.scores, "l": given.lengths, "y": given.norms, "c": given.states, "v": given.sums}
-    for name, operand in arrays.items():
-        writer.array(name, operand)
+    writer.reads(x=given.scores, l=given.lengths, y=given.norms)
+    writer.writes(c=given.states, v=given.sums)
     steps, batch, symbols = given.scores.shape
     writer.numbers("xs", given.scores.strides)
     for name, value in (
@@ -261,7 +259,6 @@ def _found_states(given: _Batch, local: int) -> list[str]:
     signed = "1" if given.labels.dtype.startswith("uint") else f"{label} >= 0"
     return [
         "GLOBAL_MEM int32_t *const later = (GLOBAL_MEM int32_t *)(n + n_at) + b * states;",
-        "LOCAL_MEM int32_t count[1];",
         f"if (length < 0 || length > steps) {{ {refusal('b', 'length', 'steps', 'bad_length')} length = 0; }}",
         "if (LID_0 == 0) {",
         "count[0] = 0;",
@@ -296,8 +293,9 @@ def _sums(recorder: Recorder, given: _Batch, loss: DeviceOperand) -> None:
     writer, local = KernelWriter("ctc_sums"), _group(recorder, given.states.shape[1])
     writer.function(_merge(given.wide))
     _declare(writer, given)
-    for name, operand in (("p", given.labels), ("n", given.later), ("w", given.whole), ("z", loss)):
-        writer.array(name, operand)
+    writer.reads(p=given.labels)
+    writer.writes(n=given.later, w=given.whole, z=loss)
+    writer.local("int32_t", "count", 1)
     writer.numbers("ps", given.labels.strides)
     _add_checks(recorder, writer, given)
     writer.add(*_found_states(given, local))
@@ -337,8 +335,8 @@ def _shares(recorder: Recorder, given: _Batch) -> None:
     writer = KernelWriter("ctc_shares")
     writer.function(_merge(given.wide))
     _declare(writer, given)
-    writer.array("w", given.whole)
-    writer.array("r", rest)
+    writer.reads(w=given.whole)
+    writer.writes(r=rest)
     writer.add(
         f"const {kind} whole = ((GLOBAL_MEM const {kind} *)(w + w_at))[b];",
         f"GLOBAL_MEM {kind} *const both = (GLOBAL_MEM {kind} *)(r + r_at) + b * 2 * states;",
@@ -372,9 +370,8 @@ def _subtract(recorder: Recorder, given: _Batch, gradient: DeviceOperand) -> Non
     steps, batch, symbols = gradient.shape
     states = given.states.shape[1]
     writer = KernelWriter("ctc_subtract")
-    arrays = {"g": gradient, "l": given.lengths, "c": given.states, "n": given.later, "v": given.sums, "w": given.whole}
-    for name, operand in arrays.items():
-        writer.array(name, operand)
+    writer.writes(g=gradient)
+    writer.reads(l=given.lengths, c=given.states, n=given.later, v=given.sums, w=given.whole)
     for name, value in (("ls", given.lengths.strides[0]), ("batch", batch), ("symbols", symbols), ("states", states)):
         writer.number(name, value)
     writer.walk(steps * batch * states)

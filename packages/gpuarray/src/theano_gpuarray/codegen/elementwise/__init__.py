@@ -9,7 +9,7 @@ from ._nest import (
     fits_narrow as fits_narrow,
     merge as merge,
 )
-from ._texts import decode as decode, program_for as program_for, weight as weight
+from ._texts import element as element, let as let, offset as offset, positions as positions
 
 __all__ = [
     "IndexWidth",
@@ -17,10 +17,11 @@ __all__ = [
     "Nest",
     "arrays",
     "broadcast_strides",
-    "decode",
+    "element",
     "fits_parameters",
     "fits_narrow",
+    "let",
     "merge",
-    "program_for",
-    "weight",
+    "offset",
+    "positions",
 ]

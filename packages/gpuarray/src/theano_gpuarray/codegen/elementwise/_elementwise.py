@@ -13,7 +13,7 @@ from theano_linker_c.scalar import NoNativeForm
 
 from .._form import Argument, DeviceOperand, NoDeviceForm, Operand, Recorder, register_device_form
 from ._nest import Layout, Nest, has_strides, layout_of, nest_of
-from ._texts import elementwise_text, weight_of
+from ._texts import elementwise_text
 
 __all__ = ["arrays", "fits_parameters"]
 
@@ -89,7 +89,7 @@ def launch(kernel: ElementwiseKernel, recorder: Recorder, nest: Nest, operands: 
     properties = recorder.properties
     count = len(kernel.input_dtypes)
     apart = {x.slot for x in operands[:count]}.isdisjoint(y.slot for y in operands[count:])
-    layout = layout_of(nest, [x.itemsize for x in operands], properties, weight_of(kernel), apart)
+    layout = layout_of(nest, [x.itemsize for x in operands], properties, kernel.scalar_op.cost, apart)
     text = elementwise_text(kernel, layout)
     given: list[Argument] = [*nest.shape]
     groups = [0]

@@ -16,9 +16,9 @@ __all__ = ["IndexWidth", "Layout", "Nest", "fits_narrow", "merge", "nest_of"]
 _NARROW = 2**31 - 2**20
 #: Operands up to which a work-item takes several elements.
 _MOST_SIDE_BY_SIDE = 10
-#: Elements of a work-item up to some weight of the program, which is written down for each of them; and those that it
+#: Elements of a work-item up to some cost of the program, which is written down for each of them; and those that it
 #: loads side by side where it has no vectors. Heavier programs wait for arithmetic, not for memory.
-_ELEMENTS = ((24, 16, 4), (96, 8, 1), (math.inf, 1, 1))
+_ELEMENTS = ((48, 16, 4), (96, 8, 1), (math.inf, 1, 1))
 #: Vectors that a work-item loads of each operand, and operands up to which these are several.
 _VECTORS, _FEW = 2, 4
 
@@ -162,7 +162,7 @@ def has_strides(layout: Layout, mode: str) -> bool:
 
 
 def layout_of(
-    nest: Nest, itemsizes: Sequence[int], properties: DeviceProperties, weight: int = 1, apart: bool = False
+    nest: Nest, itemsizes: Sequence[int], properties: DeviceProperties, cost: int = 1, apart: bool = False
 ) -> Layout:
     """Say how the operands of a nest lie.
 
@@ -171,8 +171,8 @@ def layout_of(
     nest : Nest
     itemsizes : sequence of int
     properties : DeviceProperties
-    weight : int
-        About how many operations an element takes.
+    cost : int
+        Rough number of cycles for one element.
     apart : bool
         Whether nothing that is read is written to.
     """
@@ -186,7 +186,7 @@ def layout_of(
     unroll, vector, rest = 1, 1, 1
     # Short arrays are spread over all units; many operands would not fit into the registers of a work-item.
     if not cpu and nest.size > 1024 * properties.units and len(itemsizes) <= _MOST_SIDE_BY_SIDE:
-        most, rest = next((elements, side) for least, elements, side in _ELEMENTS if weight <= least)
+        most, rest = next((elements, side) for least, elements, side in _ELEMENTS if cost <= least)
         rows = _along_rows(nest, itemsizes, modes)
         vector = _vector_width(nest, itemsizes, rows, most)
         unroll = min(4, most)

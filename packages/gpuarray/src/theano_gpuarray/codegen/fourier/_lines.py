@@ -47,9 +47,9 @@ class Lines:
     factors: DeviceOperand | None = None
     padded: bool = False
 
-    def declare(self, writer: KernelWriter, name: str) -> None:
+    def declare(self, writer: KernelWriter, name: str, *, written: bool = False) -> None:
         """Add the parameters, whose names begin with `name`."""
-        writer.array(name, self.operand)
+        writer.array(name, self.operand, written=written)
         shape, (strides,) = merged_dimensions(self.shape, self.strides)
         writer.numbers(f"{name}n", shape)
         writer.numbers(f"{name}s", strides)

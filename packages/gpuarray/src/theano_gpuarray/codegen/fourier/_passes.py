@@ -86,12 +86,12 @@ def _in_local_memory(
     local = 1 if properties.cpu else _work_items(together * n // max(passes, default=1), properties.max_local)
     writer = KernelWriter("fourier_lines")
     source.declare(writer, "x")
-    target.declare(writer, "y")
-    writer.array("roots", _roots(recorder, n, sign, dtype))
+    target.declare(writer, "y", written=True)
+    writer.reads(roots=_roots(recorder, n, sign, dtype))
     writer.number("rows", rows)
     total = together * n
+    writer.local(kind, "buffer", 4 * total)
     writer.add(
-        f"LOCAL_MEM {kind} buffer[{4 * total}];",
         f"GLOBAL_MEM const {kind} *const root = (GLOBAL_MEM const {kind} *)(roots + roots_at);",
         f"for (int slot = LID_0; slot < {total}; slot += {local}) {{",
         f"const int64_t row = (int64_t)GID_0 * {together} + slot / {n}, i = slot % {n};",
@@ -176,8 +176,8 @@ def _pass(
     dtype, kind = source.operand.dtype, c_type(source.operand.dtype)
     writer = KernelWriter("fourier_pass")
     source.declare(writer, "x")
-    target.declare(writer, "y")
-    writer.array("roots", roots)
+    target.declare(writer, "y", written=True)
+    writer.reads(roots=roots)
     for name, value in (("m", n // r), ("done", done), ("gap", n // (done * r))):
         writer.number(name, value)
     writer.walk(rows * (n // r))

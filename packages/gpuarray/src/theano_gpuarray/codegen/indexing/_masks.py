@@ -74,10 +74,9 @@ def _launch(
     shape, (steps, weights) = merged_dimensions(mask.shape, mask.strides, tuple(strides))
     writer = KernelWriter("mask_count" if found is None else "mask_offsets")
     writer.function(_SCAN)
-    writer.array("m", mask)
-    writer.array("c", counts)
-    if found is not None:
-        writer.array("q", found)
+    writer.reads(m=mask)
+    writer.array("c", counts, written=found is None)
+    writer.writes(q=found)
     lengths, along, each = writer.numbers("n", shape), writer.numbers("s", steps), writer.numbers("w", weights)
     writer.number("count", mask.size)
     element = [
@@ -86,8 +85,8 @@ def _launch(
         "const int is_true = *(GLOBAL_MEM const uint8_t *)(m + a) != 0;",
     ]
     loop = "for (int64_t i = begin; i < begin + RUN && i < count; i++) {".replace("RUN", str(_RUN))
+    writer.local("int64_t", "sums", local)
     writer.add(
-        f"LOCAL_MEM int64_t sums[{local}];",
         f"const int64_t begin = ((int64_t)GID_0 * LDIM_0 + LID_0) * {_RUN};",
         "int64_t own = 0;",
         loop,
@@ -123,10 +122,10 @@ def _add_up(recorder: Recorder, counts: DeviceOperand, local: int) -> None:
     """Replace counts by the sums of those before each, by one group."""
     writer = KernelWriter("mask_sums")
     writer.function(_SCAN)
-    writer.array("c", counts)
+    writer.writes(c=counts)
     writer.number("count", counts.shape[0])
+    writer.local("int64_t", "sums", local)
     writer.add(
-        f"LOCAL_MEM int64_t sums[{local}];",
         "GLOBAL_MEM int64_t *const p = (GLOBAL_MEM int64_t *)(c + c_at);",
         "int64_t before = 0;",
         "for (int64_t begin = 0; begin < count; begin += LDIM_0) {",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from theano_linker_c.kernels import IndexEntry, memory_type
@@ -107,6 +107,7 @@ def checked_positions(
     plain: bool = True,
     on_refusal: str = "continue;",
     cells: bool = False,
+    writes: Collection[str] = (),
 ) -> None:
     """Write the loop over the elements of a part up to where addresses are known; `end` of the writer closes it.
 
@@ -126,12 +127,14 @@ def checked_positions(
         What is done for a position that is out of bounds.
     cells : bool
         Whether ``cell`` is worked out.
+    writes : collection of str
+        Names among ``x`` and those of `others`, of arrays that are written to.
     """
     region, sources = move.region, move.region.sources
-    writer.array("x", move.x)
+    writer.array("x", move.x, written="x" in writes)
     for name, operand, _ in others:
         if operand is not None:
-            writer.array(name, operand)
+            writer.array(name, operand, written=name in writes)
     steps: list[Sequence[int]] = [move.spread_plain(region.strides), *(strides for _, _, strides in others)]
     steps += [move.spread_index(move.array_strides(k)) for k in range(len(sources))]
     whole, kept = move.shape, range(len(move.shape))

@@ -23,7 +23,7 @@ def add_in_order(recorder: Recorder, move: Move, part: DeviceOperand) -> None:
         return
     cells = recorder.empty("int64", (1, count))
     writer = KernelWriter("index_cells")
-    writer.array("c", cells)
+    writer.writes(c=cells)
     writer.number("cells", move.cells)
     refused = "*(GLOBAL_MEM int64_t *)(c + c_at + 8 * k_o) = cells; continue;"
     numbers = [("k", None, flat_strides(move))]
@@ -44,8 +44,8 @@ def _add_sorted(
     plain_strides = (*part.strides[:first], *part.strides[last:])
     shape, (into, out_of) = merged_dimensions(region.shape, region.strides, plain_strides)
     writer = KernelWriter("index_add_in_order")
-    for name, operand in (("x", move.x), ("y", part), ("c", cells), ("order", order)):
-        writer.array(name, operand)
+    writer.writes(x=move.x)
+    writer.reads(y=part, c=cells, order=order)
     lengths, steps, others = writer.numbers("n", shape), writer.numbers("s", into), writer.numbers("t", out_of)
     index_lengths, index_steps = writer.numbers("m", index), writer.numbers("u", part.strides[first:last])
     axes = [source.lengths[0] for source in region.sources]

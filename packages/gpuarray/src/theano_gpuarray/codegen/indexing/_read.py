@@ -32,7 +32,7 @@ def _read(kernel: IndexReadKernel, recorder: Recorder, operands: Sequence[Operan
         check_positions(recorder, move)
         return [part]
     kind, writer = move_type(part.itemsize), KernelWriter("index_read")
-    checked_positions(recorder, writer, move, [("p", part, part.strides)])
+    checked_positions(recorder, writer, move, [("p", part, part.strides)], writes="p")
     writer.add(f"*(GLOBAL_MEM {kind} *)(p + p_o) = *(GLOBAL_MEM const {kind} *)(x + o);")
     writer.end()
     writer.launch(recorder, *spread(recorder, part.size))

@@ -95,8 +95,8 @@ def _add(recorder: Recorder, selected: DeviceOperand, part: DeviceOperand) -> No
     """Add a part to elements that are all different ones."""
     shape, (into, out_of) = merged_dimensions(selected.shape, selected.strides, part.strides)
     memory, writer = memory_type(part.dtype), KernelWriter("index_add_view")
-    writer.array("x", selected)
-    writer.array("y", part)
+    writer.writes(x=selected)
+    writer.reads(y=part)
     lengths, steps, others = writer.numbers("n", shape), writer.numbers("s", into), writer.numbers("t", out_of)
     writer.walk(selected.size)
     writer.add("int64_t o = x_at, y_o = y_at;")
@@ -139,8 +139,8 @@ def _write_under_mask(
         _spread(Region(strides=[0] * len(region.shape), before=region.before), mask.strides),
     )
     memory, writer = memory_type(x.dtype), KernelWriter("index_masked")
-    for name, operand in (("x", x), ("y", part), ("m", mask)):
-        writer.array(name, operand)
+    writer.writes(x=x)
+    writer.reads(y=part, m=mask)
     writer.number("start", region.start)
     lengths = writer.numbers("n", shape)
     sums = [(n, writer.numbers(f"{n}s", s)) for n, s in zip(("o", "y_o", "m_o"), strides, strict=True)]
@@ -190,7 +190,7 @@ def _launch_write(recorder: Recorder, move: Move, part: DeviceOperand, *statemen
     writer = KernelWriter("index_write")
     # With an empty part positions are looked at all the same.
     plain = part.size > 0
-    checked_positions(recorder, writer, move, [("y", part, part.strides)], plain=plain)
+    checked_positions(recorder, writer, move, [("y", part, part.strides)], plain=plain, writes="x")
     writer.add(*statements if plain else ())
     writer.end()
     writer.launch(recorder, *spread(recorder, part.size if plain else move.index_count))
@@ -211,8 +211,8 @@ def _replace(recorder: Recorder, move: Move, part: DeviceOperand) -> None:
     for decides in (True, False):
         writer = KernelWriter("index_winners" if decides else "index_set")
         others = [("k", None, numbers)] if decides else [("k", None, numbers), ("y", part, part.strides)]
-        writer.array("won", winners)
-        checked_positions(recorder, writer, move, others, plain=not decides, cells=True)
+        writer.array("won", winners, written=decides)
+        checked_positions(recorder, writer, move, others, plain=not decides, cells=True, writes="" if decides else "x")
         writer.add(f"GLOBAL_MEM {word} *const winner = (GLOBAL_MEM {word} *)(won + won_at) + cell;")
         if decides:
             writer.add(f"theano_atomic_max_{dtype}(winner, ({word})(k_o + 1));")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from theano_linker_c.scalar import c_type
@@ -53,8 +54,8 @@ def element(kind: str, name: str, row: str, column: str) -> str:
     return f"(*(GLOBAL_MEM {kind} *)({place}))"
 
 
-def add_matrices(writer: KernelWriter, name: str, operand: DeviceOperand) -> None:
-    writer.array(name, operand)
+def add_matrices(writer: KernelWriter, name: str, operand: DeviceOperand, *, written: bool = False) -> None:
+    writer.array(name, operand, written=written)
     writer.numbers(f"{name}s", operand.strides)
 
 
@@ -74,16 +75,16 @@ def factor_block(recorder: Recorder, a: DeviceOperand, failed: DeviceOperand | N
     kind, n, local = c_type(a.dtype), a.shape[1], group_size(recorder)
     end = "" if kind == "double" else "f"
     writer = KernelWriter("cholesky_block")
-    add_matrices(writer, "a", a)
+    add_matrices(writer, "a", a, written=True)
     writer.number("n", n)
     if failed is None:
         add_refusals(recorder, writer, explain)
         report = refusal("b", "k", "n")
     else:
-        writer.array("failed", failed)
+        writer.writes(failed=failed)
         report = "((GLOBAL_MEM int32_t *)(failed + failed_at))[b] = 1;"
+    writer.local(kind, "tile", BLOCK * (BLOCK + 1))
     writer.add(
-        f"LOCAL_MEM {kind} tile[{BLOCK * (BLOCK + 1)}];",
         "const int64_t b = GID_0;",
         f"for (int p = LID_0; p < n * n; p += {local})",
         f"tile[p / n * {BLOCK + 1} + p % n] = {element(kind, 'a', 'p / n', 'p % n')};",
@@ -129,7 +130,7 @@ def solve_block(
     kind = c_type(a.dtype)
     writer = KernelWriter("solve_block")
     add_matrices(writer, "a", a)
-    add_matrices(writer, "x", x)
+    add_matrices(writer, "x", x, written=True)
     writer.number("n", n)
     writer.number("columns", columns)
     if explain is not None:
@@ -161,8 +162,10 @@ def factor_panel(recorder: Recorder, a: DeviceOperand, pivots: DeviceOperand, ex
     """
     kind, local = c_type(a.dtype), group_size(recorder)
     writer = KernelWriter("lu_panel")
-    add_matrices(writer, "a", a)
-    writer.array("p", pivots)
+    add_matrices(writer, "a", a, written=True)
+    writer.writes(p=pivots)
+    writer.local(kind, "best", local)
+    writer.local("int32_t", "where", local)
     for name, value in (("rows", a.shape[1]), ("columns", a.shape[2]), ("ps", pivots.strides[0])):
         writer.number(name, value)
     refused = ""
@@ -170,8 +173,6 @@ def factor_panel(recorder: Recorder, a: DeviceOperand, pivots: DeviceOperand, ex
         add_refusals(recorder, writer, explain)
         refused = f"if (best[0] == 0) {{ {refusal('b', 'k', 'columns')} }}"
     writer.add(
-        f"LOCAL_MEM {kind} best[{local}];",
-        f"LOCAL_MEM int32_t where[{local}];",
         "const int64_t b = GID_0;",
         "for (int k = 0; k < columns; k++) {",
         f"{kind} most = -1; int32_t at = k;",
@@ -221,8 +222,8 @@ def exchange_rows(recorder: Recorder, x: DeviceOperand, pivots: DeviceOperand) -
         return
     kind = c_type(x.dtype)
     writer = KernelWriter("exchange_rows")
-    add_matrices(writer, "x", x)
-    writer.array("p", pivots)
+    add_matrices(writer, "x", x, written=True)
+    writer.reads(p=pivots)
     for name, value in (("columns", columns), ("n", pivots.shape[1]), ("ps", pivots.strides[0])):
         writer.number(name, value)
     writer.walk(batch * columns)
@@ -262,7 +263,8 @@ def _of_elements(recorder: Recorder, name: str, arrays: dict[str, DeviceOperand]
         return
     writer = KernelWriter(name)
     for each, operand in arrays.items():
-        add_matrices(writer, each, operand) if operand.ndim == 3 else writer.array(each, operand)
+        declare = partial(add_matrices, writer) if operand.ndim == 3 else writer.array
+        declare(each, operand, written=operand is first)
     writer.number("rows", first.shape[1])
     writer.number("columns", first.shape[2])
     writer.walk(first.size)

@@ -55,21 +55,21 @@ def _multiply(
     end = "" if kind == "double" or recorder.properties.driver == "opencl" else "f"
     writer = KernelWriter("determinant")
     add_matrices(writer, "a", a)
-    writer.array("p", pivots)
+    writer.reads(p=pivots)
     writer.number("n", a.shape[1])
     for k, result in enumerate(results):
-        writer.array(f"z{k}", result)
+        writer.array(f"z{k}", result, written=True)
     itself, suffix = f"k % {BLOCK}", "" if kind == "double" else "f"
     singular = ""
     if info is not None:
-        writer.array("info", info)
+        writer.reads(info=info)
         itself = "k + 1"
         singular = "if (((GLOBAL_MEM const int32_t *)(info + info_at))[b] != 0) signs[0] = 0;"
     targets = [f"((GLOBAL_MEM {kind} *)(z{k} + z{k}_at))[b]" for k in range(len(results))]
+    writer.local(kind, "parts", local)
+    for name in ("powers", "signs"):
+        writer.local("int32_t", name, local)
     writer.add(
-        f"LOCAL_MEM {kind} parts[{local}];",
-        f"LOCAL_MEM int32_t powers[{local}];",
-        f"LOCAL_MEM int32_t signs[{local}];",
         f"const int64_t b = GID_0; {kind} part = 1; int32_t power = 0, sign = 1; int more;",
         f"for (int32_t k = LID_0; k < n; k += {local}) {{",
         f"const {kind} pivot = {element(kind, 'a', 'k', 'k')};",

@@ -32,8 +32,8 @@ def _addresses(recorder: Recorder, x: DeviceOperand) -> DeviceOperand:
     """Return where the matrices of a stack begin, written by the device."""
     found = recorder.empty("uint64", (x.shape[0],))
     writer = KernelWriter("addresses")
-    writer.array("p", found)
-    writer.array("x", x)
+    writer.writes(p=found)
+    writer.reads(x=x)
     writer.number("step", x.strides[0])
     writer.walk(x.shape[0])
     writer.add("*(GLOBAL_MEM uint64_t *)(p + p_at + 8 * (int64_t)i) = (uint64_t)(x + x_at + (int64_t)i * step);")
@@ -202,7 +202,7 @@ def substitute_by_library(recorder: Recorder, a: DeviceOperand, x: DeviceOperand
 def check_info(recorder: Recorder, info: DeviceOperand, explain: Explain) -> None:
     """Refuse a call where the library has said that something is wrong with a matrix."""
     writer = KernelWriter("check_info")
-    writer.array("x", info)
+    writer.reads(x=info)
     add_refusals(recorder, writer, explain)
     writer.walk(info.size)
     kind = c_type(info.dtype)

@@ -270,7 +270,7 @@ def _launch(
                 writer.number(name, float(np.asarray(factor)), "d" if dtype == "float64" else "f")
         for name, operand in (("z", added), ("out", out), *((f"m{k}", x) for k, x in enumerate(more))):
             if operand is not None:
-                writer.array(name, operand)
+                writer.array(name, operand, written=name == "out")
                 writer.numbers(f"{name}s", operand.strides, letter)
 
     first = [_read(kernel.dtype, "p", ("batch", names[0], "inner"))]

@@ -54,8 +54,9 @@ def launch_thin(recorder: Recorder, product: TiledProduct) -> None:
     if sums is None:
         product.declare_result(writer)
     else:
-        writer.array("sums", sums)
+        writer.writes(sums=sums)
         store = [f"((GLOBAL_MEM {kind} *)(sums + sums_at))[(part * batches + batch) * rows + row] = sum;"]
+    writer.local(kind, "shared", local)
     writer.add(*_body(product, local, lanes, store))
     writer.launch(recorder, (groups * parts,), (local,))
     if sums is not None:
@@ -66,7 +67,6 @@ def _body(product: TiledProduct, local: int, lanes: int, store: Sequence[str]) -
     """Return the statements of the kernel; its groups have `local` work-items, of which `lanes` share a row."""
     kind, of_group = c_type(product.dtype), local // lanes
     return [
-        f"LOCAL_MEM {kind} shared[{local}];",
         "int64_t left = GID_0;",
         f"const int lane = (int)LID_0 / {of_group}, me = (int)LID_0 % {of_group};",
         f"const int64_t row = left % down * {of_group} + me, column = 0; left /= down;",

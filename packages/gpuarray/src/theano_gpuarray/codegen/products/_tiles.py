@@ -131,7 +131,7 @@ def launch_product(recorder: Recorder, product: TiledProduct) -> None:
         product.declare_result(writer)
         store: Sequence[str] = product.store
     else:
-        writer.array("sums", sums)
+        writer.writes(sums=sums)
         kind = c_type(product.dtype)
         place = "((part * batches + batch) * rows + row) * columns + column"
         store = [f"((GLOBAL_MEM {kind} *)(sums + sums_at))[{place}] = sum;"]
@@ -156,10 +156,10 @@ def launch_product(recorder: Recorder, product: TiledProduct) -> None:
 def add_parts(recorder: Recorder, product: TiledProduct, sums: DeviceOperand) -> None:
     """Add up the parts of each element, in order."""
     rows, columns, _, batch = product.sizes
-    writer, kind = KernelWriter(f"{product.name}_parts"), c_type(product.dtype)
+    writer, kind = KernelWriter(f"{product.name}_parts", light=True), c_type(product.dtype)
     for name, value in (("rows", rows), ("columns", columns), ("batches", batch), ("parts", sums.shape[0])):
         writer.number(name, value)
-    writer.array("sums", sums)
+    writer.reads(sums=sums)
     product.declare_lengths(writer)
     product.declare_result(writer)
     writer.walk(rows * columns * batch)
@@ -213,10 +213,9 @@ def _write_for_groups(
         "#pragma unroll",
         f"for (int x = 0; x < {each}; x++)",
     ]
-    strip = f"{stages}][{_DEPTH}][{width}] __attribute__((aligned(16)))"
+    writer.local(kind, "a", stages, _DEPTH, width)
+    writer.local(kind, "b", stages, _DEPTH, width)
     writer.add(
-        f"LOCAL_MEM {kind} a[{strip};",
-        f"LOCAL_MEM {kind} b[{strip};",
         f"{kind} own[{each}][{each}], next_a[{loads}], next_b[{loads}];",
         *(*square, "own[y][x] = 0;"),
         f"const int own_row = (int)LID_0 / {side} * {each}, own_column = (int)LID_0 % {side} * {each};",

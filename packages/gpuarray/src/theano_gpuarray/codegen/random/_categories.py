@@ -61,11 +61,11 @@ def run(kernel: CategoriesKernel, recorder: Recorder, operands: Sequence[Operand
         return [result]
     number = "double" if recorder.properties.doubles else "float"
     writer = KernelWriter(f"categories_{kernel.task}")
-    for name, operand in (("chances", chances), ("numbers", numbers), ("result", result)):
-        writer.array(name, operand)
+    writer.reads(chances=chances, numbers=numbers)
+    writer.writes(result=result)
     if kernel.task == "choose_once":
-        writer.array("left", recorder.empty("float64" if number == "double" else "float32", chances.shape))
-        writer.array("taken", recorder.empty("int8", chances.shape))
+        left = recorder.empty("float64" if number == "double" else "float32", chances.shape)
+        writer.writes(left=left, taken=recorder.empty("int8", chances.shape))
     for name, value in (("rows", rows), ("k", categories), ("draws", draws)):
         writer.number(name, value)
     writer.numbers("s", (*chances.strides, *numbers.strides))

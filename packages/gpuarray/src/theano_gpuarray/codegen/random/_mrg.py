@@ -17,9 +17,10 @@ import numpy as np
 from theano_graph import format_error, record
 from theano_linker_c.kernels import Kernel
 
-from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, register_device_form
+from .._form import Argument, DeviceOperand, Operand, Recorder, register_device_form
+from .._kernel_text import KernelText
 from ..elementwise import arrays
-from ..text import Signature, kernel_text, memory_type
+from ..text import Signature, memory_type
 
 __all__ = ["MRGKernel", "mrg_text"]
 
@@ -106,7 +107,7 @@ def mrg_text(dtype: str) -> KernelText:
     signature.number("q", "row", "column")
     signature.array("moved", "int32_t", written=True)
     signature.array("draw", memory_type(dtype), written=True)
-    return kernel_text("mrg", signature, list(_lines(dtype)), (_SUPPORT,))
+    return signature.text("mrg", _lines(dtype), (), (_SUPPORT,))
 
 
 #: `theano_mrg_shifted` is a product with 2^15 modulo M2.

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from theano_linker_c.codegen.ir import Statement
 from theano_linker_c.kernels import ArgmaxKernel
 from theano_linker_c.scalar import c_loaded, c_type, is_complex, is_discrete
 
-from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder, contiguous_strides, register_device_form
-from ..elementwise import arrays, decode
-from ..text import Signature, declare, kernel_text, memory_type
+from .._form import Argument, DeviceOperand, Operand, Recorder, contiguous_strides, register_device_form
+from .._kernel_text import KernelText
+from ..elementwise import arrays, offset, positions
+from ..text import Signature, memory_type
 from ._layout import ReduceLayout, Split, arrange, layout_of_reduction
+from ._texts import work_items
 
 __all__ = ["argmax_text"]
 
@@ -116,8 +119,10 @@ def argmax_text(dtype: str, largest: bool, layout: ReduceLayout, known: bool, pa
     if partial:
         signature.array("value", memory_type(dtype), written=True)
         signature.number(letter, "results")
-    lines = list(_lines(dtype, largest, layout, kept, reduced, known, partial))
-    return kernel_text("argmax", signature, lines)
+    if layout.lanes > _warp(layout):
+        signature.local(_shared_type(dtype), "values", layout.lanes * layout.columns)
+        signature.local("int64_t", "places", layout.lanes * layout.columns)
+    return signature.text("argmax", _lines(dtype, largest, layout, kept, reduced, known, partial))
 
 
 def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> str:
@@ -132,27 +137,20 @@ def _better(dtype: str, largest: bool, v: str, p: str, best: str, at: str) -> st
 
 def _lines(
     dtype: str, largest: bool, layout: ReduceLayout, kept: list[str], reduced: list[str], known: bool, partial: bool
-) -> Iterator[str]:
+) -> Iterator[Statement | str]:
     index, unsigned, kind = layout.index, layout.unsigned, c_type(dtype)
-    near, first, second = (layout.lanes, "lane", "column") if layout.inner else (layout.columns, "column", "lane")
-    yield f"const {unsigned} {first} = LID_0 % {near}, {second} = LID_0 / {near};"
-    yield f"const {unsigned} at = ({unsigned})GID_0 * {layout.columns} + column;"
-    yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"
-    yield f"const {unsigned} begin = ({unsigned})GID_1 * ({unsigned})chunk;"
-    yield f"const {unsigned} end = begin + chunk < ({unsigned})m ? begin + ({unsigned})chunk : ({unsigned})m;"
-    yield f"{index} o = 0, b = 0, z = 0;"
-    moves = [("o", [f"s_{d}" for d in kept]), ("b", [f"t_{d}" for d in kept]), ("z", [f"z_{d}" for d in kept])]
-    yield from ("{", *(f"  {line}" for line in decode(layout, "g", kept, moves)), "}")
+    yield from (*work_items(layout), *positions(layout, "g", kept, "j"))
+    yield from (f"const {index} {o} = {offset('j', [f'{s}_{d}' for d in kept])};" for o, s in ("os", "bt", "zz"))
     yield f"{kind} best = 0;"
     yield "int64_t where = -1;"
     if layout.many and not layout.cpu:  # several loads are under way at once
         yield "#pragma unroll 4"
     yield f"for ({unsigned} r = begin + lane; r < end; r += {layout.lanes}) {{"
-    yield f"  {index} a = o, c = b;"
-    moves = [("a", [f"s_{d}" for d in reduced]), ("c", [f"t_{d}" for d in reduced])]
-    yield from ("  {", *(f"    {line}" for line in decode(layout, "r", reduced, moves)), "  }")
+    yield from positions(layout, "r", reduced, "i")
+    yield f"  const {index} a = {offset('i', [f's_{d}' for d in reduced], 'o')};"
+    yield f"  const {index} c = {offset('i', [f't_{d}' for d in reduced], 'b')};"
     place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)(x + a)"
-    yield "  " + declare("v", dtype, c_loaded(place, dtype))
+    yield f"  const {c_type(dtype)} v = {c_loaded(place, dtype)};"
     yield f"  const int64_t p = {'*(GLOBAL_MEM const int64_t *)(known + c)' if known else 'c'};"
     yield f"  if ({_better(dtype, largest, 'v', 'p', 'best', 'where')}) {{ best = v; where = p; }}"
     yield "}"
@@ -168,12 +166,19 @@ def _lines(
     yield "}"
 
 
+def _shared_type(dtype: str) -> str:
+    return "uint8_t" if dtype == "bool" else c_type(dtype)
+
+
+def _warp(layout: ReduceLayout) -> int:
+    """Return how many work-items of a result hand each other values without local memory."""
+    return layout.warp if layout.inner else 1
+
+
 def _tree(dtype: str, largest: bool, layout: ReduceLayout) -> Iterator[str]:
-    kind = "uint8_t" if dtype == "bool" else c_type(dtype)
-    size, step = layout.lanes * layout.columns, 1 if layout.inner else layout.columns
-    warp = layout.warp if layout.inner else 1
+    kind, step, warp = _shared_type(dtype), 1 if layout.inner else layout.columns, _warp(layout)
     if layout.lanes > warp:
-        yield from _shared_tree(kind, size, step, layout.lanes, warp, _better(dtype, largest, "w", "q", "u", "p"))
+        yield from _shared_tree(kind, step, layout.lanes, warp, _better(dtype, largest, "w", "q", "u", "p"))
         yield f"best = ({c_type(dtype)})values[LID_0];"
         yield "where = places[LID_0];"
     if warp > 1:
@@ -188,10 +193,8 @@ def _tree(dtype: str, largest: bool, layout: ReduceLayout) -> Iterator[str]:
         yield "}"
 
 
-def _shared_tree(kind: str, size: int, step: int, lanes: int, least: int, better: str) -> Iterator[str]:
+def _shared_tree(kind: str, step: int, lanes: int, least: int, better: str) -> Iterator[str]:
     """Give the statements that compare pairs in local memory until `least` of each result are left."""
-    yield f"LOCAL_MEM {kind} values[{size}];"
-    yield f"LOCAL_MEM int64_t places[{size}];"
     yield "values[LID_0] = best;"
     yield "places[LID_0] = where;"
     yield f"for (int h = {lanes // 2}; h >= {least}; h /= 2) {{"

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from theano_linker_c.codegen.ir import Statement
 from theano_linker_c.kernels import ArrayRoutineKernel, memory_type
 
-from .._form import Argument, DeviceOperand, KernelText, Operand, Recorder
-from ..elementwise import Layout, Nest, arrays, decode, fits_narrow, merge
-from ..text import Signature, kernel_text
+from .._form import Argument, DeviceOperand, Operand, Recorder
+from .._kernel_text import KernelText
+from ..elementwise import Layout, Nest, arrays, fits_narrow, merge, offset, positions
+from ..text import Signature
 from ._layout import power_of_two
 
 __all__ = ["cumulative", "cumulative_text"]
@@ -22,6 +24,8 @@ __all__ = ["cumulative", "cumulative_text"]
 LOCAL, ROW = 256, 8
 #: Elements of a chunk on a CPU.
 CPU_CHUNK = 65536
+#: The type in which sums overflow modulo a power of two, where it is another one.
+_WRAPPED = {"int64": "uint64_t"}
 
 
 def cumulative(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[Operand]) -> Sequence[Operand]:
@@ -94,19 +98,20 @@ def cumulative_text(task: str, dtype: str, layout: Layout, stage: str) -> Kernel
         signature.number(layout.letter, *(f"z{d}" for d in range(layout.ndim)), "move")
     if stage != "whole":
         signature.array("total", kind, written=stage == "totals")
-    return kernel_text(task, signature, list(_lines(task, dtype, layout, stage, names)))
+    if layout.unroll > 1:
+        signature.local(_WRAPPED.get(dtype, kind), "shared", 2, layout.unroll)
+    return signature.text(task, _lines(task, dtype, layout, stage, names))
 
 
-def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[str]) -> Iterator[str]:
+def _lines(task: str, dtype: str, layout: Layout, stage: str, names: Sequence[str]) -> Iterator[Statement | str]:
     index, kind, local = layout.index, memory_type(dtype), layout.unroll
     unit = "0" if task == "cumsum" else "1"
-    wrapped = {"int64": "uint64_t"}.get(dtype, kind)  # overflow is modulo a power of two
+    wrapped = _WRAPPED.get(dtype, kind)
     sign = "+" if task == "cumsum" else "*"
-    moves = [("o", [f"s{d}" for d in range(layout.ndim)])]
+    yield from positions(layout, f"({layout.unsigned})GID_0", names, "j")
+    yield f"const {index} o = {offset('j', [f's{d}' for d in range(layout.ndim)])};"
     if stage != "totals":
-        moves.append(("w", [f"z{d}" for d in range(layout.ndim)]))
-    yield f"{index} o = 0{'' if stage == 'totals' else ', w = 0'};"
-    yield from ("{", *(f"  {line}" for line in decode(layout, f"({layout.unsigned})GID_0", names, moves)), "}")
+        yield f"const {index} w = {offset('j', [f'z{d}' for d in range(layout.ndim)])};"
     yield f"const {index} begin = ({index})GID_1 * chunk;"
     yield f"const {index} end = length - begin < chunk ? length : begin + chunk;"
     start = "total[(int64_t)GID_0 * GDIM_1 + GID_1 - 1]"
@@ -133,7 +138,6 @@ def _group_scan(
     W. D. Hillis and G. L. Steele, "Data parallel algorithms", Communications of the ACM 29, 1986.
     """
     index, local = layout.index, layout.unroll
-    yield f"LOCAL_MEM {wrapped} shared[2][{local}];"
     yield f"for ({index} piece = begin; piece < end; piece += {local * row}) {{"
     yield f"  {wrapped} own[{row}];"
     yield f"  const {index} first = piece + ({index})LID_0 * {row};"

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from theano_graph import record
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, broadcast_lengths
-from theano_linker_c.scalar import NoNativeForm, ProgramBuilder, ScalarOp, ScalarTypeError
+from theano_linker_c.scalar import NoNativeForm, ProgramBuilder, ScalarOp, ScalarTypeError, program_for
 
 from .._form import (
     Argument,
@@ -18,7 +18,7 @@ from .._form import (
     Recorder,
     register_device_form,
 )
-from ..elementwise import arrays, broadcast_strides, fits_parameters, program_for, weight
+from ..elementwise import arrays, broadcast_strides, fits_parameters
 from ._layout import ReduceJob, ReduceLayout, Update, arrange, layout_of_reduction
 from ._texts import reduction_text
 
@@ -58,8 +58,8 @@ class ReductionUpdateKernel(Kernel):
         return Update(program_for(self.op, dtypes), self.inputs, self.dtypes, self.output_dtypes)
 
 
-#: Arrays, and reductions, up to which work-items take several elements at once, and operations on each of these.
-_FEW, _LIGHT = 4, 64
+#: Arrays, and reductions, up to which work-items take several elements at once, and cycles for one of these.
+_FEW, _LIGHT = 4, 96
 
 
 def _supports(kernel: ReductionKernel) -> bool:
@@ -201,7 +201,7 @@ def reduce_elements(
 def _has_vectors(job: ReduceJob) -> bool:
     """Whether a work-item may take several elements at once: what is computed of each is written down for all."""
     few = len(job.reductions) <= _FEW and len(job.input_dtypes) + len(job.kept_dtypes) <= _FEW
-    return few and weight(job.program, job.input_dtypes) <= _LIGHT
+    return few and job.program.cost <= _LIGHT
 
 
 def _joined(

@@ -1,4 +1,4 @@
-"""The text of reductions.
+"""Reductions as statements.
 
 On a graphics card, work-items of a group take elements or vectors in turns and join their totals by a tree, within a
 warp or in local memory; work-items side by side read elements side by side. On a CPU a group is one work-item with
@@ -13,15 +13,38 @@ from functools import lru_cache
 
 import numpy as np
 
+from theano_linker_c.codegen.ir import (
+    Assign,
+    Body,
+    Buffer,
+    Expression,
+    If,
+    Index,
+    Joined,
+    Let,
+    Load,
+    Loop,
+    LoopKind,
+    Opaque,
+    Position,
+    Region,
+    Statement,
+    Store,
+    Value,
+    operand_value,
+    value_of_text,
+)
+from theano_linker_c.codegen.lengths import Length
+from theano_linker_c.codegen.lower import program_statements
 from theano_linker_c.kernels import Reduction, memory_type, reduction_seed
-from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_loaded, c_type, is_complex, is_discrete
+from theano_linker_c.scalar import CValue, NoNativeForm, c_cast, c_literal, c_type, is_complex, is_discrete
 
-from .._form import KernelText
-from ..elementwise import decode
-from ..text import Signature, aligned, declare, kernel_text, store, vector_type
+from .._kernel_text import KernelText
+from ..elementwise import element, let, offset, positions
+from ..text import Signature, aligned, vector_type
 from ._layout import ReduceJob, ReduceLayout
 
-__all__ = ["Total", "reduction_text"]
+__all__ = ["reduction_text", "work_items"]
 
 #: Elements whose total is joined with that of those before.
 BLOCK = 128
@@ -32,7 +55,7 @@ MOST_TREES = 4
 
 
 class Total:
-    """The text of one accumulator: `number` keeps the names of several apart."""
+    """One accumulator: `number` keeps the names of several apart."""
 
     def __init__(self, number: int, reduction: Reduction) -> None:
         self.number, self.reduction, self.dtype = number, reduction, reduction.acc_dtype
@@ -51,21 +74,52 @@ class Total:
         given = self.reduction.identity
         return c_literal(reduction_seed(self.reduction.combine, self.dtype) if given is None else given, self.dtype)
 
-    def joined(self, a: str, b: str) -> str:
-        """Give the text of `a` combined with `b`."""
-        args = [CValue(a, self.dtype), CValue(b, self.dtype)]
-        return f"({c_type(self.dtype)})({self.reduction.combine.c_expression(args, self.dtype)})"
+    def named(self, stem: str) -> Value:
+        """Return the value of the variable with some stem."""
+        return operand_value(CValue(f"{stem}{self.number}", self.dtype))
 
-    def join(self, total: str, lost: str, part: str) -> str:
-        """Give the statements that join a part with the total before, and keep what was lost."""
-        if not self.compensates:
-            return f"{total} = {self.joined(total, part)};"
+    def place(self, stem: str, at: str = "") -> tuple[Buffer, Position]:
+        """Return the variable with some stem, or an element of the array of variables."""
+        name = f"{stem}{self.number}"
+        if at:
+            return Buffer(name, self.dtype, 1, "numbers"), value_of_text(at)
+        return Buffer(f"&{name}", self.dtype, 0, "numbers"), Index()
+
+    def joined(self, a: Expression, b: Expression) -> Joined:
+        """Return `a` combined with `b`."""
+        return Joined(self.reduction.combine, a, b, self.dtype)
+
+    def taken(self, place: tuple[Buffer, Position], value: Expression) -> Store:
+        """Return the statement that joins a value with what a variable has."""
+        return Store(*place, self.joined(Load(*place), value))
+
+    def begun(self, stem: str) -> Let:
+        """Return the definition of a variable that begins with the seed."""
+        return Let(f"{stem}{self.number}", self.type, value_of_text(self.seed, self.dtype), False)
+
+    def array(self, stem: str, length: int, seed: str) -> list[Statement]:
+        """Return the statements that define an array of variables."""
+        name = f"{stem}{self.number}"
+        begin = Store(*self.place(stem, "l"), value_of_text(seed, self.dtype))
+        return [Opaque((f"{self.type} {name}[{length}];",), (name,)), _each(str(length), [begin])]
+
+    def join(self, at: str = "") -> Statement:
+        """Return the statement that joins a part with the total before, and keeps what was lost."""
         k, kind = self.number, self.type
+        if not self.compensates:
+            return self.taken(self.place("total", at), Load(*self.place("part", at)))
+        total, lost, part = (f"{stem}{k}{f'[{at}]' if at else ''}" for stem in ("total", "lost", "part"))
         # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
-        return (
+        text = (
             f"{{ const {kind} given{k} = {part} - {lost}, sum{k} = {total} + given{k};"
             f" {lost} = sum{k} - sum{k} == 0 ? (sum{k} - {total}) - given{k} : 0; {total} = sum{k}; }}"
         )
+        return Opaque((text,), (), () if at else (f"total{k}", f"lost{k}"))
+
+
+def _each(length: str, body: Sequence[Statement]) -> Region:
+    """Return the loop over elements ``l`` of arrays of variables."""
+    return Region(f"for (int l = 0; l < {length}; l++)", tuple(body), ("l",), ("l",))
 
 
 class ReductionBody:
@@ -102,9 +156,19 @@ class ReductionBody:
         """Numbers of the arrays that have elements for each result: what is stored, then operands of the update."""
         return range(len(self.stored) + (0 if self.update is None else len(self.update.dtypes)))
 
+    @property
+    def _warp(self) -> int:
+        """Work-items of a result that hand each other totals without local memory."""
+        return self.layout.warp if self.layout.inner or self.layout.columns == 1 else 1
+
+    @property
+    def _shared(self) -> list[str]:
+        """Names of the arrays in local memory for each total; totals that are joined one after the other share them."""
+        return [f"shared_{t.type}_{k % MOST_TREES}" for k, t in enumerate(self.totals)]
+
     def signature(self) -> Signature:
         """Declare the parameters; arguments are given in the same order by the device form."""
-        signature, letter = Signature(apart=True), self.layout.letter
+        layout, signature, letter = self.layout, Signature(apart=True), self.layout.letter
         signature.number(letter, *self.kept, *self.reduced)
         signature.number(letter, "n", "m", "chunk")
         for k in range(len(self.dtypes)):
@@ -114,6 +178,9 @@ class ReductionBody:
             signature.array(f"q{k}", written=k < len(self.stored))
             signature.number("q", f"split{k}")
             signature.number(letter, *self.result_steps(k))
+        if not layout.cpu and layout.lanes > self._warp:
+            for name, kind in dict(zip(self._shared, (t.type for t in self.totals), strict=True)).items():
+                signature.local(kind, name, layout.lanes * layout.columns)
         return signature
 
     def kept_steps(self, k: int) -> list[str]:
@@ -128,111 +195,121 @@ class ReductionBody:
         """Strides of a result."""
         return [f"z{k}_{d}" for d in range(self.layout.n_kept)]
 
-    def offsets(self, prefix: str) -> list[str]:
-        """Names of the offsets of all operands."""
-        return [f"{prefix}{k}" for k in range(len(self.dtypes))]
+    def _offsets(self, stem: str, texts: Sequence[str]) -> Iterator[Statement]:
+        """Give the definitions of offsets, one for each operand."""
+        yield from (let(f"{stem}{k}", self.layout.index, text) for k, text in enumerate(texts))
 
-    def element(self, places: Sequence[str], part: Sequence[str]) -> Iterator[str]:
-        """Give the statements that take the element at some offsets."""
+    def _kept_offsets(self, count: int, start: str = "") -> list[str]:
+        """Return the offsets of operands along the first kept dimensions, at the position ``j``."""
+        last = f"{start} * " if start else ""
+        return [
+            offset("j", steps[:count], f"{last}{steps[-1]}" if start else "")
+            for steps in map(self.kept_steps, range(len(self.dtypes)))
+        ]
+
+    def _reduced_offsets(self, count: int, tail: str = "") -> list[str]:
+        """Return the offsets of operands along the first reduced dimensions, at the position ``i``."""
+        found = []
+        for k in range(len(self.dtypes)):
+            steps = self.reduced_steps(k)
+            start = f"o{k} + {tail} * {steps[-1]}" if tail and steps else f"o{k}"
+            found.append(offset("i", steps[:count], start))
+        return found
+
+    def _program(self) -> tuple[list[Statement], list[Value]]:
+        operands = [CValue(f"x{k}", dtype) for k, dtype in enumerate(self.job.input_dtypes)]
+        return program_statements(self.job.program, operands, "t")
+
+    def element(self, places: Sequence[str], stem: str, at: str = "") -> Iterator[Statement]:
+        """Give the statements that take the element at some addresses into variables."""
         count = len(self.job.input_dtypes)
         for k, dtype in enumerate(self.job.input_dtypes):
-            place = f"*(GLOBAL_MEM const {memory_type(dtype)} *)({places[k]})"
-            yield declare(f"x{k}", dtype, c_loaded(place, dtype))
-        values = [CValue(f"x{k}", dtype) for k, dtype in enumerate(self.job.input_dtypes)]
-        statements, results = self.job.program.emit(values, "t")
+            yield Let(f"x{k}", c_type(dtype), Load(element(places[k], dtype, False), Index()))
+        statements, results = self._program()
         yield from statements
         for k, dtype in enumerate(self.job.kept_dtypes):
-            place = f"*(GLOBAL_MEM {memory_type(dtype)} *)({places[count + k]})"
-            yield store(place, results[k], dtype)
-        for total, result, name in zip(self.totals, results[len(self.job.kept_dtypes) :], part, strict=True):
-            yield declare(f"v{total.number}", total.dtype, c_cast(result, total.dtype))
-            yield f"{name} = {total.joined(name, f'v{total.number}')};"
+            yield Store(element(places[count + k], dtype, True), Index(), results[k])
+        for total, result in zip(self.totals, results[len(self.job.kept_dtypes) :], strict=True):
+            yield let(f"v{total.number}", c_type(total.dtype), c_cast(result.operand, total.dtype))
+            yield total.taken(total.place(stem, at), total.named("v"))
 
-    def finish(self, indent: str, names: Sequence[str], position: Sequence[str]) -> Iterator[str]:
+    def finish(self, values: Sequence[CValue], places: Sequence[str]) -> Iterator[Statement]:
         """Give the statements that store totals, or what an update makes of them."""
-        values = [CValue(name, total.dtype) for total, name in zip(self.totals, names, strict=True)]
-        dtypes = self.stored
-        update = self.update
+        results, dtypes, update = [operand_value(value) for value in values], self.stored, self.update
         if update is not None:
             dtype = self.job.reductions[0].output_dtype
             given = [CValue("result", dtype)]
-            yield indent + declare("result", dtype, c_cast(values[0], dtype))
+            yield let("result", c_type(dtype), c_cast(values[0], dtype))
             for k, dtype in enumerate(update.dtypes):
                 given.append(CValue(f"y{k}", dtype))
-                yield indent + declare(
-                    f"y{k}", dtype, c_loaded(self._result_place(len(dtypes) + k, dtype, position), dtype)
-                )
-            statements, values = update.program.emit([given[k + 1] for k in update.inputs], "f")
-            yield from (indent + statement for statement in statements)
-        for k, (value, dtype) in enumerate(zip(values, dtypes, strict=True)):
-            yield indent + store(self._result_place(k, dtype, position), value, dtype)
+                source = self._result(len(dtypes) + k, dtype, places)
+                yield Let(f"y{k}", c_type(dtype), Load(source, Index()))
+            statements, results = program_statements(update.program, [given[k + 1] for k in update.inputs], "f")
+            yield from statements
+        for k, (result, dtype) in enumerate(zip(results, dtypes, strict=True)):
+            yield Store(self._result(k, dtype, places), Index(), result)
 
-    def _result_place(self, k: int, dtype: str, position: Sequence[str]) -> str:
-        const = "" if k < len(self.stored) else "const "
-        return f"*(GLOBAL_MEM {const}{memory_type(dtype)} *)(q{k} + (int64_t)GID_1 * split{k} + {position[k]})"
+    def _result(self, k: int, dtype: str, places: Sequence[str]) -> Buffer:
+        return element(f"q{k} + (int64_t)GID_1 * split{k} + {places[k]}", dtype, k < len(self.stored))
 
-    def moved(
-        self, flat: str, lengths: Sequence[str], moves: Sequence[tuple[str, list[str]]], indent: str
-    ) -> Iterator[str]:
-        """Give the statements that move offsets to a flat index, in a block of their own."""
-        if lengths:
-            yield indent + "{"
-            for line in decode(self.layout, flat, lengths, moves):
-                yield f"{indent}  {line}"
-            yield indent + "}"
-
-    def gpu(self) -> Iterator[str]:
-        """Give the statements for a graphics card; rows of vectors are counted in vectors."""
-        layout, index, unsigned = self.layout, self.layout.index, self.layout.unsigned
-        lanes, columns, count, width = layout.lanes, layout.columns, len(self.dtypes), layout.vector
-        near, far = (lanes, "lane") if layout.inner else (columns, "column")
-        yield f"const {unsigned} {far} = LID_0 % {near}, {'column' if layout.inner else 'lane'} = LID_0 / {near};"
-        yield f"const {unsigned} at = ({unsigned})GID_0 * {columns} + column;"
-        yield f"const {unsigned} g = at < ({unsigned})n ? at : ({unsigned})(n - 1);"
-        part, whole = (f"({unsigned}){name}" + (f" / {width}" if width > 1 else "") for name in ("chunk", "m"))
-        yield f"const {unsigned} begin = ({unsigned})GID_1 * ({part});"
-        yield f"const {unsigned} end = begin + {part} < {whole} ? begin + {part} : {whole};"
-        yield from (f"{index} {o} = 0;" for o in self.offsets("o"))
-        yield from self.moved("g", self.kept, [(f"o{k}", self.kept_steps(k)) for k in range(count)], "")
-        yield from self._start("")
-        if width > 1:
-            yield f"const bool whole = {self._aligned()};"
-        yield f"for ({unsigned} r = begin + lane; r < end;) {{"
+    def _start(self) -> Iterator[Statement]:
         for total in self.totals:
-            yield f"  {total.type} part{total.number} = {total.seed};"
-        yield f"  const {unsigned} left = (end - r + {lanes - 1}) / {lanes};"
+            yield total.begun("total")
+            if total.compensates:
+                yield Let(f"lost{total.number}", total.type, value_of_text("0"), False)
+
+    # ---- graphics cards
+
+    def for_card(self) -> Iterator[Statement]:
+        """Give the statements for a graphics card."""
+        layout, unsigned = self.layout, self.layout.unsigned
+        lanes, columns, width = layout.lanes, layout.columns, layout.vector
+        yield from work_items(layout)
+        yield from positions(layout, "g", self.kept, "j")
+        yield from self._offsets("o", self._kept_offsets(layout.n_kept))
+        yield from self._start()
+        if width > 1:
+            yield let("whole", "bool", self._aligned())
         most = max(BLOCK // width, 1)
-        yield f"  const int turns = left < {most} ? (int)left : {most};"
-        yield from (f"  {line}" for line in (self._vector_turns() if width > 1 else self._turns()))
-        yield from self._join("  ", "")
-        yield "}"
+        block = (
+            *(total.begun("part") for total in self.totals),
+            let("left", unsigned, f"(end - r + {lanes - 1}) / {lanes}"),
+            let("turns", "int", f"left < {most} ? (int)left : {most}"),
+            *(self._vector_turns() if width > 1 else self._turns()),
+            *(total.join() for total in self.totals),
+        )
+        yield Region(f"for ({unsigned} r = begin + lane; r < end;)", block, ("r",), ("r",))
         if lanes > 1:
             yield from self._tree(lanes, 1 if layout.inner else columns)
-        yield f"if (lane == 0 && at < ({unsigned})n) {{"
-        yield from self._positions("  ", "g")
-        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{k}" for k in self.places])
-        yield "}"
+        stored = (*self._result_offsets(), *self.finish(*self._totals()))
+        yield If(value_of_text(f"lane == 0 && at < ({unsigned})n", "bool"), stored, ())
 
-    def _turns(self) -> Iterator[str]:
+    def _totals(self) -> tuple[list[CValue], list[str]]:
+        return [total.named("total").operand for total in self.totals], [f"z{k}" for k in self.places]
+
+    def _result_offsets(self) -> Iterator[Statement]:
+        yield from (let(f"z{k}", self.layout.index, offset("j", self.result_steps(k))) for k in self.places)
+
+    def _turns(self) -> Iterator[Statement]:
         """Give the loop over some elements of a work-item.
 
         Work-items beyond the last result do what that of the last one does, and store the same: a branch for each
         element would keep loads from being under way together.
         """
-        count = len(self.dtypes)
-        yield from self._turn_head(self.unroll, "r")
-        for line in self.element([f"p{k} + a{k}" for k in range(count)], [f"part{t.number}" for t in self.totals]):
-            yield "  " + line
-        yield "}"
+        body = self.element([f"p{k} + a{k}" for k in range(len(self.dtypes))], "part")
+        yield from self._turn(self.unroll, "r", body)
 
-    def _turn_head(self, unroll: int, flat: str) -> Iterator[str]:
+    def _turn(self, unroll: int, flat: str, body: Iterator[Statement]) -> Iterator[Statement]:
         layout = self.layout
         if unroll > 1 or layout.vector > 1:
-            yield f"#pragma unroll {unroll}"
-        yield f"for (int b = 0; b < turns; b++, r += {layout.lanes}) {{"
-        yield from (f"  {layout.index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
-        moves = [(f"a{k}", self.reduced_steps(k)) for k in range(len(self.dtypes))]
-        yield from self.moved(flat, self.reduced, moves, "  ")
+            yield Opaque((f"#pragma unroll {unroll}",))
+        offsets = self._offsets("a", self._reduced_offsets(layout.n_reduced))
+        yield Region(
+            f"for (int b = 0; b < turns; b++, r += {layout.lanes})",
+            (*positions(layout, flat, self.reduced, "i"), *offsets, *body),
+            ("b",),
+            ("b", "r"),
+        )
 
     def _aligned(self) -> str:
         """Give the text that tells whether all vectors lie where they may."""
@@ -243,222 +320,208 @@ class ReductionBody:
                 places += [(place, dtype, self.layout.vector) for place in (f"p{k}", *steps)]
         return aligned(places)
 
-    def _vector_turns(self) -> Iterator[str]:
+    def _vector_turns(self) -> Iterator[Statement]:
         """Give the loops over some vectors of a work-item: as they are, and element by element in the same order."""
-        for wide in (True, False):
-            yield "if (whole) {" if wide else "} else {"
-            yield from (
-                f"  {line}" for line in self._turn_head(self.unroll if wide else 1, f"r * {self.layout.vector}")
-            )
-            yield from (f"    {line}" for line in self._vector(wide))
-            yield "  }"
-        yield "}"
+        flat = f"(r * {self.layout.vector})"
+        bodies = [tuple(self._turn(self.unroll if wide else 1, flat, self._vector(wide))) for wide in (True, False)]
+        yield If(value_of_text("whole", "bool"), *bodies)
 
-    def _vector(self, wide: bool) -> Iterator[str]:
+    def _vector(self, wide: bool) -> Iterator[Statement]:
         """Give the statements that take the vector at the offsets ``a``."""
         layout, width, count = self.layout, self.layout.vector, len(self.job.input_dtypes)
-        each = ("#pragma unroll", f"for (int e = 0; e < {width}; e++) {{")
-        places = {}
+        values: list[Statement] = []
         for k, dtype in enumerate(self.job.input_dtypes):
-            kind = memory_type(dtype)
+            kind, name = memory_type(dtype), f"w{k}"
             if wide or not layout.contiguous[k]:
                 kind = vector_type(dtype, width) if layout.contiguous[k] else kind
-                yield f"const {kind} w{k} = *(GLOBAL_MEM const {kind} *)(p{k} + a{k});"
+                yield Opaque((f"const {kind} {name} = *(GLOBAL_MEM const {kind} *)(p{k} + a{k});",), (name,))
             else:
-                yield f"{vector_type(dtype, width)} w{k};"
-                yield from (each[0], f"{each[1]} w{k}.at[e] = ((GLOBAL_MEM const {kind} *)(p{k} + a{k}))[e]; }}")
-            places[k] = f"w{k}.at[e]" if layout.contiguous[k] else f"w{k}"
+                yield Opaque((f"{vector_type(dtype, width)} {name};",), (name,))
+                line = f"{name}.at[e] = ((GLOBAL_MEM const {kind} *)(p{k} + a{k}))[e];"
+                yield self._side_by_side([Opaque((line,))])
+            value: tuple[Buffer, Position] = (Buffer(f"&{name}", dtype, 0, "local"), Index())
+            if layout.contiguous[k]:
+                value = Buffer(f"{name}.at", dtype, 1, "local"), value_of_text("e")
+            values.append(Let(f"x{k}", c_type(dtype), Load(*value)))
         kept = list(enumerate(self.job.kept_dtypes, count))
-        yield from (f"{vector_type(dtype, width)} w{k};" for k, dtype in kept)
-        yield from (f"{total.type} s{total.number}[{width}];" for total in self.totals)
-        yield from each
-        yield from (
-            f"  {declare(f'x{k}', self.dtypes[k], c_loaded(place, self.dtypes[k]))}" for k, place in places.items()
-        )
-        statements, results = self.job.program.emit([CValue(f"x{k}", self.dtypes[k]) for k in places], "t")
-        yield from (f"  {statement}" for statement in statements)
-        yield from (f"  {store(f'w{k}.at[e]', results[k - count], dtype)}" for k, dtype in kept)
+        yield from (Opaque((f"{vector_type(dtype, width)} w{k};",), (f"w{k}",)) for k, dtype in kept)
+        yield from (Opaque((f"{t.type} s{t.number}[{width}];",), (f"s{t.number}",)) for t in self.totals)
+        statements, results = self._program()
+        values += statements
+        for (k, dtype), result in zip(kept, results, strict=False):
+            values.append(Store(Buffer(f"w{k}.at", dtype, 1, "local"), value_of_text("e"), result))
         for total, result in zip(self.totals, results[len(kept) :], strict=True):
-            yield f"  s{total.number}[e] = {c_cast(result, total.dtype)};"
-        yield "}"
+            values.append(
+                Store(*total.place("s", "e"), value_of_text(c_cast(result.operand, total.dtype), total.dtype))
+            )
+        yield self._side_by_side(values)
         for k, dtype in kept:
             if wide:
-                yield f"*(GLOBAL_MEM {vector_type(dtype, width)} *)(p{k} + a{k}) = w{k};"
+                yield Opaque((f"*(GLOBAL_MEM {vector_type(dtype, width)} *)(p{k} + a{k}) = w{k};",))
             else:
-                yield each[0]
-                yield f"{each[1]} ((GLOBAL_MEM {memory_type(dtype)} *)(p{k} + a{k}))[e] = w{k}.at[e]; }}"
+                line = f"((GLOBAL_MEM {memory_type(dtype)} *)(p{k} + a{k}))[e] = w{k}.at[e];"
+                yield self._side_by_side([Opaque((line,))])
         for total in self.totals:
-            s, h = f"s{total.number}", width // 2
+            h = width // 2
             while h:
-                yield from (f"{s}[{e}] = {total.joined(f'{s}[{e}]', f'{s}[{e + h}]')};" for e in range(h))
+                yield from (
+                    total.taken(total.place("s", f"{e}"), Load(*total.place("s", f"{e + h}"))) for e in range(h)
+                )
                 h //= 2
-            yield f"part{total.number} = {total.joined(f'part{total.number}', f'{s}[0]')};"
+            yield total.taken(total.place("part"), Load(*total.place("s", "0")))
 
-    def _start(self, indent: str) -> Iterator[str]:
-        for total in self.totals:
-            yield f"{indent}{total.type} total{total.number} = {total.seed};"
-            if total.compensates:
-                yield f"{indent}{total.type} lost{total.number} = 0;"
+    def _side_by_side(self, body: Sequence[Statement]) -> Loop:
+        """Return the loop over the elements ``e`` of a vector."""
+        return Loop(LoopKind.UNROLLED, "e", Length(self.layout.vector), tuple(body))
 
-    def _join(self, indent: str, at: str) -> Iterator[str]:
-        for t in self.totals:
-            yield indent + t.join(f"total{t.number}{at}", f"lost{t.number}{at}", f"part{t.number}{at}")
-
-    def _tree(self, lanes: int, step: int) -> Iterator[str]:
+    def _tree(self, lanes: int, step: int) -> Iterator[Statement]:
         """Join the totals of work-items: those of a warp are handed over, others go through local memory.
 
         Both join the same pairs. Totals in local memory are joined some at a time: many would not fit into it together.
         """
-        warp = self.layout.warp if step == 1 else 1
+        warp = self._warp
         if lanes > warp:
             yield from self._shared_tree(lanes, step, warp)
         if warp > 1:
-            yield f"if (lane < {min(lanes, warp)}) {{"
-            yield "#pragma unroll"
-            yield f"  for (int h = {min(lanes, warp) // 2}; h > 0; h /= 2) {{"
+            pairs: list[Statement] = []
             for t in self.totals:
                 k = t.number
-                yield f"    const {t.type} u{k} = total{k}, w{k} = theano_shuffle(total{k}, h);"
-                yield f"    total{k} = {t.joined(f'u{k}', f'w{k}')};"
-            yield "  }"
-            yield "}"
+                pairs += [let(f"u{k}", t.type, f"total{k}"), let(f"w{k}", t.type, f"theano_shuffle(total{k}, h)")]
+                pairs.append(Assign(f"total{k}", t.joined(t.named("u"), t.named("w"))))
+            halves = Region(f"for (int h = {min(lanes, warp) // 2}; h > 0; h /= 2)", tuple(pairs), ("h",), ("h",))
+            inside = (Opaque(("#pragma unroll",)), halves)
+            yield If(value_of_text(f"lane < {min(lanes, warp)}", "bool"), inside, ())
 
-    def _shared_tree(self, lanes: int, step: int, least: int) -> Iterator[str]:
+    def _shared_tree(self, lanes: int, step: int, least: int) -> Iterator[Statement]:
         """Join totals by trees in local memory until `least` of each result are left."""
-        names = {t.number: f"shared_{t.type}_{k % MOST_TREES}" for k, t in enumerate(self.totals)}
-        for name, kind in {names[t.number]: t.type for t in self.totals}.items():
-            yield f"LOCAL_MEM {kind} {name}[{lanes * self.layout.columns}];"
+        barrier = Opaque(("local_barrier();",))
         for first in range(0, len(self.totals), MOST_TREES):
-            totals = self.totals[first : first + MOST_TREES]
+            totals = list(zip(self.totals, self._shared, strict=True))[first : first + MOST_TREES]
             if first:
-                yield "local_barrier();"
-            for t in totals:
-                yield f"{names[t.number]}[LID_0] = total{t.number};"
-            yield f"for (int h = {lanes // 2}; h >= {least}; h /= 2) {{"
-            yield "  local_barrier();"
-            yield "  if (lane < h) {"
-            for t in totals:
-                here, other = f"{names[t.number]}[LID_0]", f"{names[t.number]}[LID_0 + h * {step}]"
-                yield f"    const {t.type} u{t.number} = {here}, w{t.number} = {other};"
-                yield f"    {here} = {t.joined(f'u{t.number}', f'w{t.number}')};"
-            yield "  }"
-            yield "}"
-            for t in totals:
-                yield f"total{t.number} = {names[t.number]}[LID_0];"
+                yield barrier
+            pairs: list[Statement] = []
+            for t, name in totals:
+                k, memory = t.number, Buffer(name, t.dtype, 1, "numbers")
+                yield Store(memory, value_of_text("LID_0"), t.named("total"))
+                pairs += [let(f"u{k}", t.type, f"{name}[LID_0]"), let(f"w{k}", t.type, f"{name}[LID_0 + h * {step}]")]
+                pairs.append(Store(memory, value_of_text("LID_0"), t.joined(t.named("u"), t.named("w"))))
+            half = If(value_of_text("lane < h", "bool"), tuple(pairs), ())
+            yield Region(f"for (int h = {lanes // 2}; h >= {least}; h /= 2)", (barrier, half), ("h",), ("h",))
+            yield from (Assign(f"total{t.number}", value_of_text(f"{name}[LID_0]")) for t, name in totals)
 
-    def _positions(self, indent: str, flat: str) -> Iterator[str]:
-        yield from (f"{indent}{self.layout.index} z{k} = 0;" for k in self.places)
-        moves = [(f"z{k}", self.result_steps(k)) for k in self.places]
-        yield from self.moved(flat, self.kept, moves, indent)
+    # ---- CPUs
 
-    def _range(self) -> Iterator[str]:
+    def _range(self) -> Iterator[Statement]:
         """Give the statements that say which elements of each result a group on a CPU takes."""
         index = self.layout.index
-        yield f"const {index} begin = ({index})GID_1 * chunk;"
-        yield f"const {index} end = begin + chunk < m ? begin + chunk : m;"
+        yield let("begin", index, f"({index})GID_1 * chunk")
+        yield let("end", index, "begin + chunk < m ? begin + chunk : m")
 
-    def cpu_rows(self) -> Iterator[str]:
+    def for_rows(self) -> Iterator[Statement]:
         """Give the statements for a CPU where the innermost dimension is reduced."""
-        layout, index, unsigned, count = self.layout, self.layout.index, self.layout.unsigned, len(self.dtypes)
+        layout, index, unsigned = self.layout, self.layout.index, self.layout.unsigned
         lanes, last = layout.lanes, self.reduced[-1] if self.reduced else "1"
         yield from self._range()
-        yield f"for ({index} g = GID_0; g < n; g += GDIM_0) {{"
-        yield from (f"  {index} {o} = 0;" for o in self.offsets("o"))
-        yield from self.moved(f"({unsigned})g", self.kept, [(f"o{k}", self.kept_steps(k)) for k in range(count)], "  ")
-        yield from self._start("  ")
-        yield f"  for ({index} r = begin; r < end;) {{"
-        yield f"    const {unsigned} row = ({unsigned})r / ({unsigned}){last};"
-        yield f"    const {index} j = r - ({index})row * {last};"
-        yield f"    {index} run = {last} - j < end - r ? {last} - j : end - r;"
-        yield f"    run = run < {BLOCK * lanes} ? run : {BLOCK * lanes};"
-        yield from (f"    {index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
-        moves = [(f"a{k}", self.reduced_steps(k)[:-1]) for k in range(count)]
-        yield from self.moved("row", self.reduced[:-1], moves, "    ")
-        if self.reduced:
-            yield from (f"    a{k} += j * {self.reduced_steps(k)[-1]};" for k in range(count))
-        for t in self.totals:
-            yield f"    {t.type} parts{t.number}[{lanes}];"
-            yield f"    for (int l = 0; l < {lanes}; l++) parts{t.number}[l] = {t.seed};"
-        yield f"    {index} i = 0;"
-        yield f"    for (; i + {lanes} <= run; i += {lanes}) {{"
-        yield f"      for (int l = 0; l < {lanes}; l++) {{"
-        for line in self.element(self._places("(i + l)"), [f"parts{t.number}[l]" for t in self.totals]):
-            yield "        " + line
-        yield "      }"
-        yield "    }"
-        yield "    for (; i < run; i++) {"
-        for line in self.element(self._places("i"), [f"parts{t.number}[0]" for t in self.totals]):
-            yield "      " + line
-        yield "    }"
-        for t in self.totals:
-            name = f"parts{t.number}"
-            yield f"    for (int h = {lanes // 2}; h > 0; h /= 2)"
-            yield f"      for (int l = 0; l < h; l++) {name}[l] = {t.joined(f'{name}[l]', f'{name}[l + h]')};"
-            yield f"    const {t.type} part{t.number} = {name}[0];"
-        yield from self._join("    ", "")
-        yield "    r += run;"
-        yield "  }"
-        yield from self._positions("  ", f"({unsigned})g")
-        yield from self.finish("  ", [f"total{t.number}" for t in self.totals], [f"z{k}" for k in self.places])
-        yield "}"
+        sets = Region(
+            f"for (; i + {lanes} <= run; i += {lanes})",
+            (_each(str(lanes), list(self.element(self._places("(i + l)"), "parts", "l"))),),
+            (),
+            ("i",),
+        )
+        block: Body = (
+            let("row", unsigned, f"({unsigned})r / ({unsigned}){last}"),
+            let("j", index, f"r - ({index})row * {last}"),
+            let("rest", index, f"{last} - j < end - r ? {last} - j : end - r"),
+            let("run", index, f"rest < {BLOCK * lanes} ? rest : {BLOCK * lanes}"),
+            *positions(layout, "row", self.reduced[:-1], "i"),
+            *self._offsets(
+                "a", self._reduced_offsets(layout.n_reduced - 1, "j") if self.reduced else self._reduced_offsets(0)
+            ),
+            *(statement for t in self.totals for statement in t.array("parts", lanes, t.seed)),
+            Let("i", index, value_of_text("0"), False),
+            sets,
+            Region("for (; i < run; i++)", tuple(self.element(self._places("i"), "parts", "0")), (), ("i",)),
+            *(statement for t in self.totals for statement in self._lanes_joined(t)),
+            *(total.join() for total in self.totals),
+            Opaque(("r += run;",), (), ("r",)),
+        )
+        row = (
+            *positions(layout, f"({unsigned})g", self.kept, "j"),
+            *self._offsets("o", self._kept_offsets(layout.n_kept)),
+            *self._start(),
+            Region(f"for ({index} r = begin; r < end;)", block, ("r",), ("r",)),
+            *self._result_offsets(),
+            *self.finish(*self._totals()),
+        )
+        yield Loop(LoopKind.GROUPS, "g", Length(1, ("n",)), row)
+
+    def _lanes_joined(self, total: Total) -> Iterator[Statement]:
+        """Give the statements that join partial totals to a part."""
+        pair = total.taken(total.place("parts", "l"), Load(*total.place("parts", "l + h")))
+        half = _each("h", [pair])
+        yield Region(f"for (int h = {self.layout.lanes // 2}; h > 0; h /= 2)", (half,), ("h",), ("h",))
+        yield Let(f"part{total.number}", total.type, Load(*total.place("parts", "0")))
 
     def _places(self, i: str) -> list[str]:
         """Give the addresses of element i along the innermost dimension."""
         places = []
         for k, dtype in enumerate(self.dtypes):
             steps = self.reduced_steps(k) if self.layout.inner else self.kept_steps(k)
-            step = f"(int){_size(dtype)}" if self.layout.contiguous[k] else steps[-1] if steps else "0"
+            size = f"(int)sizeof({memory_type(dtype)})"
+            step = size if self.layout.contiguous[k] else steps[-1] if steps else "0"
             places.append(f"p{k} + a{k} + {i} * {step}")
         return places
 
-    def cpu_columns(self) -> Iterator[str]:
+    def for_columns(self) -> Iterator[Statement]:
         """Give the statements for a CPU where the innermost dimension is kept: some results are reduced at once."""
-        layout, index, unsigned, count = self.layout, self.layout.index, self.layout.unsigned, len(self.dtypes)
-        columns, last = layout.columns, self.kept[-1]
+        layout, index, unsigned = self.layout, self.layout.index, self.layout.unsigned
+        columns, last, count = layout.columns, self.kept[-1], layout.n_kept - 1
         yield from self._range()
-        yield f"const {index} pieces = ({last} + {columns - 1}) / {columns};"
-        yield f"for ({index} unit = GID_0; unit < n / {last} * pieces; unit += GDIM_0) {{"
-        yield f"  const {unsigned} row = ({unsigned})unit / ({unsigned})pieces;"
-        yield f"  const {index} first = (unit - ({index})row * pieces) * {columns};"
-        yield f"  const int width = {last} - first < {columns} ? (int)({last} - first) : {columns};"
-        yield from (f"  {index} o{k} = first * {self.kept_steps(k)[-1]};" for k in range(count))
-        moves = [(f"o{k}", self.kept_steps(k)[:-1]) for k in range(count)]
-        yield from self.moved("row", self.kept[:-1], moves, "  ")
-        for t in self.totals:
-            yield f"  {t.type} total{t.number}[{columns}], part{t.number}[{columns}];"
-            yield f"  for (int l = 0; l < {columns}; l++) total{t.number}[l] = {t.seed};"
-            if t.compensates:
-                yield f"  {t.type} lost{t.number}[{columns}];"
-                yield f"  for (int l = 0; l < {columns}; l++) lost{t.number}[l] = 0;"
-        yield f"  for ({index} r = begin; r < end;) {{"
-        for t in self.totals:
-            yield f"    for (int l = 0; l < {columns}; l++) part{t.number}[l] = {t.seed};"
-        yield f"    for (int b = 0; b < {BLOCK} && r < end; b++, r++) {{"
-        yield from (f"      {index} {a} = {o};" for a, o in zip(self.offsets("a"), self.offsets("o"), strict=True))
-        moves = [(f"a{k}", self.reduced_steps(k)) for k in range(count)]
-        yield from self.moved(f"({unsigned})r", self.reduced, moves, "      ")
-        yield "      for (int l = 0; l < width; l++) {"
-        for line in self.element(self._places("l"), [f"part{t.number}[l]" for t in self.totals]):
-            yield "        " + line
-        yield "      }"
-        yield "    }"
-        yield "    for (int l = 0; l < width; l++) {"
-        yield from self._join("      ", "[l]")
-        yield "    }"
-        yield "  }"
-        yield from (f"  {index} z{k} = first * {self.result_steps(k)[-1]};" for k in self.places)
-        moves = [(f"z{k}", self.result_steps(k)[:-1]) for k in self.places]
-        yield from self.moved("row", self.kept[:-1], moves, "  ")
-        yield "  for (int l = 0; l < width; l++) {"
-        names = [f"total{t.number}[l]" for t in self.totals]
+        yield let("pieces", index, f"({last} + {columns - 1}) / {columns}")
+        yield let("units", index, f"n / {last} * pieces")
+        elements = (
+            *positions(layout, f"({unsigned})r", self.reduced, "i"),
+            *self._offsets("a", self._reduced_offsets(layout.n_reduced)),
+            _each("width", list(self.element(self._places("l"), "part", "l"))),
+        )
+        block = (
+            *(_each(str(columns), [Store(*t.place("part", "l"), value_of_text(t.seed))]) for t in self.totals),
+            Region(f"for (int b = 0; b < {BLOCK} && r < end; b++, r++)", elements, ("b",), ("b", "r")),
+            _each("width", [total.join("l") for total in self.totals]),
+        )
+        values = [CValue(f"total{t.number}[l]", t.dtype) for t in self.totals]
         where = [f"z{k} + l * {self.result_steps(k)[-1]}" for k in self.places]
-        yield from self.finish("    ", names, where)
-        yield "  }"
-        yield "}"
+        starts = (offset("j", self.result_steps(k)[:-1], f"first * {self.result_steps(k)[-1]}") for k in self.places)
+        row: Body = (
+            let("row", unsigned, f"({unsigned})unit / ({unsigned})pieces"),
+            let("first", index, f"(unit - ({index})row * pieces) * {columns}"),
+            let("width", "int", f"{last} - first < {columns} ? (int)({last} - first) : {columns}"),
+            *positions(layout, "row", self.kept[:-1], "j"),
+            *self._offsets("o", self._kept_offsets(count, "first")),
+            *(statement for t in self.totals for statement in t.array("total", columns, t.seed)),
+            *(Opaque((f"{t.type} part{t.number}[{columns}];",), (f"part{t.number}",)) for t in self.totals),
+            *(statement for t in self.totals if t.compensates for statement in t.array("lost", columns, "0")),
+            Region(f"for ({index} r = begin; r < end;)", block, ("r",), ("r",)),
+            *(let(f"z{k}", index, text) for k, text in enumerate(starts)),
+            _each("width", list(self.finish(values, where))),
+        )
+        yield Loop(LoopKind.GROUPS, "unit", Length(1, ("units",)), row)
 
 
-def _size(dtype: str) -> str:
-    return f"sizeof({memory_type(dtype)})"
+def work_items(layout: ReduceLayout) -> Iterator[Statement]:
+    """Give the statements that say which result ``g`` and which elements a work-item of a graphics card takes.
+
+    Those of the lane ``lane`` go from ``begin`` on; rows of vectors are counted in vectors.
+    """
+    unsigned, width = layout.unsigned, layout.vector
+    near, names = (layout.lanes, ("lane", "column")) if layout.inner else (layout.columns, ("column", "lane"))
+    yield let(names[0], unsigned, f"LID_0 % {near}")
+    yield let(names[1], unsigned, f"LID_0 / {near}")
+    yield let("at", unsigned, f"({unsigned})GID_0 * {layout.columns} + column")
+    yield let("g", unsigned, f"at < ({unsigned})n ? at : ({unsigned})(n - 1)")
+    part, whole = (f"({unsigned}){name}" + (f" / {width}" if width > 1 else "") for name in ("chunk", "m"))
+    yield let("begin", unsigned, f"({unsigned})GID_1 * ({part})")
+    yield let("end", unsigned, f"begin + {part} < {whole} ? begin + {part} : {whole}")
 
 
 @lru_cache(maxsize=1024)
@@ -478,7 +541,7 @@ def reduction_text(job: ReduceJob, layout: ReduceLayout, partial: bool) -> Kerne
         If a dtype or an op has no form.
     """
     body = ReductionBody(job, layout, partial)
-    lines = body.gpu() if not layout.cpu else body.cpu_rows() if layout.inner else body.cpu_columns()
+    statements = body.for_card() if not layout.cpu else body.for_rows() if layout.inner else body.for_columns()
     programs = [job.program] if body.update is None else [job.program, body.update.program]
     preamble = dict.fromkeys(part for program in programs for part in program.preamble)
-    return kernel_text("reduction", body.signature(), list(lines), preamble, layout.cpu)
+    return body.signature().text("reduction", list(statements), (), preamble, single_item=layout.cpu, light=True)

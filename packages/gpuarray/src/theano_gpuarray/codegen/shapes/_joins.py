@@ -110,7 +110,7 @@ def _join(recorder: Recorder, target: DeviceOperand, parts: Sequence[tuple[Devic
         merged_dimensions(target.shape[:axis], *(x.strides[:axis] for x in (target, *(x for x, _ in parts))))[0]
     )
     writer = KernelWriter(f"join_{len(parts)}")
-    writer.array("p", target)
+    writer.writes(p=target)
     lengths, into = writer.numbers("n", shape), writer.numbers("s", strides[0])
     for k, ((x, begin), own) in enumerate(zip(parts, strides[1:], strict=True)):
         writer.array(f"q{k}_", x)

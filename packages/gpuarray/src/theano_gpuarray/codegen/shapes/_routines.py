@@ -43,7 +43,7 @@ def _arange(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[O
     result = recorder.empty(kernel.dtype, (len(range(start, stop, step)),))
     if result.size:
         writer, memory = KernelWriter("arange"), memory_type(kernel.dtype)
-        writer.array("p", result)
+        writer.writes(p=result)
         writer.number("start", start)
         writer.number("step", step)
         writer.walk(result.size)
@@ -67,7 +67,7 @@ def _eye(kernel: ArrayRoutineKernel, recorder: Recorder, operands: Sequence[Oper
     result = recorder.empty(kernel.dtype, (rows, columns))
     if result.size:
         writer, memory = KernelWriter("eye"), memory_type(kernel.dtype)
-        writer.array("p", result)
+        writer.writes(p=result)
         writer.number("columns", columns)
         writer.number("diagonal", number)
         writer.walk(result.size)

@@ -50,8 +50,8 @@ def _convert(recorder: Recorder, target: DeviceOperand, source: DeviceOperand) -
     """Copy numbers of elements to another dtype."""
     shape, (to, of) = merged_dimensions(target.shape, target.strides, source.strides)
     writer = KernelWriter("convert_numbers")
-    writer.array("p", target)
-    writer.array("q", source)
+    writer.writes(p=target)
+    writer.reads(q=source)
     lengths, into, out_of = writer.numbers("n", shape), writer.numbers("s", to), writer.numbers("t", of)
     writer.walk(target.size)
     writer.add("int64_t a = p_at, b = q_at;")

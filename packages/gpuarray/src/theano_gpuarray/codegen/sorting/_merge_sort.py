@@ -106,16 +106,15 @@ def _sort_blocks(
     shape, (strides,) = merged_dimensions(keys.shape[:-1], keys.strides[:-1])
     writer = KernelWriter("sort_blocks")
     writer.function(_before(keys.dtype, descending))
-    for name, operand in (("x", keys), ("v", values), ("p", order)):
-        if operand is not None:
-            writer.array(name, operand)
+    writer.reads(x=keys)
+    writer.writes(v=values, p=order)
     writer.number("length", length)
     writer.number("blocks", blocks)
     writer.number("stride", keys.strides[-1])
     lengths, steps = writer.numbers("n", shape), writer.numbers("s", strides)
+    writer.local(memory, "key", block)
+    writer.local("int", "place", block)
     writer.add(
-        f"LOCAL_MEM {memory} key[{block}];",
-        f"LOCAL_MEM int place[{block}];",
         "const int64_t row = GID_0 / blocks, begin = GID_0 % blocks * BLOCK;".replace("BLOCK", str(block)),
         "uint64_t r = row; int64_t o = x_at;",
     )
@@ -163,9 +162,8 @@ def _merge(
     each, runs = min(run, wanted), -(-length // run)
     writer = KernelWriter("sort_merge")
     writer.function(_before(values.dtype, descending))
-    for name, operand in (("x", values), ("v", to_values), ("p", order), ("w", to_order)):
-        if operand is not None:
-            writer.array(name, operand)
+    writer.reads(x=values, p=order)
+    writer.writes(v=to_values, w=to_order)
     for name, value in (("length", length), ("run", run), ("runs", runs), ("each", each), ("wanted", wanted)):
         writer.number(name, value)
     writer.walk(rows * runs * each)

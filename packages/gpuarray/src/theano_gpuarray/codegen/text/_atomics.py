@@ -7,13 +7,11 @@ float16 its bits; both live, like narrow integers, in a word of 32 bits, which i
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 __all__ = ["atomic_definitions"]
 
-_CALL = re.compile(r"\btheano_atomic_(add|max|min|set)_(bool|u?int\d+|float\d+)\b")
 #: C type of an element in memory and of its value, by dtype.
 _TYPES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -35,6 +33,7 @@ _KINDS: Mapping[str, str] = MappingProxyType(
         "set": "v",
     }
 )
+_NAMES = {f"theano_atomic_{kind}_{dtype}": (kind, dtype) for kind in _KINDS for dtype in _TYPES}
 #: Sums that devices have: of CUDA, and of OpenCL.
 _SUMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
     {
@@ -48,10 +47,9 @@ _SUMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
 )
 
 
-def atomic_definitions(texts: Iterable[str]) -> list[str]:
-    """Return the definitions of the atomic operations that some text calls."""
-    calls = {(m.group(1), m.group(2)) for text in texts for m in _CALL.finditer(text)}
-    return [_function(kind, dtype) for kind, dtype in sorted(calls)]
+def atomic_definitions(names: Collection[str]) -> list[str]:
+    """Return the definitions of the atomic operations among some names, in a fixed order."""
+    return [_function(*pair) for name, pair in _NAMES.items() if name in names]
 
 
 def _function(kind: str, dtype: str) -> str:

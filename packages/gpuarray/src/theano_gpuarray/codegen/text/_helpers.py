@@ -3,90 +3,99 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from theano_graph import format_error, record
+from theano_graph import format_error
+from theano_linker_c.codegen import named, verify_if_wanted
+from theano_linker_c.codegen.ir import Let, Opaque, Statement, value_of_text
+from theano_linker_c.codegen.print import device_lines
 from theano_linker_c.kernels import memory_type
 from theano_linker_c.scalar import (
     CValue,
     c_stored,
-    c_type,
-    called_special_functions,
-    helper_definitions,
+    named_helpers,
     special_definitions,
 )
 
-from .._form import KernelSource, KernelText, NoDeviceForm
+from .._form import NoDeviceForm
+from .._kernel_text import DeviceKernel, KernelText, LocalArray, Parameter
 from ._atomics import atomic_definitions
 from ._vectors import vector_definitions
 
-__all__ = ["Parameter", "Signature", "build_text", "kernel_text", "store", "with_helpers"]
+__all__ = ["Signature", "build_text", "memory_type", "store", "with_helpers"]
 
-#: Defined by the prelude.
-_IN_PRELUDE = re.compile(r"\btheano_(?:from_half_uint16|to_half_float32)\(\w+ x\) \{")
-_ATOMIC = re.compile(r"\btheano_atomic_[a-z]+_\w+")
-_INCLUDE = re.compile(r"^\s*#\s*include\s*<(math|stdint|stdlib|stddef)\.h>\s*$", re.MULTILINE)
+#: Helpers that the prelude defines, and headers whose functions and types it has.
+_IN_PRELUDE = frozenset({"theano_from_half_uint16", "theano_to_half_float32"})
+_HEADERS = frozenset({"math.h", "stdint.h", "stdlib.h", "stddef.h"})
+_SPECIAL = "theano_special_"
 #: Stands for the name of a kernel, which follows from the rest of its text.
 _NAME = "THEANO_KERNEL"
-_C_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t", "f": "float", "d": "double"}
-
-
-@record
-class Parameter:
-    """A parameter of a kernel: a letter as in :class:`KernelText`, a name, and for a pointer what it points to.
-
-    What is `apart` is reached through no other parameter, if one of them is written to: loads need not wait for stores.
-    """
-
-    letter: str
-    name: str
-    memory: str = "char"
-    written: bool = False
-    apart: bool = False
-
-    @property
-    def declaration(self) -> str:
-        """The C text in the head of the kernel."""
-        if self.letter == "P":
-            qualifier = "restrict " if self.apart else ""
-            return f"GLOBAL_MEM {'' if self.written else 'const '}{self.memory} *{qualifier}{self.name}"
-        return f"const {_C_TYPES[self.letter]} {self.name}"
 
 
 class Signature:
-    """Collects the parameters of a kernel, in order; `apart` says that what is written has memory of its own."""
+    """Collects the parameters of a kernel, in order, and its local memory.
+
+    Parameters
+    ----------
+    apart : bool
+        Whether what is written is reached through no other parameter.
+    """
 
     def __init__(self, *, apart: bool = False) -> None:
         self.parameters: list[Parameter] = []
-        self._starts: list[tuple[str, str, bool]] = []
+        self._local: list[LocalArray] = []
+        self._starts: list[Statement] = []
         self._apart = apart
 
     def number(self, letter: str, *names: str) -> None:
         """Add numbers."""
         self.parameters += [Parameter(letter, name) for name in names]
 
+    def pointer(self, name: str, *, written: bool) -> None:
+        """Add a pointer to bytes."""
+        self.parameters.append(Parameter("P", name, "char", written, self._apart))
+
     def array(self, name: str, memory: str = "char", *, written: bool = False) -> None:
         """Add an array: a pointer to its memory, and how many bytes lie before its first element."""
-        self.parameters += [
-            Parameter("P", f"{name}_memory", "char", written, self._apart),
-            Parameter("q", f"{name}_offset"),
-        ]
-        self._starts.append((name, memory, written))
+        self.pointer(f"{name}_memory", written=written)
+        self.number("q", f"{name}_offset")
+        kind = f"GLOBAL_MEM {'' if written else 'const '}{memory} *"
+        self._starts.append(Let(name, kind, value_of_text(f"({kind})({name}_memory + {name}_offset)")))
 
-    @property
-    def starts(self) -> list[str]:
-        """Statements that declare the pointers to the first elements."""
-        lines = []
-        for name, memory, written in self._starts:
-            kind = f"GLOBAL_MEM {'' if written else 'const '}{memory} *"
-            lines.append(f"{kind}const {name} = ({kind})({name}_memory + {name}_offset);")
-        return lines
+    def local(self, kind: str, name: str, *lengths: int) -> None:
+        """Add an array in local memory."""
+        self._local.append(LocalArray(kind, name, lengths))
 
-    @property
-    def letters(self) -> str:
-        """One letter for each parameter."""
-        return "".join(parameter.letter for parameter in self.parameters)
+    def text(
+        self,
+        stem: str,
+        body: Iterable[Statement | str],
+        functions: Iterable[str] = (),
+        preamble: Iterable[str] = (),
+        *,
+        single_item: bool = False,
+        light: bool = False,
+    ) -> KernelText:
+        """Return a kernel function, with the definitions of all that it calls.
+
+        Parameters
+        ----------
+        stem : str
+            The beginning of its name; a digest of the text follows.
+        body : iterable of Statement or str
+            Statements, and lines of opaque ones.
+        functions, preamble, single_item, light
+            See :class:`DeviceKernel`.
+
+        Raises
+        ------
+        NoDeviceForm
+            If something has no text for devices.
+        """
+        statements = tuple(Opaque((part,)) if isinstance(part, str) else part for part in (*self._starts, *body))
+        verify_if_wanted(statements)
+        parts = tuple(self.parameters), statements, tuple(self._local), tuple(functions), tuple(preamble)
+        return build_text(stem, DeviceKernel(*parts, single_item, light))
 
 
 def store(place: str, value: CValue, dtype: str) -> str:
@@ -94,60 +103,28 @@ def store(place: str, value: CValue, dtype: str) -> str:
     return f"{place} = {c_stored(value, dtype)};"
 
 
-def declare(name: str, dtype: str, text: str) -> str:
-    """Return the statement that defines a temporary."""
-    return f"const {c_type(dtype)} {name} = {text};"
-
-
-def kernel_text(
-    stem: str, signature: Signature, body: Sequence[str], preamble: Iterable[str] = (), single_item: bool = False
-) -> KernelText:
-    """Return a kernel function, with the definitions of all that it calls.
+def build_text(stem: str, kernel: DeviceKernel) -> KernelText:
+    """Return the text of a kernel.
 
     Parameters
     ----------
     stem : str
         The beginning of its name; a digest of the text follows.
-    signature : Signature
-    body : sequence of str
-        Lines of the function.
-    preamble : iterable of str
-        Functions that the operations of users bring along.
-    single_item : bool
-        Whether a group is one work-item: then compilers for CPUs need not look for vectors across work-items, in which
-        some fail.
+    kernel : DeviceKernel
 
     Raises
     ------
     NoDeviceForm
         If something has no text for devices.
     """
-    parameters = tuple(parameter.declaration for parameter in signature.parameters)
-    source = KernelSource(parameters, (*signature.starts, *body), (), tuple(preamble), single_item)
-    return build_text(stem, source, signature.letters)
-
-
-def build_text(stem: str, source: KernelSource, letters: str) -> KernelText:
-    """Return the text of a kernel that is made of some source.
-
-    Parameters
-    ----------
-    stem : str
-        The beginning of its name; a digest of the text follows.
-    source : KernelSource
-    letters : str
-        One for each parameter.
-
-    Raises
-    ------
-    NoDeviceForm
-        If something has no text for devices.
-    """
-    head = f"KERNEL {'SINGLE_ITEM ' * source.single_item}void {_NAME}({', '.join(source.parameters)}) {{"
-    lines = (f"  {line}" for line in source.lines)
-    given = with_helpers("\n".join([*source.functions, head, *lines, "}", ""]), source.preamble)
+    parameters = ", ".join(parameter.declaration for parameter in kernel.parameters)
+    head = f"KERNEL {'SINGLE_ITEM ' * kernel.single_item}void {_NAME}({parameters}) {{"
+    lines = (f"  {line}" for line in (*(array.declaration for array in kernel.local), *device_lines(kernel.body)))
+    given = with_helpers("\n".join([*kernel.functions, head, *lines, "}", ""]), kernel.preamble)
     name = f"{stem}_{hashlib.sha1(given.encode(), usedforsecurity=False).hexdigest()[:12]}"
-    return KernelText(name, given.replace(_NAME, name).lstrip("\n"), letters, source)
+    letters = "".join(parameter.letter for parameter in kernel.parameters)
+    writes = tuple(parameter.written for parameter in kernel.parameters if parameter.letter == "P")
+    return KernelText(name, given.replace(_NAME, name).lstrip("\n"), letters, writes, kernel)
 
 
 def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
@@ -167,19 +144,23 @@ def with_helpers(text: str, preamble: Iterable[str] = ()) -> str:
         If a special function has no text for devices, or something is complex.
     """
     own = [_plain(part) for part in preamble]
-    if re.search(r"\b_Complex\b", "".join([text, *own])):
+    names = frozenset(named("\n".join([*own, text]) if own else text))
+    if "_Complex" in names:
         raise NoDeviceForm(format_error("complex numbers have no form on devices", hint="leave these nodes to the CPU"))
-    special = _special("\n".join([text, *own]))
-    # Names of atomic operations are like those of helpers, which do not know them.
-    others = [_ATOMIC.sub("", part) for part in (*own, text)]
-    helpers = [part for part in helper_definitions(others) if not _IN_PRELUDE.search(part)]
-    found = [*vector_definitions([text]), *special, *helpers, *atomic_definitions([*own, text]), *own]
-    return "\n".join([*found, "", text]) if found else text
+    definitions = [
+        *vector_definitions(names),
+        *_special(names),
+        *named_helpers(names, _IN_PRELUDE),
+        *atomic_definitions(names),
+        *own,
+    ]
+    return "\n".join([*definitions, "", text]) if definitions else text
 
 
-def _special(text: str) -> list[str]:
+def _special(names: Iterable[str]) -> list[str]:
+    wanted = (name for name in sorted(names) if name.startswith(_SPECIAL))
     try:
-        return special_definitions(called_special_functions(text))
+        return special_definitions(name.removeprefix(_SPECIAL) for name in wanted)
     except KeyError as error:
         raise NoDeviceForm(
             format_error(
@@ -190,10 +171,13 @@ def _special(text: str) -> list[str]:
 
 def _plain(part: str) -> str:
     """Return a piece of a preamble without headers: what they declare is there on devices."""
-    text = _INCLUDE.sub("", part).strip("\n")
-    if re.search(r"^\s*#\s*include\b", text, re.MULTILINE):
-        raise NoDeviceForm(format_error(f"a header is no part of device code: {text.strip()[:80]}", hint="use plain C"))
-    return re.sub(r"\n{2,}", "\n", text)
-
-
-__all__ += ["declare", "memory_type"]
+    lines = []
+    for line in part.splitlines():
+        if line.lstrip().startswith("#") and named(line)[:1] == ("include",):
+            if line.partition("<")[2].partition(">")[0] not in _HEADERS:
+                raise NoDeviceForm(
+                    format_error(f"a header is no part of device code: {line.strip()[:80]}", hint="use plain C")
+                )
+        elif line:
+            lines.append(line)
+    return "\n".join(lines)

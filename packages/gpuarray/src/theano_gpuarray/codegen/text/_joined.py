@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
-from .._form import KernelSource, KernelText
+from theano_linker_c.codegen.ir import Assign, Let, Opaque, Region, Statement, value_of_text
+
+from .._kernel_text import DeviceKernel, KernelText, LocalArray, Parameter
 from ._helpers import build_text
 
 __all__ = ["joined_text"]
 
-_ARRAY = re.compile(r"(\w+)\[")
-#: What a kernel knows of groups, and the variables that say it of its own launch.
-_GROUPS = re.compile(r"\b(?:GID|GDIM)_[01]\b")
+#: What kernels know of groups: words that stand for the device's numbers in a launch of their own, and here for what
+#: these would be.
+_GROUPS = ("GID_0", "GID_1", "GDIM_0", "GDIM_1")
+_OWN_GROUPS = tuple(line for word in _GROUPS for line in (f"#undef {word}", f"#define {word} theano_{word.lower()}"))
+_PLACE = tuple(
+    Let(f"theano_{word}", "uint32_t", value_of_text(text))
+    for word, text in (
+        ("gid_0", "(theano_flat - theano_begin) % theano_across"),
+        ("gid_1", "(theano_flat - theano_begin) / theano_across"),
+        ("gdim_0", "theano_across"),
+        ("gdim_1", "(theano_end - theano_begin) / theano_across"),
+    )
+)
 
 
 @lru_cache(maxsize=256)
@@ -26,7 +38,7 @@ def joined_text(kernels: tuple[tuple[KernelText, int], ...]) -> KernelText:
     Parameters
     ----------
     kernels : tuple of (KernelText, int)
-        Texts that have their source, and of how many launches each is.
+        Texts of kernels that are known, and of how many launches each is.
 
     Returns
     -------
@@ -34,72 +46,54 @@ def joined_text(kernels: tuple[tuple[KernelText, int], ...]) -> KernelText:
         For each launch there are the number of its first group, how many groups it has along the first dimension, and
         its own parameters.
     """
-    declared: list[str] = []
-    letters: list[str] = []
-    body = ["const uint32_t theano_flat = GID_0, theano_all = GDIM_0;"]
-    blocks: list[str] = []
+    parameters: list[Parameter] = []
+    body: list[Statement] = [Opaque(("const uint32_t theano_flat = GID_0, theano_all = GDIM_0;", *_OWN_GROUPS))]
     functions: dict[str, None] = {}
     preamble: dict[str, None] = {}
-    first, total = 0, sum(count for _, count in kernels)
-    for t, (text, count) in enumerate(kernels):
-        source = text.source
-        assert source is not None, "only texts with their source are joined"
-        functions.update(dict.fromkeys(source.functions))
-        preamble.update(dict.fromkeys(source.preamble))
+    parts = [(text.kernel, count) for text, count in kernels if text.kernel is not None]
+    first, total = 0, sum(count for _, count in parts)
+    for kernel, count in parts:
+        functions.update(dict.fromkeys(kernel.functions))
+        preamble.update(dict.fromkeys(kernel.preamble))
         for k in range(first, first + count):
-            declared += [f"const uint32_t theano_begin{k}", f"const uint32_t theano_across{k}"]
-            declared += [_renamed(p, k) for p in source.parameters]
-            letters += ["II", text.parameters]
-        shared, lines = _split(source, t)
-        body += shared
-        blocks += _block(source, first, count, first + count == total, t, lines)
+            parameters += [Parameter("I", f"theano_begin{k}"), Parameter("I", f"theano_across{k}")]
+            parameters += [_of_launch(parameter, k) for parameter in kernel.parameters]
+        body.append(_block(kernel, first, count, first + count == total))
         first += count
-    single = all(text.source is not None and text.source.single_item for text, _ in kernels)
-    made = KernelSource(tuple(declared), (*body, *blocks), tuple(functions), tuple(preamble), single)
-    return build_text("joined", made, "".join(letters))
+    single = all(kernel.single_item for kernel, _ in parts)
+    local = joined_arrays(kernel for kernel, _ in parts)
+    return build_text(
+        "joined", DeviceKernel(tuple(parameters), tuple(body), local, tuple(functions), tuple(preamble), single)
+    )
 
 
-def _name(parameter: str) -> str:
-    return re.split(r"\W+", parameter)[-1]
+def joined_arrays(kernels: Iterable[DeviceKernel]) -> tuple[LocalArray, ...]:
+    """Return the arrays in local memory of kernels of which a group runs one: those of one name share memory."""
+    arrays: dict[str, LocalArray] = {}
+    for array in (array for kernel in kernels for array in kernel.local):
+        other = arrays.setdefault(array.name, array)
+        assert other.kind == array.kind, "arrays of one name have one type"
+        arrays[array.name] = max(array, other, key=lambda each: each.lengths)
+    return tuple(arrays.values())
 
 
-def _renamed(parameter: str, k: int) -> str:
-    name = _name(parameter)
-    return f"{parameter[: -len(name)]}launch{k}_{name}"
+def _of_launch(parameter: Parameter, k: int) -> Parameter:
+    return replace(parameter, name=f"launch{k}_{parameter.name}")
 
 
-def _split(source: KernelSource, t: int) -> tuple[list[str], list[str]]:
-    """Return the declarations of local memory, which stand before all blocks, and the other statements."""
-
-    def own(line: str) -> str:
-        line = _GROUPS.sub(lambda found: f"theano_{found[0].lower()}", line)
-        return names.sub(lambda found: f"text{t}_{found[0]}", line)
-
-    is_shared = [line.lstrip().startswith("LOCAL_MEM ") for line in source.lines]
-    arrays = [name for line, flag in zip(source.lines, is_shared, strict=True) if flag for name in _ARRAY.findall(line)]
-    names = re.compile(rf"\b(?:{'|'.join(arrays) or '(?!)'})\b")
-    shared = [own(line).strip() for line, flag in zip(source.lines, is_shared, strict=True) if flag]
-    return shared, [own(line) for line, flag in zip(source.lines, is_shared, strict=True) if not flag]
-
-
-def _block(source: KernelSource, first: int, count: int, is_last: bool, t: int, lines: Sequence[str]) -> Iterator[str]:
-    """Give the statements of the groups of all launches of one text."""
+def _block(kernel: DeviceKernel, first: int, count: int, is_last: bool) -> Region:
+    """Return the statements of the groups of all launches of one text."""
     end = "theano_all" if is_last else f"theano_begin{first + count}"
-    yield f"{'else ' * (t > 0)}{f'if (theano_flat < {end}) ' * (not is_last)}{{"
-    yield "uint32_t theano_begin, theano_end, theano_across;"
-    for parameter in source.parameters:
-        yield f"{parameter.removeprefix('const ')};"
+    head = f"{'else ' * (first > 0)}{f'if (theano_flat < {end})' * (not is_last)}".rstrip()
+    variables = [(name, "uint32_t") for name in ("theano_begin", "theano_end", "theano_across")]
+    variables += [(parameter.name, parameter.kind) for parameter in kernel.parameters]
+    body: list[Statement] = [Let(name, kind, None, False) for name, kind in variables]
     for k in range(first, first + count):
         last = k == first + count - 1
         stop = end if last else f"theano_begin{k + 1}"
-        yield f"{'else ' * (k > first)}{f'if (theano_flat < {stop}) ' * (not last)}{{"
-        yield f"theano_begin = theano_begin{k}; theano_end = {stop}; theano_across = theano_across{k};"
-        for parameter in source.parameters:
-            yield f"{_name(parameter)} = launch{k}_{_name(parameter)};"
-        yield "}"
-    yield "const uint32_t theano_gid_0 = (theano_flat - theano_begin) % theano_across;"
-    yield "const uint32_t theano_gid_1 = (theano_flat - theano_begin) / theano_across;"
-    yield "const uint32_t theano_gdim_0 = theano_across;"
-    yield "const uint32_t theano_gdim_1 = (theano_end - theano_begin) / theano_across;"
-    yield from lines
-    yield "}"
+        values = [f"theano_begin{k}", stop, f"theano_across{k}"]
+        values += [_of_launch(parameter, k).name for parameter in kernel.parameters]
+        choice = f"{'else ' * (k > first)}{f'if (theano_flat < {stop})' * (not last)}".rstrip()
+        pairs = zip(variables, values, strict=True)
+        body.append(Region(choice, tuple(Assign(name, value_of_text(value)) for (name, _), value in pairs)))
+    return Region(head, (*body, *_PLACE, *kernel.body))

@@ -6,8 +6,8 @@ size. A text that says the name has the definition before it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -17,8 +17,7 @@ __all__ = ["VECTOR_BYTES", "aligned", "vector_definitions", "vector_type"]
 
 #: Bytes of the widest load of a work-item.
 VECTOR_BYTES = 16
-_NAME = re.compile(r"\btheano_(float|double|u?int\d+_t)_x(\d+)\b")
-_SIZES = {"float": 4, "double": 8}
+_DTYPES = (*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float32", "float64")
 
 
 def vector_type(dtype: str, width: int) -> str:
@@ -32,18 +31,22 @@ def vector_type(dtype: str, width: int) -> str:
     return f"theano_{memory_type(dtype)}_x{width}"
 
 
-def vector_definitions(texts: Iterable[str]) -> list[str]:
-    """Return the definitions of the vectors that texts name, once each, in a fixed order."""
-    found = sorted({(kind, int(width)) for text in texts for kind, width in _NAME.findall(text)})
-    lines = []
-    for kind, width in found:
-        alignment = f"__attribute__((aligned({_size(kind) * width})))"
-        lines.append(f"typedef struct {alignment} {{ {kind} at[{width}]; }} theano_{kind}_x{width};")
-    return lines
+@cache
+def _definitions() -> dict[str, str]:
+    """Return the definition of each type, by its name."""
+    definitions = {}
+    for dtype in _DTYPES:
+        size, width = np.dtype(dtype).itemsize, 2
+        while size * width <= VECTOR_BYTES:
+            name, alignment = vector_type(dtype, width), f"__attribute__((aligned({size * width})))"
+            definitions[name] = f"typedef struct {alignment} {{ {memory_type(dtype)} at[{width}]; }} {name};"
+            width *= 2
+    return definitions
 
 
-def _size(kind: str) -> int:
-    return _SIZES.get(kind) or int(re.sub(r"\D", "", kind)) // 8
+def vector_definitions(names: Collection[str]) -> list[str]:
+    """Return the definitions of the vectors among some names, in a fixed order."""
+    return [text for name, text in _definitions().items() if name in names]
 
 
 def aligned(places: Sequence[tuple[str, str, int]]) -> str:

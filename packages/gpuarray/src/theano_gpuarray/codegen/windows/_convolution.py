@@ -115,7 +115,7 @@ def launch_convolution(kernel: ConvolutionKernel, recorder: Recorder, found: Con
             declare_factors,
             first,
             second,
-            lambda writer: _declare(writer, *result),
+            lambda writer: _declare(writer, *result, written=True),
             store,
             (True, kernel.task != "weight_grad"),
             declare_lengths,
@@ -123,8 +123,8 @@ def launch_convolution(kernel: ConvolutionKernel, recorder: Recorder, found: Con
     )
 
 
-def _declare(writer: KernelWriter, name: str, operand: DeviceOperand) -> None:
-    writer.array(name, operand)
+def _declare(writer: KernelWriter, name: str, operand: DeviceOperand, *, written: bool = False) -> None:
+    writer.array(name, operand, written=written)
     writer.numbers(f"{name}_s", operand.strides)
 
 

@@ -142,7 +142,7 @@ def _launch(
         result.shape[: -kernel.ndim], *(array.strides[: -kernel.ndim] for _, array in everything)
     )
     for name, array in everything:
-        writer.array(name, array)
+        writer.array(name, array, written=name == "out")
         writer.numbers(f"{name}_s", array.strides[-kernel.ndim :])
     for name in ("length", "window", "step", "pad", "windows"):
         writer.numbers(name, [getattr(axis, name) for axis in axes])

@@ -140,14 +140,15 @@ class RowProgram:
                 if node.per_element:
                     writer.number(f"p{i}_column", node.column)
         for k, target in enumerate(self.stores):
-            writer.array(f"q{k}", target.operand)
+            writer.array(f"q{k}", target.operand, written=True)
         for i, node in self._positions():
             recorder.step = node.step
             add_refusals(recorder, writer, node.explain, f"refusal{i}")
         # One for all reductions of a type, each of which ends with a barrier: local memory is small.
         types = dict.fromkeys(c_type(node.reduction.acc_dtype) for node in self.nodes if isinstance(node, Reduce))
         if self._local > self._warp:
-            writer.add(*(f"LOCAL_MEM {kind} shared_{kind}[{self._local}];" for kind in types))
+            for kind in types:
+                writer.local(kind, f"shared_{kind}", self._local)
         writer.add("for (int64_t row = GID_0; row < rows; row += GDIM_0) {")
         for i, node in enumerate(self.nodes):
             self._row_node(i, node)

@@ -23,10 +23,9 @@ from theano_linker_c.kernels import (
     ReductionKernel,
     TransposeKernel,
 )
-from theano_linker_c.scalar import NoNativeForm, add
+from theano_linker_c.scalar import NoNativeForm, add, program_for
 
 from ...codegen import DeviceOperand, NoDeviceForm, contiguous_strides
-from ...codegen.elementwise._texts import program_for
 from ...codegen.indexing._region import out_of_bounds
 from ...region import Entry, Fusion, OnHost, Step, StepRecorder, entry_on_device
 from ._groups import MakeFusion, Numbered, connected_groups, with_groups, with_sources

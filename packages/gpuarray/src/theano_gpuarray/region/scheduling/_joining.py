@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from theano_graph import record
 
 from ...codegen import Argument, KernelText
-from ...codegen.text import joined_text
+from ...codegen.text import joined_arrays, joined_text
 from .._kept import Event, Kept
 from ._ordering import ordered
 
@@ -27,8 +27,6 @@ _FEWEST_PARAMETERS = 1024
 #: Texts in one launch, at most: what takes the most registers decides how many groups run at a time. And arrays of
 #: theirs in local memory, each of which has up to 2 KB.
 _MOST_TEXTS, _MOST_SHARED = 4, 16
-#: Kernels that wait for memory: any of them run well side by side.
-_LIGHT = ("elementwise", "reduction", "product_parts")
 
 
 @record
@@ -115,13 +113,13 @@ def _family(event: Event, barriers: bool) -> Hashable | None:
         Whether kernels with barriers may stand in branches.
     """
     text = event.text
-    if text is None or text.source is None or _bytes(event) > _LARGE:
+    if text is None or text.kernel is None or _bytes(event) > _LARGE:
         return None
     if len(event.groups) > 2 or any(n != 1 for n in event.local[1:]):
         return None
-    light = text.name.rpartition("_")[0] in _LIGHT
-    light &= barriers or not any("barrier()" in line for line in text.source.lines)
-    return (light or text.name), event.local[0], text.source.single_item
+    # Where work-items share nothing, they need not wait for each other.
+    light = text.kernel.light and (barriers or not text.kernel.local)
+    return (light or text.name), event.local[0], text.kernel.single_item
 
 
 def _bytes(event: Event) -> int:
@@ -139,8 +137,7 @@ def _parameter_bytes(text: KernelText) -> int:
 
 def _shared(texts: Iterable[KernelText]) -> int:
     """Return how many arrays in local memory some kernels have."""
-    sources = [text.source for text in texts if text.source is not None]
-    return sum(line.lstrip().startswith("LOCAL_MEM ") for source in sources for line in source.lines)
+    return len(joined_arrays(text.kernel for text in texts if text.kernel is not None))
 
 
 def _groups(events: Sequence[Event], members: Iterable[int], most: int) -> list[list[int]]:
@@ -194,17 +191,15 @@ def _joined(events: Sequence[Event]) -> list[Event]:
     if not _alike(by_text):
         return list(events)
     arguments: list[Argument] = []
-    written: list[bool] = []
     sizes: list[tuple[int, ...]] = []
     begin = 0
     for event in (event for found in by_text.values() for event in found):
         arguments += [begin, event.groups[0], *event.arguments]
-        written += event.written
         sizes.append(event.groups)
         begin += event.groups[0] * (event.groups[1] if len(event.groups) > 1 else 1)
     text = joined_text(tuple((text, len(found)) for text, found in by_text.items()))
     local = events[0].local[0]
-    return [Event("launch", text, tuple(arguments), (begin,), (local,), joined=tuple(sizes), writes=tuple(written))]
+    return [Event("launch", text, tuple(arguments), (begin,), (local,), joined=tuple(sizes))]
 
 
 def _alike(by_text: Mapping[KernelText, Sequence[Event]]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["in_place", "in_place_or_called"]
+from theano_graph import record
+
+__all__ = ["IN_PLACE", "InPlace", "in_place"]
 
 # e**x is (2**n * e**r) * 2**n with n the integer nearest to x / (2 log(2)); adding 1.5 * 2**23 rounds to it, and adding
 # 127 as well gives the bits of the exponent of 2**n. There are two factors so that subnormal results are right. The
@@ -27,42 +28,36 @@ static inline float theano_expf(float x) {
   const float low = __builtin_fmaf(middle, s, __builtin_fmaf(r, 0x1.55550ep-3f, 0x1.00000cp-1f));
   return __builtin_fmaf(__builtin_fmaf(low, s, r), power.number, power.number) * power.number;
 }"""
-#: By the name in the C library.
-_TEXTS: Mapping[str, str] = MappingProxyType({"expf": _EXPF})
-_CALL = re.compile(rf"\b({'|'.join(_TEXTS)})\(")
+#: The text of a form by the name of the C library's function; the form has the name behind ``theano_``.
+IN_PLACE: Mapping[str, str] = MappingProxyType({"expf": _EXPF})
 
 
-def in_place(texts: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Let `texts` call the forms in place, under names of their own.
+@record
+class InPlace:
+    """A form in place of a function of the C library.
 
     Parameters
     ----------
-    texts : sequence of str
-        Definitions of C functions.
+    text : str
+        Its definition; on processors that lack the instructions, those that multiply and add with one rounding, the C
+        library's function is called.
+    begin, end : str
+        Lines between which the name of the C library's function stands for the form.
+    """
 
-    Returns
-    -------
-    texts : list of str
-        With other names where there is such a form.
-    functions : dict of str to str
-        The text of each form that they call, by the name of the C library's function.
+    text: str
+    begin: str
+    end: str
+
+
+def in_place(name: str, declaration: str) -> InPlace:
+    """Return a form; `declaration` is that of the C library's function.
 
     Examples
     --------
-    >>> texts, functions = in_place(["y = expf(x) + logf(x);"])
-    >>> texts, list(functions)
-    (['y = theano_expf(x) + logf(x);'], ['expf'])
+    >>> in_place("expf", "float expf(float);").begin
+    '#define expf theano_expf'
     """
-    names = {name for text in texts for name in _CALL.findall(text)}
-    if not names:
-        return list(texts), {}
-    return [_CALL.sub(r"theano_\1(", text) for text in texts], {name: _TEXTS[name] for name in sorted(names)}
-
-
-def in_place_or_called(name: str, text: str, declaration: str) -> str:
-    """Give the text of a form in place; on processors that lack the instructions, the C library's is called.
-
-    They are those that multiply and add with one rounding.
-    """
-    head = "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)"
-    return f"{head}\n{text}\n#else\n{declaration}\n#define theano_{name} {name}\n#endif"
+    head, own = "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)", f"theano_{name}"
+    text = f"{head}\n{IN_PLACE[name]}\n#else\n{declaration}\n#define {own} {name}\n#endif"
+    return InPlace(text, f"#define {name} {own}", f"#undef {name}")

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 
+import numpy as np
+
 from theano_graph import record
 
-from ...scalar import COMPLEX_FUNCTIONS, CValue, c_loaded, c_stored, c_type, helper_definitions, is_complex
-from ._own_functions import in_place, in_place_or_called
+from ..._c_names import named
+from ...scalar import (
+    COMPLEX_FUNCTIONS,
+    CValue,
+    c_loaded,
+    c_stored,
+    c_type,
+    called_special_functions,
+    helper_definitions,
+    is_complex,
+    special_arguments,
+)
+from ._own_functions import IN_PLACE, in_place
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
 
 __all__ = ["CFunction", "KernelSource", "file_text", "memory_type"]
@@ -24,12 +36,10 @@ MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("atan2", "pow", "hypot", "fmod"), 2),
     }
 )
-_SPECIAL = re.compile(r"\btheano_special_(\w+)\(")
 
 
 #: Stands for the kernel's own symbol in the bodies of its functions.
 SYMBOL = "SYMBOL"
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class CWriter:
@@ -122,38 +132,26 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), 
     given = list(dict.fromkeys(preamble))
     helpers += helper_definitions((*given, *definitions))
     pointers = [_pointer(name, count) for name, count in special_functions((*given, *definitions)).items()]
-    # Users' code includes what declares the library's functions, and calls these.
-    own, functions = in_place((*helpers, *definitions))
-    used = {word for text in (*given, *own) for word in _WORD.findall(text)}
+    # Users' code includes what declares the library's functions, and calls these, not the forms in place.
+    called = {name for text in (*helpers, *definitions) for name in named(text)}
+    used = {name for text in given for name in named(text)}
     vectors = frozenset(vector_functions)
+    forms = [in_place(name, _declaration(name, vectors)) for name in IN_PLACE if name in called]
+    used |= called.difference(IN_PLACE)
     declared = [_declaration(name, vectors) for name in sorted(used) if _base(name)]
-    declared += [in_place_or_called(name, text, _declaration(name, vectors)) for name, text in functions.items()]
-    helpers, definitions = own[: len(helpers)], own[len(helpers) :]
-    return "\n".join(["#include <stdint.h>", *declared, *pointers, *helpers, *given, *definitions, ""])
+    declared += [form.text for form in forms]
+    own = [form.begin for form in forms]
+    users = [*(form.end for form in forms), *given, *own] if given else []
+    return "\n".join(["#include <stdint.h>", *declared, *pointers, *own, *helpers, *users, *definitions, ""])
 
 
 def special_functions(texts: Iterable[str]) -> dict[str, int]:
     """Give the functions of `scipy.special` that `texts` call, with their number of arguments.
 
-    Each is called through a pointer ``theano_special_<name>``, which whoever loads the code has to set. The last
-    argument is one that Cython adds.
+    Each is called through a pointer ``theano_special_<name>``, which whoever loads the code has to set. There is one
+    more argument, which Cython adds.
     """
-    found: dict[str, int] = {}
-    for text in texts:
-        if "theano_special_" in text:
-            found.update((m.group(1), _arguments(text, m.end()) - 1) for m in _SPECIAL.finditer(text))
-    return found
-
-
-def _arguments(text: str, start: int) -> int:
-    """Count the arguments of the call whose parenthesis opens just before `start`."""
-    depth, count = 1, 1
-    for i in range(start, len(text)):
-        depth += (text[i] == "(") - (text[i] == ")")
-        count += text[i] == "," and depth == 1
-        if not depth:
-            break
-    return count
+    return {name: special_arguments(name) for text in texts for name in called_special_functions(text)}
 
 
 def _pointer(name: str, count: int) -> str:
@@ -200,7 +198,7 @@ class Operand:
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
-        return 1 if self.dtype == "bool" else int(re.sub(r"\D", "", self.dtype)) // 8
+        return np.dtype(self.dtype).itemsize
 
     @property
     def lanes(self) -> int:

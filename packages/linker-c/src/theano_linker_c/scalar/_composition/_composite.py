@@ -12,10 +12,18 @@ from theano_graph import Apply, FunctionGraph, Variable, applys_between, format_
 from .._cast import cast
 from .._contract._cvalue import CValue, c_cast, c_type
 from .._contract._derivative import scalar_pullback
-from .._contract._op import ScalarTypeError, arraywise, for_readers
+from .._contract._op import ScalarOp, ScalarTypeError, arraywise, for_readers
 from .._contract._type import ScalarType, as_scalar
 from ._formulas import formulas
-from ._normal_form import HasProgram, ProgramBuilder, ScalarProgram, program_from_graph, reverse_accumulate
+from ._normal_form import (
+    HasProgram,
+    OneOp,
+    ProgramBuilder,
+    ScalarProgram,
+    program_from_graph,
+    program_of,
+    reverse_accumulate,
+)
 
 
 class Composite(HasProgram):
@@ -170,6 +178,12 @@ class Composite(HasProgram):
         for name, value in zip(names, results, strict=True):
             statements.append(f"const {c_type(value.dtype)} {name} = {value.text};")
         return statements
+
+
+def program_for(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram | OneOp:
+    """Return what a kernel computes for each element of inputs of some dtypes."""
+    alone = op.nout > 1 and not isinstance(op, Composite)
+    return OneOp(op, tuple(dtypes)) if alone else program_of(op, dtypes)
 
 
 def _without_float16(program: ScalarProgram) -> ScalarProgram:

@@ -6,7 +6,7 @@ finished text and gives the definitions, so that an op never has to declare what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from ..._c_names import named
@@ -201,15 +201,23 @@ def helper_definitions(texts: Iterable[str]) -> list[str]:
     """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it."""
     definitions: dict[tuple[str, str], str] = {}
     for text in texts:
-        _define(text, definitions)
+        _define(named(text), definitions, ())
     return list(definitions.values())
 
 
-def _define(text: str, definitions: dict[tuple[str, str], str]) -> None:
-    for family, dtype in sorted({_family(name) for name in named(text) if name.startswith(_PREFIX)}):
+def named_helpers(names: Iterable[str], known: Collection[str] = ()) -> list[str]:
+    """Give the definitions of the helpers among `names` that are not `known`; what a helper calls comes before it."""
+    definitions: dict[tuple[str, str], str] = {}
+    _define(names, definitions, known)
+    return list(definitions.values())
+
+
+def _define(names: Iterable[str], definitions: dict[tuple[str, str], str], known: Collection[str]) -> None:
+    wanted = {name for name in names if name.startswith(_PREFIX) and name not in known}
+    for family, dtype in sorted(map(_family, wanted)):
         families = COMPLEX_FAMILIES if dtype.startswith("complex") else _FAMILIES
         if (family, dtype) in definitions or family not in families or dtype not in C_TYPES:
             continue
         own = families[family](dtype)
-        _define(own.partition("{")[2], definitions)
+        _define(named(own.partition("{")[2]), definitions, known)
         definitions[family, dtype] = own

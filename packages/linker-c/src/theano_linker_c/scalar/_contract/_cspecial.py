@@ -13,10 +13,23 @@ from types import MappingProxyType
 from ..._c_names import called
 from ..._functions_in_c import function_name, functions_of, read_code, with_called
 
-__all__ = ["called_special_functions", "special_definitions", "special_functions"]
+__all__ = ["called_special_functions", "special_arguments", "special_definitions", "special_functions"]
 
 _FILES = ("gamma.h", "errors.h", "bessel.h", "incomplete.h")
 _PREFIX = "theano_special_"
+#: Numbers of arguments that are not 1.
+_ARGUMENTS = MappingProxyType({"betainc": 3, **dict.fromkeys(("betaln", "gammainc", "gammaincc", "iv", "jv"), 2)})
+
+
+def special_arguments(name: str) -> int:
+    """Return how many arguments a special function has, by its name in `scipy.special`.
+
+    Examples
+    --------
+    >>> special_arguments("gammainc")
+    2
+    """
+    return _ARGUMENTS.get(name, 1)
 
 
 @cache

@@ -18,7 +18,6 @@ from ._type import ScalarType
 _FAIL = "theano_scalar_fail"
 _PYTHON = re.compile(r"\bPy[A-Z_]")
 _CPLUSPLUS = re.compile(r"\bstd::|\btemplate\s*<|_cast\s*<|#include\s*<\w+>")
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMPY_TYPES = "\n".join(
     f"typedef {c} npy_{dtype};"
     for dtype, c in {
@@ -62,7 +61,7 @@ def native_statements(op: Any, args: Sequence[CValue], names: Sequence[str]) -> 
     statements, given = [], []
     for i, arg in enumerate(args):
         text = arg.text
-        if not _NAME.fullmatch(text):
+        if not text.isidentifier():
             text = f"{names[0]}_{i}"
             statements.append(f"const {c_type(arg.dtype)} {text} = {arg.text};")
         given.append(text)
