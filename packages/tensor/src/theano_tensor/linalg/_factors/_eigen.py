@@ -318,7 +318,8 @@ def _symmetric_system(node: Apply, matrices: Sequence[Any], lower: bool) -> tupl
     a, *others = (mirrored_values(m, lower) for m in matrices)
     try:
         if not others:
-            return tuple(np.linalg.eigh(a))
+            w, v = np.linalg.eigh(a)
+            return w, v
         factor = np.linalg.cholesky(others[0])
         half = np.linalg.solve(factor, a)
         w, v = np.linalg.eigh(np.linalg.solve(factor, np.swapaxes(half, -1, -2)))

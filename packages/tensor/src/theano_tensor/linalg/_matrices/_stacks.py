@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -30,19 +31,19 @@ def values_or_nan(compute: Callable[..., Any], *stacks: Array) -> Array:
     lead, last = stacks[0].shape[:-2], stacks[-1]
     result = np.full(last.shape, np.nan, last.dtype)
     if not lead:
-        pieces, flat, target = [...], stacks, result
-    else:
-        count = int(np.prod(lead))
-        flat = tuple(s.reshape(count, *s.shape[len(lead) :]) for s in stacks)
-        pieces, target = [slice(0, count)], result.reshape(count, *last.shape[len(lead) :])
+        with contextlib.suppress(np.linalg.LinAlgError):
+            result[...] = compute(*stacks)
+        return result
+    count = int(np.prod(lead))
+    *flat, target = (s.reshape(count, *s.shape[len(lead) :]) for s in (*stacks, result))
+    pieces = [(0, count)]
     while pieces:
-        piece = pieces.pop()
+        begin, end = pieces.pop()
         try:
-            target[piece] = compute(*(s[piece] for s in flat))
+            target[begin:end] = compute(*(s[begin:end] for s in flat))
         except np.linalg.LinAlgError:
-            if isinstance(piece, slice) and piece.stop - piece.start > 1:
-                middle = (piece.start + piece.stop) // 2
-                pieces += [slice(piece.start, middle), slice(middle, piece.stop)]
+            middle = (begin + end) // 2
+            pieces += [(begin, middle), (middle, end)] if end - begin > 1 else []
     return result
 
 
