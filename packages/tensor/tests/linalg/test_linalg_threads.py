@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from scipy.linalg import cython_lapack
 
 import theano_tensor as T
-from theano_linker_c import function
+from theano_linker_c import Mode, function
 from theano_tensor import linalg
+from theano_tensor.gradient import grad
 from theano_tensor.linalg import cholesky, solve_lower_triangular
 
 
@@ -119,6 +121,47 @@ class TestStacks(unittest.TestCase):
                     self.check("det", np.linalg.det(x / shape[-1]), x / shape[-1])
                     self.check("svd", np.linalg.svd(y), y)
                     self.check("eigh", np.linalg.eigh(definite), definite)
+
+    def test_gradients_of_eigenvalues(self) -> None:
+        rng, modes = np.random.default_rng(1), (None, Mode(linker="py", optimizer=None))
+        for shape in ((500, 8, 8), (3, 2, 20, 20), (30, 1, 1)):
+            x, g = (T.TensorType("float64", (None,) * len(shape))() for _ in "xg")
+            values = rng.normal(size=shape), rng.normal(size=shape)
+            values[0][1] = np.eye(shape[-1]) * 2
+            for part in ("L", "U"):
+                w, v = linalg.Eigh(part)(x)
+                # Of equal eigenvalues the gradient exists where the function does not tell their vectors apart.
+                slope = linalg.EighGrad(part)(x, w, v, w * w, v * (w * g[..., 0])[..., None, :] * (g > 0))
+                result, expected = (function([x, g], slope, mode=mode)(*values) for mode in modes)
+                finite = np.isfinite(expected)
+                np.testing.assert_array_equal(np.isfinite(result), finite)
+                np.testing.assert_allclose(result[finite], expected[finite], rtol=1e-6, atol=1e-9)
+
+    def test_matrices_without_a_form(self) -> None:
+        rng = np.random.default_rng(2)
+        a = rng.normal(size=(3, 2, 4, 4))
+        definite, x, y = a @ a.swapaxes(-1, -2) + np.eye(4), T.dtensor4(), T.dtensor4()
+        few = definite.copy()
+        few[1, 1, 0, 0] = few[2, 0, 0, 0] = -1
+        factors = function([x], linalg.Cholesky(on_error="nan")(x), mode=Mode(linker="py"))(few)
+        np.testing.assert_array_equal(np.isnan(factors).all((-2, -1)), [[False, False], [False, True], [True, False]])
+        np.testing.assert_allclose(factors[0], np.linalg.cholesky(definite[0]))
+        w = linalg.Eigvalsh()(x, y)
+        values, slope = function([x, y], [w, grad(w.sum(), x)])(a, definite)
+        np.testing.assert_allclose(values[2, 1], scipy.linalg.eigh(a[2, 1], definite[2, 1], eigvals_only=True))
+        # The sum of the eigenvalues is the trace of the product with an inverse.
+        inverse = np.linalg.inv(definite)
+        np.testing.assert_allclose(slope, np.tril(inverse * (2 - np.eye(4))), rtol=1e-6)
+        e = linalg.expm(x)
+        powers, slope = function([x, y], [e, grad((e * y).sum(), x)])(a * 9, definite)
+        for k in ((0, 0), (2, 1)):
+            np.testing.assert_allclose(powers[k], scipy.linalg.expm(9 * a[k]), rtol=1e-8)
+            change = scipy.linalg.expm_frechet(9 * a[k].T, definite[k], compute_expm=False)
+            np.testing.assert_allclose(slope[k], change, rtol=1e-8)
+        z, b = T.ztensor4(), T.ztensor4()
+        for part, triangle in (("lower", np.tril), ("upper", np.triu)):
+            solution = function([z, b], linalg.Solve(f"{part}_triangular")(z, b))(definite + 1j * a, a + 0j)
+            np.testing.assert_allclose(triangle(definite + 1j * a) @ solution, a, atol=1e-9)
 
     def test_one_that_fails(self) -> None:
         x, stack = T.dtensor3(), np.stack([np.eye(8)] * 2000)

@@ -73,6 +73,18 @@ class TestEquations(unittest.TestCase):
             for a_value in (*squares, squares[0, :1, :1], squares[0, :2, :2]):
                 check(f, (a_value, squares, RNG.normal(size=4).astype(dtype)), tolerance=bound)
 
+    def test_derivatives_of_eigenvalues(self) -> None:
+        """Of matrices, also with equal eigenvalues, and of stacks."""
+        for upper, dtype, bound in ("L", "float64", 1e-8), ("U", "float32", 1e-2):
+            a, stack = T.matrix("a", dtype), T.tensor3("stack", dtype)
+            out = []
+            for x in (a, stack):
+                w, v = nlinalg.Eigh(upper)(x)
+                out.append(T.grad((w**2).sum() + (v**4).sum(), x))
+            f = theano.function([a, stack], out)
+            stacks = np.stack([_definite(4, dtype), np.eye(4, dtype=dtype)])
+            check(f, (_definite(5, dtype), stacks), (np.eye(1, dtype=dtype), stacks[:1]), tolerance=bound)
+
     def test_failures(self) -> None:
         """Singular and indefinite matrices are errors of the call, or give NaN where the user says so."""
         a = T.dmatrix("a")

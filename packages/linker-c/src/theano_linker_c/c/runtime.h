@@ -347,6 +347,9 @@ void locks_release(Machine *m);
 void locks_free(Machine *m);
 int locks_traverse(Machine *m, visitproc visit, void *arg);
 
+/* alike.c */
+PyObject *arrays_alike(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* code_files.c */
 PyObject *code_files(PyObject *module, PyObject *folder);
 

@@ -30,6 +30,7 @@ from .._instructions._schedule import (
     branch_of as branch_of,
     lazy_form as lazy_form,
 )
+from .._machines._alike import arrays_alike as arrays_alike, dimensions as dimensions
 from .._machines._machine import Machine as Machine
 from .._machines._native import HAS_RUNTIME as HAS_RUNTIME, native_machine as native_machine
 from .._machines._python import PythonMachine as PythonMachine
@@ -103,4 +104,6 @@ __all__ = [
     "restored_cluster",
     "state_of_cluster",
     "when_needed",
+    "arrays_alike",
+    "dimensions",
 ]

@@ -148,6 +148,19 @@ def _eigh(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[
     return [values, vectors]
 
 
+def _eigh_back(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> list[CArray]:
+    _, *factors = inputs
+    n = _rows(block, factors[1])
+    for x in factors:
+        for length in x.shape:
+            block.same(length, n, "eigenvectors and the gradient by them differ in shape")
+    pointers = [block.in_order(x).pointer for x in factors]
+    space, made = _space(block, kernel.dtype, as_length(2), n, n), block.result(0, kernel.dtype, (n, n))
+    given = (n, int(bool(kernel.flag)), *pointers, made.pointer, space.pointer)
+    block.line(block.call(_name(kernel, "eigh_back"), *given) + ";")
+    return [made]
+
+
 class Sides:
     """Which of the two lengths of a matrix is the shorter one, as far as a call has to tell."""
 
@@ -225,6 +238,7 @@ TASKS: dict[str, Callable[[LapackKernel, Block, Sequence[CArray]], list[CArray]]
     "slogdet": _determinant,
     "cofactors": _cofactors,
     "eigh": _eigh,
+    "eigh_back": _eigh_back,
     "svd": _svd,
     "factor_back": _factor_back,
     "qr": _qr,

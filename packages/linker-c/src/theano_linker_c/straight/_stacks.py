@@ -23,7 +23,7 @@ def _lapack(kernel: LapackKernel, block: Block, inputs: Sequence[CArray]) -> lis
     lead = inputs[0].ndim - 2
     if not lead:
         return TASKS[kernel.task](kernel, block, inputs)
-    if kernel.task != "cofactors" and any(x.ndim != lead + 2 for x in inputs):
+    if kernel.task not in ("cofactors", "eigh_back") and any(x.ndim != lead + 2 for x in inputs):
         raise block.refuse("stacks of matrices and of vectors have no form in C together", "use matrices of one column")
     return _stack(kernel, block, inputs)
 
@@ -104,7 +104,7 @@ def _qr(kernel: LapackKernel, block: Block, shapes: Sequence[_Shape]) -> list[_S
 
 #: The shapes of the results for one matrix, by task.
 _CORES: dict[str, Callable[[LapackKernel, Block, Sequence[_Shape]], list[_Shape]]] = {
-    **dict.fromkeys(("cholesky", "inverse", "factor_back", "cofactors"), _square),
+    **dict.fromkeys(("cholesky", "inverse", "factor_back", "cofactors", "eigh_back"), _square),
     **dict.fromkeys(("solve", "symmetric", "triangular"), _right_side),
     **dict.fromkeys(("det", "slogdet"), _numbers),
     "eigh": _eigh,

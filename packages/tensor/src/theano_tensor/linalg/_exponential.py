@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import factorial
 from typing import Any, Self
 
 import numpy as np
@@ -45,10 +46,7 @@ class Expm(MatrixOp):
     ) -> None:
         """Use SciPy: scaling, squaring and a rational approximation; LinAlgError for a matrix that is not square."""
         check_square("expm", node, inputs[0])
-        result = np.empty_like(inputs[0])
-        for place in np.ndindex(result.shape[:-2]):
-            result[place] = scipy_linalg().expm(inputs[0][place])
-        output_storage[0][0] = result
+        output_storage[0][0] = scipy_linalg().expm(inputs[0]) if inputs[0].ndim == 2 else _of_stack(inputs[0])
 
 
 class ExpmGrad(MatrixOp):
@@ -67,11 +65,13 @@ class ExpmGrad(MatrixOp):
         """Use SciPy."""
         x, g = inputs
         check_square("expm", node, x)
-        result = np.empty_like(x)
-        for place in np.ndindex(result.shape[:-2]):
-            a_h = np.ascontiguousarray(x[place].T.conj())
-            result[place] = scipy_linalg().expm_frechet(a_h, g[place], compute_expm=False, check_finite=False)
-        output_storage[0][0] = result
+        a_h, n = np.ascontiguousarray(np.swapaxes(x, -1, -2).conj()), x.shape[-1]
+        if x.ndim == 2:
+            result = scipy_linalg().expm_frechet(a_h, g, compute_expm=False, check_finite=False)
+        else:
+            whole = np.concatenate([np.concatenate([a_h, g], -1), np.concatenate([np.zeros_like(a_h), a_h], -1)], -2)
+            result = _of_stack(whole)[..., :n, n:]
+        output_storage[0][0] = np.ascontiguousarray(result, dtype=x.dtype)
 
     def expression(self, A: Tensor, gw: Tensor) -> Tensor:
         """Return the same as a block of the exponential of a matrix twice as large, of which derivatives are known."""
@@ -80,6 +80,34 @@ class ExpmGrad(MatrixOp):
         lower = concatenate([a_h.zeros_like(), a_h], axis=A.type.ndim - 1)
         whole: Tensor = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
         return whole[..., :n, n:]
+
+
+# The coefficients of the rational approximation of degree 13, and the norm up to which it is exact.
+_COEFFICIENTS = tuple(factorial(26 - k) // (factorial(k) * factorial(13 - k)) for k in range(14))
+_GREATEST_NORM = 5.371920351148152
+
+
+def _of_stack(x: Any) -> Any:
+    """Return the exponentials of all matrices of a stack; each is scaled and squared as its norm asks for."""
+    a = x.astype(np.result_type(x.dtype, np.float64), copy=False)
+    with np.errstate(all="ignore"):
+        norm = np.abs(a).sum(-2).max(-1, initial=0)
+        turns = np.where(np.isfinite(norm), np.ceil(np.log2(norm / _GREATEST_NORM)), 0).clip(0).astype(int)
+        a = a * np.exp2(-turns)[..., None, None]
+        powers = [np.broadcast_to(np.eye(a.shape[-1]), a.shape), a @ a]
+        powers += [powers[1] @ powers[1], powers[1] @ powers[1] @ powers[1]]
+        odd, even = (
+            powers[3] @ _sum(powers[1:], _COEFFICIENTS[8 + k :: 2]) + _sum(powers, _COEFFICIENTS[k:8:2]) for k in (1, 0)
+        )
+        odd = a @ odd
+        result = np.linalg.solve(even - odd, even + odd)
+        for k in range(turns.max(initial=0)):
+            result = np.where((turns > k)[..., None, None], result @ result, result)
+    return result.astype(x.dtype, copy=False)
+
+
+def _sum(powers: Sequence[Any], factors: Sequence[int]) -> Any:
+    return sum(float(f) / _COEFFICIENTS[0] * p for f, p in zip(factors, powers, strict=True))
 
 
 @pullback.register(Expm)

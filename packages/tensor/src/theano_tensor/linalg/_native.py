@@ -12,7 +12,7 @@ from ._equations._cofactors import Cofactors
 from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve
 from ._factors._cholesky import Cholesky, CholeskyGrad
-from ._factors._eigen import Eigh
+from ._factors._eigen import Eigh, EighGrad
 from ._factors._orthogonal import SVD, QRFull, QRIncomplete
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
@@ -80,6 +80,18 @@ def _slogdet(node: Apply[SLogDet, Tensor]) -> Kernel | None:
 def _eigh(node: Apply[Eigh, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("eigh", dtype, node.op.UPLO == "L")
+
+
+@native_kernel.register(EighGrad)
+def _eigh_gradient(node: Apply[EighGrad, Tensor]) -> Kernel | None:
+    x, *others = node.inputs
+    same = all(v.type.dtype == x.type.dtype for v in others)
+    fits = [v.type.ndim - x.type.ndim for v in others] == [-1, 0, -1, 0]
+    return (
+        LapackKernel("eigh_back", x.type.dtype, node.op.UPLO == "L")
+        if same and fits and (x.type.dtype in _NATIVE_DTYPES)
+        else None
+    )
 
 
 @native_kernel.register(SVD)

@@ -12,13 +12,14 @@ from .._core._variable import Tensor
 from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve
 from ._factors._cholesky import Cholesky, CholeskyGrad
-from ._factors._eigen import Eigh
+from ._factors._eigen import Eigh, EighGrad
 from ._factors._orthogonal import SVD, QRFull, QRIncomplete
 
 __all__: list[str] = []
 
 
-@straight_op.register(Cholesky, CholeskyGrad, Det, Eigh, MatrixInverse, QRFull, QRIncomplete, SLogDet, Solve, SVD)
+@straight_op.register(Cholesky, CholeskyGrad, Det, Eigh, EighGrad)
+@straight_op.register(MatrixInverse, QRFull, QRIncomplete, SLogDet, Solve, SVD)
 def _refuse(node: Apply[Any, Tensor], block: Block, inputs: Sequence[CArray]) -> list[CArray]:
     """Refuse what has no native kernel, whose form would have been asked first."""
     raise block.refuse("these matrices have no form in C", "use real matrices of float32 or float64")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import TheanoError, Variable, format_error
+from theano_linker_c.program import dimensions
 from theano_linker_c.scalar import ALL_DTYPES
 
 from ._trees import exact, flatten, parts, paths
@@ -111,7 +112,7 @@ class Parameters:
     def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, list[Any]]:
         """Return the key that all calls of one program share, and the leaves of this call.
 
-        Of arrays given by position, it is the tuple of their classes, dtypes and :func:`dimensions`.
+        Of arrays given by position, it is the tuple of their classes, dtypes and dimensions.
 
         Raises
         ------
@@ -136,14 +137,6 @@ class Parameters:
             except ArgumentKindError:
                 raise _refusal(*self.named(args, kwargs)[k]) from None
         return (tuple(keys) if not kwargs else (len(args), tuple(kwargs), *keys)), leaves
-
-
-def dimensions(shape: Any) -> Hashable:
-    """Return the part of a shape that programs depend on: the number of dimensions, and which have length 1.
-
-    These broadcast, and a gradient is a sum over them, so that there is a graph of its own for them.
-    """
-    return tuple([n == 1 for n in shape]) if 1 in shape else len(shape)
 
 
 def _as_names(names: str | Iterable[str]) -> frozenset[str]:

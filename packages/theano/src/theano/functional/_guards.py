@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from theano_linker_c.program import arrays_alike, dimensions
 from theano_tensor.builders import traced
 
-from ._arguments import ABSENT, NUMBERS, Parameters, dimensions
+from ._arguments import ABSENT, NUMBERS, Parameters
 from ._trees import fields_of
 
 #: Calls with more leaves than this are left to the general way.
@@ -38,6 +39,8 @@ class _Writer:
         self.lines: list[str] = []
         self.objects: dict[str, Any] = {}
         self.leaves: list[str] = []
+        self.arrays: list[str] = []
+        self.kinds: list[Any] = []
 
     def name(self, value: Any) -> str:
         """Return a new name, which stands for `value` in the check."""
@@ -53,7 +56,9 @@ class _Writer:
         """Write the check of an expression, whose value has to be like `value`."""
         kind = type(value)
         if kind is np.ndarray:
-            self._array(x, value)
+            self.arrays.append(x)
+            self.kinds += [value.dtype, dimensions(value.shape)]
+            self.leaves.append(x)
         elif kind in NUMBERS or isinstance(value, np.generic):
             self.require(f"{x}.__class__ is {self.name(kind)}")
             self.leaves.append(x)
@@ -74,13 +79,6 @@ class _Writer:
             raise _Unguarded
         if len(self.leaves) > MAX_LEAVES:
             raise _Unguarded
-
-    def _array(self, x: str, value: Any) -> None:
-        dtype, shape, pattern = map(self.name, (value.dtype, value.shape, dimensions(value.shape)))
-        # Most calls have the lengths of the first one.
-        same = f"({x}.shape == {shape} or {_OWN}dimensions({x}.shape) == {pattern})"
-        self.require(f"{x}.__class__ is {_OWN}array and {x}.dtype is {dtype} and {same}")
-        self.leaves.append(x)
 
     def _dataclass(self, x: str, value: Any) -> None:
         self.require(f"{x}.__class__ is {self.name(type(value))}")
@@ -148,11 +146,12 @@ def guarded(
                 writer.check(x, value)
     except _Unguarded:
         return None
+    if writer.arrays:
+        writer.require(f"{_OWN}alike({', '.join([writer.name((*writer.kinds,)), *writer.arrays])})")
     runtime = {
         "absent": ABSENT,
-        "array": np.ndarray,
+        "alike": arrays_alike,
         "as_called": _as_called,
-        "dimensions": dimensions,
         "header": header,
     }
     runtime |= {"otherwise": otherwise, "program": program, "traced": traced}

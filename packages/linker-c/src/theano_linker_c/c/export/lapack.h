@@ -264,6 +264,41 @@ static int NAME(theano_eigh)(int64_t n, REAL *a, REAL *values, REAL *vectors, RE
     return 0;
 }
 
+/* x = the gradient by a symmetric matrix, in its lower or upper triangle, given its eigenvalues w and eigenvectors v and
+ * the gradients by these; `space` holds two matrices. Values that differ by roundings count as equal. */
+static void NAME(theano_eigh_back)(int64_t n, int lower, const REAL *w, const REAL *v, const REAL *gw, const REAL *gv,
+                                   REAL *x, REAL *space) {
+    const REAL step = 16 * (sizeof(REAL) == 4 ? (REAL)1.1920929e-7 : (REAL)2.220446049250313e-16);
+    REAL *turn = space, *inner = space + n * n, size = 0, values = 0, slopes = 0;
+    for (int64_t i = 0; i < n; i++) {
+        values += (REAL)fabs(w[i]);
+        slopes += (REAL)fabs(gw[i]);
+        for (int64_t j = 0; j < n; j++) {
+            turn[i * n + j] = NAME(theano_dot)(n, v + i, n, gv + j, n);
+            size += (REAL)fabs(turn[i * n + j]);
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const REAL skew = (turn[i * n + j] - turn[j * n + i]) / 2, gap = w[j] - w[i];
+            const int equal = fabs(gap) <= step * values;
+            const int same = fabs(skew) <= step * size && fabs(gw[j] - gw[i]) <= step * slopes;
+            inner[i * n + j] = i == j ? gw[i] : equal && same ? 0 : skew / (equal ? 0 : gap);
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            turn[i * n + j] = NAME(theano_dot)(n, v + i * n, 1, inner + j, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            inner[i * n + j] = NAME(theano_dot)(n, turn + i * n, 1, v + j * n, 1);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            const REAL both = inner[i * n + j] + inner[j * n + i];
+            x[j * n + i] = lower ? 0 : both;
+            x[i * n + j] = i == j ? both / 2 : lower ? both : 0;
+        }
+}
+
 /* Make rows `from` to `count` of u orthonormal to those before and to each other; they have m elements. */
 static void NAME(theano_complete)(int64_t from, int64_t count, int64_t m, REAL *u) {
     int64_t unit = 0;

@@ -117,8 +117,10 @@ static int compute_all(Stack *s, size_t n, int shared) {
 
 /* Take the operands; 0 where they are left to Python. */
 static int take(const Lapack *p, const Frame *f, const Instruction *in, Stack *s) {
-    /* Of a matrix, its factor and the gradient by it, the last two count. */
-    int first = in->n_inputs - (in->n_inputs > 1 ? 2 : 1);
+    /* Of a matrix, its factor and the gradient by it, the last two count; of eigenvalues and eigenvectors and the
+     * gradients by them, the matrices come first. */
+    int pairs = p->kind == EIGH_BACK, first = pairs ? 2 : in->n_inputs - (in->n_inputs > 1 ? 2 : 1);
+    int second = pairs ? 4 : first + 1;
     PyArrayObject *a = plain(p, f, in->inputs[first], 2, NPY_MAXDIMS), *b = NULL;
     if (a == NULL)
         return 0;
@@ -127,19 +129,24 @@ static int take(const Lapack *p, const Frame *f, const Instruction *in, Stack *s
     npy_intp n = dims[lead];
     if (p->kind != SVD && p->kind != QR && n != dims[lead + 1])
         return 0;
-    *s = (Stack){.p = p, .lead = lead, .n_inputs = in->n_inputs > 1 ? 2 : 1, .n_outputs = in->n_outputs};
+    *s = (Stack){.p = p, .lead = lead, .n_inputs = pairs ? 4 : in->n_inputs > 1 ? 2 : 1, .n_outputs = in->n_outputs};
     s->arrays[0] = a;
     size_t columns = 1;
     if (s->n_inputs > 1) {
         int numbers = p->kind == COFACTORS, least = numbers ? lead : lead > 0 ? lead + 2 : 1;
-        b = s->arrays[1] = plain(p, f, in->inputs[first + 1], least, numbers ? lead : lead + 2);
+        b = s->arrays[1] = plain(p, f, in->inputs[second], least, numbers ? lead : lead + 2);
         if (b == NULL)
             return 0;
         for (int d = 0; d < lead + !numbers; d++)
             if (PyArray_DIMS(b)[d] != dims[d] && !(numbers && PyArray_DIMS(b)[d] == 1))
                 return 0;
         columns = PyArray_NDIM(b) <= lead + 1 ? 1 : (size_t)PyArray_DIMS(b)[lead + 1];
-        if (p->kind == FACTOR_BACK && (PyArray_NDIM(b) != lead + 2 || (npy_intp)columns != n))
+        if ((p->kind == FACTOR_BACK || pairs) && (PyArray_NDIM(b) != lead + 2 || (npy_intp)columns != n))
+            return 0;
+    }
+    for (int i = 2; pairs && i < 4; i++) {
+        PyArrayObject *c = s->arrays[i] = plain(p, f, in->inputs[2 * i - 3], lead + 1, lead + 1);
+        if (c == NULL || !PyArray_CompareLists(PyArray_DIMS(c), dims, lead + 1))
             return 0;
     }
     s->bytes = lapack_work_bytes(p, (size_t)n, columns);
@@ -159,7 +166,7 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
 
 /* Payload: (kind, type, flag, addresses of the routines, Python form). */
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1, 2};
+    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1, 2, 5};
     PyObject *addresses;
     Lapack *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
@@ -170,7 +177,7 @@ int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     p->item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float);
     p->shared = m->thread_scale < 1e300;
-    if (p->kind < CHOLESKY || p->kind > COFACTORS || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
+    if (p->kind < CHOLESKY || p->kind > EIGH_BACK || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
         in->n_inputs != inputs[p->kind] || in->n_outputs > 3 || PyTuple_GET_SIZE(addresses) > MOST_ROUTINES) {
         PyErr_SetString(PyExc_ValueError, "lapack payload: unknown kind or type");
         return -1;

@@ -16,10 +16,11 @@ enum {
     SVD = 8,
     FACTOR_BACK = 9,
     QR = 10,
-    COFACTORS = 11
+    COFACTORS = 11,
+    EIGH_BACK = 12
 };
-/* Up to ALONE rows LAPACK runs in one thread. */
-enum { MOST_ROUTINES = 2, BLOCK = 32, ALONE = 500 };
+/* Up to ALONE rows LAPACK runs in one thread; up to SMALL rows it is not called for factors of general matrices. */
+enum { MOST_ROUTINES = 2, BLOCK = 32, ALONE = 500, SMALL = 16 };
 
 typedef struct {
     int kind, type_num;
@@ -41,5 +42,12 @@ typedef struct {
 int lapack_compute(const Lapack *p, const View *x, const View *out, void *work);
 /* Bytes to work in, for matrices of n rows and right-hand sides of so many columns. */
 size_t lapack_work_bytes(const Lapack *p, size_t n, size_t columns);
+
+/* Factor a matrix; 0, or the number of the first pivot that is 0. */
+int small_factor(const Lapack *p, int n, void *a, int *pivots);
+/* Solve with the transpose of a matrix that was factored; x has contiguous rows. */
+void small_substitute(const Lapack *p, int n, int columns, const void *a, const int *pivots, void *x);
+/* The matrix with ones on its diagonal. */
+void small_unit(const Lapack *p, int n, void *x);
 
 #endif

@@ -124,16 +124,34 @@ static int triangular(const Lapack *p, const View *a, const View *b, const View 
     return 0;
 }
 
+static int factor(const Lapack *p, int n, void *a, int *pivots) {
+    int info = 0;
+    if (n <= SMALL)
+        return small_factor(p, n, a, pivots);
+    ((getrf_fn)p->routines[0])(&n, &n, a, &n, pivots, &info);
+    return info;
+}
+
 static int solve(const Lapack *p, const View *a, const View *b, const View *out, void *work) {
     int n = (int)a->dims[0], columns = b->ndim == 1 ? 1 : (int)b->dims[1], info = 0;
     char *matrix = work, *right = matrix + (size_t)n * n * p->item;
     int *pivots = (int *)(right + (size_t)n * columns * p->item);
     void *target = columns == 1 ? out->data : right;
     copy_matrix(p, matrix, a, 0);
+    if (p->kind == SOLVE && n <= SMALL) {
+        if (b->ndim == 1)
+            copy_turned(p, out->data, b);
+        else
+            copy_matrix(p, out->data, b, 0);
+        info = small_factor(p, n, matrix, pivots);
+        if (info == 0)
+            small_substitute(p, n, columns, matrix, pivots, out->data);
+        return info;
+    }
     copy_turned(p, target, b);
     if (p->kind == SOLVE) {
         char trans = 'T';
-        ((getrf_fn)p->routines[0])(&n, &n, matrix, &n, pivots, &info);
+        info = factor(p, n, matrix, pivots);
         if (info == 0)
             ((getrs_fn)p->routines[1])(&trans, &n, &columns, matrix, &n, pivots, target, &n, &info);
     } else {
@@ -150,23 +168,34 @@ static int solve(const Lapack *p, const View *a, const View *b, const View *out,
     return info;
 }
 
-static int inverse(const Lapack *p, const View *a, const View *out, void *work) {
-    int n = (int)a->dims[0], info = 0, length = 64 * n;
-    int *pivots = (int *)((char *)work + (size_t)length * p->item);
-    copy_matrix(p, out->data, a, 0);
-    ((getrf_fn)p->routines[0])(&n, &n, out->data, &n, pivots, &info);
-    if (info == 0)
-        ((getri_fn)p->routines[1])(&n, out->data, &n, pivots, work, &length, &info);
+/* Replace factors by the inverse of what was factored, with 64 n numbers to work in. */
+static int invert(const Lapack *p, int n, void *a, int *pivots, void *work) {
+    int info = 0, length = 64 * n;
+    if (n <= SMALL) {
+        memcpy(work, a, (size_t)n * n * p->item);
+        small_unit(p, n, a);
+        small_substitute(p, n, n, work, pivots, a);
+    } else {
+        ((getri_fn)p->routines[1])(&n, a, &n, pivots, work, &length, &info);
+    }
     return info;
+}
+
+static int inverse(const Lapack *p, const View *a, const View *out, void *work) {
+    int n = (int)a->dims[0], info;
+    int *pivots = (int *)((char *)work + (size_t)64 * n * p->item);
+    copy_matrix(p, out->data, a, 0);
+    info = factor(p, n, out->data, pivots);
+    return info == 0 ? invert(p, n, out->data, pivots, work) : info;
 }
 
 /* Sign and logarithm of the size of the determinant, or the determinant itself. As in NumPy, a pivot of 0 makes both 0
  * whatever the others are, and one of NaN counts as positive for the sign. */
 static int determinant(const Lapack *p, const View *a, void *work, double *sign, double *value) {
-    int n = (int)a->dims[0], info = 0;
+    int n = (int)a->dims[0];
     int *pivots = (int *)((char *)work + (size_t)n * n * p->item);
     copy_matrix(p, work, a, 0);
-    ((getrf_fn)p->routines[0])(&n, &n, work, &n, pivots, &info);
+    int info = factor(p, n, work, pivots);
     if (info < 0)
         return info;
     *sign = 1.0;
@@ -220,8 +249,8 @@ DEFINE_TURN(turn_floats, float)
 /* The determinant times the inverse, transposed, times a number. Both come from the same factors, so that rounding of
  * small pivots cancels; a matrix that is nearly singular is left to Python. */
 static int cofactors(const Lapack *p, const View *a, const View *g, const View *out, void *work) {
-    int n = (int)a->dims[0], info = 0, length = 64 * n, exponent = 0, d = p->type_num == NPY_DOUBLE;
-    int *pivots = (int *)((char *)work + (size_t)length * p->item);
+    int n = (int)a->dims[0], exponent = 0, d = p->type_num == NPY_DOUBLE;
+    int *pivots = (int *)((char *)work + (size_t)64 * n * p->item);
     double mantissa = d ? *(double *)(void *)g->data : *(float *)(void *)g->data, norm = 0;
     copy_matrix(p, out->data, a, 0);
     for (int i = 0; i < n; i++) {
@@ -232,7 +261,7 @@ static int cofactors(const Lapack *p, const View *a, const View *g, const View *
         }
         norm = size > norm || size != size ? size : norm;
     }
-    ((getrf_fn)p->routines[0])(&n, &n, out->data, &n, pivots, &info);
+    int info = factor(p, n, out->data, pivots);
     if (info != 0)
         return info;
     for (int i = 0; i < n; i++) {
@@ -242,7 +271,7 @@ static int cofactors(const Lapack *p, const View *a, const View *g, const View *
         mantissa = frexp(mantissa * (pivots[i] != i + 1 ? -x : x), &more);
         exponent += more;
     }
-    ((getri_fn)p->routines[1])(&n, out->data, &n, pivots, work, &length, &info);
+    info = invert(p, n, out->data, pivots, work);
     if (info != 0)
         return info;
     double other = d ? turn_doubles((double *)(void *)out->data, n, mantissa, exponent)
@@ -360,6 +389,66 @@ static int factor_back(const Lapack *p, const View *factor, const View *g, const
     return 0;
 }
 
+static double number(const Lapack *p, const void *x, size_t place) {
+    return p->type_num == NPY_DOUBLE ? ((const double *)x)[place] : (double)((const float *)x)[place];
+}
+
+static void set_number(const Lapack *p, void *to, size_t place, double value) {
+    if (p->type_num == NPY_DOUBLE)
+        ((double *)to)[place] = value;
+    else
+        ((float *)to)[place] = (float)value;
+}
+
+/* c = op(a) op(b) for square matrices with contiguous rows. */
+static void square_product(const Lapack *p, int n, char trans_a, void *a, char trans_b, void *b, void *c) {
+    double zero = 0;
+    ((gemm_fn)p->routines[0])(&trans_b, &trans_a, &n, &n, &n, p->type_num == NPY_DOUBLE ? (void *)&one_d : &one_s, b,
+                              &n, a, &n, &zero, c, &n);
+}
+
+/* The gradient by a symmetric matrix, given those by its eigenvalues w and eigenvectors v: v h v', where h has the
+ * former on its diagonal, and beside it skew[i, j] / (w[j] - w[i]), skew = (v' gv - gv' v) / 2. Values that differ by
+ * roundings count as equal; where no gradient tells them apart h is 0. */
+static int eigh_back(const Lapack *p, const View *x, const View *out, double *work) {
+    const View *v = x, *gv = x + 1, *w = x + 2, *gw = x + 3;
+    size_t n = (size_t)v->dims[0], all = n * n * p->item;
+    double *values = work, *slopes = values + n;
+    char *vectors = (char *)(slopes + n), *inner = vectors + all, *turn = inner + all;
+    double step = 16 * (p->type_num == NPY_DOUBLE ? DBL_EPSILON : FLT_EPSILON), size = 0, of_w = 0, of_gw = 0;
+    for (size_t i = 0; i < n; i++) {
+        of_w += fabs(values[i] = number(p, w->data + (npy_intp)i * w->strides[0], 0));
+        of_gw += fabs(slopes[i] = number(p, gw->data + (npy_intp)i * gw->strides[0], 0));
+    }
+    copy_matrix(p, vectors, v, 0);
+    copy_matrix(p, inner, gv, 0);
+    square_product(p, (int)n, 'T', vectors, 'N', inner, turn);
+    for (size_t i = 0; i < n * n; i++)
+        size += fabs(number(p, turn, i));
+    for (size_t i = 0; i < n; i++) {
+        set_number(p, inner, i * n + i, slopes[i]);
+        for (size_t j = 0; j < i; j++) {
+            double skew = (number(p, turn, i * n + j) - number(p, turn, j * n + i)) / 2, gap = values[j] - values[i];
+            int equal = fabs(gap) <= step * of_w;
+            int free = fabs(skew) <= step * size && fabs(slopes[j] - slopes[i]) <= step * of_gw;
+            double h = equal && free ? 0 : skew / (equal ? 0 : gap);
+            /* Both the skew and the gap change their signs with i and j. */
+            set_number(p, inner, i * n + j, h);
+            set_number(p, inner, j * n + i, equal && !free ? -skew / 0.0 : h);
+        }
+    }
+    square_product(p, (int)n, 'N', vectors, 'N', inner, turn);
+    square_product(p, (int)n, 'N', turn, 'T', vectors, inner);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double both = number(p, inner, i * n + j) + number(p, inner, j * n + i);
+            set_number(p, out->data, i * n + j, i == j ? both / 2 : p->flag ? both : 0);
+            if (j < i)
+                set_number(p, out->data, j * n + i, p->flag ? 0 : both);
+        }
+    return 0;
+}
+
 static int qr(const Lapack *p, const View *a, const View *q, const View *r) {
     int m = (int)a->dims[0], n = (int)a->dims[1], k = m < n ? m : n, info = 0;
     int columns = p->flag == 2 ? m : k, most = m < n ? n : m, length = 64 * most;
@@ -389,16 +478,10 @@ size_t lapack_work_bytes(const Lapack *p, size_t n, size_t columns) {
     case DET:
     case SLOGDET: return n * n * p->item + n * sizeof(int);
     case EIGH: return (n * n + 1 + 6 * n + 2 * n * n) * p->item + (3 + 5 * n) * sizeof(int);
+    case EIGH_BACK: return 2 * n * sizeof(double) + 3 * n * n * p->item;
     case FACTOR_BACK: return (n * n + BLOCK * BLOCK) * p->item;
     default: return 0;
     }
-}
-
-static void set_number(const Lapack *p, const View *to, double value) {
-    if (p->type_num == NPY_DOUBLE)
-        *(double *)(void *)to->data = value;
-    else
-        *(float *)(void *)to->data = (float)value;
 }
 
 int lapack_compute(const Lapack *p, const View *x, const View *out, void *work) {
@@ -413,14 +496,15 @@ int lapack_compute(const Lapack *p, const View *x, const View *out, void *work) 
     case INVERSE: return inverse(p, a, out, work);
     case COFACTORS: return cofactors(p, a, b, out, work);
     case EIGH: return eigh(p, a, out, out + 1, work);
+    case EIGH_BACK: return eigh_back(p, x, out, work);
     case FACTOR_BACK: return factor_back(p, a, b, out, work);
     case QR: return p->flag == 0 ? qr(p, a, NULL, out) : qr(p, a, out, out + 1);
     case SVD: return p->flag == 0 ? svd(p, a, NULL, out, NULL) : svd(p, a, out, out + 1, out + 2);
     default: info = determinant(p, a, work, &sign, &value);
     }
     if (info == 0 && p->kind == SLOGDET)
-        set_number(p, out++, sign);
+        set_number(p, (out++)->data, 0, sign);
     if (info == 0)
-        set_number(p, out, value);
+        set_number(p, out->data, 0, value);
     return info;
 }

@@ -185,6 +185,8 @@ static PyMethodDef functions[] = {
      "Set from how many cycles of work threads are used; gives the old."},
     {"set_vector_bytes", set_vector_bytes, METH_O,
      "Set how long vectors of convolutions and pooling may be, 16 to 64 bytes; gives the old length."},
+    {"arrays_alike", (PyCFunction)(void (*)(void))arrays_alike, METH_FASTCALL,
+     "Whether arrays have the dtypes and dimensions that a tuple has."},
     {"code_files", code_files, METH_O,
      "Names, sizes and times of the files with code below a folder, as bytes, and when the last one was changed."},
     {"first_look", first_look, METH_NOARGS, "What notes all that `uncommon` has seen, for the next look."},

@@ -28,6 +28,7 @@ MatrixTask: TypeAlias = Literal[
     "factor_back",
     "qr",
     "cofactors",
+    "eigh_back",
 ]
 #: The routines of each task, in the order of their numbers in c/linear_algebra/lapack.c.
 ROUTINES: Mapping[MatrixTask, tuple[str, ...]] = MappingProxyType(
@@ -44,6 +45,7 @@ ROUTINES: Mapping[MatrixTask, tuple[str, ...]] = MappingProxyType(
         "factor_back": ("trsm", "gemm"),
         "qr": ("geqrf", "orgqr"),
         "cofactors": ("getrf", "getri"),
+        "eigh_back": ("gemm",),
     }
 )
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
@@ -86,7 +88,7 @@ def lapack_addresses(task: MatrixTask, dtype: str) -> tuple[int, ...]:
     """
     # BLAS first: it chooses the routines for this processor when it is loaded.
     scipy_blas()
-    find = routine_address if task in ("triangular", "factor_back") else _address_in_scipy
+    find = routine_address if task in ("triangular", "factor_back", "eigh_back") else _address_in_scipy
     addresses = tuple(find(_PREFIX[dtype] + name) for name in ROUTINES[task]) if dtype in _PREFIX else (0,)
     return addresses if all(addresses) else ()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -34,6 +33,7 @@ from .._matrices._operands import (
     total_of,
     transposed,
 )
+from .._matrices._stacks import mirrored_values, substituted, values_or_nan
 
 _STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
 _TRANSPOSED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
@@ -140,21 +140,18 @@ class Solve(MatrixOp):
             output_storage[0][0] = self._solution_or_nan(a, b)
 
     def _solution_or_nan(self, a: Array, b: Array) -> Any:
-        result = np.full(b.shape, np.nan, dtype=b.dtype)
-        for place in np.ndindex(a.shape[:-2]):
-            with contextlib.suppress(np.linalg.LinAlgError):
-                result[place] = self._solution(a[place], b[place])
-        return result
+        return values_or_nan(self._solution, a, b)
 
     def _solution(self, a: Array, b: Array) -> Any:
         if self.A_structure == "general":
             return np.linalg.solve(a, b)
         if not b.size:
             return np.zeros_like(b)
-        result = np.empty(b.shape, b.dtype)
-        for place in np.ndindex(a.shape[:-2]):
-            result[place] = self._one_solution(a[place], b[place])
-        return result
+        if a.ndim == 2:
+            return self._one_solution(a, b)
+        if self.A_structure == "symmetric":
+            return np.linalg.solve(mirrored_values(a, self.lower), b)
+        return substituted(a, b, self.A_structure == "lower_triangular")
 
     def _one_solution(self, a: Array, b: Array) -> Any:
         linalg = scipy_linalg()

@@ -29,6 +29,7 @@ from .._matrices._operands import (
     pulled_through,
     transposed,
 )
+from .._matrices._stacks import values_or_nan
 
 _NOT_DEFINITE = "add a small multiple of the identity to it, or use Cholesky(on_error='nan')"
 
@@ -79,22 +80,13 @@ class Cholesky(MatrixOp):
         except np.linalg.LinAlgError:
             if self.on_error == "raise":
                 raise linear_error("cholesky: Matrix is not positive definite", node, _NOT_DEFINITE) from None
-            output_storage[0][0] = self._factor_or_nan(x)
+            output_storage[0][0] = values_or_nan(self._factor, x)
 
     def _factor(self, x: Array) -> Any:
         """Return the factor; NumPy reads the lower triangle and knows the lower factor only."""
         if self.lower:
             return np.linalg.cholesky(x)
         return np.ascontiguousarray(np.swapaxes(np.linalg.cholesky(np.swapaxes(x, -1, -2)), -1, -2))
-
-    def _factor_or_nan(self, x: Array) -> Any:
-        result = np.full(x.shape, np.nan, dtype=x.dtype)
-        for place in np.ndindex(x.shape[:-2]):
-            try:
-                result[place] = self._factor(x[place])
-            except np.linalg.LinAlgError:
-                continue
-        return result
 
 
 def cholesky_gradient(factor: TensorLike, g: TensorLike, lower: bool = True) -> Tensor:
@@ -165,8 +157,7 @@ class CholeskyGrad(MatrixOp):
         """Go through the columns from the last to the first."""
         _, factor, g = (v if self.lower else np.swapaxes(v, -1, -2) for v in inputs)
         result = np.tril(g).astype(node.outputs[0].type.dtype)
-        for place in np.ndindex(result.shape[:-2]):
-            _smith(result[place], factor[place])
+        _smith(result, factor)
         output_storage[0][0] = result if self.lower else np.ascontiguousarray(np.swapaxes(result, -1, -2))
 
     def expression(self, x: TensorLike, factor: TensorLike, g: TensorLike) -> Tensor:
@@ -175,16 +166,16 @@ class CholeskyGrad(MatrixOp):
 
 
 def _smith(f: Any, factor: Any) -> None:
-    """Turn the gradient by a lower factor into the one by the matrix, in place."""
-    for k in range(len(f) - 1, -1, -1):
+    """Turn the gradients by lower factors into those by the matrices, in place."""
+    for k in range(f.shape[-1] - 1, -1, -1):
         below = slice(k + 1, None)
-        column = f[below, k]
+        column, pivot = f[..., below, k], factor[..., k, k]
         # What column k contributed to the columns behind it.
-        column -= np.tril(f[below, below]) @ factor[below, k]
-        column -= np.tril(f[below, below]).T @ factor[below, k]
-        column /= factor[k, k]
-        f[k, k] -= factor[below, k] @ column
-        f[k, k] /= 2.0 * factor[k, k]
+        part = np.tril(f[..., below, below])
+        column -= ((part + np.swapaxes(part, -1, -2)) @ factor[..., below, k, None])[..., 0]
+        column /= pivot[..., None]
+        f[..., k, k] -= (factor[..., below, k] * column).sum(-1)
+        f[..., k, k] /= 2.0 * pivot
 
 
 @pullback.register(CholeskyGrad)

@@ -25,7 +25,6 @@ from ...extra_ops import diagonal
 from ...gradient import grad_undefined
 from ...linear import matmul
 from .._equations._inverse import matrix_inverse
-from .._matrices._lazy import scipy_linalg
 from .._matrices._operands import (
     MatrixOp,
     adjoint,
@@ -43,6 +42,7 @@ from .._matrices._operands import (
     total_of,
     transposed,
 )
+from .._matrices._stacks import mirrored_values
 from ._cholesky import cholesky
 
 _FINITE = "look for NaN and infinities in the matrix"
@@ -269,10 +269,8 @@ class Eigvalsh(MatrixOp):
     ) -> None:
         """Use LAPACK; LinAlgError where b is not positive definite."""
         check_square("eigvalsh", node, inputs[0])
-        values = np.empty(inputs[0].shape[:-1], node.outputs[0].type.dtype)
-        for place in np.ndindex(values.shape[:-1]):
-            values[place] = _symmetric_system(node, [v[place] for v in inputs], self.lower, eigvals_only=True)
-        output_storage[0][0] = values
+        values = _symmetric_system(node, inputs, self.lower)[0]
+        output_storage[0][0] = values.astype(node.outputs[0].type.dtype, copy=False)
 
 
 class EigvalshGrad(MatrixOp):
@@ -303,23 +301,29 @@ class EigvalshGrad(MatrixOp):
     ) -> None:
         """Sum outer products of the eigenvectors, which satisfy ``v.T @ b @ v == 1``."""
         *matrices, gw = inputs
-        results = [np.empty_like(m) for m in matrices]
-        for place in np.ndindex(gw.shape[:-1]):
-            w, v = _symmetric_system(node, [m[place] for m in matrices], self.lower, eigvals_only=False)
-            for result, factors in zip(results, (gw[place], -gw[place] * w), strict=False):
-                full = (v * factors) @ v.T
-                result[place] = (np.tril if self.lower else np.triu)(full + full.T - np.diag(np.diag(full)))
-        for storage, result in zip(output_storage, results, strict=True):
-            storage[0] = result
+        w, v = _symmetric_system(node, matrices, self.lower)
+        part = np.tril if self.lower else np.triu
+        halved = 1 - np.eye(w.shape[-1]) / 2
+        for storage, matrix, factors in zip(output_storage, matrices, (gw, -gw * w), strict=False):
+            full = (v * factors[..., None, :]) @ np.swapaxes(v, -1, -2)
+            storage[0] = part((full + np.swapaxes(full, -1, -2)) * halved).astype(matrix.dtype, copy=False)
 
 
 def _is_none(value: Any) -> bool:
     return value is None or getattr(value, "data", value) is None
 
 
-def _symmetric_system(node: Apply, matrices: list[Any], lower: bool, *, eigvals_only: bool) -> Any:
+def _symmetric_system(node: Apply, matrices: Sequence[Any], lower: bool) -> tuple[Any, Any]:
+    """Return eigenvalues w and eigenvectors v with ``a @ v == w * b @ v`` and ``v.T @ b @ v == 1``."""
+    a, *others = (mirrored_values(m, lower) for m in matrices)
     try:
-        return scipy_linalg().eigh(*matrices, lower=lower, eigvals_only=eigvals_only, check_finite=False)
+        if not others:
+            w, v = np.linalg.eigh(a)
+            return w, v
+        factor = np.linalg.cholesky(others[0])
+        half = np.linalg.solve(factor, a)
+        w, v = np.linalg.eigh(np.linalg.solve(factor, np.swapaxes(half, -1, -2)))
+        return w, np.linalg.solve(np.swapaxes(factor, -1, -2), v)
     except np.linalg.LinAlgError as error:
         raise linear_error(f"eigvalsh: {error}", node, "the second matrix must be positive definite") from None
 
