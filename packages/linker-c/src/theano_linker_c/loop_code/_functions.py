@@ -29,7 +29,7 @@ _KERNEL, _PYTHON = 1.5e-7, 5e-6
 #: What is saved has to be so much of a call.
 _LEAST_PART = 0.15
 #: Longer text is compiled with less effort, and still longer one not at all.
-_LONG, _LONGEST = 60_000, 1_000_000
+_LONG, _LONGEST = 250_000, 1_000_000
 
 
 class FunctionJob:

@@ -14,7 +14,17 @@ from ..export._files import definition_lines
 from ..export._library import memory_types
 from ..kernels import memory_type
 from ..program._loop import LoopSpec, ResultKind
-from ..straight import Block, CArray, Length, NoStraightForm, Root, contiguous_strides, emit_loop, emit_program, product_of
+from ..straight import (
+    Block,
+    CArray,
+    Length,
+    NoStraightForm,
+    Root,
+    contiguous_strides,
+    emit_loop,
+    emit_program,
+    product_of,
+)
 
 __all__ = ["ENTRY", "ArrayForm", "LoopText", "write_function", "write_loop"]
 
