@@ -77,8 +77,8 @@ class TestFunctionCode(unittest.TestCase):
     def test_results_are_arrays_of_their_own(self) -> None:
         x, w = T.dvector("x"), shared(np.arange(3.0), name="w")
         f = at_once([x], [x + w, x * w])
-        found = [f(np.full(3, float(k))) for k in range(5)]
-        for k, (total, product) in enumerate(found):
+        results = [f(np.full(3, float(k))) for k in range(5)]
+        for k, (total, product) in enumerate(results):
             np.testing.assert_array_equal(total, k + np.arange(3.0))
             np.testing.assert_array_equal(product, k * np.arange(3.0))
         w.set_value(np.ones(3))
@@ -123,8 +123,8 @@ class TestFunctionCode(unittest.TestCase):
         wrong: list[float] = []
 
         def call(k: int, called: Any = f) -> None:
-            found = [float(called([float(k), 0.0])[1]) for _ in range(300)]
-            wrong.extend(value for value in found if abs(value - np.exp(k) - 1) > 1e-9)
+            results = [float(called([float(k), 0.0])[1]) for _ in range(300)]
+            wrong.extend(value for value in results if abs(value - np.exp(k) - 1) > 1e-9)
 
         threads = [threading.Thread(target=call, args=(k,)) for k in range(3)]
         for thread in threads:

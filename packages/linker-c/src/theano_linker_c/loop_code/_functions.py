@@ -26,7 +26,7 @@ _MOST, _MOST_SEEN = 4, 64
 _CALLS = 64
 #: Seconds that the machine takes for a kernel, and for a call of Python, beyond the work itself.
 _KERNEL, _PYTHON = 1.5e-7, 5e-6
-#: What is saved has to be so much of a call.
+#: The time saved has to be so much of a call.
 _LEAST_PART = 0.15
 #: Longer text is compiled with less effort, and still longer one not at all.
 _LONG, _LONGEST = 250_000, 1_000_000
@@ -83,7 +83,7 @@ class _Variant:
 
 
 class FunctionCodes:
-    """What the machine of a function tells of calls that it has timed.
+    """The code of a function, for which its machine tells of calls that it has timed.
 
     Parameters
     ----------
