@@ -87,6 +87,12 @@ def exporting() -> Any:
 
 
 @cache
+def loop_code() -> Any:
+    """Return what writes functions as C for the shapes with which they run; few programs are busy for so long."""
+    return importlib.import_module(".loop_code", __package__)
+
+
+@cache
 def cached_functions() -> Any:
     """Return what reads and writes functions on disk; not all programs have such."""
     return importlib.import_module("._function._cached._files", __package__)

@@ -76,7 +76,10 @@ CASES: dict[str, Case] = {
         *((lambda v, n=n: abs(v.x) ** n) for n in (0, 1, 2, 0.5, -0.5, -1, -2)), reason=ROUNDED
     ),
     "power_as_products": case(
-        lambda v: v.x**3, lambda v: v.x**10.0, lambda v: v.A**16, lambda v: v.x**-3, lambda v: v.A**-15.0, rtol=1e-12
+        *((lambda v, n=n: v.x**n) for n in (3, 10.0, -3)),
+        *((lambda v, n=n: v.A**n) for n in (16, -15.0)),
+        *((lambda v, n=n: abs(v.x) ** n) for n in (1.5, -1.5)),
+        rtol=1e-12,
     ),
     "square_of_equal_factors": case(lambda v: v.x * v.x),
     "sign_under_even_function": case(lambda v: T.sqr(-v.x), lambda v: abs(-v.x), lambda v: abs(abs(v.x))),

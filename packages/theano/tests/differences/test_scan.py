@@ -33,6 +33,19 @@ class TestLoopsCompiledLater(unittest.TestCase):
             np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-14)
 
 
+class TestFunctionsCompiledLater(unittest.TestCase):
+    difference = "functions-compiled-later"
+
+    def test_results_agree_up_to_the_last_digits(self) -> None:
+        x = T.dvector("x")
+        outputs = [T.tanh(x).sum(), T.outer(x, T.exp(x))]
+        with theano.config.change_flags(vm__function_code="all"):
+            f = theano.function([x], outputs)
+        plain, compiled = (f(np.linspace(0, 1, 7)) for _ in range(2))
+        for one, other in zip(plain, compiled, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 class TestLoweredLoops(unittest.TestCase):
     difference = "scan-lowered"
 

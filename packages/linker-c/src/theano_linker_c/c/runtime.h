@@ -91,6 +91,7 @@ typedef struct Batches Batches;         /* batch.c */
 typedef struct UpdateLock UpdateLock;   /* locks.c */
 typedef struct ResultCheck ResultCheck; /* results.c */
 typedef struct Capture Capture;         /* capture.c */
+typedef struct FunctionCodes FunctionCodes; /* function_code.c */
 extern int capture_calls;               /* calls before a run is captured; -1: never */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
@@ -168,6 +169,7 @@ struct Machine {
     npy_intp captured_bytes; /* of arrays that captures keep */
     int in_batch;            /* a batch runs, perhaps without the GIL: nobody else may use the memory */
     Batches *batches;        /* NULL: the machine runs no batches of calls */
+    FunctionCodes *codes;    /* NULL: the machine is never one C function */
     PyObject *view;          /* attributes that the machine has beyond those in C; NULL: none */
 };
 
@@ -262,6 +264,17 @@ void captures_free(Machine *m);
 PyObject *machine_captured(PyObject *self, PyObject *unused);
 int capture_refuses(const Machine *m, const Frame *f, int reg);
 int capture_holds(const Machine *m, const Frame *f, int reg);
+
+/* function_code.c */
+int codes_run(Machine *m, Frame *f);
+PyObject *codes_operands(const Machine *m, const Frame *f);
+void codes_sampled(Machine *m, double seconds, PyObject *operands);
+int codes_traverse(Machine *m, visitproc visit, void *arg);
+void codes_free(Machine *m);
+int codes_ask(const Machine *m);
+PyObject *machine_on_busy(PyObject *self, PyObject *args);
+PyObject *machine_add_code(PyObject *self, PyObject *args);
+PyObject *machine_code_calls(PyObject *self, void *unused);
 
 /* execute.c */
 int machine_execute(Machine *m, Frame *f);

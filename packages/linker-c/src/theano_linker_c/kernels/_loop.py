@@ -108,21 +108,34 @@ def loop_source(loop: ElementwiseLoop) -> KernelSource:
         If a dtype or an op has no C form.
     """
     nest = nest_of(loop.kernel)
-    vectors = 2 if nest.program.cost < EXPENSIVE and nest.lanes <= _MOST_LANES else 1
-    count = nest.lanes * vectors if nest.layouts else 1
-    lanes = _Lanes(loop, nest, nest.layouts[0] if nest.layouts else (False,) * len(nest.operands), count)
+    fixed = nest.layouts[0] if nest.layouts else (False,) * len(nest.operands)
+    one = _Lanes(loop, nest, fixed, nest.lanes if nest.layouts else 1)
+    two = _Lanes(loop, nest, fixed, 2 * nest.lanes) if nest.layouts and nest.lanes <= _MOST_LANES else None
     writer = CWriter()
     if nest.layouts:
         for operand in nest.operands:
             operand.declare_stride(writer)
-        writer.line(f"if (n != 1 && !({layout_test(nest.operands, lanes.fixed)})) return 0;")
+        writer.line(f"if (n != 1 && !({layout_test(nest.operands, fixed)})) return 0;")
     else:
         writer.line("if (n != 1) return 0;")
-    with writer.block(f"for (int64_t e = 0; e < n; e += {count})"):
-        writer.line(f"const int64_t m = n - e < {count} ? n - e : {count};")
-        _block(writer, lanes)
+    writer.line("int64_t e = 0;")
+    if two is None:
+        _blocks(writer, one, "e < n")
+    elif nest.program.cost < EXPENSIVE:
+        _blocks(writer, two, "e < n")
+    else:  # the second vector takes long, too: it should have elements
+        _blocks(writer, two, f"n - e > {one.count}")
+        _blocks(writer, one, "e < n")
     writer.line("return 1;")
     return KernelSource((CFunction("", PARAMETERS, tuple(writer.lines), "int"),), nest.program.preamble)
+
+
+def _blocks(writer: CWriter, lanes: _Lanes, more: str) -> None:
+    """Write the loop over blocks of elements, as long as some condition holds."""
+    count = lanes.count
+    with writer.block(f"for (; {more}; e += {count})"):
+        writer.line(f"const int64_t m = n - e < {count} ? n - e : {count};")
+        _block(writer, lanes)
 
 
 def _block(writer: CWriter, lanes: _Lanes) -> None:

@@ -10,3 +10,9 @@ add_flag(
     "None, which means yes.",
     EnumFlag("None", "True", "False"),
 )
+add_flag(
+    "vm.function_code",
+    "Which functions are compiled as one C function for the shapes of their arguments: 'busy' ones, in the background "
+    "while they run on the machine; 'all', after their first call; or 'none'.",
+    EnumFlag("busy", "all", "none"),
+)

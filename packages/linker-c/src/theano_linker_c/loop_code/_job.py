@@ -15,9 +15,9 @@ from ..export._loading import CodeLibrary
 from ..kernels import type_number
 from ..program._loop import LoopSpec
 from ..straight import function_program
-from ._text import ENTRY, ArrayForm, write_loop
+from ._text import ENTRY, ArrayForm, LoopText, write_loop
 
-__all__ = ["LoopCode", "LoopJob", "loop_library"]
+__all__ = ["LoopCode", "LoopJob", "encoded_forms", "loop_library"]
 
 #: Beside that of exported functions, whose callers wait while it compiles.
 loop_library = CodeLibrary()
@@ -101,7 +101,12 @@ class LoopJob:
         if len(text.text) > _LONGEST:
             return None
         code = loop_library.load(text.text, self.options, quick=len(text.text) > _LONG)
-        numbers = array("q", (len(text.operands), len(text.results)))
-        for form in (*text.operands, *text.results):
-            numbers.extend((form.moves, type_number(form.dtype), len(form.shape), *form.shape))
-        return LoopCode(code.address(ENTRY), numbers.tobytes(), code)
+        return LoopCode(code.address(ENTRY), encoded_forms(text), code)
+
+
+def encoded_forms(text: LoopText) -> bytes:
+    """Return the forms of operands and results as the machine takes them."""
+    numbers = array("q", (len(text.operands), len(text.results)))
+    for form in (*text.operands, *text.results):
+        numbers.extend((form.moves, type_number(form.dtype), len(form.shape), *form.shape))
+    return numbers.tobytes()

@@ -14,9 +14,19 @@ from ..export._files import definition_lines
 from ..export._library import memory_types
 from ..kernels import memory_type
 from ..program._loop import LoopSpec, ResultKind
-from ..straight import Block, CArray, Length, NoStraightForm, Root, contiguous_strides, emit_loop, product_of
+from ..straight import (
+    Block,
+    CArray,
+    Length,
+    NoStraightForm,
+    Root,
+    contiguous_strides,
+    emit_loop,
+    emit_program,
+    product_of,
+)
 
-__all__ = ["ENTRY", "ArrayForm", "LoopText", "write_loop"]
+__all__ = ["ENTRY", "ArrayForm", "LoopText", "write_function", "write_loop"]
 
 #: Name of the function.
 ENTRY = "theano_loop"
@@ -108,10 +118,28 @@ def write_loop(
     return _Writer(program, loop_spec, operands).write(sums)
 
 
+def write_function(program: Program, operands: Sequence[ArrayForm]) -> LoopText:
+    """Write a function as C: a loop of one step, whose results are those of the step.
+
+    Parameters
+    ----------
+    program : Program
+        Made for :data:`~theano_linker_c.straight.STRAIGHT`.
+    operands : sequence of ArrayForm
+        Arguments and shared variables.
+
+    Raises
+    ------
+    NoStraightForm
+        If a node has no form in C, or results have lengths that follow from values.
+    """
+    return _Writer(program, LoopSpec(0, 0, (ResultKind.LAST,) * len(program.outputs)), operands).write_once()
+
+
 class _Writer:
     def __init__(self, program: Program, loop_spec: LoopSpec, operands: Sequence[ArrayForm]) -> None:
-        if program.cells or program.updates:
-            raise _no_form("the step of a loop updates shared variables")
+        if program.updates:
+            raise _no_form("shared variables are updated")
         self.program, self.loop_spec, self.operands = program, loop_spec, tuple(operands)
         self.block = Block(look=_LOOK)
         self.n = Length(1, ("steps",))
@@ -126,6 +154,19 @@ class _Writer:
             shapes.append(None if shape is None else tuple(map(Length, shape)))
         places = [self._place(k) for k in range(len(shapes))]
         values, done = emit_loop(block, self.program, loop_spec, self.n, arrays, shapes, whole=False, places=places)
+        return self._finished(values, done, places)
+
+    def write_once(self) -> LoopText:
+        """Write one step."""
+        program = self.program
+        registers = [*(parameter.register for parameter in program.inputs), *(register for register, _ in program.cells)]
+        arrays = {register: self._argument(i, self.operands[i]) for i, register in enumerate(registers)}
+        places = [self._place(k) for k in range(len(program.outputs))]
+        emit_program(self.block, program, arrays, dict(zip(program.outputs, places, strict=True)))
+        return self._finished([arrays[register] for register in program.outputs], self.n, places)
+
+    def _finished(self, values: Sequence[CArray], done: Length, places: Sequence[_ResultPlace]) -> LoopText:
+        block, loop_spec = self.block, self.loop_spec
         if block.largest_product > _LARGEST_PRODUCT:
             raise _no_form("a product is large, and BLAS is faster")
         forms = []
@@ -169,13 +210,13 @@ class _Writer:
         of = variables[register].type if register in variables else dict(program.constants)[register]
         dtype = getattr(of, "dtype", None)
         if dtype is None:
-            raise _no_form("a result of a loop is no array")
+            raise _no_form("a result is no array")
         return str(dtype)
 
     def _form(self, value: CArray, moves: bool) -> ArrayForm:
         shape = value.shape[1:] if moves else value.shape
         if not all(length.known for length in shape):
-            raise _no_form("lengths of the results of a loop follow from values")
+            raise _no_form("lengths of results follow from values")
         return ArrayForm(moves, value.dtype, tuple(length.factor for length in shape))
 
     def _file(self) -> str:

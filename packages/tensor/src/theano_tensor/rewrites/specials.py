@@ -69,16 +69,18 @@ def has_factors_of_result_dtype(node: Apply[Any, Tensor]) -> bool:
     guard=gives_floats,
 )
 def power_as_products(a: Anything, k: Number) -> Equations:
-    """Whole powers by squares and products in one node."""
+    """Whole powers, and one and a half, by squares, products and a root in one node."""
     return [
-        (a**k >> products(wide(a), k)).when(is_whole_power, is_positive),
-        (a**k >> 1 / products(wide(a), k)).when(is_whole_power),
+        (a**k >> products(wide(a), k)).when(is_product_of_powers, is_positive),
+        (a**k >> 1 / products(wide(a), k)).when(is_product_of_powers),
     ]
 
 
-def is_whole_power(k: object) -> bool:
-    """The number `k` is whole, and its size from 3 to 16."""
-    return isinstance(k, (int, float)) and not isinstance(k, bool) and 3 <= abs(k) <= MAX_POWER and k == int(k)
+def is_product_of_powers(k: object) -> bool:
+    """The number `k` is whole, and its size from 3 to 16; or its size is 1.5."""
+    if not isinstance(k, (int, float)) or isinstance(k, bool):
+        return False
+    return abs(k) == 1.5 or (3 <= abs(k) <= MAX_POWER and k == int(k))
 
 
 def is_positive(k: float) -> bool:
@@ -88,15 +90,16 @@ def is_positive(k: float) -> bool:
 
 @built("products")
 def products(context: Context, x: Tensor, k: Tensor) -> Tensor:
-    """Return a power by squares and products."""
-    return call(_power(context.node.outputs[0].type.dtype, abs(int(number(k)))), x)
+    """Return a power by squares, products and a root."""
+    return call(_power(context.node.outputs[0].type.dtype, int(2 * abs(number(k)))), x)
 
 
 @lru_cache
-def _power(dtype: str, exponent: int) -> ScalarOp:
-    """Return the op that computes a power of a number, from the largest square down."""
+def _power(dtype: str, halves: int) -> ScalarOp:
+    """Return the op that computes a power of a number, given twice the exponent, from the largest square down."""
     square = x = ScalarType(dtype)()
-    squares = []
+    exponent = halves // 2
+    squares = [scalar.sqrt(x)] if halves % 2 else []
     while exponent:
         if exponent & 1:
             squares.append(square)

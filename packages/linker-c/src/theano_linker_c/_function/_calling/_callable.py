@@ -23,6 +23,7 @@ from .._making._tiered import options_in_tiers
 from .._signature._errors import ArgumentError
 from .._signature._io import In, Out
 from ._arguments import Arguments
+from ._busy import watch_calls
 from ._fn import FunctionMachine
 from ._mapping import Results, ahead_count, check_elements, lists_of_results, one_after_another, thread_count
 from ._views import ContainerView, Finder, ValueView
@@ -185,6 +186,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         if self._fn is not None:
             self._fn.replace(machine)
         self.__call__ = machine
+        watch_calls(self, machine)
 
     @property
     def name(self) -> str | None:

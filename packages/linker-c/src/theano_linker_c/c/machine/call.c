@@ -185,7 +185,9 @@ int updates_store(Machine *m, Frame *f) {
 
 static PyObject *finish_call(Machine *m, Frame *f, int raw, double *run_seconds) {
     double begin = run_seconds == NULL ? 0 : profile_clock();
-    int status = machine_execute(m, f);
+    int status = m->codes == NULL ? 0 : codes_run(m, f);
+    if (status == 0)
+        status = machine_execute(m, f);
     if (run_seconds != NULL)
         *run_seconds = profile_clock() - begin;
     if (status < 0)
@@ -226,8 +228,9 @@ void frame_end(Machine *m, Frame *f, Frame *extra) {
 }
 
 PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
-    PyObject *result = NULL;
-    double begin = m->profile == NULL ? 0 : profile_clock(), run_seconds = 0;
+    PyObject *result = NULL, *operands = NULL;
+    const int sampled = codes_ask(m);
+    double begin = m->profile == NULL && !sampled ? 0 : profile_clock(), run_seconds = 0;
     Frame extra, *f = frame_begin(m, &extra);
     if (f == NULL)
         return NULL;
@@ -239,14 +242,19 @@ PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     if (cells_read(m, f) == 0) {
         if (m->n_overwrite > 0 && donate_inputs(m, f) < 0)
             goto done;
+        if (sampled && (operands = codes_operands(m, f)) == NULL)
+            goto done;
         result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
     }
 done:
     if (m->retained != NULL && f == &m->frame)
         retained_store(m, f);
     frame_end(m, f, &extra);
-    if (begin != 0)
+    if (m->profile != NULL && begin != 0)
         profile_call(m, begin, run_seconds);
+    if (result != NULL && operands != NULL && m->codes != NULL)
+        codes_sampled(m, run_seconds, operands);
+    Py_XDECREF(operands);
     return result;
 }
 

@@ -35,8 +35,32 @@ typedef struct {
     uintptr_t whole; /* address of code for all steps, or 0 */
 } Loop;
 
+/* While code works: when the clock was read last, and after how many steps it is read again. */
+typedef struct {
+    PyThreadState *state; /* NULL while this thread has the GIL */
+    double looked, signals;
+    int64_t pause;
+    int started;
+} Look;
+
+typedef int64_t (*look_fn)(void *context);
+typedef int (*code_fn)(int64_t steps, const void *const *given, const int64_t *strides, void *const *results,
+                       int64_t *done, look_fn look, void *context);
+
+/* One operand or result of code, as a row of numbers describes it. */
+typedef struct {
+    int moves; /* whether it has a row for each step */
+    int type_num, ndim;
+    const int64_t *shape; /* of a row */
+} Form;
+
 /* loop.c */
 void loop_yield(Loop *r);
+
+/* loop_code.c */
+int64_t code_look(void *context);
+const int64_t *form_read(const int64_t *at, Form *form);
+PyArrayObject *form_fitting(PyObject *value, const Form *form, Py_ssize_t steps);
 
 /* loop_kernel.c */
 int loop_kernel(Loop *r);

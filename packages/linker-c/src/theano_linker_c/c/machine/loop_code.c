@@ -10,19 +10,8 @@
 #define LET_GO_SECONDS 0.002
 #define SIGNAL_SECONDS 0.05
 
-typedef struct {
-    PyThreadState *state; /* NULL while this thread has the GIL */
-    double looked, signals;
-    int64_t pause;
-    int started;
-} Look;
-
-typedef int64_t (*look_fn)(void *context);
-typedef int (*code_fn)(int64_t steps, const void *const *given, const int64_t *strides, void *const *results,
-                       int64_t *done, look_fn look, void *context);
-
 /* How many steps there are until the next question; -1 to end the loop, with an exception. */
-static int64_t look(void *context) {
+int64_t code_look(void *context) {
     Look *l = context;
     double now = profile_clock();
     if (!l->started) {
@@ -52,14 +41,7 @@ static int64_t look(void *context) {
     return l->pause;
 }
 
-/* One operand or result, as a row of numbers describes it. */
-typedef struct {
-    int moves; /* whether it has a row for each step */
-    int type_num, ndim;
-    const int64_t *shape; /* of a row */
-} Form;
-
-static const int64_t *read_form(const int64_t *at, Form *form) {
+const int64_t *form_read(const int64_t *at, Form *form) {
     form->moves = (int)at[0];
     form->type_num = (int)at[1];
     form->ndim = (int)at[2];
@@ -68,7 +50,7 @@ static const int64_t *read_form(const int64_t *at, Form *form) {
 }
 
 /* The array that is read: as it is, or a copy in C order. NULL without an exception where it does not fit. */
-static PyArrayObject *fitting(PyObject *value, const Form *form, Py_ssize_t steps) {
+PyArrayObject *form_fitting(PyObject *value, const Form *form, Py_ssize_t steps) {
     if (!PyArray_Check(value))
         return NULL;
     PyArrayObject *array = (PyArrayObject *)value;
@@ -103,8 +85,8 @@ typedef struct {
 static int prepare(Machine *m, Call *c, const int64_t *at, Py_ssize_t steps, PyObject *given) {
     Form form;
     for (int k = 0; k < c->n_given; k++) {
-        at = read_form(at, &form);
-        PyArrayObject *array = c->arrays[k] = fitting(PyTuple_GET_ITEM(given, k), &form, steps);
+        at = form_read(at, &form);
+        PyArrayObject *array = c->arrays[k] = form_fitting(PyTuple_GET_ITEM(given, k), &form, steps);
         if (array == NULL)
             return PyErr_Occurred() ? -1 : 0;
         c->data[k] = PyArray_DATA(array);
@@ -113,7 +95,7 @@ static int prepare(Machine *m, Call *c, const int64_t *at, Py_ssize_t steps, PyO
     for (int k = 0; k < c->n_results; k++) {
         npy_intp shape[NPY_MAXDIMS];
         int stored;
-        at = read_form(at, &form);
+        at = form_read(at, &form);
         if (form.ndim + form.moves > NPY_MAXDIMS)
             return 0;
         shape[0] = steps;
@@ -136,7 +118,7 @@ static PyObject *call(Machine *m, Call *c, uintptr_t address, const int64_t *for
         Py_RETURN_NONE;
     Look l = {.pause = 1};
     int64_t done = steps;
-    status = ((code_fn)address)(steps, c->data, c->strides, c->into, &done, look, &l);
+    status = ((code_fn)address)(steps, c->data, c->strides, c->into, &done, code_look, &l);
     if (l.state != NULL)
         PyEval_RestoreThread(l.state);
     if (status < 0)

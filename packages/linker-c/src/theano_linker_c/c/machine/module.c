@@ -23,7 +23,7 @@ static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(m->finish);
     Py_VISIT(m->view);
     if (profile_traverse(m, visit, arg) != 0 || retained_traverse(m, visit, arg) != 0 ||
-        locks_traverse(m, visit, arg) != 0)
+        locks_traverse(m, visit, arg) != 0 || codes_traverse(m, visit, arg) != 0)
         return -1;
     for (int i = 0; i < m->n_instructions; i++)
         Py_VISIT(m->instructions[i].held);
@@ -44,6 +44,7 @@ static int machine_clear(PyObject *self) {
     Py_CLEAR(m->finish);
     Py_CLEAR(m->view);
     profile_free(m);
+    codes_free(m);
     retained_drop(m);
     return 0;
 }
@@ -73,6 +74,8 @@ static PyMethodDef machine_methods[] = {
      "Call once for each element of a list or array, without the GIL where possible."},
     {"run_loop", machine_run_loop, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
     {"run_loop_code", machine_run_loop_code, METH_VARARGS, "Do all steps of a loop by one function of C."},
+    {"on_busy", machine_on_busy, METH_VARARGS, "Say who is told of a call that is timed, and after how many calls."},
+    {"add_code", machine_add_code, METH_VARARGS, "Let calls with operands of some shapes be done by a function of C."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
     {"captured", machine_captured, METH_NOARGS, "The runs of instructions whose kernel calls have been captured."},
     {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},
@@ -97,6 +100,7 @@ static PyObject *machine_get_nogil(PyObject *self, void *unused) {
 
 static PyGetSetDef machine_properties[] = {
     {"nogil", machine_get_nogil, NULL, "Whether batches of calls run without the GIL.", NULL},
+    {"code_calls", machine_code_calls, NULL, "How many calls were done by code of the function's own.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 /* Attributes that the machine itself does not have are those of its view. */
