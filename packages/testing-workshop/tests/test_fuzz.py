@@ -82,6 +82,7 @@ class GeneratedPrograms(unittest.TestCase):
             return False
         return True
 
+    @slow
     def test_programs_have_all_that_graphs_have(self) -> None:
         programs = [generate(seed, OPERATIONS) for seed in range(150)]
         leaves = [item for p in programs for item in p.items if isinstance(item, Leaf)]

@@ -19,7 +19,6 @@ from theano_linker_c.scalar import ScalarOp
 from theano_testing.device import null_context, on_device, opencl_context
 from theano_testing.gpuarray import tested_device
 
-
 DEVICES = ("cpu", "card")
 
 

@@ -50,9 +50,7 @@ def transposed(x: Any) -> Any:
 
 
 class LinearAlgebraCase(unittest.TestCase):
-    def check(
-        self, kernel: Kernel, values: Sequence[Any], wanted: Any, cards: Sequence[bool] = (False, True)
-    ) -> None:
+    def check(self, kernel: Kernel, values: Sequence[Any], wanted: Any, cards: Sequence[bool] = (False, True)) -> None:
         for card in cards:
             with self.subTest(kernel=kernel, shape=values[0].shape, card=card):
                 (found,) = Recorder(card=card).run(kernel, [on_card(v) for v in values])

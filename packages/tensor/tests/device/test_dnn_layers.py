@@ -114,6 +114,7 @@ class TestNormalization(Case):
         found = T.grad(T.sum(T.as_tensor_variable(GpuDnnLayer(op)(*gx, epsilon)[0]) ** 2), epsilon)
         self.compare(T.as_tensor_variable(found), wanted)
 
+    @slow
     def test_given_averages(self) -> None:
         for mode in ("per-activation", "spatial"):
             arrays = self.operands(mode, True)
@@ -154,6 +155,7 @@ class TestChoice(Case):
         factor = {"epsilon": 1e-3, "running_average_factor": 0.3}
         return function(x, scale, shift, running_mean=mean, running_var=var, **factor)
 
+    @slow
     def test_batches(self) -> None:
         for mode in ("per-activation", "spatial"):
             axes: Any = (0,) if mode == "per-activation" else (0, 2, 3)

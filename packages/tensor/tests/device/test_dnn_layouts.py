@@ -12,6 +12,7 @@ from theano_gpuarray.types import host_from_gpu
 from theano_linker_c import function, shared
 from theano_tensor.device import dnn
 from theano_tensor.nnet.convolution import conv2d, conv3d
+from theano_testing.tiers import slow
 
 from .contexts import NAME, computes
 from .test_device_variables import DeviceTestCase
@@ -62,6 +63,7 @@ class TestLayouts(LayoutCase):
         found = [convolve(gx, gw, **how), by_images(gw, gtop, images, **how), by_filters(gx, gtop, filters, **how)]
         self.close(found, [y, by_x, by_w], TOLERANCES[dtype])
 
+    @slow
     def test_single_and_double_precision(self) -> None:
         for dtype in TOLERANCES:
             for layout in LAYOUTS:
