@@ -115,6 +115,7 @@ class TestCholesky(LinearAlgebraCase):
 
 @needs_opencl
 class TestSolve(LinearAlgebraCase):
+    @slow
     def test_general(self) -> None:
         for dtype, shape in CASES:
             x = invertible(*shape, dtype=dtype)

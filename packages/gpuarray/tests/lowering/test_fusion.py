@@ -455,6 +455,7 @@ class TestElementwise(FusionTestCase):
 class TestFunctionsOfOperations(FusionTestCase):
     """What an operation brings along stands before the kernel, wherever the operation is computed."""
 
+    @slow
     def test_in_updates(self) -> None:
         s = Steps(2)
         s.download(s.elementwise(gammainc_der, (s.reduced(SUM, s.given[0], 0), (False,)), (s.given[1], (False,))))

@@ -28,8 +28,7 @@ class TestOverwriting(unittest.TestCase):
             z + T.outer(z[0], z[1]),
         ]
         for out in outputs:
-            for size in (3, 20):
-                check(theano.function([x], out), (RNG.normal(size=(size, size)),))
+            check(theano.function([x], out), *((RNG.normal(size=(size, size)),) for size in (20, 3)))
 
     @slow
     def test_a_part_is_set_to_the_array_itself(self) -> None:
