@@ -293,6 +293,7 @@ def threads(session: nox.Session) -> None:
 ATTACKED = {
     "graph": ("test_config", "test_perform_hook"),
     "linker-c": ("archives", "cache", "compiler", "function", "profiling", "kernels.test_kernel_lives"),
+    "gpuarray": ("codegen", "lowering.test_fusion", "region.test_joining", "arrays.test_array"),
     "testing": ("test_testing_overwriting",),
     "testing-workshop": ("test_archives",),
     "tensor": (

@@ -6,11 +6,11 @@ import ast
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from _programs import run_programs
 
 import make_notebooks
 
@@ -50,9 +50,10 @@ def gallery_pages(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield a page for each program, and the one that shows all; pictures are written into a folder beside them."""
     pictures = folder / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
-    for names in PROGRAMS.values():
-        for name in names:
-            yield f"gallery_{name}", _page(name, pictures)
+    names = [name for some in PROGRAMS.values() for name in some]
+    _run(names, pictures)
+    for name in names:
+        yield f"gallery_{name}", _page(name, pictures)
     for name in MODULES:
         yield f"gallery_{name}", f"# {title(name)}\n\n{about(name)[0]}\n\n{_source(name)}"
     yield "gallery", _overview()
@@ -77,7 +78,7 @@ def _source(name: str) -> str:
 
 def _page(name: str, pictures: Path) -> str:
     first, _ = about(name)
-    printed = _run(name, pictures)
+    printed = (pictures / f"{name}.txt").read_text(encoding="utf-8").partition("\n")[2]
     modules = " and ".join(f"[`{module}.py`](gallery_{module}.md)" for module in needed(name))
     command = " ".join(["python", f"examples/{name}.py", *_options(name, Path(f"{name}.png"))])
     return "\n".join(
@@ -111,29 +112,32 @@ def _options(name: str, picture: Path) -> list[str]:
 
 
 @cache
-def _library_files() -> list[Path]:
-    """Return the modules of the library, which have a part in what programs print."""
-    return sorted((EXAMPLES.parent / "packages").glob("*/src/**/*.py"))
+def _library() -> bytes:
+    """Return a digest of the modules of the library, which have a part in what programs print."""
+    paths = sorted((EXAMPLES.parent / "packages").glob("*/src/**/*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).digest()
 
 
-def _run(name: str, pictures: Path) -> str:
-    """Return what a program prints; one that is as it was when its picture was drawn is not run again."""
-    options = _options(name, pictures / f"{name}.png")
+def _digest(name: str, options: list[str]) -> str:
     parts = [(EXAMPLES / f"{part}.py").read_bytes() for part in (name, *needed(name))]
-    parts += [path.read_bytes() for path in _library_files()]
-    digest = hashlib.sha256(b"\0".join([*parts, " ".join(options).encode()])).hexdigest()
-    kept = pictures / f"{name}.txt"
-    drawn = kept.exists() and (pictures / f"{name}.png").exists()
-    if drawn and kept.read_text(encoding="utf-8").startswith(digest):
-        return kept.read_text(encoding="utf-8").partition("\n")[2]
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py"), *options], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{name}.py ended with status {done.returncode}:\n{done.stderr}")
-    printed = done.stdout.replace(str(pictures) + os.sep, "")
-    kept.write_text(f"{digest}\n{printed}", encoding="utf-8")
-    return printed
+    return hashlib.sha256(b"\0".join([*parts, _library(), " ".join(options).encode()])).hexdigest()
+
+
+def _run(names: list[str], pictures: Path) -> None:
+    """Run programs, and keep what they print; one that is as it was when its picture was drawn is not run again."""
+    waiting = {}
+    for name in names:
+        options = _options(name, pictures / f"{name}.png")
+        digest, kept = _digest(name, options), pictures / f"{name}.txt"
+        drawn = kept.exists() and (pictures / f"{name}.png").exists()
+        if not (drawn and kept.read_text(encoding="utf-8").startswith(digest)):
+            waiting[name] = digest, [str(EXAMPLES / f"{name}.py"), *options]
+    runs = run_programs(command for _, command in waiting.values())
+    for (name, (digest, _)), (status, output, errors) in zip(waiting.items(), runs, strict=True):
+        if status:
+            raise RuntimeError(f"{name}.py ended with status {status}:\n{errors}")
+        printed = output.replace(str(pictures) + os.sep, "")
+        (pictures / f"{name}.txt").write_text(f"{digest}\n{printed}", encoding="utf-8")
 
 
 def _overview() -> str:

@@ -73,6 +73,8 @@ CPPCHECK = (
 )
 #: Columns of a line.
 WIDTH = 120
+#: Slow tests run under sanitizers in `nox -s sanitize`.
+QUICK = ("--plugin", "nose2.plugins.attrib", "-A", "!slow")
 SANITIZER = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 
 
@@ -130,6 +132,7 @@ def sanitizer_settings(built: Path) -> Mapping[str, str]:
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": str(built / "src"),
         "THEANO_FLAGS": f"gcc.cxxflags={SANITIZER},base_compiledir={built / 'kernels'}",
+        "THEANO_TESTS": "quick",
     }
 
 
@@ -146,7 +149,8 @@ def check_sanitized(item: Extension, folder: Path) -> bool:
     seen = "import sys, importlib; sys.exit(not importlib.import_module(sys.argv[1]).__file__.startswith(sys.argv[2]))"
     good = run([sys.executable, "-c", seen, item.module, str(built)], item.source, **settings)
     for where, *modules in item.sanitized:
-        command = [sys.executable, "-m", "nose2", "-s", str(item.source / "tests" / where), *modules]
+        tests = ["-s", str(item.source / "tests" / where), *QUICK, *modules]
+        command = [sys.executable, "-m", "nose2", *tests]
         good &= run(command, item.source, **settings)
     return good
 

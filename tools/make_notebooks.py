@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import asyncio
 import importlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,17 +85,26 @@ def write(folder: Path, names: list[str]) -> list[Path]:
     return paths
 
 
-def run(path: Path) -> None:
-    """Run a notebook and keep what its cells print and show."""
+def run(paths: Sequence[Path]) -> None:
+    """Run notebooks of a folder and keep what their cells print and show.
+
+    All run in one kernel, so that the library is imported once; each begins without the names of the one before.
+    """
     # Writing needs the standard library alone.
     nbformat, nbclient = (importlib.import_module(name) for name in ("nbformat", "nbclient"))
-    book = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(path.parent)}}).execute()
-    shown = [output for output in book.cells[-1].outputs if "image/png" in output.get("data", {})]
-    if not shown:
-        sys.exit(f"{path.name} shows no picture")
-    nbformat.write(book, path)
-    print(f"{path.name}: {len(book.cells)} cells ran", flush=True)
+    manager = importlib.import_module("jupyter_client").AsyncKernelManager()
+    resources = {"metadata": {"path": str(paths[0].parent)}}
+    for path in paths:
+        book = nbformat.read(path, as_version=4)
+        cells = list(book.cells)
+        book.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+        nbclient.NotebookClient(book, km=manager, timeout=600, resources=resources).execute()
+        book.cells = cells
+        if not any("image/png" in output.get("data", {}) for output in cells[-1].outputs):
+            sys.exit(f"{path.name} shows no picture")
+        nbformat.write(book, path)
+        print(f"{path.name}: {len(cells)} cells ran", flush=True)
+    asyncio.run(manager.shutdown_kernel(now=True))
 
 
 def main() -> None:
@@ -104,9 +114,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="programs, by default all of the gallery")
     parser.add_argument("--run", action="store_true", help="run them (needs nbclient and ipykernel)")
     options = parser.parse_intermixed_args()
-    for path in write(options.folder, options.names or programs()):
-        if options.run:
-            run(path)
+    paths = write(options.folder, options.names or programs())
+    if options.run:
+        run(paths)
 
 
 if __name__ == "__main__":

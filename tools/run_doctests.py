@@ -20,7 +20,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-from _house import RELEASED, REPORTS, layer, layer_of
+from _house import REPORTS, STACK, layer, layer_of
 
 #: What makes an example one of the whole stack.
 OF_THE_STACK = re.compile(r"^(import theano\b|from theano[ .])", re.MULTILINE)
@@ -72,7 +72,7 @@ def main() -> None:
         sys.exit("usage: python tools/run_doctests.py LAYER")
     suite = ElementTree.Element("testsuite", name="doctests")
     named = layer_of(sys.argv[1])
-    roots = [layer(name).module for name in RELEASED] if named.name == RELEASED[-1] else [named.module]
+    roots = [layer(name).module for name in STACK] if named.name == STACK[-1] else [named.module]
     ran, failed = run_examples(roots, suite)
     REPORTS.mkdir(exist_ok=True)
     ElementTree.ElementTree(suite).write(REPORTS / f"{sys.argv[1]}-doctests.xml")

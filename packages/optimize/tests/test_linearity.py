@@ -37,6 +37,7 @@ from theano_optimize import (
     node_rewriter,
 )
 from theano_optimize._rules._node_rewriter import RewriterIndex
+from theano_testing.tiers import slow
 
 
 def chain(length: int) -> FunctionGraph:
@@ -77,6 +78,7 @@ class TestCallsPerNode(unittest.TestCase):
     def test_chains(self) -> None:
         self.check(chain, (100, 1000, 10000), 4)
 
+    @slow
     def test_trees(self) -> None:
         self.check(tree, (64, 512, 4096), 4)
 
@@ -222,6 +224,7 @@ class TestMergingBesideOverwriting(unittest.TestCase):
 
 
 class TestDeepGraphs(unittest.TestCase):
+    @slow
     def test_depth_is_not_limited_by_the_stack(self) -> None:
         fgraph = chain(100_000)
         _, profile = simplified(fgraph)

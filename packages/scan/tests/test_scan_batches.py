@@ -14,6 +14,7 @@ from theano_scan import scan, until
 from theano_tensor.batching import BatchError, vectorize_graph
 from theano_testing.gaps import without_batch_rule
 from theano_testing.tensor import fetch_seed
+from theano_testing.tiers import slow
 
 RNG = np.random.RandomState(fetch_seed())
 
@@ -42,6 +43,7 @@ def _recurrence(xs: Any, start: Any, factor: Any) -> list[Any]:
 
 
 class TestValues(unittest.TestCase):
+    @slow
     def test_each_subset(self) -> None:
         for flags in ((True, True, True), (True, False, False), (False, True, False), (False, False, True)):
             with self.subTest(flags):

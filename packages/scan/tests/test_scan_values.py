@@ -13,6 +13,7 @@ from theano_graph import Apply, MissingInputError, Op, clone_replace, config, de
 from theano_linker_c import In, Mode, function, shared
 from theano_scan import Scan, foldl, foldr, map, reduce, scan, scan_checkpoints, until
 from theano_tensor.random import RandomStreams
+from theano_testing.tiers import slow
 
 MODES = ("FAST_RUN", "FAST_COMPILE", "DebugMode")
 
@@ -293,6 +294,7 @@ class TestBadInput(unittest.TestCase):
 
 
 class TestCheckpoints(unittest.TestCase):
+    @slow
     def test_values(self) -> None:
         s, w = T.dvector("s"), T.dscalar("w")
         for length, every in ((12, 4), (13, 4), (3, 10), (1, 1)):

@@ -13,6 +13,7 @@ import theano_sparse as S
 import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor import grad
+from theano_testing.tiers import slow
 
 POSITIVE = ("structured_log", "sqrt", "log1p")
 SMALL = ("arcsin", "arctanh")
@@ -74,6 +75,7 @@ class TestStructured(unittest.TestCase):
             run([x], gradient, value), differences(compute, [value], 0, there), atol=1e-5, rtol=1e-4, err_msg=name
         )
 
+    @slow
     def test_of_one(self) -> None:
         for name, reference in UNARY.items():
             for format in FORMATS:

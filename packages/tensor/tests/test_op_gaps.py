@@ -379,6 +379,7 @@ class TestNoGaps(unittest.TestCase):
             with self.subTest(record.name):
                 check_batch_gradients(record)
 
+    @slow
     def test_every_scalar_op_has_rules_and_a_record(self) -> None:
         load_records([HERE])
         self.assertEqual([str(gap) for gap in find_gaps(["theano_linker_c.scalar"])], [])

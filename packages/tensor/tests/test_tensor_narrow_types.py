@@ -9,6 +9,7 @@ import numpy as np
 
 import theano_tensor as T
 from theano_linker_c import Mode, function
+from theano_testing.tiers import slow
 
 MODES = ("FAST_RUN", "FAST_COMPILE", Mode("py", None))
 
@@ -51,6 +52,7 @@ class TestConversionsToUnsigned(unittest.TestCase):
 
     VALUES = (-1.5, 300.7, 1e20, -3e10, 3e9, 5e9, 1.5e19, -1e19, np.inf, -np.inf, np.nan, -0.0)
 
+    @slow
     def test_all_modes_and_constants_agree(self) -> None:
         for kind in ("float16", "float32", "float64"):
             with np.errstate(all="ignore"):

@@ -13,7 +13,7 @@ from tensor_cases import MODES, check_gradient, node_of, run
 
 import theano_tensor as T
 from theano_graph import shape_rule
-from theano_testing.tiers import examples
+from theano_testing.tiers import examples, slow
 
 REDUCTIONS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (T.sum, np.sum),
@@ -185,6 +185,7 @@ class TestErrors(unittest.TestCase):
 
 
 class TestGradients(unittest.TestCase):
+    @slow
     def test_smooth(self) -> None:
         a = np.random.default_rng(4).uniform(0.5, 2, size=(2, 3))
         for function in (T.sum, T.mean, T.var, T.std, T.max, T.min, T.prod):

@@ -18,6 +18,7 @@ from sweep_table import COMPLEX, COMPOSED, DTYPES, FLOATS, INTEGERS, TABLES, For
 import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor import elemwise, reduce
+from theano_testing.tiers import slow
 
 LONG = os.environ.get("THEANO_ATTACK") == "long"
 MODES = ("FAST_RUN", "FAST_COMPILE") if LONG else ("FAST_RUN",)
@@ -98,6 +99,7 @@ class TestReductions(unittest.TestCase):
                 for length in LENGTHS:
                     self.check(dtype, (np.arange(length) % 2).astype(dtype), mode)
 
+    @slow
     def test_axes(self) -> None:
         for mode in MODES:
             for dtype in SWEPT if LONG else ("int8", "float16", "float64"):

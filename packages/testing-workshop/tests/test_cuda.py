@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from theano_gpuarray.contexts import open_context
 from theano_graph import config
+from theano_testing.tiers import slow
 from theano_testing_workshop.cuda import build, check_on_cuda, libraries, needs_compilers
 
 HEAD = '#define KERNEL extern "C" __global__ void\n'
@@ -111,6 +112,7 @@ class Case(unittest.TestCase):
 
 @needs_compilers
 class TestCalls(Case):
+    @slow
     def test_no_call_of_several_threads_is_lost(self) -> None:
         self.fake.fake_log.restype = ctypes.c_char_p
         self.fake.fake_reset()
@@ -305,6 +307,7 @@ class TestRuns(unittest.TestCase):
     def test_tests_that_pass(self) -> None:
         self.assertEqual(check_on_cuda(self.folder, "test_cases.TestDevice", seed=7, at_least=2), 2)
 
+    @slow
     def test_tests_that_fail(self) -> None:
         with self.assertRaisesRegex(AssertionError, r"(?s)the tests of .* ended with 1:.*as it should"):
             check_on_cuda(self.folder, seed=7)

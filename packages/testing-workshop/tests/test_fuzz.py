@@ -82,6 +82,7 @@ class GeneratedPrograms(unittest.TestCase):
             return False
         return True
 
+    @slow
     def test_programs_have_all_that_graphs_have(self) -> None:
         programs = [generate(seed, OPERATIONS) for seed in range(150)]
         leaves = [item for p in programs for item in p.items if isinstance(item, Leaf)]
@@ -187,6 +188,7 @@ class WrongThings(unittest.TestCase):
         with self.assertRaises(error):
             exec(as_source(failure), names)
 
+    @slow
     def test_an_op_that_is_wrong(self) -> None:
         some = Grammar().limited(["add", "mul", "exp", "sum", "transpose"]).operations
         found = self._first_failure([*some, _wrong_reference()], PLAIN)
@@ -366,6 +368,7 @@ def raising_grammar() -> Grammar:
 
 
 class ExportedPrograms(unittest.TestCase):
+    @slow
     def test_graphs_agree_with_their_exported_c(self) -> None:
         tally = Tally()
         programs = [generate(seed, OPERATIONS, nodes=5) for seed in range(8)]

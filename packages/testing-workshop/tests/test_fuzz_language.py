@@ -85,6 +85,7 @@ class Parts(unittest.TestCase):
 class WrongLoops(unittest.TestCase):
     """What is wrong about a loop is found."""
 
+    @slow
     def test_a_tap(self) -> None:
         def wrong(*operands: Any, **options: Any) -> Any:
             states = tuple((-1, -2) if taps == (-2, -1) else taps for taps in options.pop("states"))

@@ -9,6 +9,7 @@ from unittest import mock
 import numpy as np
 
 from theano_linker_c.program import HAS_RUNTIME
+from theano_testing.tiers import slow
 from theano_testing_workshop.fuzz import (
     NATIVE,
     Failure,
@@ -53,6 +54,7 @@ class Memories(unittest.TestCase):
         names = {x.operation.name for p in programs for x in p.items if isinstance(x, Node)}
         self.assertGreaterEqual(names, {"bump", "spoil", "inc_subtensor", "gemm"})
 
+    @slow
     def test_native_code(self) -> None:
         failures = compare_batch([generate(seed, FEW, nodes=5) for seed in range(1000, 1060)], [NATIVE], Tally())
         self.assertEqual([(f.program.seed, f.what) for f in failures], [])
@@ -62,6 +64,7 @@ class Memories(unittest.TestCase):
         program = Program((*leaves, Node(OPERATIONS["exp"], (2,))), (3,), memory=Memory((0, 2), ((1, 0, "same"),)))
         self.assertEqual(program.pruned().memory, Memory((0,)))
 
+    @slow
     @unittest.skipUnless(HAS_RUNTIME, "the Python machine lets no write wait")
     def test_operands_that_are_overwritten_too_early(self) -> None:
         programs = [generate(seed, FEW, nodes=3) for seed in range(300)]

@@ -19,6 +19,7 @@ from theano_linker_c.scalar import add
 from theano_testing.device import DEVICE_VARIABLE, null_context, on_device, placed_on
 from theano_testing.gpuarray import needs_opencl
 from theano_testing.tensor import OpRecord, op_tests
+from theano_testing.tiers import slow
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -64,6 +65,7 @@ class TestRecords(unittest.TestCase):
         self.assertEqual([], self._device_tests_of(""))
         self.assertEqual(["test_device_agrees_with_reference"], self._device_tests_of("opencl"))
 
+    @slow
     def test_devices_are_used_in_a_process_that_asked_for_none(self) -> None:
         program = (
             "import sys; from theano_testing.tensor import OpRecord, check_on_device\n"

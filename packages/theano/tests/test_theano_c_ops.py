@@ -21,6 +21,7 @@ from theano.gof import CEnumType, COp, EnumList, EnumType, OpenMPOp, Params, Par
 from theano.gof.type import CDataType, CLinkerType, Generic
 from theano.scalar import Scalar, as_scalar
 from theano.tensor import TensorType, as_tensor_variable
+from theano_testing.tiers import slow
 
 MODES = (
     "FAST_RUN",
@@ -111,6 +112,7 @@ class Fibby(theano.Op):
 
 
 class TestArrays(unittest.TestCase):
+    @slow
     def test_a_vector_times_a_scalar(self) -> None:
         for mode in MODES:
             for dtypes in (("float64", "float64"), ("float32", "float64"), ("int32", "int8")):

@@ -102,6 +102,7 @@ class TestProgramsOf2015(unittest.TestCase):
         self.assertLess(after, before / 2)
         self.assertRegex(printed, r"^cost \d+\.\d\d -> \d+\.\d\d; wrong pixels")
 
+    @slow
     def test_a_recurrent_net_unrolled_in_python(self) -> None:
         right, _ = run("unrolled_rnn")
         self.assertGreater(right, 0.97)

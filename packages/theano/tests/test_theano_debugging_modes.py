@@ -25,6 +25,7 @@ from theano.gof.link import (
     raise_with_op,
     streamline,
 )
+from theano_testing.tiers import slow
 
 
 def printed(action: Any) -> str:
@@ -124,6 +125,7 @@ class TestDebugMode(unittest.TestCase):
             f = theano.function([x], 10 * x, mode=mode)
             self.assertEqual([float(f(v)) for v in (5, 0, 7)], [50, 0, 70])
 
+    @slow
     def test_training_step(self) -> None:
         rng = numpy.random.default_rng(1)
         features, labels = rng.normal(size=(20, 6)), rng.integers(0, 2, 20).astype(float)

@@ -35,6 +35,7 @@ def run(name: str) -> tuple[Any, str]:
 
 
 class TestNets(unittest.TestCase):
+    @slow
     def test_convolutional_net(self) -> None:
         found, printed = run("convolutional_net")
         self.assertLess(found.losses[-1], 0.2)
@@ -50,6 +51,7 @@ class TestNets(unittest.TestCase):
         self.assertEqual(len(found.written), 201)
         self.assertIn(found.written, printed)
 
+    @slow
     def test_word_vectors(self) -> None:
         found, _ = run("word_vectors")
         self.assertLess(found.losses[-1], 0.9 * found.losses[0])
@@ -57,12 +59,14 @@ class TestNets(unittest.TestCase):
         for word, near in expected.items():
             self.assertTrue(near & set(found.near[word]), (word, found.near[word]))
 
+    @slow
     def test_variational_autoencoder(self) -> None:
         found, _ = run("variational_autoencoder")
         self.assertLess(found.before, -44)
         self.assertGreater(found.after, -26.5)
         self.assertGreater(found.agreement, 0.5)
 
+    @slow
     def test_dream_digits(self) -> None:
         found, _ = run("dream_digits")
         self.assertGreater(found.objectives[-1], found.objectives[0] + 50)
@@ -94,6 +98,7 @@ class TestModels(unittest.TestCase):
 
 
 class TestSimulations(unittest.TestCase):
+    @slow
     def test_hares_and_lynxes(self) -> None:
         """The parameters are near those that others find by other methods (0.55, 0.028, 0.024, 0.80)."""
         found, _ = run("ode_fit")

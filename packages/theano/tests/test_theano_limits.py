@@ -74,6 +74,7 @@ class TestWideExpressions(unittest.TestCase):
         self.check(lambda xs: T.add(*xs), 4000, 4000.0)
         self.check(lambda xs: T.mul(*xs), 4000, 1.0)
 
+    @slow
     def test_stacks_and_joins(self) -> None:
         self.check(T.stack, 3000, np.ones((3000, 2)))
         self.check(T.concatenate, 3000, np.ones(6000))

@@ -86,6 +86,7 @@ class TestDemo(ScriptCase):
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(len(runs[0]), 2)
 
+    @slow
     def test_steps_that_are_too_long_end_with_advice(self) -> None:
         errors, picture = io.StringIO(), self.folder / "x.png"
         with redirect_stdout(io.StringIO()), redirect_stderr(errors):

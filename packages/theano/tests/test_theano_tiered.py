@@ -17,6 +17,7 @@ import theano
 import theano.tensor as T
 from theano.ifelse import ifelse
 from theano.tensor.shared_randomstreams import RandomStreams
+from theano_testing.tiers import slow
 
 A = np.linspace(0.1, 2.0, 12).reshape(3, 4)
 B = np.linspace(-1.0, 1.5, 12).reshape(4, 3)
@@ -86,6 +87,7 @@ class TestTiers(unittest.TestCase):
             self.assertEqual((a.dtype, a.shape), (b.dtype, b.shape))
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
+    @slow
     def test_results_of_both_machines(self) -> None:
         for name, case in _cases().items():
             with self.subTest(name):

@@ -14,7 +14,7 @@ from theano_gpuarray.arrays import ArrayFlags, GpuArray, asarray, empty, may_sha
 from theano_gpuarray.contexts import ContextNotDefined
 from theano_graph import config
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
+from theano_testing.tiers import each_value, slow
 
 from ._contexts import null, opencl, other
 
@@ -35,10 +35,10 @@ VIEWS: tuple[Callable[[Any], Any], ...] = (
 )
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
           "float64", "complex64", "complex128")  # fmt: skip
-#: A dtype of each kind, each of which is converted to each other one; the others are converted along a line.
+#: A dtype of each kind, each of which is converted to another one; all are converted along a line.
 KINDS = ("bool", "int8", "uint64", "float16", "float64", "complex64")
 CONVERSIONS = (
-    *((x, y) for x in KINDS for y in KINDS if np.dtype(x).kind != "c" or np.dtype(y).kind == "c"),
+    *((x, y) for x, y in each_value(KINDS, KINDS) if np.dtype(x).kind != "c" or np.dtype(y).kind == "c"),
     *itertools.pairwise(DTYPES),
 )
 

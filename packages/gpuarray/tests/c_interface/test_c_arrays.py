@@ -70,6 +70,7 @@ class TestMaking(unittest.TestCase):
         self.assertIsNot(run(code, X, ndim=2, storage=other), other)
         self.equal(run("%(z)s = theano_try_copy(%(z)s, %(x0)s);", X, ndim=2, storage=other), X)
 
+    @slow
     def test_views(self) -> None:
         code = """ssize_t starts[2] = {2, 1}, stops[2] = {-1, 0}, steps[2] = {-1, 0};
         Py_XDECREF(%(z)s);
@@ -87,6 +88,7 @@ class TestMaking(unittest.TestCase):
             run("unsigned int axes[2] = {1, 1}; %(z)s = pygpu_transpose(%(x0)s, axes);" + CHECK, x, ndim=2)
         self.equal(run("%(z)s = pygpu_view(%(x0)s, Py_None);" + CHECK, x, ndim=2), X)
 
+    @slow
     def test_reshape(self) -> None:
         code = """size_t dims[2] = {2, 6};
         %(z)s = pygpu_reshape(%(x0)s, 2, dims, GA_C_ORDER, 1, -1);"""

@@ -11,6 +11,7 @@ from theano_gpuarray import get_include
 from theano_gpuarray._runtime import DeviceError
 from theano_gpuarray.arrays import SIZE, SSIZE, GpuArray, asarray
 from theano_gpuarray.kernel_base import GpuKernel, Kernel
+from theano_testing.tiers import slow
 
 from .c_cases import computes, context, run
 
@@ -72,6 +73,7 @@ class TestLaunches(unittest.TestCase):
         x = np.arange(len(numbers), dtype="float32")
         self.equal(run(code, x, kernels=[kernel]), x + np.array(wanted, "float32"))
 
+    @slow
     def test_calls_with_sizes(self) -> None:
         code = "size_t gs = 2, ls = 3;" + CALL.replace("LAUNCH", "add_call(1, &gs, &ls, 0, ").replace("ARGUMENT", "1")
         self.equal(run(code, X, kernels=[add("int32", "ga_int")]), X + 1)
@@ -110,6 +112,7 @@ class TestLaunches(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "(?s)kernel add cannot be compiled.*no_such_value"):
                 run(code, X, kernels=[good, kernel])
 
+    @slow
     def test_lines_are_counted_from_the_first_of_the_text(self) -> None:
         text = '#include "cluda.h"\n\nKERNEL void k(GLOBAL_MEM int *x) { x[0] = nowhere; }'
         kernel = Kernel(text, [GpuArray], "k", {})
@@ -167,6 +170,7 @@ class TestExpressions(unittest.TestCase):
         %(fail)s
     }"""
 
+    @slow
     def test_values(self) -> None:
         x = np.arange(6.0).reshape(2, 3)
         for dtype, number, flags, given in (

@@ -19,6 +19,8 @@ from theano_linker_c.scalar import ScalarOp
 from theano_testing.device import null_context, on_device, opencl_context
 from theano_testing.gpuarray import tested_device
 
+DEVICES = ("cpu", "card")
+
 
 @cache
 def contexts() -> dict[str, GpuContext]:
@@ -32,17 +34,23 @@ def contexts() -> dict[str, GpuContext]:
 class DeviceCase(unittest.TestCase):
     """Runs kernels in both contexts."""
 
-    def each(self) -> Iterator[GpuContext]:
-        """Yield the contexts, each in a subtest."""
-        for name, context in contexts().items():
+    def each(self, *names: str) -> Iterator[GpuContext]:
+        """Yield the contexts, or those that are named, each in a subtest."""
+        for name in names or DEVICES:
             with self.subTest(device=name):
-                yield context
+                yield contexts()[name]
 
     def check(
-        self, kernel: Kernel, values: Sequence[Any], wanted: Sequence[Any], rtol: float = 0.0, atol: float = 0.0
+        self,
+        kernel: Kernel,
+        values: Sequence[Any],
+        wanted: Sequence[Any],
+        rtol: float = 0.0,
+        atol: float = 0.0,
+        devices: Sequence[str] = (),
     ) -> None:
         """Compare the results of a kernel, their dtypes and shapes, with what is wanted."""
-        for context in self.each():
+        for context in self.each(*devices):
             found = on_device(kernel, values, context)
             self.assertEqual(len(found), len(wanted))
             for x, y in zip(found, wanted, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_linker_c.kernels import ArgmaxKernel, ArrayRoutineKernel
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
+from theano_testing.tiers import each_value, slow
 
 from .device_cases import DeviceCase
 
@@ -25,26 +25,27 @@ def position(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
 
 @needs_opencl
 class TestArgmax(DeviceCase):
-    def _checked(self, x: Any, axes: tuple[int, ...]) -> None:
-        for largest in (True, False):
-            kernel = ArgmaxKernel(x.dtype.name, x.ndim, axes, largest)
-            self.check(kernel, [x], [position(x, axes, largest)])
+    def _checked(self, x: Any, axes: tuple[int, ...], *largest: bool) -> None:
+        for choice in largest or (True, False):
+            kernel = ArgmaxKernel(x.dtype.name, x.ndim, axes, choice)
+            self.check(kernel, [x], [position(x, axes, choice)])
 
     @slow
     def test_first_of_equal_ones_over_all_axes(self) -> None:
         for shape in ((5,), (30, 40), (20, 3, 30), (3, 20, 5, 6)):
             x = RNG.integers(-3, 4, size=shape).astype("float32")
-            for axes in (a for n in range(1, x.ndim + 1) for a in itertools.combinations(range(x.ndim), n)):
-                with self.subTest(shape=shape, axes=axes):
-                    self._checked(x, axes)
+            every = [a for n in range(1, x.ndim + 1) for a in itertools.combinations(range(x.ndim), n)]
+            for axes, largest in each_value(every, (True, False)):
+                with self.subTest(shape=shape, axes=axes, largest=largest):
+                    self._checked(x, axes, largest)
 
     @slow
     def test_dtypes(self) -> None:
-        for dtype in ("float16", "float64", "int8", "int64", "uint8", "uint64", "bool"):
+        dtypes = ("float16", "float64", "int8", "int64", "uint8", "uint64", "bool")
+        for dtype, axes, largest in each_value(dtypes, ((0,), (1,)), (True, False)):
             x = (RNG.normal(size=(30, 40)) * 2).astype(dtype)
-            for axes in ((0,), (1,)):
-                with self.subTest(dtype=dtype, axes=axes):
-                    self._checked(x, axes)
+            with self.subTest(dtype=dtype, axes=axes, largest=largest):
+                self._checked(x, axes, largest)
 
     @slow
     def test_first_nan(self) -> None:
@@ -58,8 +59,8 @@ class TestArgmax(DeviceCase):
     def test_strides(self) -> None:
         base = RNG.integers(0, 9, size=(60, 70))
         for view in (base[::-2, 3:50:3], base.T, base[:, ::-1]):
-            for axes in ((0,), (1,), (0, 1)):
-                self._checked(view, axes)
+            for axes, largest in each_value(((0,), (1,), (0, 1)), (True, False)):
+                self._checked(view, axes, largest)
 
     @slow
     def test_long_searches_are_split(self) -> None:
@@ -84,17 +85,21 @@ class TestCumulative(DeviceCase):
         self.check(ArrayRoutineKernel(task, x.dtype.name, axis), [x], [result], rtol=error)
 
     def test_sums(self) -> None:
-        for shape in ((5,), (30, 40), (4, 30, 5), (100_000,), (3, 20_000), (20_000, 3), (1, 1)):
-            for axis in range(len(shape)):
-                with self.subTest(shape=shape, axis=axis):
-                    self._checked("cumsum", RNG.random(shape), axis)
-                    self._checked("cumsum", RNG.integers(-(2**62), 2**62, size=shape), axis)
+        shapes = ((5,), (30, 40), (4, 30, 5), (100_000,), (3, 20_000), (20_000, 3), (1, 1))
+        places = [(shape, axis) for shape in shapes for axis in range(len(shape))]
+        draws = (RNG.random, lambda shape: RNG.integers(-(2**62), 2**62, size=shape))
+        for (shape, axis), draw in each_value(places, draws):
+            with self.subTest(shape=shape, axis=axis):
+                self._checked("cumsum", draw(shape), axis)
 
     def test_products(self) -> None:
-        for shape in ((30, 40), (20_000,)):
-            for axis in range(len(shape)):
-                self._checked("cumprod", (1 + 0.01 * RNG.normal(size=shape)).astype("float32"), axis)
-                self._checked("cumprod", RNG.integers(1, 2**62, size=shape).astype("uint64"), axis)
+        places = (((30, 40), 0), ((30, 40), 1), ((20_000,), 0))
+        draws = (
+            lambda shape: (1 + 0.01 * RNG.normal(size=shape)).astype("float32"),
+            lambda shape: RNG.integers(1, 2**62, size=shape).astype("uint64"),
+        )
+        for (shape, axis), draw in each_value(places, draws):
+            self._checked("cumprod", draw(shape), axis)
 
     def test_strides_and_no_elements(self) -> None:
         base = RNG.random((60, 70))

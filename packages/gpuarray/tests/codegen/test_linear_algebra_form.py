@@ -21,7 +21,7 @@ from theano_gpuarray.codegen.linear_algebra import (
 )
 from theano_linker_c.kernels import Kernel
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
+from theano_testing.tiers import each_value, slow
 
 from .form_support import Recorder, on_card
 
@@ -50,8 +50,8 @@ def transposed(x: Any) -> Any:
 
 
 class LinearAlgebraCase(unittest.TestCase):
-    def check(self, kernel: Kernel, values: Sequence[Any], wanted: Any) -> None:
-        for card in (False, True):
+    def check(self, kernel: Kernel, values: Sequence[Any], wanted: Any, cards: Sequence[bool] = (False, True)) -> None:
+        for card in cards:
             with self.subTest(kernel=kernel, shape=values[0].shape, card=card):
                 (found,) = Recorder(card=card).run(kernel, [on_card(v) for v in values])
                 dtype = values[0].dtype.name
@@ -67,13 +67,13 @@ class LinearAlgebraCase(unittest.TestCase):
 class TestCholesky(LinearAlgebraCase):
     @slow
     def test_factors(self) -> None:
-        for dtype, shape in CASES:
+        for (dtype, shape), lower, card in each_value(CASES, (True, False), (False, True)):
             x = definite(*shape, dtype=dtype)
             wanted = np.linalg.cholesky(x.astype("float64")) if x.size else x
             beyond = np.triu(np.full(shape[-2:], np.nan), 1)  # it is not read
-            self.check(CholeskyKernel(dtype, True, False), [(np.tril(x) + beyond).astype(dtype)], wanted)
-            upper = np.swapaxes(wanted, -1, -2)
-            self.check(CholeskyKernel(dtype, False, False), [(np.triu(x) + beyond.T).astype(dtype)], upper)
+            turn = as_it_is if lower else transposed
+            given = turn(np.tril(x) + beyond).astype(dtype)
+            self.check(CholeskyKernel(dtype, lower, False), [given], turn(wanted), [card])
 
     def test_what_is_not_definite(self) -> None:
         x = definite(2, 40, 40)
@@ -94,15 +94,14 @@ class TestCholesky(LinearAlgebraCase):
             # The change of the factor for a change d of the matrix, and by it the change of sum(g * factor).
             inner = np.linalg.solve(factor, np.swapaxes(np.linalg.solve(factor, d), -1, -2)) if x.size else x
             change = factor @ (np.tril(inner, -1) + np.eye(shape[-1]) * inner / 2)
-            for lower in (True, False):
+            for lower, card in each_value((True, False), (False, True)):
                 turn = as_it_is if lower else transposed
-                for card in (False, True):
-                    kernel = CholeskyGradKernel("float64", lower)
-                    given = [on_card(np.ascontiguousarray(turn(v))) for v in (x, factor, g)]
-                    (found,) = Recorder(card=card).run(kernel, given)
-                    slope = turn(found)
-                    np.testing.assert_array_equal(slope, np.tril(slope))
-                    np.testing.assert_allclose((slope * d).sum(), (np.tril(g) * change).sum(), rtol=1e-9)
+                kernel = CholeskyGradKernel("float64", lower)
+                given = [on_card(np.ascontiguousarray(turn(v))) for v in (x, factor, g)]
+                (found,) = Recorder(card=card).run(kernel, given)
+                slope = turn(found)
+                np.testing.assert_array_equal(slope, np.tril(slope))
+                np.testing.assert_allclose((slope * d).sum(), (np.tril(g) * change).sum(), rtol=1e-9)
 
     def test_gradients_of_other_shapes(self) -> None:
         kernel = CholeskyGradKernel("float64", True)
@@ -116,6 +115,7 @@ class TestCholesky(LinearAlgebraCase):
 
 @needs_opencl
 class TestSolve(LinearAlgebraCase):
+    @slow
     def test_general(self) -> None:
         for dtype, shape in CASES:
             x = invertible(*shape, dtype=dtype)

@@ -13,7 +13,7 @@ from theano_gpuarray.codegen.products import ProductEpilogueKernel
 from theano_linker_c.kernels import MatrixProductKernel
 from theano_linker_c.scalar import Composite, ScalarType, add, mul, tanh
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
+from theano_testing.tiers import each_value, slow
 
 from .form_support import Card, Recorder, on_card
 
@@ -98,14 +98,17 @@ class TestProducts(ProductCase):
     def test_vectors(self) -> None:
         self.check("dot", ((3,), (3,)))
         self.assertEqual(self.check("dot", ((100000,), (100000,)), "float64", (), on_card), 2)
-        for factors in ((), (0.5, 2.0)):
-            self.check("gemv", ((300, 20), (20,)), "float32", factors)
-            self.check("gemv", ((300, 2000), (2000,)), "float32", factors, on_card)
-            self.check("gemv", ((1, 2000), (2000,)), "float32", factors)
-            self.check("vecmat", ((300,), (300, 20)), "float32", factors)
-            self.check("vecmat", ((2000,), (2000, 300)), "float64", factors, on_card)
-            self.check("ger", ((30,), (50,)), "float32", factors, on_card)
-            self.check("ger", ((1,), (7,)), "float32", factors)
+        cases = (
+            ("gemv", ((300, 20), (20,)), "float32", np.asarray),
+            ("gemv", ((300, 2000), (2000,)), "float32", on_card),
+            ("gemv", ((1, 2000), (2000,)), "float32", np.asarray),
+            ("vecmat", ((300,), (300, 20)), "float32", np.asarray),
+            ("vecmat", ((2000,), (2000, 300)), "float64", on_card),
+            ("ger", ((30,), (50,)), "float32", on_card),
+            ("ger", ((1,), (7,)), "float32", np.asarray),
+        )
+        for (kind, shapes, dtype, layout), factors in each_value(cases, ((), (0.5, 2.0))):
+            self.check(kind, shapes, dtype, factors, layout)
 
     def test_stacks(self) -> None:
         self.check("batched", ((4, 20, 33), (4, 33, 9)), "float32", (), on_card)

@@ -31,9 +31,9 @@ from theano_linker_c.scalar import (
 )
 from theano_testing.device import on_device
 from theano_testing.gpuarray import needs_opencl, tested_device
-from theano_testing.tiers import slow
+from theano_testing.tiers import each_value, slow
 
-from .device_cases import DeviceCase, contexts, texts_of
+from .device_cases import DEVICES, DeviceCase, contexts, texts_of
 
 RNG = np.random.default_rng(7)
 FUNCTIONS: dict[str, Any] = {
@@ -72,10 +72,10 @@ def every_axes(ndim: int) -> list[tuple[int, ...]]:
 
 @needs_opencl
 class TestReductions(DeviceCase):
-    def _checked(self, ops: tuple[ScalarOp, ...], x: Any, axes: tuple[int, ...]) -> None:
+    def _checked(self, ops: tuple[ScalarOp, ...], x: Any, axes: tuple[int, ...], *devices: str) -> None:
         error = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-12}.get(x.dtype.name, 0)
         kernel = reduction(*ops, dtype=x.dtype.name, ndim=x.ndim, axes=axes)
-        self.check(kernel, [x], [wanted(op, x, axes) for op in ops], rtol=error, atol=10 * error)
+        self.check(kernel, [x], [wanted(op, x, axes) for op in ops], rtol=error, atol=10 * error, devices=devices)
 
     @slow
     def test_axes(self) -> None:
@@ -88,17 +88,18 @@ class TestReductions(DeviceCase):
             ((3, 20, 5, 6), [(0, 2), (1, 3), (0, 1, 3)]),
         ):
             x = RNG.normal(size=shape).astype("float32")
-            for axes in every:
+            for axes, device in each_value(every, DEVICES):
                 with self.subTest(shape=shape, axes=axes):
-                    self._checked((add, maximum), x, axes)
+                    self._checked((add, maximum), x, axes, device)
 
     @slow
     def test_dtypes(self) -> None:
-        for k, dtype in enumerate(("float16", "float64", "int8", "int32", "int64", "uint8", "uint64")):
+        dtypes = ("float16", "float64", "int8", "int32", "int64", "uint8", "uint64")
+        for dtype, axis, device in each_value(dtypes, (0, 1), DEVICES):
             x = (RNG.normal(size=(30, 40)) * 2).astype(dtype)
             ops = (add, mul, maximum, minimum) if "float" in dtype else (add, mul, maximum, minimum, or_, and_, xor)
             with self.subTest(dtype=dtype):
-                self._checked(ops, x, (k % 2,))
+                self._checked(ops, x, (axis,), device)
 
     @slow
     def test_bool(self) -> None:
@@ -110,8 +111,8 @@ class TestReductions(DeviceCase):
     def test_strides(self) -> None:
         base = RNG.normal(size=(60, 70))
         for view in (base[::-2, 3:50:3], base.T, base[:, ::-1], np.broadcast_to(base[:1], (60, 70))):
-            for axes in every_axes(2):
-                self._checked((add, minimum), view, axes)
+            for axes, device in each_value(every_axes(2), DEVICES):
+                self._checked((add, minimum), view, axes, device)
 
     @slow
     def test_nan_and_infinity(self) -> None:

@@ -12,7 +12,7 @@ from theano_gpuarray.codegen.ctc import AlignmentsKernel
 from theano_gpuarray.codegen.fourier import InverseRealFourierKernel, RealFourierKernel
 from theano_gpuarray.codegen.fourier._radix import radices
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
+from theano_testing.tiers import each_value, slow
 
 from .form_support import Recorder, on_card
 
@@ -26,14 +26,21 @@ def numbers(*shape: int, dtype: str = "float32") -> Any:
 
 @needs_opencl
 class TestFourier(unittest.TestCase):
-    def check(self, shape: tuple[int, ...], dtype: str = "float32", *, launches: int | None = None) -> None:
+    def check(
+        self,
+        shape: tuple[int, ...],
+        dtype: str = "float32",
+        *,
+        launches: int | None = None,
+        cards: tuple[bool, ...] = (False, True),
+    ) -> None:
         axes, n = tuple(range(1, len(shape))), shape[-1]
         x = numbers(*shape, dtype=dtype)
         wanted = scipy.fft.rfftn(x.astype("float64"), axes=axes)
         y = numbers(*wanted.shape, 2, dtype=dtype)
         pairs = y.astype("float64").view("complex128")[..., 0]
         back = scipy.fft.irfftn(pairs, s=shape[1:], axes=axes, norm="forward")
-        for card in (False, True):
+        for card in cards:
             with self.subTest(shape=shape, dtype=dtype, card=card):
                 recorder = Recorder(card=card)
                 (found,) = recorder.run(RealFourierKernel(dtype), [on_card(x)])
@@ -49,24 +56,26 @@ class TestFourier(unittest.TestCase):
 
     @slow
     def test_lines_in_local_memory(self) -> None:
-        for shape in ((2, 1), (300, 24), (5, 30), (1, 1001)):
-            self.check(shape, launches=1)
+        for shape, card in each_value(((2, 1), (300, 24), (5, 30), (1, 1001)), (False, True)):
+            self.check(shape, launches=1, cards=(card,))
         self.check((3, 210), "float64", launches=1)
 
     @slow
     def test_long_lines(self) -> None:
-        self.check((2, 4096), launches=4)
-        self.check((1, 10000), "float64")
+        for (shape, dtype, launches), card in each_value(
+            (((2, 4096), "float32", 4), ((1, 10000), "float64", None)), (False, True)
+        ):
+            self.check(shape, dtype, launches=launches, cards=(card,))
 
     @slow
     def test_large_prime_factors(self) -> None:
-        self.check((2, 3 * 17))
-        self.check((1, 3001), "float64")
+        for (shape, dtype), card in each_value((((2, 3 * 17), "float32"), ((1, 3001), "float64")), (False, True)):
+            self.check(shape, dtype, cards=(card,))
 
     @slow
     def test_more_dimensions(self) -> None:
-        for shape in ((2, 2, 17, 4), (1, 4100, 3)):
-            self.check(shape)
+        for shape, card in each_value(((2, 2, 17, 4), (1, 4100, 3)), (False, True)):
+            self.check(shape, cards=(card,))
 
     def test_no_inputs(self) -> None:
         (found,) = Recorder().run(RealFourierKernel("float32"), [numbers(0, 4)])
@@ -120,14 +129,14 @@ class TestAlignments(unittest.TestCase):
 
     @slow
     def test_losses_and_gradients(self) -> None:
-        for dtype, tolerance in (("float16", 2e-3), ("float32", 1e-5), ("float64", 1e-12)):
+        dtypes = (("float16", 2e-3), ("float32", 1e-5), ("float64", 1e-12))
+        for (dtype, tolerance), card in each_value(dtypes, (False, True)):
             scores = numbers(4, 5, 3, dtype=dtype)
-            for card in (False, True):
-                with self.subTest(dtype=dtype, card=card):
-                    loss, gradient = self.run_form(scores, self.labels, self.lengths, card=card)
-                    self.assertEqual({loss.dtype.name, gradient.dtype.name}, {dtype})
-                    np.testing.assert_allclose(loss, self.wanted(scores), rtol=tolerance)
-                    np.testing.assert_allclose(gradient, self.slopes(scores), rtol=0, atol=max(tolerance, 1e-8))
+            with self.subTest(dtype=dtype, card=card):
+                loss, gradient = self.run_form(scores, self.labels, self.lengths, card=card)
+                self.assertEqual({loss.dtype.name, gradient.dtype.name}, {dtype})
+                np.testing.assert_allclose(loss, self.wanted(scores), rtol=tolerance)
+                np.testing.assert_allclose(gradient, self.slopes(scores), rtol=0, atol=max(tolerance, 1e-8))
 
     def slopes(self, scores: Any) -> Any:
         """Return differences of losses; there is no slope where no path has the labels."""

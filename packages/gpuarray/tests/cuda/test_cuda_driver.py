@@ -91,6 +91,7 @@ class TestLibraries(unittest.TestCase):
         for function, answer in zip(functions.values(), rest, strict=True):
             self.assertIn(f"the library {other} has no function {function}", answer)
 
+    @slow
     def test_calls_at_the_start_may_fail(self) -> None:
         fake = fake_library()
         found = {"cuda": fake, "nvrtc": fake, "cublas": fake}

@@ -62,6 +62,7 @@ class TestLibraries(unittest.TestCase):
             wanted[k] = ("256", "64", "32")[k]
             self.assertEqual(self.asked(**{role: fake_library()}), " ".join(wanted))
 
+    @slow
     def test_files_that_are_no_such_libraries_are_not_used(self) -> None:
         for other in ("/none", "libm.so.6"):
             self.assertEqual(self.asked(**dict.fromkeys(ROLES, other)), "None None None")

@@ -46,7 +46,7 @@ from theano_linker_c.scalar import (
 )
 from theano_testing.device import card_context, null_context, opencl_context
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
+from theano_testing.tiers import is_long, slow
 
 FULL, ROW, COLUMN = (False, False), (False, True), (True, False)
 SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
@@ -434,7 +434,7 @@ class TestElementwise(FusionTestCase):
     @slow
     def test_random_programs(self) -> None:
         rng = random.Random(11)
-        for turn in range(6):
+        for turn in range(24 if is_long() else 3):
             s = Steps(4)
             made = [(v, FULL) for v in s.given[:3]]
             for _ in range(8):
@@ -455,6 +455,7 @@ class TestElementwise(FusionTestCase):
 class TestFunctionsOfOperations(FusionTestCase):
     """What an operation brings along stands before the kernel, wherever the operation is computed."""
 
+    @slow
     def test_in_updates(self) -> None:
         s = Steps(2)
         s.download(s.elementwise(gammainc_der, (s.reduced(SUM, s.given[0], 0), (False,)), (s.given[1], (False,))))

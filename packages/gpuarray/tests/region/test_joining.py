@@ -21,7 +21,7 @@ from theano_linker_c.kernels import ElementwiseKernel, Kernel, MatrixProductKern
 from theano_linker_c.scalar import ScalarOp, add, exp, identity, maximum, mul, neg, sub, tanh
 from theano_testing.device import card_context, null_context, opencl_context
 from theano_testing.gpuarray import needs_opencl
-from theano_testing.tiers import slow
+from theano_testing.tiers import is_long, slow
 
 SUM, LARGEST = Reduction(add, "float64", "float32", 0), Reduction(maximum, "float32", "float32", None)
 
@@ -169,7 +169,7 @@ class TestJoined(JoiningTestCase):
     @slow
     def test_random_programs(self) -> None:
         rng = random.Random(7)
-        for turn in range(4):
+        for turn in range(16 if is_long() else 2):
             p = Program(3)
             matrices = list(p.given)
             for _ in range(10):

@@ -50,6 +50,7 @@ class TestTransfers(unittest.TestCase):
         for value, buffer in enumerate(buffers):
             np.testing.assert_array_equal(download(buffer, "int32"), np.full(100_000, value))
 
+    @slow
     @each_context()
     def test_large_writes_that_do_not_block(self, context: Context) -> None:
         x = np.random.default_rng(0).integers(0, 255, 40_000_003, dtype="uint8")

@@ -34,6 +34,7 @@ class TestRuns(BuildTestCase):
         self.thunks(*ops)
         return library.compiler_runs - before
 
+    @slow
     def test_one_run_for_many_ops(self) -> None:
         ops = [COnly(NUMBER.format(i)) for i in range(20)]
         self.assertEqual(self.runs(*ops), 1)
@@ -114,6 +115,7 @@ class TestSharing(BuildTestCase):
         x = generic("x")
         return [t([0])[0] if t is not None else None for t in c_thunks([node_of(op(x)) for op in ops], self.options)]
 
+    @slow
     def test_macros_that_stay(self) -> None:
         code = "#ifndef N\n#define N {}\n#endif\n"
         ops = [COnly("%(z)s = PyLong_FromLong(N);", c_support_code=code.format(n)) for n in (1, 2)]
@@ -121,6 +123,7 @@ class TestSharing(BuildTestCase):
         ops = [COnly(f"#define M {n}\n%(z)s = PyLong_FromLong(M);") for n in (1, 2)]
         self.assertEqual(self.values(*ops), [1, 2])
 
+    @slow
     def test_global_variables_of_one_name(self) -> None:
         count = "static int count;"
         ops = [
@@ -135,6 +138,7 @@ class TestSharing(BuildTestCase):
         ops = [COnly("%(z)s = PyLong_FromLong(helper());", c_support_code=helper.format(n)) for n in (1, 2)]
         self.assertEqual(self.values(*ops), [1, 2])
 
+    @slow
     def test_one_bad_op_does_not_spoil_the_names_of_others(self) -> None:
         class Culprit(COnly):
             pass

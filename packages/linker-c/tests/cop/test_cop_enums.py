@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from cop.cop_support import COnly, node_of
 from theano_graph import config, generic
 from theano_linker_c.cop import CEnumType, EnumList, EnumType, c_thunk
+from theano_testing.tiers import slow
 
 
 def value_in_c(enum: EnumType, value: Any, code: str = "%(z)s = PyFloat_FromDouble((double)%(params)s);") -> Any:
@@ -87,6 +88,7 @@ class TestEnumType(unittest.TestCase):
         code = "%(z)s = PyFloat_FromDouble(%(params)s == HALF ? (double)BIG + NEGATIVE + ONE : -1.0);"
         self.assertEqual(value_in_c(enum, 0.5, code), 2**40 - 2)
 
+    @slow
     @settings(deadline=None, max_examples=5)
     @given(st.integers(-(2**52), 2**52))
     def test_integers_keep_their_value(self, value: int) -> None:

@@ -14,6 +14,7 @@ from theano_graph import Apply, generic
 from theano_linker_c import function
 from theano_linker_c.cop import COp, EnumList, ParamsType, c_thunk, library
 from theano_linker_c.scalar import ScalarType, upcast
+from theano_testing.tiers import slow
 
 
 class VectorTimesVector(COp):
@@ -74,6 +75,7 @@ class Scale(COp):
 
 
 class TestFunction(unittest.TestCase):
+    @slow
     def test_product_of_vectors(self) -> None:
         for dtypes in (("float64", "float64"), ("float32", "int16"), ("int8", "int64")):
             with self.subTest(dtypes=dtypes):

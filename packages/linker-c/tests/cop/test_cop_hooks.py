@@ -16,6 +16,7 @@ from theano_graph import Op, generic
 from theano_linker_c import function
 from theano_linker_c.compiler import CompilerOptions, run_compiler
 from theano_linker_c.cop import ThunkLibrary, c_thunk
+from theano_testing.tiers import slow
 
 
 def call(op: Op, *values: Any) -> Any:
@@ -198,6 +199,7 @@ class TestArguments(BuildTestCase):
         slow = COnly(code, c_compile_args=lambda c_compiler: ["-DWANTED=5"], c_no_compile_args=["-O2"])
         self.assertEqual(call(slow, None), -5)
 
+    @slow
     def test_what_the_user_says_counts(self) -> None:
         code = """
         #ifdef __OPTIMIZE__

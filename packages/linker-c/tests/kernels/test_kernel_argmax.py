@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theano_linker_c.kernels import ArgmaxKernel
+from theano_testing.tiers import slow
 
 from .kernel_calls import load
 
@@ -38,6 +39,7 @@ def samples(rng: np.random.Generator, dtype: str, length: int) -> list[npt.NDArr
 
 
 class TestPositions(unittest.TestCase):
+    @slow
     def test_positions_are_those_of_numpy(self) -> None:
         rng = np.random.default_rng(0)
         for dtype in ("float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "bool"):

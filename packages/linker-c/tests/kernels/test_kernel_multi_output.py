@@ -11,6 +11,7 @@ import numpy as np
 from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import Reduction, ReductionKernel
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
+from theano_testing.tiers import slow
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, layouts
 
@@ -47,6 +48,7 @@ def cheap(x: Any) -> Any:
 
 
 class TestMultiOutput(unittest.TestCase):
+    @slow
     def test_lengths_and_strides(self) -> None:
         for dtype in ("float32", "float64"):
             for element in (expensive, cheap):

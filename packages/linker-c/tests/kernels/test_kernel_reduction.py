@@ -11,6 +11,7 @@ import numpy as np
 from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import ReductionKernel, reduction_seed
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
+from theano_testing.tiers import slow
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, call_rows, layouts, load, matrices, reduction
 
@@ -140,6 +141,7 @@ class TestInner(unittest.TestCase):
 
 
 class TestOuter(unittest.TestCase):
+    @slow
     def test_rows_into_accumulators(self) -> None:
         rng = np.random.default_rng(5)
         for count in (0, 1, 3, 4, 11):

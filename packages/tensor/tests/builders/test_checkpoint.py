@@ -41,6 +41,7 @@ def peak(f: Any, value: Any) -> int:
 
 
 class TestCheckpoints(unittest.TestCase):
+    @slow
     def test_gradients_are_the_same_with_half_of_the_memory(self) -> None:
         x = T.dvector("x")
         plain, cut = (function([x], T.grad(chain(x, cut).sum(), x)) for cut in (False, True))

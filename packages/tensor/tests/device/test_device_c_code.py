@@ -114,12 +114,14 @@ class TestCorrelations(unittest.TestCase):
                 self.check(ops, (2, 3, 8, 9), (4, 3, 3, 2))
         self.check(self.ops(classes, num_groups=2), (2, 4, 5, 6), (6, 2, 3, 3))
 
+    @slow
     def test_lengths_that_follow(self) -> None:
         classes = (GpuCorrMM, GpuCorrMM_gradWeights, GpuCorrMM_gradInputs)
         for border in ("full", (1, 2)):
             with self.subTest(border=border):
                 self.check(self.ops(classes, border_mode=border), (2, 3, 8, 9), (4, 3, 3, 2), lengths=False)
 
+    @slow
     def test_volumes(self) -> None:
         classes = (GpuCorr3dMM, GpuCorr3dMM_gradWeights, GpuCorr3dMM_gradInputs)
         for border in ("half", (1, 0, 2)):
@@ -201,6 +203,7 @@ class TestReductions(unittest.TestCase):
                 if computes():
                     np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-4, atol=1e-4)
 
+    @slow
     def test_views_and_other_ops(self) -> None:
         x = np.random.default_rng(8).normal(size=(5, 4, 6)).astype("float32")
         turned = on_device(x).transpose(2, 0, 1)[::-1]

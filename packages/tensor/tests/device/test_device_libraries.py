@@ -93,6 +93,7 @@ class TestEquations(LibraryTestCase):
         self.x = x + 5 * np.eye(5)
         self.definite = x @ x.T + np.eye(5)
 
+    @slow
     def test_values_and_gradients(self) -> None:
         self.check(matrix_inverse, self.x, MatrixInverse, atol=1e-12)
         self.check(lambda v: solve(v, v[0]), self.x, Solve, atol=1e-12)
@@ -124,6 +125,7 @@ class TestEquations(LibraryTestCase):
 
 
 class TestDeterminants(LibraryTestCase):
+    @slow
     def test_values_and_gradients(self) -> None:
         for shape in ((5, 5), (2, 4, 4), (40, 40)):
             x = np.random.default_rng(1).normal(size=shape) / shape[-1] ** 0.5 + np.eye(shape[-1])

@@ -1,7 +1,8 @@
 """Records of ops computed on a device: a part of them, since all take ten minutes.
 
 These are all records of products and indices, and some of the others, so that each way of computing is met. Where
-`THEANO_TEST_DEVICE` names a device, all records run there, each with its other tests.
+`THEANO_TEST_DEVICE` names a device, all records run there, each with its other tests. The long form takes
+twice as many.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import importlib
 import unittest
 
 import theano_testing.tensor as testing
-from theano_testing.tiers import slow
+from theano_testing.tiers import is_long, slow
 
 from .contexts import computes
 
@@ -38,7 +39,7 @@ class TestRecords(unittest.TestCase):
         for module, step in _MODULES.items():
             found = records(module)
             self.assertTrue(found, module)
-            for record in found[step - 1 :: step]:
+            for record in found[step - 1 :: step if is_long() else 2 * step]:
                 with self.subTest(record=record.name):
                     if computes():
                         testing.check_on_device(record, "opencl0:0")

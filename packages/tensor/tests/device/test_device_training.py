@@ -14,6 +14,7 @@ from theano_gpuarray.contexts import get_context
 from theano_linker_c import function, shared
 from theano_linker_c.program import Cluster
 from theano_testing.gpuarray import needs_opencl, tested_device
+from theano_testing.tiers import slow
 
 from .training_steps import BATCH, context, convolutional, data, perceptron
 
@@ -44,6 +45,7 @@ class TestValues(unittest.TestCase):
     def test_perceptron(self) -> None:
         self.check(perceptron, (20,))
 
+    @slow
     def test_convolutional_network(self) -> None:
         self.check(convolutional, IMAGE)
 
@@ -109,6 +111,7 @@ class TestCalls(unittest.TestCase):
         for n in (1, 4, 0, 4, 7):
             np.testing.assert_allclose(np.asarray(f(np.ones((n, 3), "float32"))), [3 * n, 3 * n])
 
+    @slow
     def test_functions_that_are_dropped_leave_no_memory(self) -> None:
         name = context("null0")
         gc.collect()

@@ -15,6 +15,7 @@ from theano_tensor.device import dnn
 from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
 from theano_tensor.nnet.convolution import conv2d, conv3d
 from theano_tensor.signal.pool import pool_2d, pool_3d
+from theano_testing.tiers import slow
 
 from .contexts import NAME
 from .test_device_variables import DeviceTestCase
@@ -62,6 +63,7 @@ class TestConvolutions(DnnTestCase):
         self.check(dnn.dnn_gradinput3d(gw, gtop, gx.shape), by_x)
         self.check(dnn.dnn_gradweight3d(gx, gtop, (3, 2, 2, 3, 2)), by_w)
 
+    @slow
     def test_gradients(self) -> None:
         (x, gx), (w, gw) = self.pair(2, 3, 7, 6), self.pair(4, 3, 3, 2)
         for border, flip in (("valid", True), ("half", False), ("full", True)):
@@ -183,6 +185,7 @@ class TestPooling(DnnTestCase):
 
 
 class TestBatchNormalization(DnnTestCase):
+    @slow
     def test_values(self) -> None:
         x, gx = self.pair(3, 2, 4, 5)
         for mode, shape in (("per-activation", (1, 2, 4, 5)), ("spatial", (1, 2, 1, 1))):
@@ -199,6 +202,7 @@ class TestBatchNormalization(DnnTestCase):
                     batch_normalization_test(x, g, b, m, v**2, mode),
                 )
 
+    @slow
     def test_gradients(self) -> None:
         (x, gx), (g, gg), (b, gb) = self.pair(3, 2, 4, 5), self.pair(1, 2, 1, 1), self.pair(1, 2, 1, 1)
         cost = (host_from_gpu(dnn.dnn_batch_normalization_train(gx, gg, gb, "spatial")[0]) ** 3).sum()

@@ -12,6 +12,7 @@ from theano_gpuarray.types import host_from_gpu
 from theano_linker_c import function, shared
 from theano_tensor.device import dnn
 from theano_tensor.nnet.convolution import conv2d, conv3d
+from theano_testing.tiers import each_value, slow
 
 from .contexts import NAME, computes
 from .test_device_variables import DeviceTestCase
@@ -62,11 +63,11 @@ class TestLayouts(LayoutCase):
         found = [convolve(gx, gw, **how), by_images(gw, gtop, images, **how), by_filters(gx, gtop, filters, **how)]
         self.close(found, [y, by_x, by_w], TOLERANCES[dtype])
 
+    @slow
     def test_single_and_double_precision(self) -> None:
-        for dtype in TOLERANCES:
-            for layout in LAYOUTS:
-                with self.subTest(dtype, layout=layout):
-                    self.check(layout, dtype)
+        for layout, dtype in each_value(LAYOUTS, TOLERANCES):
+            with self.subTest(dtype, layout=layout):
+                self.check(layout, dtype)
 
     def test_half_precision(self) -> None:
         x, w = self.values((2, 3, 6, 5), (4, 3, 3, 2), dtype="float16")

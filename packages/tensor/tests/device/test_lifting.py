@@ -25,6 +25,7 @@ from theano_tensor.device import (
     register_opt2,
 )
 from theano_tensor.shape import ShapeI
+from theano_testing.tiers import slow
 
 from .contexts import NAME, OTHER
 from .test_device_variables import DeviceTestCase
@@ -136,6 +137,7 @@ class TestPlacement(DeviceTestCase):
         self.assertEqual(sum(isinstance(n.op, GpuToGpu) for n in g.maker.fgraph.apply_nodes), 1)
         self.assertValues(g(), self.value[0] + np.arange(1.0, 4.0))
 
+    @slow
     def test_many_expressions(self) -> None:
         value, x = self.value, self.x
         cases = [

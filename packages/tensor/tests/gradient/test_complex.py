@@ -13,6 +13,7 @@ import theano_tensor.rewrites  # the full pipeline is under test
 from theano_linker_c import function
 from theano_tensor.gradient import Rop, grad, hessian, jacobian
 from theano_testing.tensor import assert_allclose, fetch_seed
+from theano_testing.tiers import slow
 
 RNG = np.random.RandomState(fetch_seed())
 FACTOR = 1.3 - 0.4j
@@ -67,6 +68,7 @@ class TestComplex(unittest.TestCase):
                 found[k] += direction * (f(z + step, w) - f(z - step, w)) / 2e-6
         return found
 
+    @slow
     def test_gradient_and_right_product(self) -> None:
         for name in EXPRESSIONS:
             with self.subTest(name):

@@ -92,6 +92,7 @@ class TestResults(unittest.TestCase):
         assert gradient.owner is not None and gradient.owner.origin is not None
         self.assertEqual(gradient.owner.origin.lineno, line)
 
+    @slow
     def test_deep_chain(self) -> None:
         x = tt.dscalar("x")
         y = x

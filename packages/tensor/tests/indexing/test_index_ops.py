@@ -15,6 +15,7 @@ from theano_linker_c import function
 from theano_tensor import DTypeError, IndexingError, ShapeError
 from theano_tensor.gradient import Rop, grad
 from theano_testing.tensor import verify_grad
+from theano_testing.tiers import slow
 
 from .index_cases import MODES
 
@@ -225,6 +226,7 @@ KINDS = ("vector", "column", "pair", "apart", "mask", "partial", "slices", "numb
 
 
 class TestDerivatives(unittest.TestCase):
+    @slow
     def test_gradients(self) -> None:
         value = RNG.normal(size=(3, 2, 2))
         for kind in KINDS:
@@ -364,6 +366,7 @@ class TestFunctions(unittest.TestCase):
         with self.assertRaisesRegex(ShapeError, "condition must be a vector"):
             T.compress(x, x)
 
+    @slow
     def test_choose_from_as_many_as_there_are(self) -> None:
         rng = np.random.default_rng(5)
         for shape, wanted in (

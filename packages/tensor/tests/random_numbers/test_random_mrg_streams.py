@@ -29,7 +29,7 @@ from theano_tensor.random.mrg import (
     jump,
     substreams,
 )
-from theano_testing.tiers import examples
+from theano_testing.tiers import examples, slow
 
 PYTHON = Mode("py", "fast_compile")
 P = np.array([[0.98, 0.01, 0.01], [0.01, 0.49, 0.50]])
@@ -76,6 +76,7 @@ DRAWS: tuple[tuple[str, Draw, tuple[int, ...], str], ...] = (
 
 
 class TestDraws(unittest.TestCase):
+    @slow
     def test_both_machines_draw_the_same_with_the_shape_and_dtype_announced(self) -> None:
         for name, draw, shape, dtype in DRAWS:
             with self.subTest(name):
@@ -341,6 +342,7 @@ class TestCategories(unittest.TestCase):
         short = np.array([[0.5, 0.25, 0.0]])
         self.assertEqual(MultinomialFromUniform("int64")(short, top).eval().tolist(), [[0, 0, 0]])
 
+    @slow
     @settings(deadline=None, max_examples=examples(30))
     @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 5), st.booleans())
     def test_c_and_numpy_agree(self, seed: int, rows: int, k: int, replace: bool) -> None:

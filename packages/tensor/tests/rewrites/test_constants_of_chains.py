@@ -13,6 +13,7 @@ from theano_linker_c.ops import Print
 from theano_optimize import RewriteProfile
 from theano_tensor import Tensor
 from theano_tensor.elemwise import DimShuffle
+from theano_testing.tiers import slow
 
 
 def mixed_links(x: Tensor, number: int) -> Tensor:
@@ -129,6 +130,7 @@ class TestDtypes(unittest.TestCase):
 class TestSteps(unittest.TestCase):
     """The rules look at a link a bounded number of times, however many numbers there are."""
 
+    @slow
     def test_links_are_looked_at_once_or_twice(self) -> None:
         x = T.dvector("x")
         for mode in ("FAST_COMPILE", "FAST_RUN"):

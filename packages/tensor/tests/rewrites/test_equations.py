@@ -34,6 +34,7 @@ from theano_tensor.rewrites._equations import Anything, Equations, Real, equatio
 from theano_tensor.rewrites._terms import Elementwise, applied, exp, log, sigmoid, softplus
 from theano_tensor.rewrites.equations import equation_rewriter
 from theano_testing.optimize import apply_rewrite
+from theano_testing.tiers import slow
 
 from .rule_cases import CASES
 from .rule_inputs import given, values
@@ -227,6 +228,7 @@ def fitting(rule: EquationRewriter, equation: Equation) -> tuple[Expression, Any
 class TestEachEquation(unittest.TestCase):
     """Each equation about elementwise functions, on the expression that it is written with."""
 
+    @slow
     def test_values(self) -> None:
         rng = np.random.RandomState(11)
         checked, left = 0, []

@@ -193,6 +193,7 @@ class TestEveryRule(unittest.TestCase):
                     for a, b in zip(run((inputs, outputs), row), run(after, row), strict=True):
                         Close(case, "float32")(a, b)
 
+    @slow
     def test_fires_in_the_full_pipeline(self) -> None:
         for name, case in CASES.items():
             with self.subTest(rule=name):
@@ -207,6 +208,7 @@ class TestEveryRule(unittest.TestCase):
                 else:
                     raise errors[0]
 
+    @slow
     def test_values_in_the_full_pipeline(self) -> None:
         rng = np.random.RandomState(5)
         for name, case in CASES.items():
@@ -245,6 +247,7 @@ class TestNothingIsUndone(unittest.TestCase):
                     with self.subTest(phase=phase, rule=name, expression=k), np.errstate(all="ignore"):
                         self.check(case, *results(build), phase, 2)
 
+    @slow
     def test_from_after(self) -> None:
         """The phases of a rule neither run in circles from what it makes, nor find its pattern there again."""
         for entry in RULES:

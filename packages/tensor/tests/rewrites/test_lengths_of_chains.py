@@ -9,6 +9,7 @@ import numpy as np
 import theano_tensor as T
 from theano_graph import FunctionGraph
 from theano_linker_c import FAST_RUN, function
+from theano_testing.tiers import slow
 
 
 class TestLengthsOfChains(unittest.TestCase):
@@ -24,6 +25,7 @@ class TestLengthsOfChains(unittest.TestCase):
         rules: dict[str, int] = FAST_RUN.rewrite(FunctionGraph([x], [y])).total_rules()
         return rules["length_from_inputs"]
 
+    @slow
     def test_the_number_of_steps_is_linear(self) -> None:
         few, many = self.firings(20), self.firings(80)
         self.assertLessEqual(many, 4 * few + 40)

@@ -17,6 +17,7 @@ from theano_linker_c import function, shared
 from theano_linker_c.program import HAS_RUNTIME
 from theano_tensor.gradient import grad
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import slow
 
 SIZES = (60, 200, 200, 10)
 Updates = list[tuple[Any, Any]]
@@ -80,6 +81,7 @@ class TestSteadyState(unittest.TestCase):
         pairs = zip(parameters, grad(cost, parameters), strict=True)
         return function([x, y], cost, updates=[update for q, d in pairs for update in rule(q, d)])
 
+    @slow
     def test_a_step_allocates_no_array_of_the_size_of_a_parameter(self) -> None:
         rng = np.random.RandomState(1)
         x, y = rng.rand(12, SIZES[0]), rng.randint(0, SIZES[-1], 12)

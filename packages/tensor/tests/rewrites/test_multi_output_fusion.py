@@ -16,6 +16,7 @@ from theano_tensor.elemwise import DimShuffle
 from theano_tensor.rewrites import FusedReduce
 from theano_tensor.rewrites._groups import MAX_OPERANDS
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import slow
 
 RNG = np.random.RandomState(11)
 
@@ -177,6 +178,7 @@ class TestApart(OnePassTestCase):
             if isinstance(node.op, FusedReduce):
                 self.assertLessEqual(len(node.inputs) + len(node.outputs), 3 * MAX_OPERANDS)
 
+    @slow
     def test_random_graphs(self) -> None:
         rng = np.random.RandomState(3)
         for _ in range(10):

@@ -13,6 +13,7 @@ import theano_tensor as T
 from theano_linker_c import Mode, function
 from theano_tensor.gradient import grad
 from theano_testing.tensor import assert_allclose
+from theano_testing.tiers import slow
 
 MODES = ("fast_run", "fast_compile", "o2", "o3", "o4", "unsafe", "stabilize")
 Z = np.array([-1000.0, -30.0, 0.0, 1.0, 30.0, 1000.0])
@@ -84,6 +85,7 @@ PROGRAMS: tuple[Callable[[Any], Outputs], ...] = (
 
 
 class TestPatternsInUse(unittest.TestCase):
+    @slow
     def test_in_every_mode(self) -> None:
         for build in PROGRAMS:
             for optimizer in MODES:

@@ -201,6 +201,7 @@ class TestStableEverywhere(unittest.TestCase):
 class TestLogSumExp(unittest.TestCase):
     """Along any axes of a matrix, with gradients, in both precisions."""
 
+    @slow
     def test_axes(self) -> None:
         z = np.random.RandomState(2).randn(4, 3) * 500
         for axis in (0, 1, (0, 1)):

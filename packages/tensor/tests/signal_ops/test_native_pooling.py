@@ -95,6 +95,7 @@ class TestAgainstPython(unittest.TestCase):
         x = RNG.randint(-2, 2, shape) if ties else RNG.randn(*shape)
         self.check(x.astype(dtype), layout, ignore, mode)
 
+    @slow
     def test_squares_side_by_side(self) -> None:
         for shape in ((3, 2, 24, 24), (5, 7, 9), (2, 70, 70), (40, 16, 64, 64)):
             for mode in MODES:

@@ -15,6 +15,7 @@ import theano_tensor.rewrites  # the full pipeline is under test
 from theano_linker_c import Mode, function
 from theano_tensor.signal import conv, pool
 from theano_testing.tensor import OpRecord, OpTestCase, assert_allclose, fetch_seed, op_tests
+from theano_testing.tiers import slow
 
 del OpTestCase  # a base class without a record is no test
 
@@ -189,6 +190,7 @@ class TestPooling(unittest.TestCase):
         self.assertEqual(pool.pool_2d(x, (2, 3), ignore_border=False).type.shape, (None, 3, 3))
         self.assertEqual(tt.grad(pool.pool_2d(x, (2, 3), True).sum(), x).type.shape, (None, 5, 7))
 
+    @slow
     def test_numbers_of_windows(self) -> None:
         for n in range(1, 8):
             for w in range(1, 5):

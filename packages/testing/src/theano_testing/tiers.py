@@ -1,12 +1,16 @@
 """Two tiers of tests: a test is quick unless it is declared slow.
 
 The environment variable ``THEANO_TESTS`` names the tier that runs: ``quick``, or ``all``, which it is where nothing is
-said. nose2 leaves slow tests out by its plugin of attributes (``-A '!slow'``).
+said. nose2 leaves slow tests out by its plugin of attributes (``-A '!slow'``). ``THEANO_ATTACK=long`` asks for sweeps
+in their long form.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -77,3 +81,48 @@ def examples(count: int) -> int:
     With hypothesis: ``@settings(max_examples=examples(150), deadline=None)``.
     """
     return min(count, max(FEWEST, count // QUICK_SHARE)) if is_quick() else count
+
+
+def is_long() -> bool:
+    """Tell whether sweeps run in their long form.
+
+    Returns
+    -------
+    bool
+    """
+    return os.environ.get("THEANO_ATTACK") == "long"
+
+
+def each_value(*lists: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield combinations of values in which each value is met; in the long form of a sweep, all combinations.
+
+    Where a case costs a compilation, all combinations take too long for a test that runs often.
+
+    Parameters
+    ----------
+    *lists : iterables
+        The values of each place.
+
+    Yields
+    ------
+    tuple
+        One value of each list. There are as many tuples as the longest list has values.
+
+    Examples
+    --------
+    >>> from theano_testing.tiers import each_value
+    >>> cases = list(each_value(["int8", "float32", "float64"], [0, 1]))
+    >>> len(cases), {axis for _, axis in cases}
+    (3, {0, 1})
+    """
+    values = [list(some) for some in lists]
+    if is_long():
+        yield from itertools.product(*values)
+        return
+    count = max(map(len, values))
+    columns = [[some[k % len(some)] for k in range(count)] for some in values]
+    # The order is the same in each run, but no list follows another one.
+    generator = random.Random(0)
+    for column in columns[1:]:
+        generator.shuffle(column)
+    yield from zip(*columns, strict=True)

@@ -152,6 +152,7 @@ class TestExpressions(unittest.TestCase):
             if computes():
                 np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
 
+    @slow
     def test_softmax_and_losses(self) -> None:
         self.check(nnet.GpuSoftmax(), T.nnet.softmax, self.x)
         self.check(nnet.GpuSoftmaxWithBias(), T.nnet.SoftmaxWithBias(), self.x, self.b)
@@ -333,6 +334,7 @@ class TestExpressions(unittest.TestCase):
             again = theano.function([], host_from_gpu(q).dot(host_from_gpu(r)))()
             np.testing.assert_allclose(again, x)
 
+    @slow
     def test_gradients_of_linear_algebra(self) -> None:
         x = np.random.default_rng(4).normal(size=(4, 4)) + 4 * np.eye(4)
         cases: list[tuple[Any, Any]] = [

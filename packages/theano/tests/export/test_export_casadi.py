@@ -12,6 +12,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 from .external import External, built
 
@@ -72,6 +73,7 @@ class TestValues(unittest.TestCase):
             else:
                 np.testing.assert_allclose(block, want, atol=1e-6)
 
+    @slow
     def test_second_derivatives(self) -> None:
         """The Jacobian has a Jacobian."""
         x, y, _ = self.inputs
@@ -92,6 +94,7 @@ class TestValues(unittest.TestCase):
             np.testing.assert_allclose(found[k], _differences(jacobian, values, k // 3, k % 3), atol=1e-5)
         self.assertIsNone(found[2])
 
+    @slow
     def test_many_outputs(self) -> None:
         """Jacobians of many outputs."""
         x = T.dvector("x")

@@ -33,6 +33,7 @@ class TestSolvers(unittest.TestCase):
         path = built(fn, self.folder, name, shapes={self.x: (4,)}, derivatives=derivatives)
         return casadi.external(name, path)
 
+    @slow
     def test_rosenbrock(self) -> None:
         """With our gradient, and with our Hessian, too."""
         x = self.x
@@ -46,6 +47,7 @@ class TestSolvers(unittest.TestCase):
             self.assertTrue(solver.stats()["success"])
             np.testing.assert_allclose(found["x"].full().ravel(), 1, atol=1e-5)
 
+    @slow
     def test_constraints(self) -> None:
         """Problem 71 of Hock and Schittkowski."""
         x = self.x

@@ -51,6 +51,7 @@ class TestChoices(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no element"):
             Exported(f)(0, np.zeros(0))
 
+    @slow
     def test_nested(self) -> None:
         """Choices in choices and in loops, and their gradients."""
         c, x = T.dscalar("c"), T.dvector("x")
@@ -73,6 +74,7 @@ class TestChoices(unittest.TestCase):
 class TestGraphs(unittest.TestCase):
     """Ops that hold a graph."""
 
+    @slow
     def test_op_from_graph(self) -> None:
         """The graph is written where the op is; results may be its very inputs."""
         a, b = T.dmatrix("a"), T.dvector("b")

@@ -43,6 +43,7 @@ class TestConvolutions(unittest.TestCase):
         others = RNG.normal(size=(1, 2, 8, 11)), RNG.normal(size=(3, 2, 2, 3))
         check(theano.function([x, w], out), values, others)
 
+    @slow
     def test_groups(self) -> None:
         """Channels in groups, one of each channel too."""
         x, w, v = T.ftensor4("x"), T.ftensor4("w"), T.ftensor4("v")
@@ -51,6 +52,7 @@ class TestConvolutions(unittest.TestCase):
         shapes = (2, 4, 6, 7), (6, 2, 3, 3), (4, 1, 2, 2)
         check(theano.function([x, w, v], out), tuple(RNG.normal(size=s).astype("float32") for s in shapes))
 
+    @slow
     def test_volumes(self) -> None:
         """Three axes."""
         kind = T.TensorType("float64", (False,) * 5)
@@ -58,6 +60,7 @@ class TestConvolutions(unittest.TestCase):
         out = _with_gradients(conv3d(x, w, border_mode="half", subsample=(1, 2, 1)), [x, w])
         check(theano.function([x, w], out), (RNG.normal(size=(2, 2, 4, 5, 6)), RNG.normal(size=(3, 2, 3, 2, 3))))
 
+    @slow
     def test_one_axis(self) -> None:
         """Sequences."""
         x, w = T.dtensor3("x"), T.dtensor3("w")
@@ -67,6 +70,7 @@ class TestConvolutions(unittest.TestCase):
             (RNG.normal(size=(2, 3, 9)), RNG.normal(size=(4, 3, 2))),
         )
 
+    @slow
     def test_many_rows(self) -> None:
         """Images whose windows are copied part by part."""
         x, w = T.ftensor4("x"), T.ftensor4("w")
@@ -90,6 +94,7 @@ class TestConvolutions(unittest.TestCase):
 class TestPooling(unittest.TestCase):
     """Pooling and its gradients."""
 
+    @slow
     def test_modes(self) -> None:
         """All modes, with overlapping windows, padding and borders."""
         x = T.dtensor4("x")

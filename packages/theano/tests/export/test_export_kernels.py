@@ -54,6 +54,7 @@ class TestElementwise(unittest.TestCase):
 class TestReductions(unittest.TestCase):
     """Sums, products, extrema, along each axis."""
 
+    @slow
     def test_axes(self) -> None:
         """All kinds over all axes."""
         x = T.TensorType("float64", (False,) * 3)("x")
@@ -95,6 +96,7 @@ class TestIndexing(unittest.TestCase):
         values = RNG.normal(size=(3, 3, 3)), np.array([0, -1, 2, 2], "int32"), np.array([True, False, True])
         check(theano.function([x, i, m], out), values)
 
+    @slow
     def test_a_single_true_element_broadcasts(self) -> None:
         """Beside other arrays of indices, and beside other masks."""
         x, i, y = T.dmatrix("x"), T.ivector("i"), T.dvector("y")
@@ -272,6 +274,7 @@ class TestProducts(unittest.TestCase):
 class TestState(unittest.TestCase):
     """Shared variables and their updates."""
 
+    @slow
     def test_training(self) -> None:
         """Steps of a softmax regression."""
         x, y = T.dmatrix("x"), T.ivector("y")

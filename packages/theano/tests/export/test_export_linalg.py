@@ -26,6 +26,7 @@ def _definite(n: int, dtype: str = "float64") -> Any:
 class TestEquations(unittest.TestCase):
     """Factors, solutions, inverses, determinants, and their gradients."""
 
+    @slow
     def test_solutions(self) -> None:
         """All structures, of vectors and matrices, in both precisions."""
         for dtype in ("float64", "float32"):
@@ -59,6 +60,7 @@ class TestEquations(unittest.TestCase):
         f = theano.function([a, v], [loss, *T.grad(loss, [a, v])])
         check(f, (_definite(6), RNG.normal(size=6)))
 
+    @slow
     def test_derivatives_of_determinants(self) -> None:
         """Cofactors, of singular matrices and stacks too."""
         for dtype, bound in (("float64", 1e-9), ("float32", 1e-3)):
@@ -85,6 +87,7 @@ class TestEquations(unittest.TestCase):
             stacks = np.stack([_definite(4, dtype), np.eye(4, dtype=dtype)])
             check(f, (_definite(5, dtype), stacks), (np.eye(1, dtype=dtype), stacks[:1]), tolerance=bound)
 
+    @slow
     def test_failures(self) -> None:
         """Singular and indefinite matrices are errors of the call, or give NaN where the user says so."""
         a = T.dmatrix("a")
@@ -106,6 +109,7 @@ class TestEquations(unittest.TestCase):
 class TestFactors(unittest.TestCase):
     """Eigenvalues, singular values, and QR."""
 
+    @slow
     def test_eigenvalues(self) -> None:
         """Vectors up to their signs."""
         for dtype, bound in (("float64", 1e-9), ("float32", 1e-3)):
@@ -137,6 +141,7 @@ class TestFactors(unittest.TestCase):
                     np.testing.assert_allclose(got, want, rtol=bound, atol=bound)
             exported.free()
 
+    @slow
     def test_qr(self) -> None:
         """All modes, of all shapes, with the signs of LAPACK."""
         for shape in ((5, 3), (3, 5), (4, 4), (1, 1)):
@@ -156,6 +161,7 @@ class TestFactors(unittest.TestCase):
 class TestStacks(unittest.TestCase):
     """Stacks of matrices: each one as if it were alone."""
 
+    @slow
     def test_square(self) -> None:
         """Inverses, determinants, factors and equations, of stacks with one and two axes."""
         for lead, dtype, bound in (((3,), "float64", 1e-9), ((2, 3), "float32", 2e-3)):

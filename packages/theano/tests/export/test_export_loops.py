@@ -80,6 +80,7 @@ class TestLoops(unittest.TestCase):
         right, _ = theano.foldr(lambda v, s: T.tanh(s) + v, x, T.zeros_like(x[0]))
         check(theano.function([x], [back, right, T.grad(right.sum(), x)]), (_normal(4, 3),))
 
+    @slow
     def test_jacobian(self) -> None:
         """A mapped Jacobian, and a Hessian."""
         x = T.dvector("x")
@@ -185,6 +186,7 @@ class TestGradients(unittest.TestCase):
             values = _normal(5, 2, 3, dtype=dtype), _normal(2, 4, dtype=dtype)
             check(f, values, values)
 
+    @slow
     def test_nested(self) -> None:
         """Loops in loops, with gradients."""
         x = T.dmatrix("x")
@@ -202,6 +204,7 @@ class TestGradients(unittest.TestCase):
         s, _ = theano.scan(lambda v, s: T.tanh(s + v), sequences=x, outputs_info=T.zeros(()), truncate_gradient=2)
         check(theano.function([x], T.grad(s[-1], x)), (_normal(6),))
 
+    @slow
     def test_checkpoints(self) -> None:
         """A gradient that computes states again."""
         a, k = T.dvector("a"), T.iscalar("k")

@@ -12,6 +12,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano.tensor.opt import Assert
+from theano_testing.tiers import slow
 
 from .harness import STRICT, Exported
 
@@ -48,6 +49,7 @@ NAMES = (
 class TestNames(unittest.TestCase):
     """Every name gives a name in C, of which no other one is."""
 
+    @slow
     def test_inputs_and_shared_variables(self) -> None:
         """Arguments, and fields of the state beside temporary arrays."""
         for names in NAMES:
@@ -83,6 +85,7 @@ class TestNames(unittest.TestCase):
             exported(-np.ones(2))
         self.assertIn(text, str(caught.exception))
 
+    @slow
     def test_two_in_one_program(self) -> None:
         """Exports that use the same functions of the library; a program in C++ with both headers, with sanitizers."""
         x = T.dvector("x")

@@ -28,9 +28,9 @@ class TestOverwriting(unittest.TestCase):
             z + T.outer(z[0], z[1]),
         ]
         for out in outputs:
-            for size in (3, 20):
-                check(theano.function([x], out), (RNG.normal(size=(size, size)),))
+            check(theano.function([x], out), *((RNG.normal(size=(size, size)),) for size in (20, 3)))
 
+    @slow
     def test_a_part_is_set_to_the_array_itself(self) -> None:
         v = T.dvector("v")
         y = T.exp(v)
@@ -55,6 +55,7 @@ class TestOverwriting(unittest.TestCase):
             np.testing.assert_allclose(found[str(variable)], variable.get_value(), rtol=1e-12)
         exported.free()
 
+    @slow
     def test_a_new_value_is_a_product_with_another_new_value(self) -> None:
         v = T.dvector("v")
         for size in (2, 30):

@@ -9,6 +9,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 from .harness import check
 
@@ -22,6 +23,7 @@ def _numbers(*shape: int, dtype: str = "float64") -> Any:
 class TestMatrices(unittest.TestCase):
     """Products of two matrices."""
 
+    @slow
     def test_layouts(self) -> None:
         """Factors as they are and transposed, of lengths that no tile divides; one is copied in two parts."""
         for dtype in ("float32", "float64"):
@@ -39,6 +41,7 @@ class TestMatrices(unittest.TestCase):
         out = [a.dot(x), y.dot(a), a.T.dot(y), T.outer(y, x), a[:, ::2].dot(x[::2]), a[::-1].dot(x) + y, r.dot(a)]
         check(theano.function([a, x, y, r], out), (_numbers(39, 31), _numbers(31), _numbers(39), _numbers(1, 39)))
 
+    @slow
     def test_nothing(self) -> None:
         """A product over no terms is 0, and one of no rows is empty."""
         a, b = T.dmatrix("a"), T.dmatrix("b")
@@ -49,6 +52,7 @@ class TestMatrices(unittest.TestCase):
 class TestState(unittest.TestCase):
     """Shared variables whose new values are written over the old ones."""
 
+    @slow
     def test_products(self) -> None:
         """A product is added in place; the old value is read before."""
         x = T.dmatrix("x")

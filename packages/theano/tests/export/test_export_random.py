@@ -20,6 +20,7 @@ from .harness import Exported, check
 class TestMRG(unittest.TestCase):
     """Streams of MRG31k3p."""
 
+    @slow
     def test_uniform(self) -> None:
         """The same bits, in each dtype, over several calls, in more rounds than one."""
         streams = MRG_RandomStreams(7)
@@ -114,6 +115,7 @@ class TestNumPy(unittest.TestCase):
             out.append(drawn)
         check(theano.function([n], out, updates={state: after}), (6,), (6,), (9,), tolerance=0)
 
+    @slow
     def test_counts(self) -> None:
         """Binomial and Poisson numbers, with parameters for each of the ways to draw them."""
         raw = T.raw_random
@@ -129,6 +131,7 @@ class TestNumPy(unittest.TestCase):
                 fn = theano.function([], [counts, events, mask], updates={state: after})
                 check(fn, (), (), tolerance=0)
 
+    @slow
     def test_categories(self) -> None:
         """Counts of categories, with parameters for each position, and of single precision that adds up to above 1."""
         raw = T.raw_random

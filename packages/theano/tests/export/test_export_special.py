@@ -8,6 +8,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano_testing.tiers import slow
 
 from .harness import Exported, check
 
@@ -41,6 +42,7 @@ class TestSpecial(unittest.TestCase):
         values = np.exp(RNG.uniform(-4, 4, 300)), np.exp(RNG.uniform(-4, 4, 300))
         check(theano.function([a, x], out), values, tolerance=1e-9)
 
+    @slow
     def test_bessel_orders(self) -> None:
         """Whole orders and any others, constant or not."""
         x, v = T.dvector("x"), T.dvector("v")

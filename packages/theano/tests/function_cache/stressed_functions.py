@@ -12,7 +12,7 @@ from typing import Any
 
 from theano_linker_c.cache_tool import open_cache
 
-PROCESSES = 8
+PROCESSES = 5
 
 #: Builds one function that all processes ask for and one of four, and says how many were rewritten.
 BUILD = """

@@ -19,6 +19,7 @@ import theano
 import theano.tensor as T
 from theano.functional import flatten
 from theano.tensor.shared_randomstreams import RandomStreams
+from theano_testing.tiers import slow
 
 
 class Pair:
@@ -436,6 +437,7 @@ class TestGraphs(unittest.TestCase):
         f(np.ones(1))
         self.assertEqual(counted.calls, 2)
 
+    @slow
     def test_many_static_values_keep_a_bounded_number_of_programs(self) -> None:
         f = theano.jit(lambda n: n, static_argnames="n")
         for n in range(600):
