@@ -84,6 +84,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.linalg._equations._cofactors": "Cofactors CofactorsChange",
         "theano_tensor.linalg._equations._inverse": "Det MatrixInverse MatrixPinv SLogDet",
         "theano_tensor.linalg._factors._orthogonal": "QRFull QRIncomplete SVD",
+        "theano_tensor.linalg._factors._spectral": "SpectralGate",
         "theano_tensor.linalg._equations._solve": "Solve",
         "theano_tensor.linalg._tensors": "Lstsq TensorInv TensorSolve",
         "theano_tensor.linear._batched": "BatchedDot",
