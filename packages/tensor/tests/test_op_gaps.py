@@ -269,6 +269,13 @@ _RECORDS = [
         [[POSITIVE]],
     ),
     OpRecord(
+        "second_derivative_of_eigh",
+        lambda x, d: grad((grad((eigh(x)[0] ** 2).sum(), x) * d).sum(), x),
+        lambda x, d: 2 * _lower(_lower(d)) - np.diag(np.diag(2 * d)) + 0 * x,
+        [[POSITIVE, POSITIVE]],
+        [[POSITIVE, POSITIVE]],
+    ),
+    OpRecord(
         "derivative_of_eigvalsh",
         lambda x, y: grad(eigvalsh(x, y).sum(), x),
         lambda x, y: _lower(np.linalg.inv(y)),

@@ -88,6 +88,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.linalg._factors._lu": "LUFactor PivotsToPermutation",
         "theano_tensor.linalg._factors._schur": "QZ Schur",
         "theano_tensor.linalg._factors._orthogonal": "QRFull QRIncomplete SVD",
+        "theano_tensor.linalg._factors._spectral": "SpectralGate",
         "theano_tensor.linalg._equations._solve": "Solve",
         "theano_tensor.linalg._tensors": "Lstsq TensorInv TensorSolve",
         "theano_tensor.linear._batched": "BatchedDot",

@@ -214,6 +214,51 @@ class TestEqualValues(unittest.TestCase):
         second = function([self.a], grad((first * np.arange(16.0).reshape(4, 4)).sum(), self.a))(self.turned)
         np.testing.assert_allclose(second, 0, atol=1e-9)
 
+    def test_second_derivatives_by_eigenvalues(self) -> None:
+        """The sum of the cubes of eigenvalues is the trace of a product: its derivatives are known."""
+        a, d = self.a, T.dmatrix("d")
+        direction = self.turned[::-1] + self.turned[::-1].T
+        for values in (lambda x: linalg.eigh(x)[0], lambda x: linalg.eigh(x, "U")[0], linalg.eigvalsh):
+            first = grad((values(a) ** 3).sum(), a)
+            f = function([a, d], [grad((first * d).sum(), a), Rop(first, a, d)])
+            for matrix in (self.plain, self.turned, np.eye(4), np.zeros((4, 4)), self.turned + 1e-12 * direction):
+                full = 3 * (matrix @ direction + direction @ matrix)
+                full = 2 * full - np.diag(np.diag(full))
+                for found in f(matrix, direction):
+                    half = np.triu if np.tril(found, -1).any() is np.False_ else np.tril
+                    np.testing.assert_allclose(found, half(full), atol=1e-8)
+
+    def test_second_derivatives_by_singular_values(self) -> None:
+        a, d = self.a, T.dmatrix("d")
+        direction = np.random.default_rng(8).normal(size=(4, 4))
+        for values in (lambda x: linalg.svd(x, compute_uv=False), lambda x: linalg.svd(x, full_matrices=False)[1]):
+            first = grad((values(a) ** 4).sum(), a)
+            f = function([a, d], grad((first * d).sum(), a))
+            for rows, columns in ((4, 4), (4, 3), (2, 4)):
+                for matrix in (self.plain, self.turned, np.eye(4), np.zeros((4, 4)), np.diag([2.0, 0, 2, 0])):
+                    x, along = matrix[:rows, :columns], direction[:rows, :columns]
+                    expected = 4 * (along @ x.T @ x + x @ along.T @ x + x @ x.T @ along)
+                    np.testing.assert_allclose(f(x, along), expected, atol=1e-7)
+
+    def test_second_derivatives_of_several_uses(self) -> None:
+        """Two nodes for the eigenvalues of one matrix, stacks of matrices, and values that the gradient is given."""
+        stack, d, g = T.dtensor3("stack"), T.dtensor3("d"), T.dmatrix("g")
+        both = linalg.eigh(stack)[0] ** 2 * linalg.eigh(stack)[0]
+        first = grad(both.sum(), stack)
+        matrices = np.stack([self.plain, np.eye(4)])
+        along = np.broadcast_to(self.turned, matrices.shape)
+        found = function([stack, d], grad((first * d).sum(), stack))(matrices, along)
+        full = 3 * (matrices @ along + along @ matrices)
+        np.testing.assert_allclose(found, np.tril(2 * full) - np.eye(4) * full, atol=1e-8)
+        outside = grad(None, stack, known_grads={linalg.eigh(stack)[0]: g})
+        second = function([stack, g], grad(outside.sum(), stack))(matrices, np.ones((2, 4)))
+        np.testing.assert_allclose(second, 0, atol=1e-9)
+
+    def test_one_of_equal_singular_values(self) -> None:
+        first = grad(linalg.svd(self.a, compute_uv=False)[0], self.a)
+        second = function([self.a], grad(first.sum(), self.a))(np.eye(4))
+        self.assertFalse(np.isfinite(second).all())
+
 
 class TestDeterminants(unittest.TestCase):
     """The gradient is the matrix of cofactors, a polynomial of the entries: singular matrices have it, too."""

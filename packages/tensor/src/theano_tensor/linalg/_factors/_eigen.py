@@ -44,6 +44,7 @@ from .._matrices._operands import (
 )
 from .._matrices._stacks import mirrored_values
 from ._cholesky import cholesky
+from ._spectral import SpectralGate
 
 _FINITE = "look for NaN and infinities in the matrix"
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
@@ -158,12 +159,19 @@ def _pullback_eigh(node: Apply[Eigh, Tensor], cotangents: list[Variable]) -> lis
     given = [present(g) for g in cotangents]
     terms = [as_tensor_variable(v).zeros_like() if g is None else g for v, g in zip(node.outputs, given, strict=True)]
     if given[1] is None:
-        # Eigenvalues alone need no differences of eigenvalues, so equal ones do no harm.
-        vectors = node.outputs[1]
-        return [
-            gradient_of_triangle(matmul(scaled_columns(vectors, terms[0]), transposed(vectors)), node.op.UPLO == "L")
-        ]
+        values, vectors = node.outputs
+        return [_by_values(node.inputs[0], values, vectors, terms[0], node.op.UPLO)]
     return [EighGrad(node.op.UPLO)(node.inputs[0], *node.outputs, *terms)]
+
+
+def _by_values(x: Variable, values: Tensor, vectors: Tensor, g: Variable, triangle: str) -> Tensor:
+    """Return the gradient by a symmetric matrix of a function of its eigenvalues, given the one by these.
+
+    It needs no differences of eigenvalues, so equal ones do no harm; its own gradient does.
+    """
+    back = transposed(vectors)
+    product: Tensor = SpectralGate(triangle)(matmul(scaled_columns(vectors, g), back), x, g, values, vectors, back)
+    return gradient_of_triangle(product, triangle == "L")
 
 
 @pushforward.register(Eigh)
@@ -330,9 +338,11 @@ def _symmetric_system(node: Apply, matrices: Sequence[Any], lower: bool) -> tupl
 
 @pullback.register(Eigvalsh)
 def _pullback_eigvalsh(node: Apply[Eigvalsh, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
-    b = node.inputs[1] if len(node.inputs) == 2 else None
-    found = EigvalshGrad(node.op.lower)(node.inputs[0], b, cotangents[0])
-    return list(found) if isinstance(found, list) else [found]
+    if len(node.inputs) == 2:
+        return list(EigvalshGrad(node.op.lower)(*node.inputs, cotangents[0]))
+    triangle = "L" if node.op.lower else "U"
+    _, vectors = Eigh(triangle)(node.inputs[0])
+    return [_by_values(node.inputs[0], node.outputs[0], vectors, cotangents[0], triangle)]
 
 
 def _eigenvalues_by_eigh(node: Apply) -> tuple[Tensor, Tensor]:

@@ -34,6 +34,7 @@ from .._matrices._operands import (
     total_of,
     transposed,
 )
+from ._spectral import SpectralGate
 
 _FINITE = "look for NaN and infinities in the matrix"
 _REAL = {"complex64": "float32", "complex128": "float64"}
@@ -201,7 +202,8 @@ def _pullback_svd(node: Apply, cotangents: list[Variable]) -> list[Variable | No
     if gu is None and gvt is None:
         assert gs is not None
         u, _, vt = SVD(full_matrices=False)(x)
-        return [matmul(scaled_columns(u, gs), vt)]
+        s = node.outputs[1 if op.compute_uv else 0]
+        return [SpectralGate(None)(matmul(scaled_columns(u, gs), vt), x, gs, s, u, vt)]
     if op.full_matrices and not static_square(x):
         return [grad_undefined(op, 0, x, "not all of u and vt is determined by the matrix; use full_matrices=False")]
     u, s, vt = map(as_tensor_variable, node.outputs)

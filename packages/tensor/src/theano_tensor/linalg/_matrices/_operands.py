@@ -142,7 +142,7 @@ def unit_like(x: TensorLike, axis: int = -2) -> Tensor:
     return eye(shape_i(variable, axis % variable.type.ndim), dtype=variable.type.dtype)
 
 
-def _places(x: Tensor) -> tuple[Tensor, Tensor]:
+def places(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return row and column numbers, so that they broadcast over the matrices of `x`."""
     ndim = x.type.ndim
     rows, columns = arange(shape_i(x, ndim - 2)), arange(shape_i(x, ndim - 1))
@@ -153,7 +153,7 @@ def _places(x: Tensor) -> tuple[Tensor, Tensor]:
 def half_triangle(x: TensorLike, lower: bool = True) -> Tensor:
     """Return one triangle of each matrix with half of the diagonal, and zeros elsewhere."""
     variable = as_tensor_variable(x)
-    rows, columns = _places(variable)
+    rows, columns = places(variable)
     inside = (gt if lower else lt)(rows, columns)
     zero, half = np.zeros((), variable.type.dtype), np.asarray(0.5, variable.type.dtype)
     result: Tensor = switch(inside, variable, switch(eq(rows, columns), variable * half, zero))
@@ -171,7 +171,7 @@ def mirrored(x: TensorLike, lower: bool = True) -> Tensor:
     return half + transposed(half)
 
 
-def _differences(values: TensorLike) -> Tensor:
+def differences(values: TensorLike) -> Tensor:
     """Return D with ``D[i, j] = values[j] - values[i]``."""
     v = as_tensor_variable(values)
     ndim = v.type.ndim
@@ -197,14 +197,14 @@ def over_gaps(x: TensorLike, values: TensorLike, among: TensorLike, by_values: T
     """
     product, v = as_tensor_variable(x), as_tensor_variable(values)
     dtype = v.type.dtype
-    gaps, one, zero = _differences(v), np.ones((), dtype), np.zeros((), dtype)
-    diagonal = eq(*_places(gaps))
+    gaps, one, zero = differences(v), np.ones((), dtype), np.zeros((), dtype)
+    diagonal = eq(*places(gaps))
     step = np.asarray(np.finfo(dtype).eps * 16, dtype)
-    equal = le(abs_(gaps), step * _size(v))
-    free = le(abs_(product), step * _size(as_tensor_variable(among), 2))
+    equal = le(abs_(gaps), step * size_of(v))
+    free = le(abs_(product), step * size_of(as_tensor_variable(among), 2))
     if by_values is not None:
         change = as_tensor_variable(by_values)
-        free = and_(free, le(abs_(_differences(change)), step * _size(change)))
+        free = and_(free, le(abs_(differences(change)), step * size_of(change)))
     without = or_(diagonal, and_(equal, free))
     result: Tensor = switch(without, zero, product / switch(without, one, switch(equal, zero, gaps)))
     return result
@@ -222,7 +222,7 @@ def over_sums(x: TensorLike, values: TensorLike) -> Tensor:
     return result
 
 
-def _size(x: Tensor, dims: int = 1) -> Tensor:
+def size_of(x: Tensor, dims: int = 1) -> Tensor:
     """Return the size of vectors, or matrices, so that it broadcasts over matrices."""
     size = sum_over(abs_(x), axis=tuple(range(-dims, 0)), keepdims=True)
     return size if dims == 2 else dimshuffle(size, [*range(size.type.ndim), "x"])
