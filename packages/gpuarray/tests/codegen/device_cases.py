@@ -39,13 +39,13 @@ class DeviceCase(unittest.TestCase):
                 yield context
 
     def check(
-        self, kernel: Kernel, values: Sequence[Any], wanted: Sequence[Any], rtol: float = 0.0, atol: float = 0.0
+        self, kernel: Kernel, values: Sequence[Any], expected: Sequence[Any], rtol: float = 0.0, atol: float = 0.0
     ) -> None:
         """Compare the results of a kernel, their dtypes and shapes, with what is wanted."""
         for context in self.each():
-            found = on_device(kernel, values, context)
-            self.assertEqual(len(found), len(wanted))
-            for x, y in zip(found, wanted, strict=True):
+            result = on_device(kernel, values, context)
+            self.assertEqual(len(result), len(expected))
+            for x, y in zip(result, expected, strict=True):
                 self.assertEqual((x.dtype, x.shape), (np.asarray(y).dtype, np.asarray(y).shape))
                 np.testing.assert_allclose(_wide(x), _wide(np.asarray(y)), rtol=rtol, atol=atol)
 
@@ -89,8 +89,8 @@ def texts_of(kernel: Kernel, values: Sequence[Any], *, cpu: bool = False) -> lis
     )
     recorder, form = _Texts(context), form_of(kernel)
     stays = set(form.host_inputs(kernel, len(values)))
-    given = [
+    operands = [
         np.asarray(v) if i in stays else recorder.operand(upload(context, np.asarray(v))) for i, v in enumerate(values)
     ]
-    form.run(kernel, recorder, given)
+    form.run(kernel, recorder, operands)
     return recorder.found

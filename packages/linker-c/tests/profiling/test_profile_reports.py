@@ -39,9 +39,9 @@ def text_of(profile: ProfileStats | None, **kwargs: Any) -> str:
 
 def seconds(text: str, label: str) -> float:
     """Return the figure after a label."""
-    found = re.search(re.escape(label) + r":? ([-+.e\d]+)s", text)
-    assert found is not None, f"{label} in {text}"
-    return float(found[1])
+    match = re.search(re.escape(label) + r":? ([-+.e\d]+)s", text)
+    assert match is not None, f"{label} in {text}"
+    return float(match[1])
 
 
 class TestSections(unittest.TestCase):
@@ -53,18 +53,18 @@ class TestSections(unittest.TestCase):
                 f(V)
             text = text_of(f.profile)
             self.assertIn("Function profiling\n==================\nMessage: train\n", text)
-            whole = seconds(text, "Time in 5 calls to Function.__call__")
+            full = seconds(text, "Time in 5 calls to Function.__call__")
             parts = ("Time in thunks", "Overhead between thunks", "Overhead of arguments, results and updates")
-            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, places=7)
-            self.assertLessEqual(seconds(text, "Time in Function.fn.__call__"), whole)
-            whole = seconds(text, "Total compile time")
+            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), full, places=7)
+            self.assertLessEqual(seconds(text, "Time in Function.fn.__call__"), full)
+            full = seconds(text, "Total compile time")
             parts = (
                 "Theano Optimizer time",
                 "Theano Linker time (includes C, CUDA code generation/compiling)",
                 "Copying the graph and checks",
             )
             # Seconds are printed with seven digits.
-            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, delta=1e-6 * max(whole, 0.1))
+            self.assertAlmostEqual(sum(seconds(text, part) for part in parts), full, delta=1e-6 * max(full, 0.1))
             self.assertIn("  Number of Apply nodes: 3\n", text)
 
     def test_tables(self) -> None:

@@ -26,9 +26,9 @@ _MODULES = {
 
 def records(module: str) -> list[testing.OpRecord]:
     """Return the records that the tests of a module are made of."""
-    found = vars(importlib.import_module(module)).values()
+    result = vars(importlib.import_module(module)).values()
     return [
-        c.record for c in found if isinstance(c, type) and issubclass(c, testing.OpTestCase) and hasattr(c, "record")
+        c.record for c in result if isinstance(c, type) and issubclass(c, testing.OpTestCase) and hasattr(c, "record")
     ]
 
 
@@ -36,9 +36,9 @@ class TestRecords(unittest.TestCase):
     @slow
     def test_results_agree_with_the_reference(self) -> None:
         for module, step in _MODULES.items():
-            found = records(module)
-            self.assertTrue(found, module)
-            for record in found[step - 1 :: step]:
+            result = records(module)
+            self.assertTrue(result, module)
+            for record in result[step - 1 :: step]:
                 with self.subTest(record=record.name):
                     if computes():
                         testing.check_on_device(record, "opencl0:0")
