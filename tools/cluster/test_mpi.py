@@ -46,8 +46,8 @@ def start(count: int, *command: str) -> str:
 def results(*command: str) -> list[dict[str, Any]]:
     """Return what each process found out."""
     (line,) = (line for line in start(2, *command).splitlines() if line.startswith("["))
-    found: list[dict[str, Any]] = json.loads(line)
-    return found
+    rows: list[dict[str, Any]] = json.loads(line)
+    return rows
 
 
 def drawn() -> list[Any]:
@@ -95,8 +95,8 @@ class TestTwoProcesses(unittest.TestCase):
             np.testing.assert_array_equal(process["mapped"], drawn())
 
     def test_processes_that_wait_for_work(self) -> None:
-        (found,) = results("-m", "mpi4py.futures", str(HERE / "mpi_program.py"), "pool")
-        np.testing.assert_array_equal(found["pooled"], drawn())
+        (row,) = results("-m", "mpi4py.futures", str(HERE / "mpi_program.py"), "pool")
+        np.testing.assert_array_equal(row["pooled"], drawn())
 
 
 class TestExample(unittest.TestCase):

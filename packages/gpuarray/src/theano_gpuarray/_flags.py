@@ -48,15 +48,15 @@ def parse_contexts(text: str) -> dict[str, str]:
     >>> parse_contexts("dev0->cuda0; dev1->opencl0:0")
     {'dev0': 'cuda0', 'dev1': 'opencl0:0'}
     """
-    found: dict[str, str] = {}
+    contexts: dict[str, str] = {}
     for part in filter(None, map(str.strip, text.split(";"))):
         name, arrow, device = (piece.strip() for piece in part.partition("->"))
-        if not arrow or not name or "->" in device or name in found or name.startswith(("cuda", "opencl")):
+        if not arrow or not name or "->" in device or name in contexts or name.startswith(("cuda", "opencl")):
             raise ValueError(part)
         if device.startswith(("cpu", "gpu")) or not _DEVICE.fullmatch(device):
             raise ValueError(part)
-        found[name] = device
-    return found
+        contexts[name] = device
+    return contexts
 
 
 class ContextsFlag(StrFlag):

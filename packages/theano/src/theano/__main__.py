@@ -27,9 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status of the command.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given and given[0] in COMMANDS:
-        return COMMANDS[given[0]][0](given[1:])
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]][0](words[1:])
     parser = argparse.ArgumentParser(
         prog="python -m theano",
         description="A compiler for array expressions.",
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"theano {__version__}")
     parser.add_argument("command", choices=list(COMMANDS), help="what to run, with its own options behind it")
-    parser.parse_args(given)
+    parser.parse_args(words)
     return 2
 
 

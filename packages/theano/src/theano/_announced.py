@@ -30,9 +30,9 @@ class Announced(NodeRewriter):
 
 def announce() -> None:
     """Register what stands for the rules of packages that have not been imported."""
-    known = optdb.names()
+    names = optdb.names()
     for name, tags, aliases in _SPARSE:
-        if name not in known:
+        if name not in names:
             _SPECIALIZE.register(name, Announced(name), *tags, aliases=aliases)
 
 

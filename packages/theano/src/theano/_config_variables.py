@@ -134,14 +134,14 @@ def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict
     splitter = shlex.shlex(config_string, posix=True)
     splitter.whitespace = ","
     splitter.whitespace_split = True
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for entry in map(str.strip, splitter):
         name, equals, value = entry.partition("=")
         if equals:
-            found[name] = value
+            settings[name] = value
         elif entry and issue_warnings:
             TheanoConfigWarning.warn(f"Config key '{name}' has no value, ignoring it", stacklevel=1)
-    return found
+    return settings
 
 
 def config_files_from_theanorc() -> list[str]:
@@ -177,7 +177,7 @@ def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
     KeyError
         If they say nothing.
     """
-    given = config.setting(key)
-    if given is None:
+    setting = config.setting(key)
+    if setting is None:
         raise KeyError(key)
-    return given
+    return setting

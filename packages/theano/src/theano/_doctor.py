@@ -79,13 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="theano-doctor", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON, for programs")
-    given = parser.parse_args(arguments)
-    found = examine()
-    healthy = all(finding.state != "bad" for finding in found)
-    if given.json:
-        print(json.dumps({"healthy": healthy, "findings": [asdict(finding) for finding in found]}, indent=2))
+    options = parser.parse_args(arguments)
+    findings = examine()
+    healthy = all(finding.state != "bad" for finding in findings)
+    if options.json:
+        print(json.dumps({"healthy": healthy, "findings": [asdict(finding) for finding in findings]}, indent=2))
     else:
-        _show(found)
+        _show(findings)
     return 0 if healthy else 1
 
 
@@ -105,17 +105,17 @@ def examine() -> list[Finding]:
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _versions, _flags, _compiler, _blas, _threads, _cache, _devices, _functions,
     )  # fmt: skip
-    found: list[Finding] = []
+    findings: list[Finding] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for check in checks:
             subject = check.__name__.strip("_")
             try:
-                found += check()
+                findings += check()
             except (TheanoError, OSError, ValueError, ArithmeticError) as error:
                 advice = "the message says what to do; theano-nose --theano tells what else is wrong"
-                found.append(Finding(subject, "error", f"{type(error).__name__}: {error}", "", "bad", advice))
-    return found
+                findings.append(Finding(subject, "error", f"{type(error).__name__}: {error}", "", "bad", advice))
+    return findings
 
 
 def _show(found: Sequence[Finding]) -> None:
@@ -139,10 +139,10 @@ def _versions() -> Iterator[Finding]:
             yield Finding("versions", name, "taken from a folder, not installed", state="note")
     for name in FORMER_DISTRIBUTIONS:
         with contextlib.suppress(PackageNotFoundError):
-            found = version(name)
-            if found.startswith(("0.", "1.")):
+            release = version(name)
+            if release.startswith(("0.", "1.")):
                 advice = f"pip uninstall {name}, then install theano-stack again: both write into the folder theano"
-                yield Finding("versions", name, found, "another project", "bad", advice)
+                yield Finding("versions", name, release, "another project", "bad", advice)
 
 
 def _flags() -> Iterator[Finding]:
@@ -232,11 +232,11 @@ def _routines_of(library: str) -> Iterator[Finding]:
         get = getattr(loaded, name, None)
         if get is not None:
             get.restype = ctypes.c_char_p
-            wanted = os.environ.get("OPENBLAS_CORETYPE")
+            core_type = os.environ.get("OPENBLAS_CORETYPE")
             core = os.fsdecode(get())
-            if wanted:
+            if core_type:
                 advice = "without this variable OpenBLAS takes this processor's own routines, which may be faster"
-                yield Finding("blas", "routines", f"for {core}", f"OPENBLAS_CORETYPE={wanted}", "note", advice)
+                yield Finding("blas", "routines", f"for {core}", f"OPENBLAS_CORETYPE={core_type}", "note", advice)
             else:
                 yield Finding("blas", "routines", f"for {core}", "OpenBLAS chose them for this processor")
             return
@@ -251,15 +251,15 @@ def _library_at(address: int) -> str:
 
 
 def _threads() -> Iterator[Finding]:
-    count, wanted = cpuCount(), os.environ.get("OMP_NUM_THREADS", "")
+    count, limit = cpuCount(), os.environ.get("OMP_NUM_THREADS", "")
     yield Finding("threads", "processors", str(count), "what this process may use")
     if not config.openmp:
         yield Finding("threads", "long loops", "one thread", "openmp=False", "note", "set openmp=True to use them all")
-    elif wanted:
+    elif limit:
         state, advice = (
-            ("note", "more threads than processors wait for each other") if _is_above(wanted, count) else ("ok", "")
+            ("note", "more threads than processors wait for each other") if _is_above(limit, count) else ("ok", "")
         )
-        yield Finding("threads", "long loops", f"{wanted} threads", "OMP_NUM_THREADS", state, advice)
+        yield Finding("threads", "long loops", f"{limit} threads", "OMP_NUM_THREADS", state, advice)
     else:
         yield Finding("threads", "long loops", f"{count} threads", "OMP_NUM_THREADS is not set")
 
@@ -287,16 +287,16 @@ def _cache() -> Iterator[Finding]:
 
 
 def _devices() -> Iterator[Finding]:
-    wanted = str(config.device)
-    known = devices()
-    lost = wanted != "cpu" and not known.moves_computation()
+    device_name = str(config.device)
+    devices_module = devices()
+    lost = device_name != "cpu" and not devices_module.moves_computation()
     advice = "theano.gpuarray.type.get_context(None) says why; without it functions run on the CPU" if lost else ""
-    yield Finding("devices", "device", wanted, config.source_of("device"), "bad" if lost else "ok", advice)
-    for found in known.device_report():
+    yield Finding("devices", "device", device_name, config.source_of("device"), "bad" if lost else "ok", advice)
+    for finding in devices_module.device_report():
         # Who computes on the CPU, or by another driver, lacks nothing.
-        of_opencl = found.name.startswith("OpenCL")
-        advice = found.advice if wanted.startswith("opencl" if of_opencl else "cuda") else ""
-        yield Finding("devices", found.name, found.value, found.how, "note" if advice else "ok", advice)
+        of_opencl = finding.name.startswith("OpenCL")
+        advice = finding.advice if device_name.startswith("opencl" if of_opencl else "cuda") else ""
+        yield Finding("devices", finding.name, finding.value, finding.how, "note" if advice else "ok", advice)
 
 
 def _functions() -> Iterator[Finding]:

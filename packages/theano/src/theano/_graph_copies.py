@@ -51,8 +51,8 @@ def clone(
     >>> float(theano.clone(x**2 + 1, {x: y * 2}).eval({y: 3.0}))
     37.0
     """
-    found = clone_replace(output, dict(replace or ()), strict)
+    copies = clone_replace(output, dict(replace or ()), strict)
     if share_inputs if copy_inputs is None else copy_inputs:
-        return found
-    roots = graph_inputs([found] if isinstance(found, Variable) else list(found))
-    return clone_replace(found, {root: root.clone() for root in roots if not isinstance(root, Constant)})
+        return copies
+    roots = graph_inputs([copies] if isinstance(copies, Variable) else list(copies))
+    return clone_replace(copies, {root: root.clone() for root in roots if not isinstance(root, Constant)})

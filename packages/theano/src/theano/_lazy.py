@@ -100,8 +100,8 @@ def _elsewhere(module: str, name: str) -> str:
     """
     if not name.startswith("_"):
         for path in _NEAR.get(module, ()):
-            found = sys.modules.get(f"{module}.{path}")
-            if found is not None and name in dir(found):
+            value = sys.modules.get(f"{module}.{path}")
+            if value is not None and name in dir(value):
                 return f"; did you mean {module}.{path}.{name}?"
     unloaded = _UNLOADED.get(f"{module}.{name}")
     return f"; did you mean {unloaded}?" if unloaded else ""

@@ -52,21 +52,21 @@ def short_platform(r: str | None = None, p: str | None = None) -> str:
     """
     release = platform.release() if r is None else r
     name = platform.platform() if p is None else p
-    version, dash, rest = release.partition("-")
+    version, dash, remainder = release.partition("-")
     numbers = version.split(".")
     if not dash or len(numbers) < 2 or not (numbers[0].isdigit() and numbers[1].isdigit()):
         return name
-    kept = rest.lstrip("0123456789")
-    if kept.startswith("."):
+    version_number = remainder.lstrip("0123456789")
+    if version_number.startswith("."):
         # Further numbers of a build, up to a part that begins with a letter.
-        parts = kept[1:].split(".")
+        parts = version_number[1:].split(".")
         while parts and re.match(r"\d", parts[0]):
             digits = parts.pop(0).lstrip("0123456789")
             if digits:
                 parts.insert(0, digits)
                 break
-        kept = ".".join(parts)
-    return name.replace(release, f"{numbers[0]}.{numbers[1]}-{kept}")
+        version_number = ".".join(parts)
+    return name.replace(release, f"{numbers[0]}.{numbers[1]}-{version_number}")
 
 
 def split_version(version: str) -> tuple[str, str, str]:

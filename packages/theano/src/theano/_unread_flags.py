@@ -74,12 +74,12 @@ def read_settings() -> tuple[list[str], list[str]]:
     _gathered.names = []
     try:
         advice = config.check_settings()
-        known = _gathered.names
+        names = _gathered.names
     finally:
         _gathered.names = None
     former = [line.partition(" (from ")[0] for line in config.unused_settings() if line.endswith(f"{FLAGS_VARIABLE})")]
     former = [name for name in former if is_former(name)]
-    return [*known, *former], [line for line in advice if not any(f"`{name}`" in line for name in former)]
+    return [*names, *former], [line for line in advice if not any(f"`{name}`" in line for name in former)]
 
 
 class _Notice:

@@ -38,14 +38,14 @@ for _error, _meaning in (
 def apply_numpy_errors() -> None:
     """Set NumPy's reactions to floating-point errors in this thread, as the flags ``numpy.seterr_*`` say."""
     section = config.numpy
-    wanted = {
+    modes = {
         "all": section.seterr_all,
         "divide": section.seterr_divide,
         "over": section.seterr_over,
         "under": section.seterr_under,
         "invalid": section.seterr_invalid,
     }
-    np.seterr(**{kind: reaction for kind, reaction in wanted.items() if reaction != "None"})
+    np.seterr(**{kind: reaction for kind, reaction in modes.items() if reaction != "None"})
 
 
 def _names_devices() -> bool:

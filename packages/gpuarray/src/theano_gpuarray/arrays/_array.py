@@ -266,8 +266,8 @@ class GpuArray:
                     "an array of a device has no elements on the host", hint="call numpy.asarray(x), which copies"
                 )
             )
-        found = read_elements(self)
-        return found if dtype is None else found.astype(dtype, copy=False)
+        elements = read_elements(self)
+        return elements if dtype is None else elements.astype(dtype, copy=False)
 
     def read(self, dst: NDArray[Any]) -> None:
         """Copy to an array on the host.
@@ -293,10 +293,10 @@ class GpuArray:
 
     def _check_host(self, host: NDArray[Any], what: str) -> None:
         if not isinstance(host, np.ndarray) or host.shape != self.shape or host.dtype != self.dtype:
-            given = f"{host.dtype} of shape {host.shape}" if isinstance(host, np.ndarray) else repr(host)
+            description = f"{host.dtype} of shape {host.shape}" if isinstance(host, np.ndarray) else repr(host)
             raise ValueError(
                 format_error(
-                    f"an array of {self.dtype} of shape {self.shape} is {what} an array like it, not {given}",
+                    f"an array of {self.dtype} of shape {self.shape} is {what} an array like it, not {description}",
                     hint="use x[...] = values, or numpy.asarray(x), which convert",
                 )
             )

@@ -173,11 +173,11 @@ def open_capsule(capsule: Any) -> Imported:
     """
     for name, used, kind in ((_VERSIONED, _USED_VERSIONED, _ManagedVersioned), (_NAME, _USED, _Managed)):
         if type(capsule).__name__ == "PyCapsule" and _is_valid(capsule, name):
-            place = _pointer_of(capsule, name)
-            managed: Any = kind.from_address(place)
-            found = _read(managed, place, name == _VERSIONED)
+            address = _pointer_of(capsule, name)
+            managed: Any = kind.from_address(address)
+            managed_array = _read(managed, address, name == _VERSIONED)
             _rename(capsule, used)
-            return found
+            return managed_array
     raise BufferError(
         format_error(
             f"{capsule!r} is no DLPack capsule, or its array has been taken before",

@@ -65,13 +65,13 @@ def dlpack_device(x: GpuArray) -> tuple[int, int]:
     return kinds[x.context.kind], x.context.native.index
 
 
-def check_device(x: GpuArray, wanted: tuple[int, int] | None) -> None:
+def check_device(x: GpuArray, context: tuple[int, int] | None) -> None:
     """Refuse to export an array to another device than its own."""
     device = dlpack_device(x)
-    if wanted is not None and tuple(wanted) != device:
+    if context is not None and tuple(context) != device:
         raise BufferError(
             format_error(
-                f"the array is on device {device}, not {tuple(wanted)}", hint="use numpy.asarray(x), or x.transfer"
+                f"the array is on device {device}, not {tuple(context)}", hint="use numpy.asarray(x), or x.transfer"
             )
         )
 
@@ -80,8 +80,8 @@ def dlpack_capsule(x: GpuArray, stream: Any, newest: tuple[int, int] | None, *, 
     """Return a capsule of an array for a consumer that works in a stream and knows DLPack up to a version."""
     _hand_over(x, stream)
     versioned = newest is not None and tuple(newest) >= (1, 0)
-    place = x.buffer.address, x.offset
-    return make_capsule(x, *place, x.dtype, x.shape, x.strides, dlpack_device(x), versioned=versioned, copied=copied)
+    address = x.buffer.address, x.offset
+    return make_capsule(x, *address, x.dtype, x.shape, x.strides, dlpack_device(x), versioned=versioned, copied=copied)
 
 
 def _hand_over(x: GpuArray, stream: Any) -> None:

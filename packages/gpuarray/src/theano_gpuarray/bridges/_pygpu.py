@@ -29,8 +29,8 @@ def from_pygpu(x: Any, context: GpuContext | None = None) -> GpuArray:
         The default one if None.
     """
     where = get_context(None) if context is None else context
-    found = _same_memory(x, where)
-    return asarray(np.asarray(x), context=where) if found is None else found
+    memory = _same_memory(x, where)
+    return asarray(np.asarray(x), context=where) if memory is None else memory
 
 
 def to_pygpu(x: GpuArray, context: Any = None) -> Any:

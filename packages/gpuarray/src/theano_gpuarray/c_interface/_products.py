@@ -73,10 +73,10 @@ def correlate(
         numbers[-1],
     )
     result = (top, weights, bottom)[direction]
-    given: tuple[GpuArray, ...] = ((bottom, weights), (bottom, top), (weights, top))[direction]
+    operands: tuple[GpuArray, ...] = ((bottom, weights), (bottom, top), (weights, top))[direction]
     lengths = [] if direction == 0 else [np.asarray(result.shape[2:], "int64")]
-    (found,) = run_kernel(kernel, result.context, [*given, *lengths])
-    computed = as_device_value(found, result.context)
+    (outcome,) = run_kernel(kernel, result.context, [*operands, *lengths])
+    computed = as_device_value(outcome, result.context)
     if computed.shape != result.shape:
         raise ValueError(
             format_error(

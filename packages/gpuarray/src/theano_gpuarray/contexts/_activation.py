@@ -198,8 +198,8 @@ def _map_name(name: str, device: str, force: bool) -> None:
 
 def _fallback(setting: str, outcome: str, error: Exception) -> str:
     """Return what is said where a device cannot be used and the program goes on."""
-    what, _, rest = str(error).partition("\n")
-    return "\n".join(filter(None, [f"{setting} cannot be used, and {outcome}: {what}", rest]))
+    what, _, remainder = str(error).partition("\n")
+    return "\n".join(filter(None, [f"{setting} cannot be used, and {outcome}: {what}", remainder]))
 
 
 def _forced(device: str, prepared: str, error: Exception) -> str:

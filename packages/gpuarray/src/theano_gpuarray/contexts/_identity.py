@@ -43,14 +43,14 @@ def identity_of_contexts() -> str | None:
 
 def identity_of_device(context: GpuContext) -> str:
     """Return a text of the model of a device, of its driver and compiler, and of the libraries that it can use."""
-    found = _known.get(context)
-    if found is None:
+    identity = _known.get(context)
+    if identity is None:
         driver = context.native.driver
-        told = device_identity(context.kind, driver.properties(context.native.index))
+        text = device_identity(context.kind, driver.properties(context.native.index))
         libraries = [f"{key} {_mark(path)}" for key, path in sorted(opened_libraries(context.kind).items())]
-        parts = (*told, repr(context.properties), str(context.total_memory), *libraries)
-        found = _known[context] = "; ".join(parts)
-    return found
+        parts = (*text, repr(context.properties), str(context.total_memory), *libraries)
+        identity = _known[context] = "; ".join(parts)
+    return identity
 
 
 def _mark(path: str) -> str:

@@ -102,16 +102,16 @@ class Kernel:
         >>> Kernel.get_flags("float64", "int8")["have_small"]
         True
         """
-        found = dict.fromkeys(_FLAGS, False)
+        flags = dict.fromkeys(_FLAGS, False)
         for kind in types:
             if kind in (SIZE, SSIZE) or kind is GpuArray:
                 continue
             dtype = np.dtype(kind)
-            found["have_double"] |= dtype.name in ("float64", "complex128")
-            found["have_small"] |= dtype.itemsize < _SMALL
-            found["have_complex"] |= dtype.kind == "c"
-            found["have_half"] |= dtype.name == "float16"
-        return found
+            flags["have_double"] |= dtype.name in ("float64", "complex128")
+            flags["have_small"] |= dtype.itemsize < _SMALL
+            flags["have_complex"] |= dtype.kind == "c"
+            flags["have_half"] |= dtype.name == "float16"
+        return flags
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -127,9 +127,9 @@ class Kernel:
 
     def c_flags(self) -> str:
         """Return the flags as C code has them."""
-        own = self.flags.get("cflags")
-        if own:
-            return str(own)
+        flags = self.flags.get("cflags")
+        if flags:
+            return str(flags)
         return "|".join(_C_FLAGS[flag] for flag in _FLAGS if self.flags.get(flag)) or "0"
 
     def c_type(self, position: int) -> str:

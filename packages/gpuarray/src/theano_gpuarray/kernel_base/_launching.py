@@ -132,10 +132,10 @@ class GpuKernel:
                 )
             )
         groups, local = self._sizes(n, gs, ls)
-        given = [
+        operands = [
             self._argument(i, word, x) for i, (word, x) in enumerate(zip(self._parameters, arguments, strict=True))
         ]
-        self.context.launch(self._kernel, groups, local, given, shared)
+        self.context.launch(self._kernel, groups, local, operands, shared)
 
     def _sizes(self, n: Any, gs: Any, ls: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
         if n is not None:

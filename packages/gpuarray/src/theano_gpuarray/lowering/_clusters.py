@@ -59,9 +59,9 @@ class RegionRunner:
         self._moves = len(self.given) < len(inputs)
         #: The results that have to be on the device.
         self._there = [i for i, v in enumerate(outputs) if isinstance(v.type, GpuArrayType)]
-        given, wanted = [numbers[inputs[i]] for i in self.given], [numbers[v] for v in outputs]
+        sources, targets = [numbers[inputs[i]] for i in self.given], [numbers[v] for v in outputs]
         steps, together = partial(_steps, self._nodes, numbers), partial(_fused, numbers)
-        self.region = Region(self._context, steps, given, wanted, constants, together, outline)
+        self.region = Region(self._context, steps, sources, targets, constants, together, outline)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs.

@@ -47,10 +47,10 @@ class DiskShelf:
         if data is None:
             return None
         try:
-            found: StoredRecording = pickle.loads(data)
+            recording: StoredRecording = pickle.loads(data)
         except Exception:  # noqa: BLE001  # what it refers to is not there any more: the steps are recorded
             return None
-        return found
+        return recording
 
     def put(self, key: Hashable, recording: StoredRecording) -> None:
         """Keep a recording, if it can be pickled and there is room; otherwise others make it for themselves."""

@@ -86,9 +86,9 @@ class AtOnce:
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
         strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
-        found = DeviceOperand(len(self._buffers), dtype, tuple(shape), strides, self._offset)
-        self._slot(self._context.allocate(self._offset + max(found.size * found.itemsize, 1)))
-        return found
+        operand = DeviceOperand(len(self._buffers), dtype, tuple(shape), strides, self._offset)
+        self._slot(self._context.allocate(self._offset + max(operand.size * operand.itemsize, 1)))
+        return operand
 
     def constant(self, value: NDArray[Any]) -> DeviceOperand:
         """Return an array with these elements."""
@@ -101,8 +101,8 @@ class AtOnce:
         if 0 in groups:
             return
         kernel = self._context.kernel(text)
-        given = [self._buffers[x.slot] if isinstance(x, DeviceOperand) else x for x in arguments]
-        self._context.launch(kernel, tuple(groups), tuple(local), given)
+        buffers = [self._buffers[x.slot] if isinstance(x, DeviceOperand) else x for x in arguments]
+        self._context.launch(kernel, tuple(groups), tuple(local), buffers)
 
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
         """Copy contiguous bytes."""
@@ -126,14 +126,16 @@ class AtOnce:
         beta: float | DeviceOperand,
     ) -> bool:
         """Compute ``z = alpha * a @ b + beta * z`` by a library; return False where there is none for it."""
-        found = library_product(z, a, b, (alpha, beta))
-        if found is None:
+        result = library_product(z, a, b, (alpha, beta))
+        if result is None:
             return False
-        memory = [(self._buffers[x.operand.slot], x.offset, x.leading, x.stride) for x in (found.a, found.b, found.z)]
-        transposes = found.a.transposed, found.b.transposed
+        memory = [
+            (self._buffers[x.operand.slot], x.offset, x.leading, x.stride) for x in (result.a, result.b, result.z)
+        ]
+        transposes = result.a.transposed, result.b.transposed
         factors = [self._factor(alpha), self._factor(beta)]
         return self._context.native.product(
-            found.dtype, transposes, found.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
+            result.dtype, transposes, result.sizes, factors[0], memory[0], memory[1], factors[1], memory[2]
         )
 
     def plan_convolution(self, request: ConvolutionRequest) -> ConvolutionPlan | None:
@@ -191,11 +193,11 @@ class AtOnce:
         """Wait, and raise what a kernel found wrong; nothing is waited for where no kernel looks for anything."""
         if self._status is None:
             return
-        found = np.zeros(STATUS_LENGTH, np.int64)
-        self._buffers[self._status.slot].read(self._status.offset, found)
-        if found[0]:
-            number, *told = found.tolist()
-            raise self._failures[number - 1](*told)
+        status = np.zeros(STATUS_LENGTH, np.int64)
+        self._buffers[self._status.slot].read(self._status.offset, status)
+        if status[0]:
+            number, *details = status.tolist()
+            raise self._failures[number - 1](*details)
 
     def _slot(self, buffer: _device.Buffer) -> int:
         self._buffers.append(buffer)

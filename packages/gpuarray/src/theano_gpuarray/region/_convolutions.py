@@ -51,11 +51,11 @@ def planned(context: GpuContext, request: ConvolutionRequest, deterministic: boo
     """
     if not has_cudnn(context):
         return None
-    known = _plans.setdefault(context, {})
+    plans = _plans.setdefault(context, {})
     key = request, _precision(request), deterministic
-    if key not in known:
-        known[key] = _plan(context, request, deterministic)
-    return known[key]
+    if key not in plans:
+        plans[key] = _plan(context, request, deterministic)
+    return plans[key]
 
 
 def _precision(request: ConvolutionRequest) -> str:
@@ -81,11 +81,11 @@ def _plan(context: GpuContext, request: ConvolutionRequest, deterministic: bool)
     )
     most = context.total_memory - context.statistics()["in_use"]
     for kind, algorithm in _tries(context, request, deterministic):
-        found = context.native.plan_convolution(description, kind, algorithm, deterministic, most)
-        if found is not None:
+        plan = context.native.plan_convolution(description, kind, algorithm, deterministic, most)
+        if plan is not None:
             if request.chosen is not None:
-                request.chosen.algorithms.setdefault(context, found[0])
-            return ConvolutionPlan(description, *found)
+                request.chosen.algorithms.setdefault(context, plan[0])
+            return ConvolutionPlan(description, *plan)
     return None
 
 

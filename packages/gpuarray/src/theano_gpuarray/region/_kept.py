@@ -105,13 +105,13 @@ class Event:
 
     def with_numbers(self, numbers: Sequence[int | float]) -> Event:
         """Return an event with other numbers."""
-        given = iter(numbers)
+        remaining = iter(numbers)
         if self.kind == "launch":
-            arguments = [_placeless(x) if isinstance(x, DeviceOperand) else next(given) for x in self.arguments]
+            arguments = [_placeless(x) if isinstance(x, DeviceOperand) else next(remaining) for x in self.arguments]
         else:
             arguments = [
                 replace(x, offset=int(n)) if isinstance(x, DeviceOperand) else n
-                for x, n in zip(self.arguments, given, strict=True)
+                for x, n in zip(self.arguments, remaining, strict=True)
             ]
         return replace(self, arguments=tuple(arguments))
 
@@ -149,13 +149,13 @@ class Constants:
     def buffer(self, value: NDArray[Any]) -> _device.Buffer:
         """Return memory that holds the elements of a contiguous array."""
         key = value.dtype.str, value.tobytes()
-        found = self._buffers.get(key)
-        if found is None:
-            found = self._context.allocate(max(value.nbytes, 1))
+        buffer = self._buffers.get(key)
+        if buffer is None:
+            buffer = self._context.allocate(max(value.nbytes, 1))
             if value.nbytes:
-                found.write(0, value)
-            self._buffers[key] = found
-        return found
+                buffer.write(0, value)
+            self._buffers[key] = buffer
+        return buffer
 
     def content(self, buffer: _device.Buffer) -> tuple[str, bytes]:
         """Return dtype and bytes of the array for which :meth:`buffer` has returned some memory."""
@@ -244,23 +244,23 @@ class Kept:
 
     def numbered(self) -> dict[int, Event]:
         """Return the events with numbers that do not depend on where arrays lie: copies that are none are counted."""
-        found: dict[int, Event] = {}
+        numbers: dict[int, Event] = {}
         number, left_out = 0, list(self._left_out)
         for i, event in enumerate(self.events):
             while left_out and left_out[0] <= i:
                 left_out.pop(0)
                 number += 1
-            found[number] = event
+            numbers[number] = event
             number += 1
-        return found
+        return numbers
 
     def empty(self, dtype: str, shape: Sequence[int]) -> DeviceOperand:
         """Return a new C-contiguous array, its elements undefined."""
         strides = contiguous_strides(shape, np.dtype(dtype).itemsize)
         slot = self._next()
-        found = DeviceOperand(slot, dtype, tuple(shape), strides, self._places.get(slot, (slot, 0))[1])
-        self.sizes[slot] = found.size * found.itemsize
-        return found
+        operand = DeviceOperand(slot, dtype, tuple(shape), strides, self._places.get(slot, (slot, 0))[1])
+        self.sizes[slot] = operand.size * operand.itemsize
+        return operand
 
     def memory_of(self, slot: int) -> int:
         """Return the slot in whose memory another one lies."""
@@ -279,8 +279,8 @@ class Kept:
     ) -> None:
         """Keep a launch."""
         if 0 not in groups:
-            given = tuple(x if isinstance(x, (DeviceOperand, float)) else int(x) for x in arguments)
-            self.events.append(Event("launch", text, given, tuple(groups), tuple(local)))
+            operands = tuple(x if isinstance(x, (DeviceOperand, float)) else int(x) for x in arguments)
+            self.events.append(Event("launch", text, operands, tuple(groups), tuple(local)))
 
     def copy(self, target: DeviceOperand, source: DeviceOperand) -> None:
         """Keep a copy of contiguous bytes; none where both are the same memory."""
@@ -304,8 +304,8 @@ class Kept:
         beta: float | DeviceOperand,
     ) -> bool:
         """Keep a product by a library; return False where there is none for it."""
-        found = library_product(z, a, b, (alpha, beta)) if has_products(self._context, z.dtype) else None
-        if found is None:
+        result = library_product(z, a, b, (alpha, beta)) if has_products(self._context, z.dtype) else None
+        if result is None:
             return False
         self.events.append(Event("product", None, (z, a, b, alpha, beta)))
         return True
@@ -327,9 +327,9 @@ class Kept:
 
     def workspace(self, call: LibraryCall) -> int | None:
         """Return the bytes that an operation of a library works in; None where no library has it."""
-        found = workspace_of(self._context, call)
-        self.workspaces.append((call, found))
-        return found
+        memory = workspace_of(self._context, call)
+        self.workspaces.append((call, memory))
+        return memory
 
     def call(self, call: LibraryCall, operands: Sequence[DeviceOperand]) -> None:
         """Keep an operation of a library."""

@@ -171,12 +171,12 @@ class Region:
         Constants of which views are taken are on the device, unless the host has to know them, too: each call takes
         views of what has memory before anything is recorded.
         """
-        whole = self._whole()
-        asked = {i for _, step in whole for i in step.host_inputs}
-        viewed = {i for _, step in whole if isinstance(step.task, IndexViewKernel) for i in step.inputs}
+        is_single = self._whole()
+        asked = {i for _, step in is_single for i in step.host_inputs}
+        viewed = {i for _, step in is_single if isinstance(step.task, IndexViewKernel) for i in step.inputs}
         on_host = {number for number, value in self._fixed.items() if not isinstance(value, GpuArray)}
         moved = (viewed - asked) & on_host
-        views, steps = _split(whole, {*self.inputs, *self._fixed}, on_host - moved)
+        views, steps = _split(is_single, {*self.inputs, *self._fixed}, on_host - moved)
         self._known = steps
         keyed = frozenset[int]().union(*(step.host_inputs for _, step in steps)).intersection(self.inputs)
         return Outline(
@@ -211,8 +211,8 @@ class Region:
         """Let recordings be looked for on a shelf before they are made, and kept there, those that there are, too."""
         with self._lock:
             self._shelf = shelf
-            made = list(self._recordings.items())
-        for key, recording in made:
+            recordings = list(self._recordings.items())
+        for key, recording in recordings:
             self._put(key, recording)
 
     def __call__(self, values: Sequence[Value]) -> list[Value]:
@@ -223,10 +223,10 @@ class Region:
         StepError
             If operands do not fit, or a kernel has found a wrong value; nothing that was given has been changed.
         """
-        given = values if type(values) is list else list(values)
+        operands = values if type(values) is list else list(values)
         token = flags_token()
-        found = self._replays.run(given, token)
-        return self._first(given, token) if found is None else found
+        results = self._replays.run(operands, token)
+        return self._first(operands, token) if results is None else results
 
     def _first(self, values: list[Value], token: int) -> list[Value]:
         """Make a call that is not known yet."""
@@ -288,9 +288,9 @@ class Region:
             else:
                 entries[number] = np.asarray(value)
         kept = Kept(self.context, self.constants, slot)
-        found = record_steps(kept, self._views, entries)
+        entries_by_slot = record_steps(kept, self._views, entries)
         assert not kept.held, "memory that views need is there before"
-        return found
+        return entries_by_slot
 
     def _replay(self, call: _Call) -> tuple[Recording, Replay]:
         """Return what runs for a call, recorded now if it is the first one of its kind."""
@@ -309,44 +309,46 @@ class Region:
     def _record(self, key: Hashable, call: _Call) -> Recording:
         entries = self.entries(call.values) if call.entries is None else call.entries
         steps = self._recorded_steps()
-        made = make_recording(self.context, self.constants, steps, entries, self.outputs, self._slots)
-        self._put(key, made)
-        return self._added(key, made)
+        recording = make_recording(self.context, self.constants, steps, entries, self.outputs, self._slots)
+        self._put(key, recording)
+        return self._added(key, recording)
 
     def _found(self, key: Hashable, call: _Call) -> Recording | None:
         """Return the recording for a call that another process has made; None where there is none."""
-        told = None if self._shelf is None else self._shelf.find(key)
-        if told is None:
+        stored = None if self._shelf is None else self._shelf.find(key)
+        if stored is None:
             return None
         entries = self.entries(call.values) if call.entries is None else call.entries
-        made = restored_recording(self.context, self.constants, self._recorded_steps, entries, self.outputs, told)
-        return None if made is None else self._added(key, made)
+        recording = restored_recording(
+            self.context, self.constants, self._recorded_steps, entries, self.outputs, stored
+        )
+        return None if recording is None else self._added(key, recording)
 
-    def _added(self, key: Hashable, made: Recording) -> Recording:
-        self._recordings[key] = made
+    def _added(self, key: Hashable, recording: Recording) -> Recording:
+        self._recordings[key] = recording
         if len(self._recordings) > RECORDINGS:
             self._recordings.popitem(last=False)
-        return made
+        return recording
 
     def _put(self, key: Hashable, recording: Recording) -> None:
-        told = None if self._shelf is None else recording.stored()
-        if self._shelf is not None and told is not None:
-            self._shelf.put(key, told)
+        stored = None if self._shelf is None else recording.stored()
+        if self._shelf is not None and stored is not None:
+            self._shelf.put(key, stored)
 
 
 def _split(
-    steps: Sequence[tuple[int, Step]], given: Collection[int], on_host: Collection[int]
+    steps: Sequence[tuple[int, Step]], inputs: Collection[int], on_host: Collection[int]
 ) -> tuple[list[tuple[int, Step]], list[tuple[int, Step]]]:
     """Return the steps that only take views of what is given, which each call does for itself, and the others.
 
     So numbers that say where a view begins are no part of a key. Arrays that are `on_host` have no memory to view.
     """
-    known, views, others = set(given), list[tuple[int, Step]](), list[tuple[int, Step]]()
+    static, views, others = set(inputs), list[tuple[int, Step]](), list[tuple[int, Step]]()
     for number, step in steps:
         arrays = {i for i in step.inputs if i not in step.host_inputs}
-        if isinstance(step.task, IndexViewKernel) and known.issuperset(step.inputs) and arrays.isdisjoint(on_host):
+        if isinstance(step.task, IndexViewKernel) and static.issuperset(step.inputs) and arrays.isdisjoint(on_host):
             views.append((number, step))
-            known.update(step.outputs)
+            static.update(step.outputs)
         else:
             others.append((number, step))
     return views, others

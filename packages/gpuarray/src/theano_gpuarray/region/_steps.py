@@ -54,13 +54,13 @@ class Fusion:
         self.parts = tuple(parts)
         self.outputs = tuple(outputs)
 
-    def record(self, recorder: StepRecorder, known: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
+    def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record all parts at once.
 
         Parameters
         ----------
         recorder : StepRecorder
-        known : mapping of int to Entry
+        values : mapping of int to Entry
             The values that the parts read of others.
 
         Returns
@@ -164,9 +164,9 @@ class _Lives:
             if isinstance(operand, DeviceOperand):
                 self._ends[operand.slot] = max(self._ends.get(operand.slot, -1), self._reads.get(i, -1))
 
-    def dying(self, position: int, given: Sequence[Entry]) -> set[int]:
+    def dying(self, position: int, inputs: Sequence[Entry]) -> set[int]:
         """Return the slots that one operand of a step has, and nothing reads afterwards."""
-        slots = [entry.slot for entry in given if isinstance(entry, DeviceOperand)]
+        slots = [entry.slot for entry in inputs if isinstance(entry, DeviceOperand)]
         return {slot for slot in slots if slots.count(slot) == 1 and self._ends.get(slot, -1) <= position}
 
 
@@ -198,31 +198,31 @@ def record_steps(
     StepError
         If a device form refuses its operands.
     """
-    known = dict(entries)
+    values = dict(entries)
     lives = _Lives(steps, outputs)
-    lives.enter(known)
+    lives.enter(values)
     for position, (number, step) in enumerate(steps):
-        given = [known[i] for i in step.inputs]
-        recorder.step, recorder.dying = number, lives.dying(position, given)
+        operands = [values[i] for i in step.inputs]
+        recorder.step, recorder.dying = number, lives.dying(position, operands)
         if isinstance(step.task, Fusion):
-            made = _fused(recorder, step.task, dict(zip(step.inputs, given, strict=True)), step.outputs)
+            results = _fused(recorder, step.task, dict(zip(step.inputs, operands, strict=True)), step.outputs)
         else:
-            made = dict(zip(step.outputs, _results(recorder, number, step, given), strict=True))
-        lives.enter(made)
-        known.update(made)
-    return known
+            results = dict(zip(step.outputs, _results(recorder, number, step, operands), strict=True))
+        lives.enter(results)
+        values.update(results)
+    return values
 
 
 def _fused(
-    recorder: StepRecorder, fusion: Fusion, known: Mapping[int, Entry], outputs: Sequence[int]
+    recorder: StepRecorder, fusion: Fusion, values: Mapping[int, Entry], outputs: Sequence[int]
 ) -> dict[int, Entry]:
     """Record a fusion at once, or part by part."""
     recorder.dying = set()  # several parts may read an operand
-    made = fusion.record(recorder, known)
-    if made is None:
+    results = fusion.record(recorder, values)
+    if results is None:
         # What the parts read may be read by others, too, of which nothing is known here.
-        made = record_steps(recorder, fusion.parts, known, {*outputs, *known})
-    return {i: made[i] for i in outputs}
+        results = record_steps(recorder, fusion.parts, values, {*outputs, *values})
+    return {i: results[i] for i in outputs}
 
 
 def _results(recorder: StepRecorder, number: int, step: Step, given: Sequence[Entry]) -> Sequence[Entry]:
@@ -275,12 +275,12 @@ def record_inside(
     step, dying = recorder.step, recorder.dying
     try:
         # The operands of the form may be read by others.
-        known = record_steps(recorder, steps, entries, {*outputs, *entries})
+        results = record_steps(recorder, steps, entries, {*outputs, *entries})
     except StepError as failure:
         raise failure.error from failure
     finally:
         recorder.step, recorder.dying = step, dying
-    return [entry_on_device(recorder, known[i]) for i in outputs]
+    return [entry_on_device(recorder, results[i]) for i in outputs]
 
 
 def entry_on_device(recorder: StepRecorder, entry: Entry) -> DeviceOperand:

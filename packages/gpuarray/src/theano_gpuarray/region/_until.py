@@ -116,17 +116,17 @@ class UntilRecording(LoopRecording):
         """Return the first of some steps after which the loop ends; None where it goes on."""
         last = self._count - 1
         offset = min(self._rows[last].written(i) for i in (begin, begin + count - 1))
-        found = np.empty(count, np.bool_)
-        memory[self._index[self._first + last]].read(offset, found)
-        order = found[::-1] if self._plan.backwards else found
+        ends = np.empty(count, np.bool_)
+        memory[self._index[self._first + last]].read(offset, ends)
+        order = ends[::-1] if self._plan.backwards else ends
         return int(order.argmax()) if order.any() else None
 
     def _failed(self, memory: Sequence[_device.Buffer]) -> bool:
         if self._status is None:
             return False
-        found = np.zeros(STATUS_LENGTH, np.int64)
-        memory[self._status].read(0, found)
-        return bool(found[0])
+        status = np.zeros(STATUS_LENGTH, np.int64)
+        memory[self._status].read(0, status)
+        return bool(status[0])
 
     def _value(self, k: int, done: int, memory: Sequence[_device.Buffer]) -> GpuArray:
         """Return an output after so many steps."""
@@ -135,8 +135,8 @@ class UntilRecording(LoopRecording):
         if self._stacked[k]:
             shape, offset = (done, *shape), min(rows.written(0), offset)
         dtype = np.dtype(rows.dtype)
-        found = GpuArray(buffer, dtype, shape, contiguous_strides(shape, dtype.itemsize), offset, self._context)
-        return found.copy() if 2 * found.nbytes < buffer.nbytes else found
+        value = GpuArray(buffer, dtype, shape, contiguous_strides(shape, dtype.itemsize), offset, self._context)
+        return value.copy() if 2 * value.nbytes < buffer.nbytes else value
 
 
 def explain_nothing(*told: int) -> None:

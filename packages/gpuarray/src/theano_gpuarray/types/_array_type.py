@@ -121,8 +121,8 @@ class GpuArrayType(ArrayCode, Type):
 
     def dtype_specs(self) -> tuple[type, str, str]:
         """Return the class of its numbers in Python, the name of the dtype in C, and NumPy's constant for it."""
-        found: tuple[type, str, str] = self.host.dtype_specs()
-        return found
+        names: tuple[type, str, str] = self.host.dtype_specs()
+        return names
 
     def c_element_type(self) -> str:
         """Return the type of an element in kernels, as ``ga_float``."""
@@ -225,15 +225,15 @@ class GpuArrayType(ArrayCode, Type):
             raise TypeError(
                 self._refusal(array, f"wrong number of dimensions: expected {self.ndim}, got {len(array.shape)}")
             )
-        for axis, (wanted, got) in enumerate(zip(self.shape, array.shape, strict=True)):
-            if wanted is not None and wanted != got:
-                kind = "broadcastable dimension" if wanted == 1 else "dimension"
-                raise TypeError(self._refusal(array, f"{kind} {axis} must have length {wanted}, got {got}"))
+        for axis, (length, got) in enumerate(zip(self.shape, array.shape, strict=True)):
+            if length is not None and length != got:
+                kind = "broadcastable dimension" if length == 1 else "dimension"
+                raise TypeError(self._refusal(array, f"{kind} {axis} must have length {length}, got {got}"))
 
     def _refusal(self, value: Any, reason: str) -> str:
         if isinstance(value, (GpuArray, np.ndarray)):
-            place = "on a device" if isinstance(value, GpuArray) else "on the host"
-            what = f"an array {place} of dtype {value.dtype} and shape {tuple(value.shape)}"
+            location = "on a device" if isinstance(value, GpuArray) else "on the host"
+            what = f"an array {location} of dtype {value.dtype} and shape {tuple(value.shape)}"
         else:
             what = f"{value!r:.60} ({type(value).__name__})"
         return format_error(

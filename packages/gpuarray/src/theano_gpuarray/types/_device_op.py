@@ -82,10 +82,10 @@ class DeviceOp(Op):
         """
         stand_ins = [_stand_in(x) for x in inputs]
         host = self.host_op.make_node(*stand_ins)
-        given = {stand_in: x for stand_in, x in zip(stand_ins, inputs, strict=True) if isinstance(x, Variable)}
+        operands = {stand_in: x for stand_in, x in zip(stand_ins, inputs, strict=True) if isinstance(x, Variable)}
         # Some ops settle what they leave open, axes or dtypes, when they are applied.
         op = self if host.op is self.host_op else self.with_host_op(host.op)
-        return op.applied(host, [_in_place_of(v, given) for v in host.inputs])
+        return op.applied(host, [_in_place_of(v, operands) for v in host.inputs])
 
     def with_host_op(self, host_op: Op) -> Self:
         """Return an op like this one that does what another op of the host says."""
@@ -176,10 +176,10 @@ class DeviceOp(Op):
 
     def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Return which outputs depend on which inputs, as for the op of the host."""
-        own: Callable[[Apply], list[list[bool]]] | None = getattr(self.host_op, "connection_pattern", None)
-        if own is None:
+        pattern: Callable[[Apply], list[list[bool]]] | None = getattr(self.host_op, "connection_pattern", None)
+        if pattern is None:
             return [[True] * len(node.outputs) for _ in node.inputs]
-        return own(self.host_node(node))
+        return pattern(self.host_node(node))
 
     def __str__(self) -> str:
         return f"Gpu{self.host_op}"
@@ -266,18 +266,18 @@ def _on_device(v: Any, name: Hashable) -> Any:
     return kind.make_constant(v.data) if isinstance(v, Constant) else GpuFromHost(name)(v)
 
 
-def _in_place_of(v: Variable, given: Mapping[Variable, Any]) -> Variable:
+def _in_place_of(v: Variable, replacements: Mapping[Variable, Any]) -> Variable:
     """Return the operand for which a variable of a host node stands: what was given, or what is computed of that."""
-    if v in given:
-        operand: Variable = given[v]
+    if v in replacements:
+        operand: Variable = replacements[v]
         return operand
     node = v.owner
-    if node is None or not any(_depends(u, given) for u in node.inputs):
+    if node is None or not any(_depends(u, replacements) for u in node.inputs):
         return v
     # The op of the host has prepared an operand, by inserting dimensions or converting it: the device does the same.
-    device = DeviceOp(node.op).applied(node, [_in_place_of(u, given) for u in node.inputs])
-    found: Variable = device.outputs[node.outputs.index(v)]
-    return found
+    device = DeviceOp(node.op).applied(node, [_in_place_of(u, replacements) for u in node.inputs])
+    replacement: Variable = device.outputs[node.outputs.index(v)]
+    return replacement
 
 
 def _depends(v: Variable, given: Mapping[Variable, Any]) -> bool:
@@ -310,15 +310,15 @@ def _shape(node: Apply[DeviceOp], input_shapes: list[Any]) -> Sequence[Any]:
 @pullback.register(DeviceOp)
 def _pullback(node: Apply[DeviceOp], cotangents: list[Variable]) -> Sequence[Variable | None]:
     rule = pullback.lookup(node.op.host_op)
-    given = [host_from_gpu(g) if _is_on_device(g) else g for g in cotangents]
-    return rule(node.op.host_node(node, transfer=True), given)
+    gradients = [host_from_gpu(g) if _is_on_device(g) else g for g in cotangents]
+    return rule(node.op.host_node(node, transfer=True), gradients)
 
 
 @pushforward.register(DeviceOp)
 def _pushforward(node: Apply[DeviceOp], tangents: list[Variable | None]) -> Sequence[Variable | None]:
     rule = pushforward.lookup(node.op.host_op)
-    given = [host_from_gpu(t) if _is_on_device(t) else t for t in tangents]
-    return rule(node.op.host_node(node, transfer=True), given)
+    tangents_on_host = [host_from_gpu(t) if _is_on_device(t) else t for t in tangents]
+    return rule(node.op.host_node(node, transfer=True), tangents_on_host)
 
 
 batch_rule.declare_absent(DeviceOp, "graphs are applied to batches before they are compiled for a device")

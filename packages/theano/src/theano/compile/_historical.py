@@ -172,8 +172,8 @@ def convert_function_input(input: Any) -> In:
         return In(input)
     if not isinstance(input, (list, tuple)) or not input:
         raise TypeError(f"{input!r} is no input of a function: pass a variable, an In or a tuple")
-    name, rest = (input[0], list(input[1:])) if isinstance(input[0], str) else (None, list(input))
-    variable, value = rest[0], rest[1] if len(rest) > 1 else None
+    name, details = (input[0], list(input[1:])) if isinstance(input[0], str) else (None, list(input))
+    variable, value = details[0], details[1] if len(details) > 1 else None
     if isinstance(variable, (list, tuple)):
         return In(variable[0], name=name, value=value, update=variable[1])
     return In(variable, name=name, value=value)
@@ -194,8 +194,8 @@ def check_equal(x: Any, y: Any) -> bool:
 
 def check_eq(var: Variable, val1: Any, val2: Any) -> bool:
     """Tell whether two values of a variable are equal up to rounding."""
-    own = getattr(var.tag, "values_eq_approx", None)
-    return bool(var.type.values_eq_approx(val1, val2) if own is None else own(val1, val2))
+    comparison = getattr(var.tag, "values_eq_approx", None)
+    return bool(var.type.values_eq_approx(val1, val2) if comparison is None else comparison(val1, val2))
 
 
 def flatten(l: Any) -> list[Any]:  # noqa: E741  (the historical name)

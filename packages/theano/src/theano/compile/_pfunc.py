@@ -94,8 +94,8 @@ def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:
     ----------
     pairs : mapping or iterable of pairs
     """
-    found: Iterable[tuple[Any, Any]] = pairs.items() if isinstance(pairs, Mapping) else pairs
-    return found
+    pairs_iterable: Iterable[tuple[Any, Any]] = pairs.items() if isinstance(pairs, Mapping) else pairs
+    return pairs_iterable
 
 
 def rebuild_collect_shared(
@@ -258,8 +258,8 @@ class _Collector:
     def _leaf(self, variable: Variable) -> None:
         if isinstance(variable, SharedVariable):
             self.find(variable)
-            wanted = self._without is False or (isinstance(self._without, list) and variable not in self._without)
-            if wanted and variable.default_update is not None and variable not in self.new_values:
+            replaceable = self._without is False or (isinstance(self._without, list) and variable not in self._without)
+            if replaceable and variable.default_update is not None and variable not in self.new_values:
                 self.update(variable, variable.default_update)
-        kept = self._keep_inputs or isinstance(variable, Constant)
-        self.copies[variable] = variable if kept else variable.clone()
+        keeps = self._keep_inputs or isinstance(variable, Constant)
+        self.copies[variable] = variable if keeps else variable.clone()

@@ -135,7 +135,7 @@ class PyDotFormatter:
         """Return a graph in the language of Graphviz; needs no library."""
         drawn = self.diagram(fct)
         nodes = (f"  {shape.key} [{_listed(self._shape_attributes(shape))}];" for shape in drawn.shapes)
-        edges = (f"  {source} -> {target} [{_listed(wanted)}];" for source, target, wanted in self._edges(drawn))
+        edges = (f"  {source} -> {target} [{_listed(style)}];" for source, target, style in self._edges(drawn))
         return "\n".join(["digraph {", *nodes, *edges, "}", ""])
 
     def _shape_attributes(self, shape: DiagramShape) -> dict[str, str]:

@@ -74,16 +74,16 @@ class Watched:
 
 def number_of_batch(batch: Sequence[Any], split: Sequence[bool]) -> int:
     """Return a number that tells batches apart by some numbers of their first, middle and last rows."""
-    found = 0
-    for given, rows in zip(batch, split, strict=True):
-        array = np.asarray(given)
+    size = 0
+    for part, rows in zip(batch, split, strict=True):
+        array = np.asarray(part)
         if array.dtype.hasobject or not array.size:
             continue
         middle = len(array) // 2 if rows else 0
         some = [array[i:][:1].reshape(-1)[:WIDTH] for i in (0, middle, -1)] if rows else [array]
         for piece in some:
-            found = zlib.crc32(piece.tobytes(), found)
-    return found
+            size = zlib.crc32(piece.tobytes(), size)
+    return size
 
 
 def spread(number: int) -> list[float]:

@@ -109,11 +109,11 @@ class DaskDataParallel(DataParallel):
         self._sent: TaskFuture | None = None
 
     def _find_workers(self) -> list[str]:
-        found = sorted(self._client.nthreads())
-        if not found:
+        workers = sorted(self._client.nthreads())
+        if not workers:
             self._client.wait_for_workers(1, timeout=PATIENCE)
-            found = sorted(self._client.nthreads())
-        return found
+            workers = sorted(self._client.nthreads())
+        return workers
 
     def _mean_of_batch(self, batch: Sequence[Any]) -> Mean:
         rows = rows_of(batch, self._step.split)
@@ -128,7 +128,7 @@ class DaskDataParallel(DataParallel):
             self._workers = self._find_workers()
         for left in reversed(range(TRIES)):
             try:
-                found = self._tried(parts)
+                parts_result = self._tried(parts)
             except Exception as error:
                 if not left or not _is_loss(error):
                     error.add_note(f"No results came for step {self.steps}; the parameters are those before it.")
@@ -136,9 +136,9 @@ class DaskDataParallel(DataParallel):
                 self._sent = None
                 self._workers = self._find_workers()
                 continue
-            if isinstance(found, Failure):
-                found.reraise("The parameters are those before the step.")
-            return found
+            if isinstance(parts_result, Failure):
+                parts_result.reraise("The parameters are those before the step.")
+            return parts_result
         raise AssertionError("unreachable")
 
     def _tried(self, parts: Sequence[Any]) -> Mean | Failure:
@@ -149,18 +149,18 @@ class DaskDataParallel(DataParallel):
         futures = []
         for i, part in enumerate(parts):
             # Where a part goes is said here: Dask would put short tasks where the parameters are, all on one worker.
-            place = (
+            options = (
                 {} if hasattr(part, "key") else {"workers": [workers[i % len(workers)]], "allow_other_workers": True}
             )
             arguments = (self._sent, version, part, self._seed, (self.steps, i))
-            futures.append(client.submit(_compute, *arguments, pure=False, **place))
+            futures.append(client.submit(_compute, *arguments, pure=False, **options))
         while True:
             futures = [
                 client.submit(_combine, futures[i : i + FAN_IN], pure=False) for i in range(0, len(futures), FAN_IN)
             ]
             if len(futures) == 1:
-                found: Mean | Failure = futures[0].result()
-                return found
+                outcome: Mean | Failure = futures[0].result()
+                return outcome
 
     def _version(self) -> Version:
         # What was sent once is sent always: workers do not keep what they unpickled. And what failed before its update

@@ -78,8 +78,8 @@ def make_step(inputs: Sequence[Any], cost: Any, params: Sequence[Any], rule: Rul
     pairs = _pairs(rule(list(symbols), list(params)))
     update = function(symbols, [], updates=pairs, mode=mode, name="update", on_unused_input="ignore")
     trained = set(params)
-    kept = [target for target, _ in pairs if target not in trained]
-    return Step(compute, update, params, kept, split)
+    frozen = [target for target, _ in pairs if target not in trained]
+    return Step(compute, update, params, frozen, split)
 
 
 #: What is said where something else is given.
@@ -87,12 +87,12 @@ _RULE = "lambda gradients, params: [(p, p - 0.1 * g) for p, g in zip(params, gra
 
 
 def _check_lists(inputs: object, params: object, rule: object) -> None:
-    for name, given in (("inputs", inputs), ("params", params)):
-        if isinstance(given, (Variable, str)) or not isinstance(given, Iterable):
+    for name, items in (("inputs", inputs), ("params", params)):
+        if isinstance(items, (Variable, str)) or not isinstance(items, Iterable):
             raise TypeError(
                 format_error(
                     f"data_parallel: {name} is no list",
-                    context=[describe(given) if isinstance(given, Variable) else f"{given!r:.80}"],
+                    context=[describe(items) if isinstance(items, Variable) else f"{items!r:.80}"],
                     hint=f"give a list of variables, also of one: {name}=[variable]",
                 )
             )
@@ -185,15 +185,15 @@ def check_parts(parts: Any, split: Sequence[bool]) -> None:
     """
     form = f"[({', '.join('xyz'[: len(split)])}{',' if len(split) == 1 else ', ...' if len(split) > 3 else ''})]"
     if not isinstance(parts, Sequence):
-        found = f"is given {_described(parts)}"
+        description = f"is given {_described(parts)}"
     else:
         wrong = [i for i, part in enumerate(parts) if not (isinstance(part, (tuple, list)) or hasattr(part, "key"))]
         if not wrong:
             return
-        found = f"finds {_described(parts[wrong[0]])} as part {wrong[0]}, counted from 0"
+        description = f"finds {_described(parts[wrong[0]])} as part {wrong[0]}, counted from 0"
     raise TypeError(
         format_error(
-            f"step.parts {found}; it takes a list of parts, each a tuple with a value for each input",
+            f"step.parts {description}; it takes a list of parts, each a tuple with a value for each input",
             hint=f"step.parts({form}) for one part, step(...) for a whole batch",
         )
     )

@@ -70,7 +70,7 @@ class Task(NamedTuple):
 
 def run_task(task: Task) -> list[tuple[int, Any]]:
     """Compute the function for some items, up to the first that fails; return numbers and results."""
-    found: list[tuple[int, Any]] = []
+    results: list[tuple[int, Any]] = []
     i = task.items[0][0]
     try:
         with loaded(task.packed) as (function, states):
@@ -78,10 +78,10 @@ def run_task(task: Task) -> list[tuple[int, Any]]:
                 states.restore()
                 states.reseed(task.seed, (i,))
                 result = _call(function, item)
-                found.append((i, pickle.dumps(result) if task.as_bytes else result))
+                results.append((i, pickle.dumps(result) if task.as_bytes else result))
     except Exception as error:  # noqa: BLE001  (the caller raises it)
-        found.append((i, Failure.of(error)))
-    return found
+        results.append((i, Failure.of(error)))
+    return results
 
 
 def _call(function: Callable[..., Any], item: Any) -> Any:
@@ -175,8 +175,8 @@ def map(
         check_items(items, by_value=by_value)  # Dask itself would also log what it could not send
     size = chunksize or max(1, -(-len(items) // (TASKS_EACH * _workers(engine, dask))))
     tasks = [Task(packed, items[i : i + size], seed) for i in range(0, len(items), size)]
-    found = _submitted(engine, tasks, dask) if hasattr(engine, "submit") else _in_joblib(engine, tasks)
-    return _collected(found, items)
+    results = _submitted(engine, tasks, dask) if hasattr(engine, "submit") else _in_joblib(engine, tasks)
+    return _collected(results, items)
 
 
 def _collected(found: Iterator[tuple[int, Any]], items: Sequence[tuple[int, Any]]) -> list[Any]:
@@ -224,12 +224,12 @@ def _submitted(engine: Any, tasks: Sequence[Task], dask: bool) -> Iterator[tuple
     try:
         for task, future in zip(tasks, futures, strict=True):
             try:
-                found = future.result()
+                result = future.result()
             except Exception as error:
                 _name_item(task, error)
                 error.add_note(f"  no results came for {_elements(task.items[0][0], task.items[-1][0])}")
                 raise
-            yield from found
+            yield from result
     except BaseException:
         for future in futures:
             future.cancel()
@@ -252,8 +252,8 @@ def _run_with(packed: Packed, items: list[tuple[int, Any]], seed: Any) -> list[t
 
 def _in_joblib(parallel: JoblibParallel, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
     try:
-        for found in parallel((run_task, (task,), {}) for task in tasks):
-            yield from found
+        for result in parallel((run_task, (task,), {}) for task in tasks):
+            yield from result
     except (TypeError, AttributeError, pickle.PicklingError):
         check_items((item for task in tasks for item in task.items), by_value=True)
         raise
@@ -262,6 +262,6 @@ def _in_joblib(parallel: JoblibParallel, tasks: Sequence[Task]) -> Iterator[tupl
 def _in_all_processes(world: Communicator, task: Task) -> Iterator[tuple[int, Any]]:
     """Compute the items of this process; yield those of all, which all processes wait for."""
     mine = task.items[world.Get_rank() :: world.Get_size()]
-    found = world.allgather(run_task(task._replace(items=mine)) if mine else [])
-    for i, outcome in sorted((pair for pairs in found for pair in pairs), key=itemgetter(0)):
+    results = world.allgather(run_task(task._replace(items=mine)) if mine else [])
+    for i, outcome in sorted((pair for pairs in results for pair in pairs), key=itemgetter(0)):
         yield i, outcome if isinstance(outcome, Failure) else pickle.loads(outcome)

@@ -79,17 +79,17 @@ def _pickler(by_value: bool, file: io.BytesIO, keep: Callable[[Any], object] | N
 
     The memory of arrays goes to `keep` instead of into the file, if it is given.
     """
-    known: Any = pickle.Pickler
+    pickler_class: Any = pickle.Pickler
     table: Any = copyreg.dispatch_table
     for name in ("cloudpickle", "joblib.externals.cloudpickle") if by_value else ():
         try:
-            known = importlib.import_module(name).Pickler
+            pickler_class = importlib.import_module(name).Pickler
         except ImportError:
             continue
-        table = known.dispatch_table
+        table = pickler_class.dispatch_table
         break
     # Picklers read the table when they are made.
-    kind = type("Packer", (known,), {"dispatch_table": ChainMap({Function: _pack_function}, table)})
+    kind = type("Packer", (pickler_class,), {"dispatch_table": ChainMap({Function: _pack_function}, table)})
     return kind(file, pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
 
 
@@ -192,13 +192,13 @@ def loaded(packed: Packed) -> Iterator[Loaded]:
         _shelves.move_to_end(packed.key)
         while len(_shelves) > KEPT:
             _shelves.popitem(last=False)
-        found = shelf.idle.pop() if shelf.idle else None
-    if found is None:
+        pickle_state = shelf.idle.pop() if shelf.idle else None
+    if pickle_state is None:
         with _finding() as functions:
             value = pickle.loads(packed.data)
-        found = Loaded(value, States(functions))
+        pickle_state = Loaded(value, States(functions))
     try:
-        yield found
+        yield pickle_state
     finally:
         with _lock:
-            shelf.idle.append(found)
+            shelf.idle.append(pickle_state)

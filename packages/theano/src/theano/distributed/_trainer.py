@@ -88,8 +88,8 @@ class DataParallel(ABC):
 
         ``numpy.savez(path, **step.get_state())`` saves it; with MPI, one process does.
         """
-        found = {name: v.get_value() for name, v in self._variables().items()}
-        return {**found, STEPS: np.array(self.steps)}
+        state = {name: v.get_value() for name, v in self._variables().items()}
+        return {**state, STEPS: np.array(self.steps)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a state, such as ``numpy.load(path)``. With MPI all processes call it, each with that state.

@@ -190,8 +190,8 @@ def jvp(function: Callable[..., Any], *at: Any) -> Any:
         slopes: Sequence[Any] = Rop(values, points.leaves, directions, disconnected_outputs="ignore") if values else []
         return unflatten(structure, values), unflatten(structure, slopes)
 
-    made = as_jitted("jvp", function, derivative, of=derivative)
-    return made(*at) if at else made
+    jitted = as_jitted("jvp", function, derivative, of=derivative)
+    return jitted(*at) if at else jitted
 
 
 def vjp(function: Callable[..., Any], *at: Any) -> Any:

@@ -165,9 +165,9 @@ class Jitted:
         def method(*args: Any, **kwargs: Any) -> Any:
             return target(held(), *args, **kwargs)
 
-        made = Jitted(self.__dict__["__wrapped__"], method, self._parameters.without_first(), self._options)
-        self._instances[key] = held, made
-        return made
+        bound = Jitted(self.__dict__["__wrapped__"], method, self._parameters.without_first(), self._options)
+        self._instances[key] = held, bound
+        return bound
 
     def __reduce__(self) -> str:
         """Pickle and copy it as Python does functions: by its name in its module, and as itself."""
@@ -191,8 +191,8 @@ class _Bound:
 
     @property
     def __signature__(self) -> Signature:
-        whole = signature(self.__func__)
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
+        full_signature = signature(self.__func__)
+        return full_signature.replace(parameters=list(full_signature.parameters.values())[1:])
 
     def __getattr__(self, name: str) -> Any:
         # `__wrapped__` is the function that takes the object, too.

@@ -93,10 +93,10 @@ class _Fields:
     exact: Hashable
 
     def __call__(self, children: Sequence[Any]) -> Any:
-        made: Any = object.__new__(self.kind)
+        instance: Any = object.__new__(self.kind)
         for name, child in (*zip(self.names, children, strict=True), *self.static):
-            object.__setattr__(made, name, child)
-        return made
+            object.__setattr__(instance, name, child)
+        return instance
 
 
 def exact(value: Any) -> Hashable:
@@ -189,11 +189,11 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
 
 
 def _flatten(value: Any, leaves: list[Any]) -> Structure:
-    found = parts(value)
-    if found is None:
+    children = parts(value)
+    if children is None:
         leaves.append(value)
         return LEAF
-    return found.rebuild, tuple([_flatten(child, leaves) for child in found.children])
+    return children.rebuild, tuple([_flatten(child, leaves) for child in children.children])
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -245,12 +245,12 @@ def leaves_like(structure: Structure, value: Any, who: str, like: str) -> list[A
 
 def paths(value: Any, name: str) -> list[str]:
     """Return for each leaf how a program gets at it: ``params['W']``, ``layers[0].bias``."""
-    found = parts(value)
-    if found is None:
+    children = parts(value)
+    if children is None:
         return [name]
     return [
         path
-        for step, child in zip(_steps(value, found), found.children, strict=True)
+        for step, child in zip(_steps(value, children), children.children, strict=True)
         for path in paths(child, name + step)
     ]
 

@@ -48,9 +48,9 @@ def is_same_graph_with_merge(var1: Variable, var2: Variable, givens: Any = None)
 @contextmanager
 def inherit_stack_trace(from_var: Variable | Sequence[Variable]) -> Iterator[None]:
     """Let all variables that are made in a block say that they were made where others were."""
-    with nodes_constructed() as made:
+    with nodes_constructed() as outputs_copy:
         yield
-    copy_stack_trace(from_var, list(made))
+    copy_stack_trace(from_var, list(outputs_copy))
 
 
 def check_chain(r: Variable | Apply, *chain: Any) -> bool:
@@ -65,13 +65,13 @@ def check_chain(r: Variable | Apply, *chain: Any) -> bool:
     """
     variable = r.outputs[0] if isinstance(r, Apply) else r
     for link in chain:
-        expected, place = link if isinstance(link, tuple) else (link, 0)
+        expected, link_index = link if isinstance(link, tuple) else (link, 0)
         node = variable.owner
         if expected is None:
             return node is None
         if node is None or not _fits(expected, node.op):
             return False
-        variable = node.inputs[place]
+        variable = node.inputs[link_index]
     return True
 
 
@@ -108,10 +108,10 @@ def pre_constant_merge(vars: Any) -> Any:
         The variables.
     """
     variables = [vars] if isinstance(vars, Variable) else list(vars)
-    kept: dict[Any, Variable] = {}
+    constants: dict[Any, Variable] = {}
 
     def merged(variable: Any) -> Any:
-        return kept.setdefault(variable.signature(), variable) if isinstance(variable, Constant) else variable
+        return constants.setdefault(variable.signature(), variable) if isinstance(variable, Constant) else variable
 
     for node in _free_nodes(variables):
         node.inputs[:] = [merged(v) for v in node.inputs]
@@ -128,10 +128,10 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
     """
     if out.owner is None:
         return out
-    made: dict[Variable, Any] = {}
+    replacements: dict[Variable, Any] = {}
     inside = {v for node in toposort((), [out]) if node.fgraph is not None for v in node.outputs}
     for node in toposort(inside, [out]):
-        node.inputs[:] = [made.get(v, v) for v in node.inputs]
+        node.inputs[:] = [replacements.get(v, v) for v in node.inputs]
         results: Sequence[Any] = node.outputs
         current = node
         for opt in list_optimizations:
@@ -141,8 +141,8 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
                 if results[0].owner is None:
                     break
                 current = results[0].owner
-        made.update(zip(node.outputs, results, strict=True))
-    result: Variable = made.get(out, out)
+        replacements.update(zip(node.outputs, results, strict=True))
+    result: Variable = replacements.get(out, out)
     return result
 
 

@@ -85,9 +85,9 @@ class MetaObject(type):
             listed = ", ".join(f"{prop}={getattr(self, prop)!r}" for prop in names)
             return f"{type(self).__name__}{{{listed}}}" if listed else type(self).__name__
 
-        given = {"_props": _props, "_props_dict": _props_dict}
+        namespace = {"_props": _props, "_props_dict": _props_dict}
         defaults = {"__hash__": __hash__, "__eq__": __eq__, "__str__": __str__}
-        return super().__new__(mcs, name, bases, {**defaults, **dct, **given})
+        return super().__new__(mcs, name, bases, {**defaults, **dct, **namespace})
 
 
 class object2(metaclass=MetaObject):

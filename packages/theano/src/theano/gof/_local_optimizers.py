@@ -43,13 +43,13 @@ class LocalOptimizer(NodeRewriter, metaclass=AlsoBelow):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = cls.__dict__.get("tracks")
-        if own is not None:
+        tracked = cls.__dict__.get("tracks")
+        if tracked is not None:
             # An empty list says nothing about the ops of interest.
             def tracks(self: Any) -> Any:
-                return own(self) or None
+                return tracked(self) or None
 
-            tracks.__doc__ = own.__doc__
+            tracks.__doc__ = tracked.__doc__
             cls.tracks = tracks  # type: ignore[method-assign]  # the same method with a smaller result
 
     def transform(self, node: Apply) -> Any:  # type: ignore[override]  # the documented form has no graph
@@ -368,5 +368,5 @@ def transform_alone(opt: Any, node: Apply) -> Any:
     if LocalOptimizer in type(opt).__mro__:  # not `isinstance`, which takes the rules of the library for such, too
         return opt.transform(node)
     twin = node.clone_with_new_inputs(node.inputs, strict=False)
-    given = dict.fromkeys(v for v in twin.inputs if not isinstance(v, Constant))
-    return opt.transform(FunctionGraph(list(given), twin.outputs, clone=False), twin)
+    values = dict.fromkeys(v for v in twin.inputs if not isinstance(v, Constant))
+    return opt.transform(FunctionGraph(list(values), twin.outputs, clone=False), twin)

@@ -204,9 +204,9 @@ def topogroup_optimizer(
     """
     local_opt = local_opts[0] if len(local_opts) == 1 else LocalOptGroup(*local_opts)
     kwargs.setdefault("failure_callback", TopoOptimizer.warn_inplace)
-    made = TopoOptimizer(local_opt, order=order, **kwargs)
-    made.name = made.__name__ = name or local_opt.name  # type: ignore[attr-defined]  # programs ask for both
-    return made
+    optimizer = TopoOptimizer(local_opt, order=order, **kwargs)
+    optimizer.name = optimizer.__name__ = name or local_opt.name  # type: ignore[attr-defined]  # programs ask for both
+    return optimizer
 
 
 def in2out(*local_opts: NodeRewriter, name: str | None = None, **kwargs: Any) -> TopoOptimizer:

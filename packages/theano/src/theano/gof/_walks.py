@@ -149,14 +149,14 @@ def variables_and_orphans(i: Iterable[Variable], o: Iterable[Variable]) -> tuple
 
     Both are in depth-first order, from the last of `o` on; all outputs of a node are in the first list.
     """
-    given = frozenset(_checked("the inputs", i))
+    input_set = frozenset(_checked("the inputs", i))
 
     def expand(variable: Variable) -> Iterable[Variable]:
-        node = None if variable in given else variable.owner
+        node = None if variable in input_set else variable.owner
         return () if node is None else (*node.inputs, *node.outputs)
 
-    found = list(_walk(_checked("the outputs", o)[::-1], expand))
-    return found, [v for v in found if v.owner is None and v not in given]
+    variables = list(_walk(_checked("the outputs", o)[::-1], expand))
+    return variables, [v for v in variables if v.owner is None and v not in input_set]
 
 
 def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:
@@ -217,14 +217,14 @@ def general_toposort(
     function = ask
 
     def dependencies(node: NodeT) -> Iterable[NodeT] | None:
-        found = function(node)
-        if found and isinstance(found, (set, frozenset)):
+        sources = function(node)
+        if sources and isinstance(sources, (set, frozenset)):
             raise TypeError(
                 format_error(
                     f"the dependencies of {node} are a set: its order changes from run to run", hint="give a list"
                 )
             )
-        return found
+        return sources
 
     order = sources_first(outputs, dependencies, clients)
     if debug_print:
@@ -267,10 +267,10 @@ def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> li
     """Return the nodes between `inputs` and `outputs`, the ones nearest to the outputs first."""
     stop = frozenset(_checked("the inputs", inputs))
     starts = deque(v.owner for v in _checked("the outputs", outputs) if v.owner is not None)
-    found: list[Apply] = stack_search(
+    nodes: list[Apply] = stack_search(
         starts,
         lambda node: [
             v.owner for v in node.inputs if v.owner is not None and not any(out in stop for out in v.owner.outputs)
         ],
     )
-    return found
+    return nodes

@@ -65,11 +65,11 @@ def reverse_dict(d: Mapping[KeyT, Iterable[Any]]) -> dict[Any, tuple[KeyT, ...]]
     >>> sched.reverse_dict({"a": (1, 2), "b": (2, 3), "c": ()})
     {1: ('a',), 2: ('a', 'b'), 3: ('b',)}
     """
-    found: defaultdict[Any, list[KeyT]] = defaultdict(list)
+    inverse: defaultdict[Any, list[KeyT]] = defaultdict(list)
     for key, values in d.items():
         for value in values:
-            found[value].append(key)
-    return {value: tuple(keys) for value, keys in found.items()}
+            inverse[value].append(key)
+    return {value: tuple(keys) for value, keys in inverse.items()}
 
 
 def _toposort(edges: Mapping[Any, Collection[Any]]) -> list[Any]:

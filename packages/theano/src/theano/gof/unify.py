@@ -241,5 +241,5 @@ def unify(a: Any, b: Any) -> tuple[Any, Answer]:
     >>> unify.unify([5, [A, B]], [A, [1, 2]])
     (None, False)
     """
-    found = unify_walk(a, b, Unification())
-    return (None, False) if found is False else (unify_merge(a, b, found), found)
+    unification = unify_walk(a, b, Unification())
+    return (None, False) if unification is False else (unify_merge(a, b, unification), unification)

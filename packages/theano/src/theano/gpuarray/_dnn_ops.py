@@ -48,16 +48,16 @@ class _SoftmaxBase(ExpressionOp):
 
     def operands(self, *inputs: Any) -> list[Any]:
         """Take tensors with four dimensions."""
-        found = [as_tensor_variable(x) for x in inputs]
-        if len(found) != self.count or any(v.type.ndim != _NDIM for v in found):
+        variables = [as_tensor_variable(x) for x in inputs]
+        if len(variables) != self.count or any(v.type.ndim != _NDIM for v in variables):
             raise TypeError(
                 format_error(
                     f"{type(self).__name__} takes tensors with {_NDIM} dimensions, {self.count} of them",
-                    context=[describe(v) for v in found],
+                    context=[describe(v) for v in variables],
                     hint="add dimensions with dimshuffle: batch and channels come first",
                 )
             )
-        return found
+        return variables
 
     def _axes(self) -> tuple[int, ...]:
         return (1,) if self.mode == "channel" else (1, 2, 3)
@@ -149,10 +149,10 @@ class _BatchNorm(ExpressionOp):
                     hint="pass running_mean and running_var if it is true, and neither if it is not",
                 )
             )
-        found = [as_tensor_variable(v) for v in (x, scale, bias)]
+        variables = [as_tensor_variable(v) for v in (x, scale, bias)]
         numbers = [epsilon, running_average_factor] if self.running_averages else [epsilon]
-        found += [cast(v, found[0].type.dtype) for v in numbers]
-        return found + [as_tensor_variable(v) for v in running if v is not None]
+        variables += [cast(v, variables[0].type.dtype) for v in numbers]
+        return variables + [as_tensor_variable(v) for v in running if v is not None]
 
     def expression(self, x: Any, scale: Any, bias: Any, epsilon: Any, *running: Any) -> list[Any]:
         """Return the normalized batch, mean, inverse of the standard deviation, and new running averages."""
@@ -193,8 +193,8 @@ class _BatchNormInference(ExpressionOp):
 
     def operands(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: Any = 1e-4) -> list[Any]:
         """Take a batch, scale, shift, mean and variance."""
-        found = [as_tensor_variable(v) for v in (x, scale, bias, mean, var)]
-        return [*found, cast(epsilon, found[0].type.dtype)]
+        variables = [as_tensor_variable(v) for v in (x, scale, bias, mean, var)]
+        return [*variables, cast(epsilon, variables[0].type.dtype)]
 
     def expression(self, *inputs: Any) -> list[Any]:
         """Return the normalized batch."""

@@ -65,11 +65,11 @@ class _Recurrent(LayerOp):
 
     def _refuse(self, recorder: Any, operands: Sequence[Any]) -> Sequence[Any]:
         w, x, *states = (tuple(v.shape) for v in operands[: 2 + self.count])
-        wanted = (self.layers * (1 + self.both), x[1], self.hidden)
+        shape = (self.layers * (1 + self.both), x[1], self.hidden)
         raise ValueError(
             format_error(
                 f"RNNBlock.apply: cuDNN has no such network for parameters of shape {w} and inputs of shape {x}",
-                context=[f"first states have the shape {v}, and need {wanted}" for v in states],
+                context=[f"first states have the shape {v}, and need {shape}" for v in states],
                 hint="make as many parameters as get_param_size says for inputs of this length; with dnn.enabled=False "
                 "when the graph is built, layers are loops",
             )
@@ -105,13 +105,13 @@ class RecurrentLayer(_Recurrent):
         """Return the gradients by the library."""
         name = outputs[0].type.context_name
         *results, reserve = outputs
-        given = [
+        gradients = [
             as_gpuarray_variable(zeros_like(host_from_gpu(v)), name) if g is None else g
             for v, g in zip(results, cotangents[:-1], strict=True)
         ]
         op = RecurrentLayerGrad(self.mode, self.hidden, self.layers, self.both, self.skips, self.compute)
-        made: dict[str, Any] = {"return_list": True}
-        return list(GpuDnnLayer(op)(*inputs, results[0], reserve, *given, **made))
+        options: dict[str, Any] = {"return_list": True}
+        return list(GpuDnnLayer(op)(*inputs, results[0], reserve, *gradients, **options))
 
 
 class RecurrentLayerGrad(_Recurrent):
@@ -155,5 +155,5 @@ def network_by_library(op: RecurrentLayer, context_name: Hashable, operands: Seq
     if workspace_of(context, call) is None:
         return None
     placed = [as_gpuarray_variable(v, context_name) for v in operands]
-    found = library_results(op, context_name, *placed)
-    return None if found is None else found[:-1]
+    results = library_results(op, context_name, *placed)
+    return None if results is None else results[:-1]

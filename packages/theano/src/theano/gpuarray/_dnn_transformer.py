@@ -16,7 +16,7 @@ from ._expressions import OnDevice
 
 def _tensors(op: object, **given: tuple[Any, int]) -> list[Any]:
     """Return operands as tensors; TypeError if numbers of dimensions are wrong."""
-    found = []
+    tensors = []
     for name, (value, ndim) in given.items():
         variable = as_tensor_variable(value)
         if variable.type.ndim != ndim:
@@ -28,8 +28,8 @@ def _tensors(op: object, **given: tuple[Any, int]) -> list[Any]:
                     "affine maps (batch, 2, 3)",
                 )
             )
-        found.append(variable)
-    return found
+        tensors.append(variable)
+    return tensors
 
 
 class _Grid(ExpressionOp):

@@ -38,9 +38,9 @@ class OnDevice(ExpressionOp):
         """Return the outputs of the op of the host, moved to the device of the first operand."""
         name = inputs[0].type.context_name
         layer = self.layer()
-        found = None if layer is None else library_results(layer, name, *inputs)
-        if found is not None:
-            return found
+        results = None if layer is None else library_results(layer, name, *inputs)
+        if results is not None:
+            return results
         return [as_gpuarray_variable(v, name) for v in super().expression(*map(_on_host, inputs))]
 
 

@@ -183,8 +183,8 @@ class _Orthogonal(ExpressionOp):
 
     def expression(self, A: Any) -> list[Any]:
         """Return the factors."""
-        found = qr(A, "reduced" if self.complete else "r")
-        return list(found) if self.complete else [found]
+        factors = qr(A, "reduced" if self.complete else "r")
+        return list(factors) if self.complete else [factors]
 
 
 class GpuMagmaQR(OnDevice, _Orthogonal):

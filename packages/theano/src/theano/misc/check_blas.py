@@ -77,15 +77,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument(f"-{name}", type=int, default=2000, help=f"{meaning} matrix (2000)")
     parser.add_argument("--iter", type=int, default=10, help="number of products (10)")
     parser.add_argument("--order", choices=("C", "F"), default="C", help="order of the elements in memory")
-    given = parser.parse_args(arguments)
-    seconds, how = execute(not given.print_only, not given.quiet, given.M, given.N, given.K, given.iter, given.order)
-    if given.print_only:
+    options = parser.parse_args(arguments)
+    seconds, how = execute(
+        not options.print_only, not options.quiet, options.M, options.N, options.K, options.iter, options.order
+    )
+    if options.print_only:
         return 0
-    if given.quiet:
+    if options.quiet:
         print(f"{seconds:.4f}")
     else:
-        rate = 2 * given.M * given.N * given.K * given.iter / seconds / 1e9
-        print(f"{given.iter} products by {how}: {seconds:.3f} s, {rate:.1f} GFLOPS in {theano.config.floatX}")
+        rate = 2 * options.M * options.N * options.K * options.iter / seconds / 1e9
+        print(f"{options.iter} products by {how}: {seconds:.3f} s, {rate:.1f} GFLOPS in {theano.config.floatX}")
     return 0
 
 

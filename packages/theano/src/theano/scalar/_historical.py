@@ -49,9 +49,9 @@ class NumpyAutocaster:
             return np.asarray(x)
         if isinstance(x, float) and config.floatX != "float64" and config.floatX in self.dtypes:
             return np.asarray(x, config.floatX)
-        wanted = [d for d in self.dtypes if d != "float16" or config.floatX == "float16"]
+        dtypes = [d for d in self.dtypes if d != "float16" or config.floatX == "float16"]
         with np.errstate(all="ignore"):
-            candidates = [np.asarray(x).astype(dtype) for dtype in wanted]
+            candidates = [np.asarray(x).astype(dtype) for dtype in dtypes]
         return next((c for c in candidates if np.all(c == x)), candidates[-1])
 
 
@@ -92,8 +92,8 @@ def cast(x: Any, dtype: str) -> Any:
     'float32'
     """
     scalar = as_scalar(x)
-    wanted = config.floatX if dtype == "floatX" else dtype
-    return scalar if scalar.dtype == wanted else _cast(wanted)(scalar)
+    target_dtype = config.floatX if dtype == "floatX" else dtype
+    return scalar if scalar.dtype == target_dtype else _cast(target_dtype)(scalar)
 
 
 def as_common_dtype(*vars: Any) -> Iterator[Any]:
@@ -139,8 +139,8 @@ def _multi(*types: ScalarType) -> Any:
 
         return make
 
-    made = [maker(type_) for type_ in types]
-    return made[0] if len(made) == 1 else made
+    variables = [maker(type_) for type_ in types]
+    return variables[0] if len(variables) == 1 else variables
 
 
 ints = _multi(_Type("int64"))
@@ -209,8 +209,8 @@ class Compositef32:
 
     def apply(self, fgraph: FunctionGraph) -> tuple[list[Any], list[Any]]:
         """Return inputs and outputs of a graph that says what `fgraph` says, without float16."""
-        found = Composite(fgraph.inputs, fgraph.outputs).clone_float32()
-        return found.inputs, found.outputs
+        composite = Composite(fgraph.inputs, fgraph.outputs).clone_float32()
+        return composite.inputs, composite.outputs
 
 
 composite_f32 = Compositef32()

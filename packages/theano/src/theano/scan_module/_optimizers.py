@@ -35,9 +35,9 @@ class _LoopOptimizer(Optimizer):
     def process_node(self, fgraph: FunctionGraph, node: Apply) -> None:
         """Apply the rules to one loop that runs."""
         for rule in self.rules:
-            found = rule.transform(fgraph, node) if node in fgraph.apply_nodes else None
-            if isinstance(found, dict):  # rules of loops say what becomes of which variable
-                fgraph.replace_all([(old, new) for old, new in found.items() if new is not None], reason=self)
+            replacement = rule.transform(fgraph, node) if node in fgraph.apply_nodes else None
+            if isinstance(replacement, dict):  # rules of loops say what becomes of which variable
+                fgraph.replace_all([(old, new) for old, new in replacement.items() if new is not None], reason=self)
 
 
 class PushOutNonSeqScan(_LoopOptimizer):

@@ -36,8 +36,8 @@ from ._historical import CLASSES, CSMGrad, MulSV, StructuredAddSV
 
 
 def _vector(dtype: str) -> Variable:
-    made: Variable = TensorType(dtype, (None,))()
-    return made
+    vector: Variable = TensorType(dtype, (None,))()
+    return vector
 
 
 def _matrix(format: str, arrays: Sequence[Any], shape: tuple[int, int]) -> Any:

@@ -96,8 +96,8 @@ def _stand_ins(op: ExpressionOp, types: Sequence[Type]) -> tuple[list[Variable],
 @lru_cache(maxsize=64)
 def _compiled(op: ExpressionOp, types: tuple[Type, ...]) -> Callable[..., Any]:
     inputs, outputs = _stand_ins(op, types)
-    made: Callable[..., Any] = function(inputs, outputs, on_unused_input="ignore")
-    return made
+    compiled: Callable[..., Any] = function(inputs, outputs, on_unused_input="ignore")
+    return compiled
 
 
 def _is_there(cotangent: Variable) -> bool:
@@ -107,18 +107,18 @@ def _is_there(cotangent: Variable) -> bool:
 @pullback.register(ExpressionOp)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     inputs, outputs = _stand_ins(node.op, [v.type for v in node.inputs])
-    known = {output: g for output, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
+    cotangent_of = {output: g for output, g in zip(outputs, cotangents, strict=True) if _is_there(g)}
     # Derivatives by all inputs are taken, those by integers too, for which nobody may have asked.
     with config.change_flags(warn_integer_gradient=False):
-        found = grad(
+        gradients = grad(
             None,
             inputs,
-            known_grads=known,
+            known_grads=cotangent_of,
             disconnected_inputs="ignore",
             return_disconnected="Disconnected",
             null_gradients="return",
         )
-    return _placed(node, inputs, outputs, found)
+    return _placed(node, inputs, outputs, gradients)
 
 
 @pushforward.register(ExpressionOp)

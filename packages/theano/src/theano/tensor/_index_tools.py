@@ -149,8 +149,8 @@ def get_idx_list(inputs: Sequence[Any], idx_list: Sequence[Any], get_count: bool
             return slice(start, stop, given(entry.step))
         return remaining.pop() if hasattr(entry, "filter") and remaining else entry
 
-    found = tuple(given(entry) for entry in idx_list)
-    return len(inputs) - len(remaining) if get_count else found
+    entries = tuple(given(entry) for entry in idx_list)
+    return len(inputs) - len(remaining) if get_count else entries
 
 
 def make_constant(args: Any) -> Any:

@@ -145,8 +145,8 @@ def local_elemwise_fusion_op(
         while producers:
             element, inputs = composite_of([*producers, node], node.outputs)
             if len(inputs) <= max_input_fct(node):
-                made = OP(element) if maker is None else maker(node, element)
-                new = made(*inputs)
+                result = OP(element) if maker is None else maker(node, element)
+                new = result(*inputs)
                 return [new] if new.type == node.outputs[0].type else False
             producers.popitem()
         return False

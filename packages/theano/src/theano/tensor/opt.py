@@ -167,8 +167,8 @@ def _register(database: Any, lopt: Any, tags: tuple[Any, ...], options: dict[str
     if isinstance(lopt, str):
         return lambda inner: _register(database, inner, (lopt, *tags), options)
     name = options.get("name") or getattr(lopt, "__name__", None) or lopt.name
-    rest = {key: value for key, value in options.items() if key != "name"}
-    database.register(name, lopt, "fast_run", *tags, **rest)
+    settings = {key: value for key, value in options.items() if key != "name"}
+    database.register(name, lopt, "fast_run", *tags, **settings)
     return lopt
 
 

@@ -45,8 +45,8 @@ def as_int_none_variable(x: Any) -> Variable:
     if x is None:
         return NoneConst
     if NoneConst.equals(x):
-        found: Variable = x
-        return found
+        variable: Variable = x
+        return variable
     number = as_tensor_variable(x, ndim=0)
     if number.type.dtype not in integer_dtypes:
         raise TypeError(

@@ -43,14 +43,14 @@ class JoinPlan:
 
     items: tuple[tuple[int, ...], ...]
 
-    def apply(self, kept: Kept) -> None:
+    def apply(self, recorder: Kept) -> None:
         """Put the events of a recording into the order of the plan; those that it does not know come last."""
-        events = kept.numbered()
-        known = {number for item in self.items for number in item}
+        events = recorder.numbered()
+        fused = {number for item in self.items for number in item}
         found: list[Event] = []
         for item in self.items:
             found += _joined([events[number] for number in item if number in events])
-        kept.events[:] = [*found, *(event for number, event in events.items() if number not in known)]
+        recorder.events[:] = [*found, *(event for number, event in events.items() if number not in fused)]
 
 
 def needed_events(events: Sequence[Event]) -> list[set[int]]:
@@ -79,15 +79,15 @@ def needed_events(events: Sequence[Event]) -> list[set[int]]:
     return needed
 
 
-def plan_joins(kept: Kept) -> JoinPlan:
+def plan_joins(recorder: Kept) -> JoinPlan:
     """Choose which launches of a recording are joined.
 
     Parameters
     ----------
-    kept : Kept
+    recorder : Kept
         With memory of its own for each array.
     """
-    numbers, events = list(kept.numbered()), kept.events
+    numbers, events = list(recorder.numbered()), recorder.events
     needed = needed_events(events)
     # Events as far from the end do not need each other, and neither do groups of them.
     levels = [0] * len(events)
@@ -95,12 +95,12 @@ def plan_joins(kept: Kept) -> JoinPlan:
         for j in needed[i]:
             levels[j] = max(levels[j], levels[i] + 1)
     families: dict[Hashable, list[int]] = {}
-    barriers = kept.properties.driver != "opencl"
+    barriers = recorder.properties.driver != "opencl"
     for i, event in enumerate(events):
         family = _family(event, barriers)
         if family is not None:
             families.setdefault((levels[i], family), []).append(i)
-    most = _PARAMETERS.get(kept.properties.driver, _FEWEST_PARAMETERS)
+    most = _PARAMETERS.get(recorder.properties.driver, _FEWEST_PARAMETERS)
     groups = [group for family in families.values() for group in _groups(events, family, most)]
     return JoinPlan(tuple(tuple(numbers[i] for i in item) for item in _ordered(len(events), groups, needed)))
 
@@ -197,7 +197,7 @@ def _joined(events: Sequence[Event]) -> list[Event]:
     written: list[bool] = []
     sizes: list[tuple[int, ...]] = []
     begin = 0
-    for event in (event for found in by_text.values() for event in found):
+    for event in (event for members in by_text.values() for event in members):
         arguments += [begin, event.groups[0], *event.arguments]
         written += event.written
         sizes.append(event.groups)
@@ -209,5 +209,5 @@ def _joined(events: Sequence[Event]) -> list[Event]:
 
 def _alike(by_text: Mapping[KernelText, Sequence[Event]]) -> bool:
     """Tell whether launches can be joined: with other offsets they may have other texts than those of the plan."""
-    families = {_family(event, True) for found in by_text.values() for event in found}
+    families = {_family(event, True) for members in by_text.values() for event in members}
     return len(families) == 1 and None not in families

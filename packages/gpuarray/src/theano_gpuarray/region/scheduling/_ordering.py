@@ -23,8 +23,8 @@ def ordered(needs: Mapping[int, set[int]]) -> list[int] | None:
     """
     left = {i: len(found) for i, found in needs.items()}
     readers: dict[int, list[int]] = {i: [] for i in needs}
-    for i, found in needs.items():
-        for j in found:
+    for i, sources in needs.items():
+        for j in sources:
             readers[j].append(i)
     ready = [i for i, count in left.items() if not count]
     heapify(ready)

@@ -97,10 +97,10 @@ class Correlation(BaseAbstractConv, OpenMPOp):
     @classmethod
     def standing_for(cls, op: BaseAbstractConv) -> Correlation:
         """Return the op of this class that computes the same as a convolution, or a gradient of one."""
-        made = object.__new__(cls)
-        made.__dict__.update(op.__dict__)
-        made.__dict__.setdefault("openmp", bool(config.openmp))  # as a pickle of it would have it
-        return made
+        instance = object.__new__(cls)
+        instance.__dict__.update(op.__dict__)
+        instance.__dict__.setdefault("openmp", bool(config.openmp))  # as a pickle of it would have it
+        return instance
 
     def sibling(self, kind: type[BaseAbstractConv]) -> BaseAbstractConv:
         """Return the correlation, or one of its gradients, with the same arguments."""

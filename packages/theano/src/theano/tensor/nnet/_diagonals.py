@@ -152,8 +152,8 @@ inc_diagonal_subtensor = IncDiagonalSubtensor(False)
 @pullback.register(DiagonalSubtensor)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     x, i0, i1 = node.inputs
-    found: Variable = inc_diagonal_subtensor(zeros_like(x), i0, i1, cotangents[0])
-    return [found, None, None]
+    gradient: Variable = inc_diagonal_subtensor(zeros_like(x), i0, i1, cotangents[0])
+    return [gradient, None, None]
 
 
 @pullback.register(IncDiagonalSubtensor)
@@ -186,9 +186,9 @@ def local_inplace_DiagonalSubtensor(node: Apply) -> Any:
     """Let diagonals be views, and be added to in their own memory."""
     if node.op.inplace:
         return False
-    made = type(node.op)(inplace=True)(*node.inputs)
-    copy_stack_trace(node.outputs[0], made)
-    return [made]
+    inplace = type(node.op)(inplace=True)(*node.inputs)
+    copy_stack_trace(node.outputs[0], inplace)
+    return [inplace]
 
 
 optdb.register(

@@ -101,9 +101,9 @@ class SoftmaxGrad(ExpressionOp):
 
     def operands(self, dy: Any, sm: Any) -> list[Tensor]:
         """Take two matrices of floats; vectors count as matrices of one row."""
-        found = [v if v.type.ndim != 1 else shape_padleft(v) for v in map(as_tensor_variable, (dy, sm))]
-        _takes(self, "two matrices of floats", *((v, _is_matrix(v)) for v in found))
-        return found
+        variables = [v if v.type.ndim != 1 else shape_padleft(v) for v in map(as_tensor_variable, (dy, sm))]
+        _takes(self, "two matrices of floats", *((v, _is_matrix(v)) for v in variables))
+        return variables
 
     def expression(self, dy: Any, sm: Any) -> list[Tensor]:
         """Return ``(dy - sum(dy * sm)) * sm``."""
@@ -183,8 +183,8 @@ class CrossentropySoftmax1HotWithBiasDx(ExpressionOp):
         weights = dy if dy.type.ndim == 0 else dimshuffle(dy, [0, "x"])
         # A vector with one number serves all rows.
         less = dy if dy.type.broadcastable in ((), (True,)) else dy[rows]
-        whole = cast(weights * sm, sm.type.dtype)
-        return [inc_subtensor(whole[rows, classes], cast(-less, sm.type.dtype))]
+        gradient = cast(weights * sm, sm.type.dtype)
+        return [inc_subtensor(gradient[rows, classes], cast(-less, sm.type.dtype))]
 
 
 class CrossentropyCategorical1Hot(ExpressionOp):
