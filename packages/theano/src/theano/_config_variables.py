@@ -118,7 +118,7 @@ def get_config_hash() -> str:
 
 
 def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict[str, str]:
-    """Return what a text in the form of ``THEANO_FLAGS`` says, by names.
+    """Parse a text in the form of ``THEANO_FLAGS`` into settings by name.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def config_files_from_theanorc() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Read the configuration files when somebody asks for what they say."""
+    """Read the configuration files on first use."""
     readers = {"theano_cfg": configparser.ConfigParser, "theano_raw_cfg": configparser.RawConfigParser}
     if name not in readers:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -163,7 +163,7 @@ def __getattr__(name: str) -> Any:
 
 
 def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
-    """Return what ``THEANO_FLAGS`` or the files say of a flag, as text.
+    """Return the setting of a flag in ``THEANO_FLAGS`` or the files, as text.
 
     Parameters
     ----------

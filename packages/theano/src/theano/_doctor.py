@@ -1,4 +1,4 @@
-"""The command ``theano-doctor``: what Theano found on this machine, how, and what to do about what is missing."""
+"""The command ``theano-doctor``: the tools that Theano uses on this machine, and a cure for each gap."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from ._unread_flags import UNHEEDED, is_former
 from ._version import __version__
 
 _DESCRIPTION = """\
-Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about
-what is missing."""
+Tells which compiler, BLAS, threads, cache and devices Theano uses here, how it found them, and a cure for
+each gap."""
 _EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if something is broken."
 _OBSOLETE = "leave it out: it is obsolete, for it was for a former GPU back-end"
 #: Distributions of the package index that bring a folder named theano, too.
@@ -46,13 +46,13 @@ class Finding:
     Parameters
     ----------
     subject, name, value : str
-        The group that it belongs to, what it is, and what was found.
+        The group, the name and the value of the finding.
     how : str
         Where the value comes from.
     state : {"ok", "note", "bad"}
         "note": works, yet could be better. "bad": something is broken.
     advice : str
-        What to do; empty where all is well.
+        A cure; empty where all is well.
     """
 
     subject: str
@@ -113,7 +113,7 @@ def examine() -> list[Finding]:
             try:
                 findings += check()
             except (TheanoError, OSError, ValueError, ArithmeticError) as error:
-                advice = "the message says what to do; theano-nose --theano tells what else is wrong"
+                advice = "the message names a cure; theano-nose --theano shows further faults"
                 findings.append(Finding(subject, "error", f"{type(error).__name__}: {error}", "", "bad", advice))
     return findings
 
@@ -215,7 +215,7 @@ def _blas() -> Iterator[Finding]:
 
 
 class _Symbol(ctypes.Structure):
-    """What the loader tells of an address."""
+    """The loader's description of an address."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
@@ -252,7 +252,7 @@ def _library_at(address: int) -> str:
 
 def _threads() -> Iterator[Finding]:
     count, limit = cpuCount(), os.environ.get("OMP_NUM_THREADS", "")
-    yield Finding("threads", "processors", str(count), "what this process may use")
+    yield Finding("threads", "processors", str(count), "the limit of this process")
     if not config.openmp:
         yield Finding("threads", "long loops", "one thread", "openmp=False", "note", "set openmp=True to use them all")
     elif limit:
@@ -306,7 +306,7 @@ def _functions() -> Iterator[Finding]:
     error = float(abs(f(value) - 3 / np.cosh(3 * value) ** 2).max())
     good = error < 1e-12
     native = HAS_RUNTIME and bool(CompilerOptions.from_config().command)
-    advice = "" if good else "theano-nose --theano tells what else is wrong; theano-cache clear empties the cache"
+    advice = "" if good else "theano-nose --theano shows further faults; theano-cache clear empties the cache"
     where = "native code" if native else "Python"
     name = "a gradient of 101 elements"
     yield Finding("functions", name, f"wrong by {error:.1g}", where, "ok" if good else "bad", advice)

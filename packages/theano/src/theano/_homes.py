@@ -49,6 +49,6 @@ def settle() -> None:
         namespace = vars(sys.modules[module]) if module in sys.modules else {}
         for name in names:
             cls = namespace.get(name)
-            # What is called otherwise elsewhere could not be found again by pickle.
+            # Pickle could not look up an object that has another name elsewhere.
             if isinstance(cls, type) and cls.__qualname__ == name:
                 cls.__module__ = module

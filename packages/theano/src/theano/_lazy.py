@@ -1,4 +1,4 @@
-"""What is imported when it is asked for, so that `import theano` goes without it."""
+"""Names that are imported on first use, so that `import theano` goes without them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FROM_TESTING = frozenset({"GradientError", "numeric_grad", "verify_grad"})
 
 
 def from_testing(module: str, name: str) -> object:
-    """Return a helper for tests, or raise what a module without the name raises."""
+    """Return a helper for tests, or raise the error of a module without the name."""
     if name in FROM_TESTING:
         return getattr(importlib.import_module("theano_testing.tensor"), name)
     return borrowed(module, name)
 
 
 def borrowed(module: str, name: str) -> Any:
-    """Return what a module of Theano merely imported, or raise what a module without the name raises."""
+    """Return a name that a module of Theano merely imported, or raise the error of a module without the name."""
     if name not in _places(BORROWED.get(module, {})):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     return lazy_names(module, None, {})[0](name)
 
 
 def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
-    """Return what another module has under a name, or that module itself where it is called so.
+    """Look up an attribute of another module by name; a submodule's name returns the submodule.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
     Raises
     ------
     AttributeError
-        What a module without the name raises.
+        The error of a module without the name.
     """
     if name not in sources:
         return borrowed(module, name)
@@ -57,7 +57,7 @@ def devices() -> Any:
 
 
 def functions_of_gradients(function: Callable[..., Any], argnums: Any) -> Any:
-    """Return what `theano.functional.grad` returns."""
+    """Return the result of `theano.functional.grad`."""
     return importlib.import_module("theano.functional").grad(function, argnums)
 
 
@@ -80,7 +80,7 @@ _NEAR = {
 
 #: Names of modules that are imported only when somebody asks for them.
 _UNLOADED = {f"theano.tensor.{name}": f"theano.tensor.signal.pool.{name}" for name in ("pool_2d", "pool_3d")}
-#: What modules of names are made with, and nobody looks for in them.
+#: Attributes that every module has.
 _TOOLS = frozenset(
     {
         *("TYPE_CHECKING", "also_called", "announce", "announce_words", "collector_paused", "lazy_names"),
@@ -132,7 +132,7 @@ def lazy_names(
 
     def find(name: str) -> Any:
         if name == "__all__":
-            # While the library itself is imported, a star takes what is there and loads nothing.
+            # While the library itself is imported, a star takes the names at hand and loads nothing.
             if sources or hasattr(sys.modules["theano"], "__getattr__"):
                 return names()
         if name not in places:
@@ -143,7 +143,7 @@ def lazy_names(
             )
         source, original = places[name]
         found = importlib.import_module(source, package)
-        # What a package has under its own name for a lazy submodule is this very function's answer.
+        # A package's attribute for a lazy submodule is the answer of this function.
         if found.__name__ != module and hasattr(found, original):
             value = getattr(found, original)
         else:

@@ -1,4 +1,4 @@
-"""What the directory of compiled code is named by, and other questions about the machine and its versions."""
+"""Names for the directory of compiled code, and other questions about the machine and its versions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def short_platform(r: str | None = None, p: str | None = None) -> str:
 
 
 def split_version(version: str) -> tuple[str, str, str]:
-    """Return the part of a version before its last number, that number, and what follows it."""
+    """Return the part of a version before its last number, that number, and the text behind it."""
     match = re.match(r"(.*\.)?(\d+)(.*)$", version)
     return (version, "", "") if match is None else (match[1] or "", match[2], match[3])
 
@@ -120,7 +120,7 @@ def default_compiledir() -> str:
 
 
 def compiledir_names() -> dict[str, Any]:
-    """Return what ``compiledir_format`` may name, with what stands for it."""
+    """Return the fields of ``compiledir_format``, with their values."""
     return {
         "platform": platform.platform(),
         "processor": platform.processor(),
@@ -137,7 +137,7 @@ def compiledir_names() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    """Ask the machine for what takes a while when somebody asks for it."""
+    """Return slow facts about the machine, computed on first use."""
     makers: dict[str, Any] = {
         "compiledir_format_dict": compiledir_names,
         "compiledir_format_keys": lambda: ", ".join(sorted(compiledir_names())),

@@ -1,4 +1,4 @@
-"""Flags that programs may set although nothing in this version heeds them, and what is left of old warnings."""
+"""Flags without effect that programs may set, and the flags about old warnings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VERSIONS = (
 _FORMER = re.compile(r"(nvcc|cuda|cublas|gpu|gpuarray|dnn|magma|pycuda|enable_initial_driver_test)(\..*)?|lib\.cnmem")
 #: Flag that nothing heeds -> why.
 UNHEEDED: dict[str, str] = {}
-#: Those of GPU back-ends, which are told of in one message at the start.
+#: Flags of GPU back-ends: one message at the start covers them all.
 OBSOLETE: set[str] = set()
 
 
@@ -40,7 +40,7 @@ def is_former(name: str) -> bool:
 
 
 def obsolete_text(names: Sequence[str]) -> str:
-    """Return what is said of flags of GPU back-ends.
+    """Return the message about flags of GPU back-ends.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _declare(name: str, doc: str, kind: FlagKind[Any], why: str) -> None:
 
 
 def warn_default(version: str) -> bool:
-    """Tell whether the user wants to hear of mistakes that were mended in a version of Theano.
+    """Tell whether the user wants to hear of mistakes that a version of Theano fixed.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 add_flag(
     "warn.ignore_bug_before",
-    "Warnings about mistakes of older versions that were mended before this version are left out; 'None': all are "
+    "Warnings about mistakes of older versions that were fixed before this version are left out; 'None': all are "
     "given, 'all': none. This version never had those mistakes, so it has no such warnings of its own: the flag "
     "answers `theano.configdefaults.warn_default`, by which programs decide about theirs.",
     EnumFlag("0.9", "None", "all", *(version for version in _VERSIONS if version != "0.9")),
@@ -156,7 +156,7 @@ _declare(
     "cycle_detection",
     "How overwriting is kept from making cycles: 'regular' allows the most, 'fast' compiles faster.",
     EnumFlag("regular", "fast"),
-    "one method, whose cost grows with what changes only, allows the most and is fast",
+    "one method, whose cost grows with the changes only, allows the most and is fast",
 )
 _declare(
     "lib.amdlibm",

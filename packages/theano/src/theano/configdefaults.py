@@ -1,4 +1,4 @@
-"""The one configuration object, the flags that count once, at import, and what they bring about."""
+"""The one configuration object, the flags that count once, at import, and their effects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REACTIONS = ("warn", "raise", "call", "print", "log")
 
 add_flag(
     "numpy.seterr_all",
-    "What NumPy does on floating-point errors of any kind; 'None' leaves NumPy as it is.",
+    "NumPy's reaction to floating-point errors of any kind; 'None' leaves NumPy as it is.",
     EnumFlag("ignore", *_REACTIONS, "None"),
     fixed=True,
 )
@@ -29,7 +29,7 @@ for _error, _meaning in (
 ):
     add_flag(
         f"numpy.seterr_{_error}",
-        f"What NumPy does on {_meaning}; 'None': as `numpy.seterr_all` says.",
+        f"NumPy's reaction to {_meaning}; 'None': as `numpy.seterr_all` says.",
         EnumFlag("None", "ignore", *_REACTIONS),
         fixed=True,
     )
@@ -59,7 +59,7 @@ def _is_former_device() -> bool:
 
 
 def start() -> None:
-    """Check what THEANO_FLAGS and the files say, and do what the flags that count at import ask for.
+    """Check THEANO_FLAGS and the files, and apply the flags that count at import.
 
     Raises
     ------

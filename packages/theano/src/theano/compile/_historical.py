@@ -38,7 +38,7 @@ __all__ = [
     "std_fgraph",
 ]
 
-#: What stood for a name that two inputs have.
+#: Marks a name that two inputs have.
 DUPLICATE = ["DUPLICATE"]
 #: Class of ops -> the name of their attribute with the function inside; the classes fill it in.
 ops_with_inner_function: MutableMapping[type, str] = {}
@@ -64,7 +64,7 @@ class NoDuplicateOptWarningFilter(logging.Filter):
     Attributes
     ----------
     prev_msgs : set of str
-        What has been let through.
+        Messages that have passed.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -159,7 +159,7 @@ def std_fgraph(
 
 
 def convert_function_input(input: Any) -> In:
-    """Return what `function` takes as an input, a variable, In, or a tuple of these and values, as an In.
+    """Return an input of `function`, a variable, In, or a tuple of these and values, as an In.
 
     Raises
     ------
@@ -199,19 +199,19 @@ def check_eq(var: Variable, val1: Any, val2: Any) -> bool:
 
 
 def flatten(l: Any) -> list[Any]:  # noqa: E741  (the historical name)
-    """Return what lists, tuples and sets hold, and what these hold, in one list."""
+    """Return the members of lists, tuples and sets, at all depths, in one list."""
     if isinstance(l, (list, tuple, set, frozenset)):
         return [item for part in l for item in flatten(part)]
     return [l]
 
 
 def contains_nan(arr: Any, node: Apply | None = None, var: Variable | None = None) -> bool:
-    """Tell whether there is a NaN in an array; what has no floating-point numbers has none."""
+    """Tell whether there is a NaN in an array; an array without floating-point numbers has none."""
     return _any_number(arr, var, np.isnan)
 
 
 def contains_inf(arr: Any, node: Apply | None = None, var: Variable | None = None) -> bool:
-    """Tell whether there is an infinity in an array; what has no floating-point numbers has none."""
+    """Tell whether there is an infinity in an array; an array without floating-point numbers has none."""
     return _any_number(arr, var, np.isinf)
 
 
@@ -280,10 +280,10 @@ class ScanProfileStats(ProfileStats):
 
 
 def _pickle_Function(f: Function | None = None) -> Any:
-    """Return what `pickle` saves of a function."""
+    """Reduce a function for `pickle`."""
     return None if f is None else f.__reduce__()
 
 
 def _pickle_FunctionMaker(maker: FunctionMaker | None = None) -> Any:
-    """Return what `pickle` saves of the maker of a function."""
+    """Reduce the maker of a function for `pickle`."""
     return None if maker is None else maker.__reduce_ex__(2)

@@ -1,4 +1,4 @@
-"""What `theano.compile.pfunc` has besides names of other layers."""
+"""Names of `theano.compile.pfunc` besides those of other layers."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def rebuild_collect_shared(
     outputs : Variable, Out, or list of them, or None
     inputs : list of Variable, optional
     replace : mapping or iterable of pairs, optional
-        Variable -> what stands in its place.
+        Variable -> its replacement.
     updates : mapping or iterable of pairs, optional
         Shared variable -> its new value.
     rebuild_strict : bool
@@ -133,7 +133,7 @@ def rebuild_collect_shared(
     Raises
     ------
     TypeError
-        For what is no variable, shared variables among the inputs, and updates of another type.
+        If an input is no variable, or is a shared variable, or an update has another type.
     ValueError
         If a variable has two updates.
 
@@ -173,7 +173,7 @@ def rebuild_collect_shared(
 
 
 class _Collector:
-    """Copies and what was met on the way; see :func:`rebuild_collect_shared`."""
+    """The copies, with the shared variables and updates on the way; see :func:`rebuild_collect_shared`."""
 
     def __init__(self, strict: bool, keep_inputs: bool, no_default_updates: Any) -> None:
         self._strict = strict

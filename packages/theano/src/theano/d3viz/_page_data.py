@@ -1,4 +1,4 @@
-"""What the page knows of a graph."""
+"""The data of a graph's page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_LIST = 40
 
 
 def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
-    """Return what the page shows, in terms of JSON.
+    """Return the content of the page, in terms of JSON.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
     -------
     dict
         ``graphs``: the graph, then each graph inside an op once. ``longest``: the longest time of a node in seconds,
-        None without a profile. ``legend``: what the colours stand for.
+        None without a profile. ``legend``: the meaning of the colours.
     """
     whole = printable_graph(fct)
     times = whole.times
@@ -62,7 +62,7 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
     return {"graphs": graphs, "longest": max(times.values()) if times else None, "legend": legend}
 
 
-#: Kind of a shape -> what the legend says.
+#: Kind of a shape -> its entry in the legend.
 _KINDS = {
     "input": "input",
     "shared": "shared variable",
@@ -117,7 +117,7 @@ def _node(shape: DiagramShape, fill: str, inner: int | None, profile: _Profile) 
 
 
 def _about(thing: Variable | Apply, kind: str, time: float | None, total: float) -> list[list[str]]:
-    """Return what is told of a shape under the pointer, as pairs of texts."""
+    """Return the description of the shape under the pointer, as pairs of texts."""
     if isinstance(thing, Variable):
         lines = [["Variable", str(thing)], ["Kind", kind], ["Type", repr(thing.type)]]
     else:

@@ -22,11 +22,11 @@ SCRIPTS = ("vendor/dagre.min.js", "layout.js", "panels.js", "viewer.js")
 def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
     """Write a page that shows a graph; open it in a browser.
 
-    The graph and each node can be dragged, the wheel zooms, the map in the corner shows where one is. What is under the
+    The graph and each node can be dragged, the wheel zooms, the map in the corner shows the view. The shape under the
     pointer is described (type, the line of the program that made it, and its time if the function was profiled), and
     its neighbours stand out; they stay so after a click, which offers to edit the label. A double click, or one on the
     sign ⊞, opens and closes the graph inside an op that has one (`Scan`, `OpFromGraph`). The search field finds labels,
-    types and ops. Edges go around nodes; in large graphs, what is far away is named by a small dashed shape, a click on
+    types and ops. Edges go around nodes; in large graphs, distant nodes appear as small dashed boxes; a click on one
     which leads there.
 
     Parameters
@@ -82,13 +82,13 @@ def d3write(fct: Any, path: str | Path, *args: Any, **kwargs: Any) -> None:
 
 
 def replace_patterns(x: str, replace: Mapping[str, str]) -> str:
-    """Return a text in which what regular expressions match is replaced.
+    """Return a text with the matches of regular expressions replaced.
 
     Parameters
     ----------
     x : str
     replace : mapping
-        Regular expression -> text in place of what it matches, taken as it is. They are applied in order.
+        Regular expression -> replacement, taken as it is. They are applied in order.
 
     Examples
     --------

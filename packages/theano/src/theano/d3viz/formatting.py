@@ -155,7 +155,7 @@ class PyDotFormatter:
 
 
 def __getattr__(name: str) -> object:
-    """Tell whether the library pydot is there, and what is missing if not."""
+    """Tell whether the library pydot is there, and the missing part if not."""
     if name in ("pydot_imported", "pydot_imported_msg"):
         return getattr(printing, name)
     return borrowed(__name__, name)

@@ -2,7 +2,7 @@
 
 The caller has the true parameters. A step puts them into the memory of a worker under a new number. Workers hand them
 on to each other, compute gradients of their parts, and average them in a tree; the caller gets one mean, and updates.
-So no worker has what could be lost: when one dies, Dask computes its tasks again elsewhere; when what was put there is
+So no worker has the only copy of anything: when one dies, Dask computes its tasks again elsewhere; when its data went
 gone with it, the step is computed again from the parameters, which no one has changed.
 """
 
@@ -33,7 +33,7 @@ REFRESH = 50
 
 
 class Computing:
-    """What a worker has of a step: the function, and the number of the values that its shared variables have."""
+    """A worker's part of a step: the function, and the number of the values that its shared variables have."""
 
     def __init__(self, compute: Function, split: list[bool]) -> None:
         self.compute = compute
@@ -80,7 +80,7 @@ def _same(packed: Packed) -> Packed:
 
 
 def _is_loss(error: BaseException) -> bool:
-    """Tell whether an error is about workers or connections, not about what they computed."""
+    """Tell whether an error is about workers or connections, not about their computation."""
     if isinstance(error, (OSError, TimeoutError, concurrent.futures.CancelledError)):
         return True
     names = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.partition(".")[0] == "distributed"}
@@ -163,7 +163,7 @@ class DaskDataParallel(DataParallel):
                 return outcome
 
     def _version(self) -> Version:
-        # What was sent once is sent always: workers do not keep what they unpickled. And what failed before its update
+        # A function sent once is sent always: workers keep no unpickled copies. A step that failed before its update
         # is tried again under the same number of steps, perhaps with other values: steps are no versions.
         self._changing |= {i for i, box in self._boxes.items() if box.value is not self._packed_values[i]}
         values = {i: self._boxes[i].value for i in self._changing}

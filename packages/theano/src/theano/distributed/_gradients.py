@@ -14,7 +14,7 @@ from theano_tensor.gradient import grad
 
 from ._states import States
 
-#: From gradients and parameters to updates: what Lasagne's optimizers are, for example.
+#: From gradients and parameters to updates: Lasagne's optimizers, for example.
 Rule = Callable[[list[Any], list[Any]], Mapping[Any, Any] | Iterable[tuple[Any, Any]]]
 
 
@@ -34,10 +34,10 @@ class Step(NamedTuple):
     compute : Function
         From inputs to the cost and its gradients.
     update : Function
-        From gradients to new values of the parameters, and of what the rule keeps.
+        From gradients to new values of the parameters, and of the rule's variables.
     params : list of SharedVariable
     kept : list of SharedVariable
-        What `update` changes besides the parameters.
+        Variables that `update` changes besides the parameters.
     split : list of bool
         Which inputs have a row for each example; the others, without dimensions, go to all workers.
     """
@@ -82,7 +82,7 @@ def make_step(inputs: Sequence[Any], cost: Any, params: Sequence[Any], rule: Rul
     return Step(compute, update, params, frozen, split)
 
 
-#: What is said where something else is given.
+#: The error for other arguments.
 _RULE = "lambda gradients, params: [(p, p - 0.1 * g) for p, g in zip(params, gradients)]"
 
 
@@ -101,7 +101,7 @@ def _check_lists(inputs: object, params: object, rule: object) -> None:
 
 
 def _pairs(updates: Any) -> list[tuple[Any, Any]]:
-    """Return what a rule gave as pairs of variables and new values."""
+    """Return the result of a rule as pairs of variables and new values."""
     if not isinstance(updates, Iterable):
         raise TypeError(
             format_error(
@@ -200,7 +200,7 @@ def check_parts(parts: Any, split: Sequence[bool]) -> None:
 
 
 def _described(value: Any) -> str:
-    """Say in a few words what was given."""
+    """Describe an argument in a few words."""
     return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"{value!r:.60}"
 
 

@@ -19,8 +19,8 @@ from ._trainer import DataParallel
 class MPIDataParallel(DataParallel):
     """Training steps with the processes of a communicator.
 
-    A step sums twice over processes: a few numbers (rows, costs, whether something went wrong, checksums of what all
-    processes should have in common), then all gradients of one dtype as one array. What goes wrong in one process is
+    A step sums twice over processes: a few numbers (rows, costs, the number of errors, checksums of the values that
+    processes have in common), then all gradients of one dtype as one array. A failure in one process is
     an error in all of them, so that none waits for ever.
     """
 

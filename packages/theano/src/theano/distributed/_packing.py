@@ -1,6 +1,6 @@
 """Functions on their way to workers: pickled once by the caller, unpickled once by each worker.
 
-What is sent has a key made of its content. A worker keeps what it has unpickled under that key, as many copies as
+A parcel has a key made of its content. A worker keeps unpickled parcels under that key, as many copies as
 threads have used at one time: functions with shared variables are not for two users at once.
 """
 
@@ -28,14 +28,14 @@ KEPT = 16
 
 
 class Packed(NamedTuple):
-    """What a worker unpickles, once."""
+    """A parcel that a worker unpickles once."""
 
     key: str
     data: bytes
 
 
 class Loaded(NamedTuple):
-    """What was unpickled, and the values that its functions keep between calls."""
+    """An unpickled parcel, and the values that its functions keep between calls."""
 
     value: Any
     states: States
@@ -75,7 +75,7 @@ def _finding() -> Iterator[list[Function]]:
 
 
 def _pickler(by_value: bool, file: io.BytesIO, keep: Callable[[Any], object] | None = None) -> Any:
-    """Return a pickler; with `by_value` one that takes what the main program defines, too, where there is one.
+    """Return a pickler; with `by_value` one that includes definitions of the main program, where there is one.
 
     The memory of arrays goes to `keep` instead of into the file, if it is given.
     """
@@ -94,7 +94,7 @@ def _pickler(by_value: bool, file: io.BytesIO, keep: Callable[[Any], object] | N
 
 
 def pack(value: Any, *, by_value: bool) -> Packed:
-    """Pickle what workers are to use.
+    """Pickle objects for workers.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def check_items(items: Iterable[tuple[int, Any]], *, by_value: bool) -> None:
         if reason is not None:
             raise TypeError(
                 format_error(
-                    f"element {i} of what was passed to map, counted from 0, cannot be sent to workers: {reason}",
+                    f"element {i} of the arguments of map, counted from 0, cannot be sent to workers: {reason}",
                     context=[reprlib.repr(item)],
-                    hint="give numbers, arrays, names of files, and let the function make from them what it needs",
+                    hint="give numbers, arrays, names of files, and let the function build its objects from them",
                 )
             ) from reason
 
@@ -152,7 +152,7 @@ def _refusal(value: object, by_value: bool) -> Exception | None:
 
 def _what_is_wrong(value: object, functions: Sequence[Function], by_value: bool, error: Exception) -> str:
     """Look for the op that cannot be pickled, then for the shared value."""
-    advice = "define its class, and what it holds, at the top of a module that the workers can import"
+    advice = "define its class, and those of its members, at the top of a module that the workers can import"
     for function in functions:
         label = str(function.maker.signature.label)
         for node in function.maker.fgraph.toposort():
@@ -186,7 +186,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def loaded(packed: Packed) -> Iterator[Loaded]:
-    """Lend what was packed to the present thread, unpickled now if no copy of it is free."""
+    """Lend a parcel to the present thread, unpickled now if no copy of it is free."""
     with _lock:
         shelf = _shelves.setdefault(packed.key, _Shelf([]))
         _shelves.move_to_end(packed.key)

@@ -144,7 +144,7 @@ def _is_closed(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> bool:
 
 
 def _finish(structure: Structure) -> Callable[[Sequence[Any]], Any]:
-    """Return what makes a container of a structure; flat tuples and lists need no walk."""
+    """Return the builder of containers of a structure; flat tuples and lists need no walk."""
     if isinstance(structure, tuple) and structure[0] in (tuple, list) and all(c is LEAF for c in structure[1]):
         made: Callable[[Sequence[Any]], Any] = structure[0]
         return made
@@ -213,7 +213,7 @@ def lower(
         values.append(unflatten(structure, symbols))
     with tracing(name) as trace:
         result = target(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
-    # Those of a loop in the step of a loop are part of that one's: they depend on what is inside.
+    # Those of a loop in the step of a loop are part of the outer one's: they depend on variables inside.
     updates = {x: new for x, new in trace.updates.items() if _is_closed([new], inputs)}
     return Lowered(name, inputs, donated, result, updates, options)
 

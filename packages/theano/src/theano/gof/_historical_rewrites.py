@@ -27,7 +27,7 @@ from ._optimizers import copy_stack_trace
 
 
 def merge_dict(d1: Mapping[Any, Any], d2: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return both dictionaries in one, with the sums of what stands under the same key.
+    """Return both dictionaries in one, with sums of the values under equal keys.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def inherit_stack_trace(from_var: Variable | Sequence[Variable]) -> Iterator[Non
 
 
 def check_chain(r: Variable | Apply, *chain: Any) -> bool:
-    """Tell whether a variable is made by the first of some ops from what the second made from ..., and so on.
+    """Tell whether a variable is made by the first of some ops from a result of the second, and so on.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class LocalMetaOptimizer(LocalOptimizer):
             seconds = min(self.time_call(compiled) for _ in range(2))
         except LocalMetaOptimizerSkipAssertionError:
             return None
-        except Exception as error:  # noqa: BLE001  # what cannot be computed is not chosen
+        except Exception as error:  # noqa: BLE001  # an optimizer that fails is not chosen
             self._say(1, f"* {opt}: exception {error}")
             return None
         self._say(2, f"* {opt}: {seconds:.5g} sec")
@@ -240,6 +240,6 @@ class LocalMetaOptimizer(LocalOptimizer):
 
 
 class GraphToGPULocalOptGroup(LocalOptGroup):
-    """Local optimizers of which the first that has an answer is used; once those that move nodes to a GPU."""
+    """Local optimizers of which the first with an answer is used; once those that move nodes to a GPU."""
 
     __module__ = "theano.gof.opt"

@@ -1,4 +1,4 @@
-"""Linkers, storage of values, and what a linker of one's own is made of."""
+"""Linkers, storage of values, and parts for a linker of one's own."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -136,7 +136,7 @@ def raise_with_op(
     exc_info: tuple[Any, BaseException, Any] | None = None,
     storage_map: StorageMap | None = None,
 ) -> None:
-    """Raise an exception again with what is known of the node that it came from.
+    """Raise an exception again with a description of the node that it came from.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class SequenceDB(SequenceDatabase, metaclass=_SameAsBelow):
     Parameters
     ----------
     failure_callback : callable, optional
-        See :class:`theano.gof.opt.SeqOptimizer`; by default the flag `on_opt_error` says what happens.
+        See :class:`theano.gof.opt.SeqOptimizer`; by default the flag `on_opt_error` decides.
     name : str, optional
     """
 

@@ -1,4 +1,4 @@
-"""Softmax and batch normalization on devices by documented names; functions contain what they stand for."""
+"""Softmax and batch normalization on devices by documented names; functions contain the ops that they stand for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ._expressions import OnDevice
 
 _ALGORITHMS, _SOFTMAX_MODES = ("fast", "accurate", "log"), ("instance", "channel")
 _NORMALIZATION_MODES = ("per-activation", "spatial")
-#: Dimensions of what softmax takes: batch, channels, rows, columns.
+#: Dimensions of the operand of softmax: batch, channels, rows, columns.
 _NDIM = 4
 
 
@@ -102,7 +102,7 @@ class GpuDnnSoftmax(GpuDnnSoftmaxBase, _Softmax):
     """Softmax of images on a device, by cuDNN where it is there."""
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return SoftmaxLayer(self.algo, self.mode)
 
 
@@ -110,7 +110,7 @@ class GpuDnnSoftmaxGrad(GpuDnnSoftmaxBase, _SoftmaxGrad):
     """The gradient of softmax on a device; operands are the gradient by its result, and this result."""
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return SoftmaxLayerGrad(self.algo, self.mode)
 
 
@@ -180,7 +180,7 @@ class GpuDnnBatchNorm(OnDevice, _BatchNorm):
     """
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return NormalizationLayer(self.mode, self.running_averages)
 
 
@@ -215,5 +215,5 @@ class GpuDnnBatchNormInference(OnDevice, _BatchNormInference):
     """
 
     def layer(self) -> LayerOp:
-        """Return what cuDNN has for this."""
+        """Return cuDNN's layer for this op."""
         return NormalizationLayerTest(self.mode)

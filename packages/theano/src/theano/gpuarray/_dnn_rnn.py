@@ -62,7 +62,7 @@ class RNNBlock:
     hidden_size : int
         Length of the states.
     num_layers : int
-        Each takes what the one before gives.
+        Each takes the output of the one before.
     rnn_mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
     input_mode : {'linear', 'skip'}
         Whether the input of the first layer is multiplied by matrices; otherwise it must be as long as the states, and
@@ -140,7 +140,7 @@ class RNNBlock:
         Parameters
         ----------
         w : shared variable or vector
-            All parameters. Of a shared variable its own memory is viewed, so that what is written into a part,
+            All parameters. Of a shared variable its own memory is viewed, so that a write into a part,
             ``part[:] = value``, is written into the variable; of another vector, parts are expressions.
         layer : int
             From 0 on. Where layers have two directions each counts: those of layer k are 2 k, and 2 k + 1 backwards.

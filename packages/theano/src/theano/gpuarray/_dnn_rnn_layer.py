@@ -60,7 +60,7 @@ class _Recurrent(LayerOp):
         return 2 if self.mode == "lstm" else 1
 
     def instead(self, inputs: Sequence[Any]) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
-        """Return what refuses operands: loops are chosen when a graph is built."""
+        """Return the check that refuses operands: loops are chosen when a graph is built."""
         return self._refuse
 
     def _refuse(self, recorder: Any, operands: Sequence[Any]) -> Sequence[Any]:
@@ -79,7 +79,7 @@ class _Recurrent(LayerOp):
 class RecurrentLayer(_Recurrent):
     """A network; operands are parameters, inputs, and first states and cells.
 
-    Results are those of the last layer, last states and cells, and what the library keeps for the gradient.
+    Results are those of the last layer, last states and cells, and the reserve that the gradient needs.
     """
 
     task = "rnn"
@@ -117,7 +117,7 @@ class RecurrentLayer(_Recurrent):
 class RecurrentLayerGrad(_Recurrent):
     """The gradients of a network by its operands.
 
-    Operands are those of the network, its results and what was kept, and the gradients by results, states and cells.
+    Operands are those of the network, its results and its reserve, and the gradients by results, states and cells.
     """
 
     task = "rnn_grad"
@@ -130,7 +130,7 @@ class RecurrentLayerGrad(_Recurrent):
         """Return the gradients of the loops."""
         w, x, *first = inputs[: 2 + self.count]
         dy, *last = inputs[4 + self.count :]
-        # The results are computed again; what was kept is of no use here.
+        # The results are computed again; the reserve is of no use here.
         return list(Lop(self.compute(w, x, first), [w, x, *first], [dy, *last]))
 
     def shapes(self, shapes: Sequence[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from ..tensor._expression_ops import ExpressionOp
 class OnDevice(ExpressionOp):
     """A mix-in, before a class of expressions of the host: operands are moved to a device, and results are there.
 
-    What it computes is the expression of the host, which rewriting moves to the device; or a node that asks cuDNN where
+    It computes the expression of the host, which rewriting moves to the device; or it is a node that asks cuDNN where
     the context can use that, and :meth:`layer` names one.
     """
 
@@ -31,7 +31,7 @@ class OnDevice(ExpressionOp):
         ]
 
     def layer(self) -> LayerOp | None:
-        """Return what cuDNN has for this; None where it has nothing."""
+        """Return cuDNN's layer for this op; None where there is none."""
         return None
 
     def expression(self, *inputs: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What threads gain for elementwise operations: ``OMP_NUM_THREADS=2 python elemwise_openmp_speedup.py``.
+"""The gain of threads for elementwise operations: ``OMP_NUM_THREADS=2 python elemwise_openmp_speedup.py``.
 
 A cheap and a costly operation are timed with and without threads, on as many elements as the flag
 ``openmp_elemwise_minsize`` says: the size from which threads are used for cheap ones.

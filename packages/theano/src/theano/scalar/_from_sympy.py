@@ -38,7 +38,7 @@ class SymPyCCode(ScalarOp):
     Parameters
     ----------
     inputs : list of sympy.Symbol
-        What the inputs of the op stand for in the formula.
+        The symbols for the inputs of the op.
     expr : sympy.Expr
     name : str, optional
         Of the function in C; made up by default.

@@ -103,7 +103,7 @@ def as_common_dtype(*vars: Any) -> Iterator[Any]:
 
 
 def int_or_true_div(x_discrete: bool, y_discrete: bool) -> Any:
-    """Return the op that ``/`` is for integers or other numbers: what the flag ``int_division`` says for two integers.
+    """Return the op that ``/`` is for integers or other numbers: for two integers, by the flag ``int_division``.
 
     Raises
     ------
@@ -205,10 +205,10 @@ def round_half_away_from_zero_vec(a: Any) -> Any:
 
 
 class Compositef32:
-    """Changes scalar graphs so that they compute in float32 what they compute in float16."""
+    """Changes scalar graphs so that they compute in float32 instead of float16."""
 
     def apply(self, fgraph: FunctionGraph) -> tuple[list[Any], list[Any]]:
-        """Return inputs and outputs of a graph that says what `fgraph` says, without float16."""
+        """Return inputs and outputs of a graph equal to `fgraph`, without float16."""
         composite = Composite(fgraph.inputs, fgraph.outputs).clone_float32()
         return composite.inputs, composite.outputs
 

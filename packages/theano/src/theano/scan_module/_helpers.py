@@ -1,4 +1,4 @@
-"""Helpers of loops that programs for Theano 1.0 import: copies, parts of what a step returns, room for results."""
+"""Helpers of loops that programs for Theano 1.0 import: copies, parts of a step's result, room for results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
 
 
 def traverse(out: Any, x: Any, x_copy: Any, d: dict[Any, Any], visited: set[Any] | None = None) -> dict[Any, Any]:
-    """Add to `d`, for `out` and what it is computed of, that `x` becomes `x_copy`; return `d`."""
+    """Add to `d`, for `out` and its ancestors, that `x` becomes `x_copy`; return `d`."""
     seen = set() if visited is None else visited
     pending = [out]
     while pending:
@@ -154,7 +154,7 @@ def reconstruct_graph(
 
 
 def get_updates_and_outputs(ls: Any) -> tuple[Any, list[Any], dict[Any, Any]]:
-    """Return the condition, the outputs and the updates of what the function of a step returned.
+    """Return the condition, the outputs and the updates from the result of a step's function.
 
     Raises
     ------

@@ -130,7 +130,7 @@ class scan_args:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What an op of these inputs and outputs is made with."""
+        """The arguments of an op with these inputs and outputs."""
         counts = {
             f"n_{kind}": len(getattr(self, f"outer_in_{kind}"))
             for kind in ("seqs", "mit_mot", "mit_sot", "sit_sot", "nit_sot")

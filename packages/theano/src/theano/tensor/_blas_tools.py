@@ -40,7 +40,7 @@ have_fblas = True
 
 
 class GemmRelated:
-    """The base of ops that multiply matrices: what their C code was compiled with."""
+    """The base of ops that multiply matrices: the compiler's arguments of their C code."""
 
     def c_libraries(self) -> list[str]:
         """Return the libraries to link with."""
@@ -87,7 +87,7 @@ def res_is_a(node: Any, op: Any, maxclients: int | None = None) -> Any:
 
 
 def _as_scalar(res: Any, dtype: str | None = None) -> Any:
-    """Return what holds one number as a 0-d tensor, or None if it is more, or an integer that `dtype` cannot hold."""
+    """Return a variable of one number as a 0-d tensor, or None if it has more, or is too large an integer."""
     dtype_name = config.floatX if dtype is None else dtype
     if not all(res.type.broadcastable):
         return None
@@ -195,19 +195,19 @@ def _beta_L_plus_alpha_M(beta: Any, L: Any, alpha: Any, M: Any, recurse_flip: bo
 
 @local_optimizer([gemm_no_inplace], inplace=True)
 def local_inplace_gemm(node: Apply) -> Any:
-    """Add a product in the memory of what it is added to."""
+    """Add a product in the memory of the addend."""
     return [gemm_inplace(*node.inputs)] if node.op == gemm_no_inplace else None
 
 
 @local_optimizer([gemv_no_inplace], inplace=True)
 def local_inplace_gemv(node: Apply) -> Any:
-    """Add a product with a vector in the memory of what it is added to."""
+    """Add a product with a vector in the memory of the addend."""
     return [gemv_inplace(*node.inputs)] if node.op == gemv_no_inplace else None
 
 
 @local_optimizer([ger], inplace=True)
 def local_inplace_ger(node: Apply) -> Any:
-    """Add a product of two vectors in the memory of what it is added to."""
+    """Add a product of two vectors in the memory of the addend."""
     return [ger_destructive(*node.inputs)] if node.op == ger else None
 
 

@@ -34,7 +34,7 @@ from theano_tensor import (
 from ..scalar import EQ, GE, GT, LE, LT, NEQ, Add, Cast, IntDiv, Maximum, Minimum, Mod, Mul, Sub, Switch, TrueDiv
 from ._historical import alloc, discrete_dtypes, integer_dtypes
 
-#: Constants that a program registered, by what they hold; nothing is kept here unless a program does it.
+#: Constants that a program registered, by content; nothing is kept here unless a program does it.
 constant_cache: dict[Any, Any] = {}
 #: Whether ``np.diagonal`` gives a view.
 numpy_diagonal_return_view = True
@@ -235,9 +235,9 @@ def cov(
     bias : bool
         Divide by the number of observations, not by one less.
     ddof : int, optional
-        What the divisor is less than the number of observations, in place of `bias`.
+        The difference of the number of observations and the divisor, in place of `bias`.
     fweights, aweights : None
-        Weights are not supported, as ever.
+        Weights are not supported, as in Theano 1.0.
 
     Returns
     -------
@@ -303,7 +303,7 @@ def check_and_normalize_axes(x: Any, axis: Any) -> list[int]:
 
 
 def makeKeepDims(x: Any, y: Any, axis: Any) -> Tensor:
-    """Return `y`, what a reduction of `x` over `axis` gave, with lengths of 1 where dimensions went away."""
+    """Return `y`, the result of a reduction of `x` over `axis`, with lengths of 1 for the reduced dimensions."""
     ndim = as_tensor_variable(x).type.ndim
     gone = check_and_normalize_axes(x, axis) if axis is not None else list(range(ndim))
     remaining = iter(range(ndim))
@@ -362,7 +362,7 @@ def check_equal_numpy(x: Any, y: Any) -> bool:
 
 
 def constructor(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f` as it is: what marked functions that make variables, for lists of ops."""
+    """Return `f` as it is: the decorator marked functions that make variables, for lists of ops."""
     return f
 
 

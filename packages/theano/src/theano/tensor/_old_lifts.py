@@ -1,4 +1,4 @@
-"""Rewrites of `theano.tensor.opt` that go further by themselves than what compiled functions need of them."""
+"""Rewrites of `theano.tensor.opt` that go further by themselves than compiled functions need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from theano_tensor.shape import MakeVector
 
 
 def is_dimshuffle_useless(new_order: Sequence[int | str], input: Tensor) -> bool:
-    """Tell whether a dimshuffle gives what it is given: in order, but for dimensions of length 1.
+    """Tell whether a dimshuffle returns its operand: in order, but for dimensions of length 1.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def is_dimshuffle_useless(new_order: Sequence[int | str], input: Tensor) -> bool
 
 @local_optimizer([DimShuffle])
 def local_dimshuffle_lift(node: Apply) -> Any:
-    """Move a dimshuffle to the inputs of what it is applied to, join it with others, or leave it out."""
+    """Move a dimshuffle to the inputs of the node below it, join it with others, or leave it out."""
     x = node.inputs[0]
     order: list[Any] = list(node.op.order)
     inner = x.owner

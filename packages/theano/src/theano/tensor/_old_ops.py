@@ -243,7 +243,7 @@ class Tile(Op):
         return [[reps[i] * length for i, length in enumerate(lengths)]]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Variable]:
-        """Add what goes to one element."""
+        """Add the cotangent of one element."""
         x, reps = inputs
         (g,) = grads
         lengths = [1] * (self.ndim - x.type.ndim) + [x.shape[i] for i in range(x.type.ndim)]

@@ -76,7 +76,7 @@ def _fits(node: Apply, new: Any) -> Any:
 
 @local_optimizer([ViewOp])
 def local_view_op(node: Apply) -> Any:
-    """Leave out an op that gives a view of what it is given."""
+    """Leave out an op that returns a view of its operand."""
     return [node.inputs[0]]
 
 
@@ -170,7 +170,7 @@ OWN = {
 }
 _NAMED.update(OWN)
 
-#: Those that the library does not have itself, by phase: a mode applies them where it includes them by name.
+#: Rules that the library does not have itself, by phase: a mode applies them where it includes them by name.
 _INCLUDED_BY_NAME = {
     "canonicalize": ("local_view_op", "local_incsubtensor_of_zeros_to_setsubtensor"),
     "uncanonicalize": ("local_reshape_dimshuffle", "local_dimshuffle_subtensor"),

@@ -56,7 +56,7 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
 
 
 def merge_broadcastables(broadcastables: Iterable[Sequence[bool]]) -> list[bool]:
-    """Return the broadcast pattern of what is computed elementwise of tensors of some patterns.
+    """Return the broadcast pattern of an elementwise result of tensors of some patterns.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def merge_broadcastables(broadcastables: Iterable[Sequence[bool]]) -> list[bool]
 
 
 def apply_local_dimshuffle_lift(var: Any) -> Any:
-    """Return a variable with the dimshuffle that makes it moved to what it is made of, where that is possible."""
+    """Return a variable with its dimshuffle moved to its inputs, where that is possible."""
     if var.owner is None:
         return var
     new = named("local_dimshuffle_lift").transform(var.owner)
@@ -107,7 +107,7 @@ def pre_constant_merge(vars: Iterable[Any]) -> list[Any]:
 
 
 def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Any) -> Any:
-    """Apply local optimizers to a variable and to what it is made of, one level after the other; return the result.
+    """Apply local optimizers to a variable and to its ancestors, one level after the other; return the result.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def distribute_greedy(
     Parameters
     ----------
     pos_pairs, neg_pairs : sequence of (list of factors, list of divisors)
-        The terms that are added, and those that are subtracted.
+        The terms that are added, and the subtracted ones.
     num, denum : list of Tensor
         Factors and divisors of the sum.
     out_type : TensorType

@@ -1,4 +1,4 @@
-"""Helpers of the tests of Theano 1.0 that programs import, beside those that `theano_testing` offers."""
+"""Helpers of the tests of Theano 1.0 that programs import, beside those of `theano_testing`."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class WrongValue(AssertionError):
 
 
 def assert_allclose(expected: Any, value: Any, rtol: float | None = None, atol: float | None = None) -> None:
-    """Check that a value is what was expected, within tolerances that depend on the dtypes.
+    """Check that a value is the expected one, within tolerances that depend on the dtypes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What programs for Python 2 and 3 alike took from here, as Python 3 has it."""
+"""Names of `six` for programs that run on Python 2 and 3, with their meaning in Python 3."""
 
 from __future__ import annotations
 

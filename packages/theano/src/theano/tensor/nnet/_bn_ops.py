@@ -35,7 +35,7 @@ class _Normalization(ExpressionOp):
     Parameters
     ----------
     axes : tuple of int
-        What is averaged over.
+        The averaged axes.
     """
 
     __props__ = ("axes",)

@@ -1,4 +1,4 @@
-"""What graphs of compiled functions show in the place of convolutions: the ops that Theano 1.0 had for processors."""
+"""The ops that graphs of compiled functions show for convolutions: those of Theano 1.0 for processors."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _in_place(kind: type, name: str) -> Any:
         return [inplace]
 
     overwriting.__name__ = name
-    overwriting.__doc__ = "Let blocks be added in the memory of what they are added to."
+    overwriting.__doc__ = "Let blocks be added in the memory of the addend."
     return local_optimizer([kind], inplace=True)(overwriting)
 
 

@@ -74,7 +74,7 @@ class Correlation(BaseAbstractConv, OpenMPOp):
         if self._direction is None:
             raise ValueError(
                 format_error(
-                    f"{type(self).__name__} is a base", hint="use one of its subclasses, which say what they compute"
+                    f"{type(self).__name__} is a base", hint="use one of its subclasses, which define their result"
                 )
             )
         OpenMPOp.__init__(self, openmp=openmp)
@@ -108,7 +108,7 @@ class Correlation(BaseAbstractConv, OpenMPOp):
 
     @property
     def direction(self) -> str | None:
-        """What is computed: 'forward', 'backprop weights' or 'backprop inputs'."""
+        """The result: 'forward', 'backprop weights' or 'backprop inputs'."""
         return self._direction
 
     @property

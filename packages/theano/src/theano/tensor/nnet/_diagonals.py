@@ -15,7 +15,7 @@ from theano_tensor.batching import run_in_a_loop
 
 
 def get_diagonal_subtensor_view(x: Any, i0: Any, i1: Any) -> Any:
-    """Return a view of an array in which index k of axis `i1` sees what is k positions earlier along axis `i0`.
+    """Return a view of an array in which index k of axis `i1` sees the element k positions earlier along axis `i0`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class IncDiagonalSubtensor(_Diagonals):
             self.destroy_map = {0: [0]}
 
     def make_node(self, x: Any, i0: Any, i1: Any, amt: Any) -> Apply:
-        """Apply to a tensor, the numbers of two axes, and what is added."""
+        """Apply to a tensor, the numbers of two axes, and the addend."""
         return self._applied(x, i0, i1, amt)
 
     def perform(

@@ -1,4 +1,4 @@
-"""Trees of multiplications, and what rewrites of sigmoids look for in them.
+"""Trees of multiplications, and the patterns that rewrites of sigmoids look for in them.
 
 A tree is a list ``[negated, content]``, where the content is a variable, a list of trees that are multiplied, or None
 for the number 1.
@@ -100,7 +100,7 @@ def partition_num_or_denom(r: Any, f: Callable[[Any], Any]) -> tuple[list[Any], 
     Returns
     -------
     found : list
-        What the function gave.
+        The result of the function.
     rest : list of Tensor
         The factors for which it gave None.
     neg : bool
@@ -187,7 +187,7 @@ def replace_leaf(arg: Any, leaves: Leaves, new_leaves: Leaves, op: Callable[[Any
     leaves, new_leaves : list of (Tensor, tree)
         Where the leaf is looked for, and where it is put.
     op : callable
-        Makes of the argument what the leaf is to be.
+        Makes the leaf from the argument.
     neg : bool
         Whether the leaf changes its sign.
 
@@ -251,7 +251,7 @@ def perform_sigm_times_exp(
     Parameters
     ----------
     tree : list
-        What :func:`parse_mul_tree` gives, or part of it.
+        A result of :func:`parse_mul_tree`, or part of it.
     exp_x, exp_minus_x, sigm_x, sigm_minus_x : list of (Tensor, tree), optional
         Leaves that are known already: exponentials and sigmoids of arguments, and of negated arguments.
     parent, child_idx, full_tree : optional

@@ -38,13 +38,13 @@ _NOT_NEGATIVE = CheckAndRaise(ValueError, "y_i value out of bounds: class number
 
 
 def _takes(op: ExpressionOp, wanted: str, *checks: tuple[Tensor, bool]) -> None:
-    """Raise a ShapeError unless all operands are what is wanted."""
+    """Raise a ShapeError unless all operands fit."""
     if not all(fits for _, fits in checks):
         raise ShapeError(
             format_error(
                 f"{type(op).__name__} takes {wanted}",
                 context=[describe(v) for v, _ in checks],
-                hint="reshape or cast what does not fit",
+                hint="reshape or cast the operands that do not fit",
             )
         )
 
@@ -88,7 +88,7 @@ class SoftmaxWithBias(ExpressionOp):
 
 
 class SoftmaxGrad(ExpressionOp):
-    """What the derivative of a softmax with the values `sm` makes of a cotangent `dy`.
+    """The pullback of a softmax with the values `sm`, applied to a cotangent `dy`.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class CrossentropyCategorical1Hot(ExpressionOp):
                 format_error(
                     f"{type(self).__name__} takes a matrix, and a vector of integers",
                     context=[describe(rows), describe(y)],
-                    hint="reshape or cast what does not fit",
+                    hint="reshape or cast the operands that do not fit",
                 )
             )
         return [rows, y]

@@ -154,7 +154,7 @@ def softmax_simplifier(numerators: list[Any], denominators: list[Any]) -> tuple[
     Returns
     -------
     numerators, denominators : list of Tensor
-        With a softmax in the place of what it is.
+        With a softmax in place of its formula.
     """
     for numerator in list(numerators):
         exponential = _made_by(numerator, Elemwise)
