@@ -71,7 +71,7 @@ class TestMap(DaskCase):
     def test_an_error_names_the_item(self) -> None:
         with self.assertRaisesRegex(ValueError, "not 3") as caught:
             distributed.map(partial(models.fail_at, 3), range(6), self.client, chunksize=2)
-        self.assertEqual(caught.exception.__notes__, ["  in element 3 of what was passed to map, counted from 0: 3"])
+        self.assertEqual(caught.exception.__notes__, ["  in element 3 of the arguments of map, counted from 0: 3"])
 
     def test_an_item_that_cannot_be_pickled_is_named(self) -> None:
         with self.assertRaisesRegex(TypeError, "(?s)element 1 .*counted from 0, cannot be sent.*lock.*Hint"):

@@ -79,7 +79,7 @@ class TestTwoProcesses(unittest.TestCase):
         self.assertIn("step 0 failed in 1 of 2 processes", first[0])
         self.assertIn("  in process 1 of 2, in step 0, both counted from 0", second[0])
         for _, error, cost in (first, second):
-            self.assertIn("ValueError: not 4\n  in element 4 of what was passed to map, counted from 0: (4, 4)", error)
+            self.assertIn("ValueError: not 4\n  in element 4 of the arguments of map, counted from 0: (4, 4)", error)
             self.assertAlmostEqual(cost, models.whole()[0][0], places=12)
 
     def test_processes_that_come_apart_tell(self) -> None:

@@ -82,7 +82,7 @@ class TestRay(RayCase):
                 np.testing.assert_array_equal(distributed.map(f, xs, parallel, seed=5), expected)
             with self.assertRaisesRegex(ValueError, "not 3") as caught:
                 distributed.map(lambda x: models.fail_at(3, x), range(9), parallel)
-        self.assertIn("element 3 of what was passed to map", "".join(caught.exception.__notes__))
+        self.assertIn("element 3 of the arguments of map", "".join(caught.exception.__notes__))
 
 
 class TestFunctionsOnDisk(RayCase):

@@ -171,7 +171,7 @@ class TestMap(unittest.TestCase):
         with self.assertRaises(ValueError) as caught:
             self.over_threads(f, [np.ones(3), np.ones(3), np.ones(2), np.ones(5)])
         self.assertIn(
-            "  in element 2 of what was passed to map, counted from 0: array([1., 1.])", caught.exception.__notes__
+            "  in element 2 of the arguments of map, counted from 0: array([1., 1.])", caught.exception.__notes__
         )
         self.assertIn("in the worker:", str(caught.exception.__cause__))
         with self.assertRaisesRegex(RuntimeError, "BadError: 1 and 2"):
@@ -541,7 +541,7 @@ class TestDataParallel(unittest.TestCase):
         def program(world: World) -> Any:
             with self.assertRaises(ValueError) as caught:
                 distributed.map(complain_at_two, range(4), world)
-            self.assertIn("  in element 2 of what was passed to map, counted from 0: 2", caught.exception.__notes__)
+            self.assertIn("  in element 2 of the arguments of map, counted from 0: 2", caught.exception.__notes__)
             return [float(v) for v in distributed.map(square(), range(5), world)]
 
         self.assertEqual(together(2, program), [[0.0, 1.0, 4.0, 9.0, 16.0]] * 2)

@@ -1,4 +1,4 @@
-"""What archives may say of arrays, types and transfers of devices; see `theano_graph.safe_loading`.
+"""The archive reader's allowlist for arrays, types and transfers of devices; see `theano_graph.safe_loading`.
 
 Nothing of the device layer is imported before an archive asks for it.
 """

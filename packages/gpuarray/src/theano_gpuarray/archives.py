@@ -1,4 +1,4 @@
-"""What is asked before an archive's arrays come to a device."""
+"""Checks before an archive's arrays come to a device."""
 
 from __future__ import annotations
 

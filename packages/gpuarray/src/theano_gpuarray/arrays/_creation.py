@@ -166,7 +166,7 @@ def may_share_memory(first: GpuArray, second: GpuArray) -> bool:
 
 
 def from_dlpack(x: Any, context: GpuContext | None = None) -> GpuArray:
-    """Return an array that another library exports by DLPack: the same memory on CUDA, a copy of what is on the host.
+    """Return an array that another library exports by DLPack: the same memory on CUDA, a copy of memory on the host.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def from_dlpack(x: Any, context: GpuContext | None = None) -> GpuArray:
                 hint="copy through the host: asarray(numpy.asarray(x))",
             )
         )
-    # Our queue is given, so that the producer lets it wait for what is under way.
+    # The producer gets our queue, so that the queue waits for running work.
     try:
         capsule = x.__dlpack__(stream=where.native.queue or 1, max_version=(1, 0))
     except TypeError:  # an exporter of the time before versions

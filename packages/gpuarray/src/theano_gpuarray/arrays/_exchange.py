@@ -91,7 +91,7 @@ def make_capsule(
     Parameters
     ----------
     owner : object
-        What keeps the memory; it lives until the consumer of the capsule has freed it.
+        The owner of the memory; it lives until the consumer of the capsule has freed it.
     address : int
         The memory.
     offset : int
@@ -130,19 +130,19 @@ class _Freed:
         self.managed, self.place = managed, place
 
     def __del__(self) -> None:
-        # At the end of the interpreter what is not freed goes with the process.
+        # At the end of the interpreter unfreed memory goes with the process.
         if self.managed.deleter and not sys.is_finalizing():
             self.managed.deleter(self.place)
 
 
 @record
 class Imported:
-    """What a capsule says.
+    """The content of a capsule.
 
     Parameters
     ----------
     owner : object
-        What keeps the memory.
+        The owner of the memory.
     address, offset : int
         The memory, and bytes to the first element.
     dtype : numpy.dtype

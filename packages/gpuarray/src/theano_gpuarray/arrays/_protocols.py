@@ -15,12 +15,12 @@ __all__ = ["check_device", "cuda_interface", "dlpack_capsule", "dlpack_device"]
 
 #: The default stream of CUDA, as these protocols call it.
 _DEFAULT_STREAM = 1
-#: What a consumer of DLPack passes that looks after the order of work itself.
+#: The stream of a DLPack consumer that looks after the order of work itself.
 _NO_WAIT = -1
 
 
 def cuda_interface(x: GpuArray) -> dict[str, Any]:
-    """Return what ``__cuda_array_interface__`` says of an array.
+    """Return the ``__cuda_array_interface__`` of an array.
 
     The memory is not used again before all work of the device has ended, since nobody says which stream uses it.
 
@@ -85,7 +85,7 @@ def dlpack_capsule(x: GpuArray, stream: Any, newest: tuple[int, int] | None, *, 
 
 
 def _hand_over(x: GpuArray, stream: Any) -> None:
-    """Let work in the stream of a consumer run after what is under way, and the memory live until it has ended."""
+    """Let work in the stream of a consumer run after running work, and the memory live until it has ended."""
     native = x.context.native
     if x.context.kind != "cuda":
         if stream != _NO_WAIT:

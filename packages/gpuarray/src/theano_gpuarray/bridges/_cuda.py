@@ -91,7 +91,7 @@ def is_memory_of(context: GpuContext, address: int) -> bool:
 
 
 def _wait_for(stream: int | None, context: GpuContext) -> None:
-    """Wait for what another queue does with an array."""
+    """Wait for another queue's work on an array."""
     if stream in (None, _DEFAULT_STREAM, context.native.queue):
         return
     with context:

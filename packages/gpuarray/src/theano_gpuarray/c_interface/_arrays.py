@@ -32,12 +32,12 @@ __all__ = [
     "write_array",
 ]
 
-#: What C code is told of an array: memory, number of the dtype, lengths, strides, offset and context.
+#: C code's description of an array: memory, number of the dtype, lengths, strides, offset and context.
 Described = tuple["Buffer", int, tuple[int, ...], tuple[int, ...], int, GpuContext]
 
 
 def describe_array(array: GpuArray) -> Described:
-    """Return what C code is told of an array.
+    """Return C code's description of an array.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def make_array(
     strides: tuple[int, ...],
     offset: int,
 ) -> GpuArray:
-    """Return an array of what C code says of it: `origin` itself where it is still what it was."""
+    """Return an array from C code's description: `origin` itself where that still describes it."""
     if (
         origin is not None
         and origin.buffer is buffer

@@ -51,7 +51,7 @@ class ContextCode:
         Raises
         ------
         DeviceError
-            If it cannot be compiled; the text has what the compiler says.
+            If it cannot be compiled; the text has the compiler's output.
         """
         key = text, " ".join(filter(None, [*_options(self._kind), options]))
         module = self._modules.get(key)

@@ -44,7 +44,7 @@ class GpuContext:
     description : str
         The device, for people.
     properties : DeviceProperties
-        What code generation has to know of the device.
+        Properties of the device for code generation.
     lanes : int
         How many steps of a call may run side by side, where they do not need each other.
 
@@ -134,7 +134,7 @@ class GpuContext:
         Raises
         ------
         DeviceError
-            If it cannot be compiled; the text has what the compiler says.
+            If it cannot be compiled; the text has the compiler's output.
         """
         return self._code.module(text, options)
 
@@ -155,7 +155,7 @@ class GpuContext:
     def prepare(self, texts: Iterable[KernelText]) -> None:
         """Compile texts that are going to be asked for, on CUDA several of them at a time.
 
-        What is wrong with a text is told where it is asked for.
+        An error in a text is raised where the kernel is asked for.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Whether cuDNN can be used: what was found, whether its header fits, and what the flag ``dnn.enabled`` says."""
+"""Whether cuDNN can be used: the library, whether its header fits, and the flag ``dnn.enabled``."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def require_cudnn(context: GpuContext) -> None:
     raise LibraryNotFound(
         format_error(
             f"dnn.enabled={config.dnn.enabled}, and cuDNN cannot be used: {problem}",
-            hint="theano-doctor lists what was found; dnn.enabled=auto does without",
+            hint="theano-doctor lists libraries and devices; dnn.enabled=auto does without",
         )
     )
 

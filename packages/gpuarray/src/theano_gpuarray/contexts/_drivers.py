@@ -32,7 +32,7 @@ _opened = _Opened()
 
 
 def driver_libraries(name: str) -> dict[str, str]:
-    """Return the libraries that a driver needs, and those that it can use, by key.
+    """Return the libraries that a driver needs, and its optional ones, by key.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def driver_libraries(name: str) -> dict[str, str]:
     paths = {"cuda": find_library("cuda").path}
     version, _ = cuda_of_driver(paths["cuda"])
     paths["nvrtc"] = find_library("nvrtc", at_most=version).path
-    # What they compute is computed by kernels where they are not there.
+    # Kernels compute their results where they are not there.
     for key in ("cublas", "cublaslt", "cufft", "cusolver"):
         with contextlib.suppress(LibraryNotFound):
             paths[key] = find_library(key, at_most=version).path
@@ -100,8 +100,8 @@ def open_driver(name: str) -> Driver:
 
 def _failure(name: str, error: Exception) -> str:
     hint = {
-        "cuda": "nvidia-smi tells whether the driver works and is new enough; theano-doctor lists what was found",
-        "opencl": "clinfo lists the devices that work; theano-doctor lists what was found",
+        "cuda": "nvidia-smi tells whether the driver works and is new enough; theano-doctor lists drivers and devices",
+        "opencl": "clinfo lists the devices that work; theano-doctor lists drivers and devices",
     }.get(name)
     has_hint = "Hint: " in str(error)
     return format_error(

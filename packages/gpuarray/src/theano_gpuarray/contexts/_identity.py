@@ -1,4 +1,4 @@
-"""What of the open devices decides how functions are rewritten and lowered, as a text."""
+"""The facts about open devices that decide how functions are rewritten and lowered, as a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _known: WeakKeyDictionary[GpuContext, str] = WeakKeyDictionary()
 def identity_of_contexts() -> str | None:
     """Return a text that is equal in processes whose functions are built alike, as far as devices matter.
 
-    It tells the names of the contexts and the device of each, and what is done on the default device.
+    It gives the names of the contexts and the device of each, and the use of the default device.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def identity_of_device(context: GpuContext) -> str:
 
 
 def _mark(path: str) -> str:
-    """Return what changes when a library is replaced."""
+    """Return a text that changes when a library is replaced."""
     try:
         info = os.stat(path)
     except OSError:

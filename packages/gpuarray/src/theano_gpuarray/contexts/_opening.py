@@ -86,7 +86,7 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
         As "cuda0", "opencl0:1"; "cuda" and "opencl" take the first one that can be opened, "null" a device that does
         nothing but count.
     preallocate : float, optional
-        By default what the flag ``gpuarray.preallocate`` says.
+        By default the value of the flag ``gpuarray.preallocate``.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def open_context(devname: str, preallocate: float | None = None) -> GpuContext:
             format_error(
                 f"there is no device {devname}",
                 context=there or [f"the driver {device.driver} has no devices"],
-                hint="name one of these" if there else "theano-doctor tells what was found",
+                hint="name one of these" if there else "theano-doctor lists drivers and devices",
             )
         )
     amount = float(config.gpuarray.preallocate) if preallocate is None else preallocate

@@ -1,4 +1,4 @@
-"""What devices and libraries of devices there are: for people who look for what is missing."""
+"""Devices and their libraries on this machine, with a cure for each gap."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class DeviceFinding:
     Parameters
     ----------
     name, value : str
-        What it is, and what was found.
+        The library or device, and its state.
     how : str
         Where it was found.
     advice : str
-        How to get what is missing; empty where nothing is.
+        A cure; empty where nothing is missing.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""C code around the kernels of an op: objects, functions that launch them, and what makes and frees them."""
+"""C code around the kernels of an op: objects, their construction and release, and functions that launch them."""
 
 from __future__ import annotations
 
@@ -121,9 +121,9 @@ def kernel_init(kernel: Kernel, context: str, fail: str, before: Sequence[Kernel
     context : str
         The ``PyGpuContextObject *`` in C.
     fail : str
-        What leaves the code.
+        The statement that leaves the code.
     before : sequence of Kernel
-        Those that have been compiled, and are freed where this one fails.
+        Kernels that have been compiled, and are freed where this one fails.
     """
     constants = [constant for constant, _ in _parameters(kernel)]
     return f"""{{

@@ -1,4 +1,4 @@
-"""What an op says of a kernel of its own: text, parameters and names."""
+"""An op's description of a kernel of its own: text, parameters and names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Kernel:
         The text, in which the words of ``cluda.h`` may be used: ``KERNEL``, ``GLOBAL_MEM``, ``LID_0``, ``ga_float``,
         ``ga_size``, ...
     params : sequence
-        What each parameter is: `GpuArray` for memory, `SIZE` and `SSIZE` for lengths, dtypes for numbers. With the flag
-        ``ctypes`` these are texts of C.
+        The kind of each parameter: `GpuArray` for memory, `SIZE` and `SSIZE` for lengths, dtypes for numbers. With the
+        flag ``ctypes`` these are texts of C.
     name : str
         The name of the function in the text.
     flags : dict
@@ -138,7 +138,7 @@ class Kernel:
         return {"*": "void *", "size": "ga_size", "ssize": "ga_ssize"}.get(name) or dtype_to_ctype(name)
 
     def key(self) -> tuple[Any, ...]:
-        """Return what makes two kernels the same."""
+        """Return the key that is equal for equal kernels."""
         return self.code, self.name, tuple(map(str, self.params)), tuple(sorted(self.flags.items()))
 
 

@@ -1,4 +1,4 @@
-"""What ops with kernels of their own derive from."""
+"""Bases of ops with kernels of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GpuKernelBase:
     """The base of ops that bring kernels of their own.
 
     An op defines :meth:`gpu_kernels`. Its `c_code` launches kernel ``k`` with ``k_call`` and ``k_scall``; its `perform`
-    launches what :meth:`launchable` gives. The context is its parameter (``sub["params"]`` in C code), unless
+    launches the result of :meth:`launchable`. The context is its parameter (``sub["params"]`` in C code), unless
     `params_type` is a ParamsType, where one field is the context.
     """
 
@@ -89,7 +89,7 @@ class GpuKernelBase:
         return kernels
 
     def kernel_version(self, node: Apply) -> tuple[Any, ...]:
-        """Return the version of what goes around the kernels of a node, which belongs to that of its C code."""
+        """Return the version of the code around the kernels of a node, which belongs to that of its C code."""
         return (_VERSION, self.context_of_node(node).kind)
 
     # ---- the C contract of ops
@@ -130,7 +130,7 @@ def _has_c_code(op: Any) -> bool:
     return method is not None and not hasattr(method, "is_default")
 
 
-#: Version of what goes around kernels of ops in C code.
+#: Version of the code around kernels of ops in C code.
 _VERSION = 1
 #: Node -> its kernels, compiled.
 _compiled: WeakKeyDictionary[Apply, dict[str, GpuKernel]] = WeakKeyDictionary()

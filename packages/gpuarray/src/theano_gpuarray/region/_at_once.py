@@ -1,4 +1,4 @@
-"""The recorder that carries out at once what device forms record: a node by itself."""
+"""The recorder that carries out the records of device forms at once: a node by itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AtOnce", "flags_token", "form_of", "run_kernel"]
 
-#: What the status of a call has: the number of the failure, a position, a value, a length.
+#: The status of a call: the number of the failure, a position, a value, a length.
 STATUS_LENGTH = 4
 #: Flags that have been asked for.
 _flags: dict[str, Flag] = {}
@@ -166,7 +166,7 @@ class AtOnce:
         self._context.native.call(call.name, call.dtype, call.numbers, *places)
 
     def status(self) -> DeviceOperand:
-        """Return the array in which kernels say what they found wrong."""
+        """Return the array in which kernels report failures."""
         if self._status is None:
             self._status = self.constant(np.zeros(STATUS_LENGTH, np.int64))
         return self._status
@@ -190,7 +190,7 @@ class AtOnce:
         return wants_deterministic()
 
     def check(self) -> None:
-        """Wait, and raise what a kernel found wrong; nothing is waited for where no kernel looks for anything."""
+        """Wait, and raise a failure that a kernel reports; nothing is waited for where no kernel checks anything."""
         if self._status is None:
             return
         status = np.zeros(STATUS_LENGTH, np.int64)
@@ -254,7 +254,7 @@ def run_kernel(kernel: Kernel, context: GpuContext, values: Sequence[Any], *, of
     kernel : Kernel
     context : GpuContext
     values : sequence
-        Arrays on the device, and arrays or numbers on the host; what the form does not want on the host is transferred.
+        Arrays on the device, and arrays or numbers on the host; other operands of the form are transferred.
     offset : int
         Bytes that are left free before each new array.
 
@@ -268,7 +268,7 @@ def run_kernel(kernel: Kernel, context: GpuContext, values: Sequence[Any], *, of
     NoDeviceForm
         If the kernel has no device form.
     Exception
-        What the form refuses, as on the CPU: shapes that do not fit, indices out of bounds.
+        The errors of the form, as on the CPU: shapes that do not fit, indices out of bounds.
     """
     form = form_of(kernel)
     recorder = AtOnce(context, offset=offset)

@@ -1,4 +1,4 @@
-"""The recorder that keeps what device forms record, as a list of events over slots of memory."""
+"""The recorder that keeps the records of device forms, as a list of events over slots of memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Explain: TypeAlias = Callable[[int, int, int], Exception]
 
 @record
 class Event:
-    """A launch, a copy, a fill, or what a library computes.
+    """A launch, a copy, a fill, or a call of a library.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Event:
 
 @record
 class StoredEvents:
-    """What of a recorder another process takes over.
+    """The part of a recorder that another process takes over.
 
     Attributes
     ----------
@@ -183,9 +183,9 @@ class Kept:
     held : dict of int to Buffer
         Slots of constants, with their memory.
     failures : list of (int, callable)
-        By number, from 1 on: the step that was being recorded, and what makes the exception.
+        By number, from 1 on: the step that was being recorded, and the constructor of the exception.
     workspaces : list of (LibraryCall, int or None)
-        What libraries have told of operations.
+        The answers of libraries about operations.
     step : int
         The number of the step that is being recorded.
     dying : set of int
@@ -220,7 +220,7 @@ class Kept:
         return self._context.properties
 
     def restore(self, told: StoredEvents) -> None:
-        """Take over what another process has recorded; the failures are not among it."""
+        """Take over the records of another process; the failures are not among them."""
         self.events, self.sizes = list(told.events), dict(told.sizes)
         self._status = told.status
         self.held = {
@@ -228,7 +228,7 @@ class Kept:
         }
 
     def stored(self) -> StoredEvents:
-        """Return what another process takes over."""
+        """Return the part that another process takes over."""
         held = {slot: self._constants.content(buffer) for slot, buffer in self.held.items()}
         return StoredEvents(self.events, self.sizes, self._status, held)
 
@@ -336,7 +336,7 @@ class Kept:
         self.events.append(Event("call", None, tuple(operands), call=call))
 
     def status(self) -> DeviceOperand:
-        """Return the array in which kernels say what they found wrong; each call begins with zeros there."""
+        """Return the array in which kernels report failures; each call begins with zeros there."""
         if self._status is None:
             self._status = DeviceOperand(self._next(), "int64", (STATUS_LENGTH,), (8,))
         return self._status

@@ -35,10 +35,10 @@ class LoopInput:
     Parameters
     ----------
     kind : {"row", "position", "state", "same"}
-        A row of a value of the call, one that the host has to know, what an output has been in the step before, or the
+        A row of a value of the call, one that the host has to know, an output of the step before, or the
         same in all steps.
     number : int
-        Of the value of the call, or of the output; -1 where `value` is what all steps get.
+        Of the value of the call, or of the output; -1 where all steps get `value`.
     value : ndarray, optional
     """
 
@@ -49,7 +49,7 @@ class LoopInput:
 
 @record
 class LoopOutput:
-    """What becomes of a result.
+    """The treatment of a result.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class _Rows:
         return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
 
     def written(self, i: int) -> int:
-        """Return the offset of the row that step `i` writes; -1 is what the first step reads."""
+        """Return the offset of the row that step `i` writes; -1 is the row that the first step reads."""
         return self.nbytes * ((i + 1) % 2 if self.ring else self.first + i * self.step)
 
     def operand(self, slot: int, offset: int) -> DeviceOperand:
@@ -136,7 +136,7 @@ def _rows_of(output: LoopOutput, dtype: str, shape: tuple[int, ...], n: int, bac
 
 @record
 class Body:
-    """A step as it is recorded, and what moves in its launches from one to the next."""
+    """A recorded step, and the changes in its launches from one step to the next."""
 
     kept: Kept
     moves: tuple[tuple[tuple[int, int, int], ...], ...]
@@ -184,7 +184,7 @@ class LoopRecording:
         self.arena = 0
 
     def entry(self) -> Any:
-        """Return what calls do; None where the steps differ in more than numbers that advance evenly."""
+        """Return the work of a call; None where the steps differ in more than numbers that advance evenly."""
         body = self.begin(self._n)
         if body is None:
             return None
@@ -195,7 +195,7 @@ class LoopRecording:
         return self.launches(body, self._n, first=True), sources, outputs, status, explain_by(recorder)
 
     def begin(self, count: int) -> Body | None:
-        """Lay out arrays, and record the first steps and what is done before; None where steps differ."""
+        """Lay out arrays, and record the first steps and the work before; None where steps differ."""
         body = self.body(0, count) if self._lay_out() else None
         if body is not None:
             self._before = self._begin()
@@ -218,7 +218,7 @@ class LoopRecording:
         return Body(first, even)
 
     def launches(self, body: Body, count: int, *, first: bool) -> LaunchList | None:
-        """Return the list that does so many steps, the first of them with what is done before."""
+        """Return the list of so many steps, the first of them with the work before."""
         before = self._before.events if first else []
         events = [*before, *body.kept.events]
         self._context.prepare(event.text for event in events if event.text is not None)
@@ -295,7 +295,7 @@ class LoopRecording:
         return True
 
     def _round(self, i: int) -> Kept | None:
-        """Record a step with everything in its place; None where it does something else there than what was laid out.
+        """Record a step with everything in its position; None where it differs there from the layout.
 
         A form may copy an operand that does not begin at a multiple of some number of bytes, for instance.
         """
@@ -314,7 +314,7 @@ class LoopRecording:
         return recorder
 
     def _begin(self) -> Kept:
-        """Record what is done before the first step: initial values become the rows that it reads."""
+        """Record the work before the first step: initial values become the rows that it reads."""
         recorder = Kept(self._context, self._region.constants, self._slots)
         for k, output in enumerate(self._plan.outputs):
             rows = self._rows[k]
@@ -330,7 +330,7 @@ class LoopRecording:
         return recorder
 
     def _last_fits(self, recorder: Kept, moves: Sequence[Any], begin: int, count: int) -> bool:
-        """Tell whether the last steps are those that the first ones lead to expect, where positions decide."""
+        """Tell whether the last steps continue the first ones, where positions decide."""
         positions = [self._values[x.number][: self._n] for x in self._plan.inputs if x.kind == "position"]
         if not positions:
             return True
@@ -351,7 +351,7 @@ class LoopRecording:
         return slot if source is None or source.kind != "state" else self._first + source.number
 
     def _source_of(self, slot: int) -> LoopInput | None:
-        """Return what an input is that has a slot."""
+        """Return the kind of an input that has a slot."""
         count = len(self._region.inputs)
         if 0 <= slot < count:
             return self._plan.inputs[slot]
@@ -415,8 +415,8 @@ def record_loop(
     Returns
     -------
     tuple or None
-        What :meth:`Replays.keep` takes; None where the steps differ in more than numbers that advance evenly, so that
-        they have to be done one by one.
+        The argument of :meth:`Replays.keep`; None where the steps differ in more than numbers that advance evenly, so
+        that they have to be done one by one.
 
     Raises
     ------
@@ -427,7 +427,7 @@ def record_loop(
 
 
 def explain_by(recorder: Kept) -> Any:
-    """Return what raises the exception for a status."""
+    """Return a function that raises the exception for a status."""
     return partial(explain_failure, lambda number: recorder.failures[number - 1])
 
 
@@ -450,7 +450,7 @@ def _advance(numbers: Sequence[int | float]) -> tuple[int, int] | None:
 
 
 def _moves(events: Sequence[Event]) -> tuple[tuple[int, int, int], ...] | None:
-    """Return what moves in the steps that one event has become in the first rounds; None where it does not evenly."""
+    """Return the changes between the first rounds of one event; None where they are not even."""
     first = events[0]
     moves = []
     for k, numbers in enumerate(zip(*(event.numbers for event in events), strict=True)):

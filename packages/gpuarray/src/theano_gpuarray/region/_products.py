@@ -66,7 +66,7 @@ def library_product(
     ----------
     z, a, b : DeviceOperand
     factors : iterable of float or DeviceOperand
-        What the product is scaled with. Libraries want those of float16 as float32, which they are on the host alone.
+        The scale of the product. Libraries want factors of float16 as float32, which are on the host alone.
     """
     if z.dtype == "float16" and any(isinstance(factor, DeviceOperand) for factor in factors):
         return None

@@ -40,7 +40,7 @@ __all__ = [
 
 #: Where the memory of a slot comes from in a call.
 INPUT, OWN, HELD, STATUS = range(4)
-#: Bytes by which an offset is moved to see what depends on it.
+#: Bytes by which an offset is moved to find its dependents.
 _SHIFT = 4096
 #: Lists of launches with other offsets that a recording keeps; the one used longest ago goes first.
 _LISTS = 256
@@ -60,7 +60,7 @@ class Replay:
     launches : LaunchList or None
         None where there is nothing to do.
     outputs : tuple
-        How each result is made, or what makes it of the buffers.
+        The form of each result, or a function that makes it of the buffers.
     """
 
     launches: LaunchList | None
@@ -127,14 +127,14 @@ class Recording:
         self.status_index = None if kept.status_slot is None else self._index.get(kept.status_slot)
 
     def explain(self, number: int) -> tuple[int, Explain]:
-        """Return the step in which a kernel has found something wrong, and what makes the exception."""
+        """Return the step in which a kernel reports a failure, and the constructor of the exception."""
         if not self._kept.failures:
             # Another process has recorded the steps, and the exceptions are made by code.
             self._kept.failures = self._again(self._offsets)[0].failures
         return self._kept.failures[number - 1]
 
     def stored(self) -> StoredRecording | None:
-        """Return what another process takes over; None where a library has chosen how it computes by measuring."""
+        """Return the part that another process takes over; None where a library chose an algorithm by measuring."""
         if any(event.plan is not None for event in self._kept.events):
             return None
         recorder = self._kept
@@ -169,10 +169,10 @@ class Recording:
         return len(self._kept.events)
 
     def replay(self, offsets: tuple[int, ...]) -> Replay | None:
-        """Return what runs where the inputs have some offsets; None if that has to be recorded anew.
+        """Return the commands for inputs with some offsets; None if they have to be recorded anew.
 
-        What changes with an offset is found out by recording once more, with this offset moved: numbers that follow it
-        evenly are replaced, and where anything else changes there is nothing to replace.
+        To find the dependents of an offset, the steps are recorded once more with this offset moved: numbers that
+        follow it evenly are replaced, and where anything else changes there is nothing to replace.
         """
         commands = self._lists.get(offsets)
         if commands is not None:
@@ -247,13 +247,13 @@ class Recording:
 
 @record
 class StoredRecording:
-    """What of a recording another process takes over.
+    """The part of a recording that another process takes over.
 
     Attributes
     ----------
     kept : StoredEvents
     workspaces : list of (LibraryCall, int or None)
-        What libraries have told, and have to tell there.
+        The answers that libraries have given, and have to give there.
     layout : Layout
     plan : JoinPlan
     results : list of Entry
@@ -412,7 +412,7 @@ def _again(
     layout: Layout,
     plan: JoinPlan,
 ) -> Callable[[tuple[int, ...]], tuple[Kept, list[Entry]]]:
-    """Return what records steps with other offsets of the inputs."""
+    """Return a function that records steps with other offsets of the inputs."""
 
     def again(offsets: tuple[int, ...]) -> tuple[Kept, list[Entry]]:
         moved = dict(entries)

@@ -1,4 +1,4 @@
-"""What a region computes: steps over numbered values, and how they are told to a recorder."""
+"""The work of a region: steps over numbered values, and their way to a recorder."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Fusion:
         -------
         mapping of int to Entry, or None
             The values that others read; None where the parts have to be recorded one by one, which also raises the
-            errors of what does not fit.
+            errors of wrong operands.
         """
         return None
 
@@ -112,7 +112,7 @@ class OnHost:
     value: NDArray[Any] | None = None
 
 
-#: What is known of a value while steps are recorded.
+#: Facts about a value while steps are recorded.
 Entry: TypeAlias = Operand | OnHost
 
 
@@ -123,7 +123,7 @@ class StepError(Exception):
     ----------
     step : int
     operands : sequence
-        What is known of its inputs; empty where it failed on the device.
+        Facts about its inputs; empty where it failed on the device.
     error : Exception
         Why.
     """
@@ -136,7 +136,7 @@ class StepError(Exception):
 
 
 class StepRecorder(Recorder, Protocol):
-    """A recorder that is told which step it records.
+    """A recorder that knows which step it records.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class _Lives:
         self._ends: dict[int, int] = {}
 
     def enter(self, values: Mapping[int, Entry]) -> None:
-        """Take note of values that are known now. What is made later of a slot is made of one of these."""
+        """Take note of values that are known now. Later values of a slot are made of one of these."""
         for i, entry in values.items():
             operand = entry.operand if isinstance(entry, OnHost) else entry
             if isinstance(operand, DeviceOperand):
@@ -220,7 +220,7 @@ def _fused(
     recorder.dying = set()  # several parts may read an operand
     results = fusion.record(recorder, values)
     if results is None:
-        # What the parts read may be read by others, too, of which nothing is known here.
+        # The inputs of the parts may have other readers, which are not known here.
         results = record_steps(recorder, fusion.parts, values, {*outputs, *values})
     return {i: results[i] for i in outputs}
 
@@ -270,7 +270,7 @@ def record_inside(
     Raises
     ------
     Exception
-        What a step refuses.
+        The errors of a step.
     """
     step, dying = recorder.step, recorder.dying
     try:
@@ -298,7 +298,7 @@ def entry_on_host(entry: Entry) -> NDArray[Any]:
 
 
 def _seen(entry: Entry) -> Any:
-    """Return what messages tell of a value."""
+    """Return the description of a value for messages."""
     if isinstance(entry, OnHost):
         return entry.operand if entry.value is None else entry.value
     return entry

@@ -24,7 +24,7 @@ __all__ = ["Ended", "UntilRecording", "record_until"]
 
 #: Steps that are done before it is looked at the condition for the first time.
 _FIRST = 4
-#: Bytes of all values of all outputs, at most: what goes on beyond the last step must not overwrite what it has made.
+#: Bytes of all values of all outputs, at most: steps beyond the last one must not overwrite results.
 _MOST = 1 << 28
 
 #: The number of steps, and the outputs; None where a kernel has found a wrong value.
@@ -64,7 +64,7 @@ class UntilRecording(LoopRecording):
         self._lock = threading.Lock()
 
     def entry(self) -> Any:
-        """Return what calls do first: the steps up to the first look at the condition; the result is all memory."""
+        """Return the first work of a call: the steps before the first look at the condition; the result is all memory."""
         count = min(_FIRST, self._n)
         body = self.begin(count)
         if body is None or sum(rows.count * rows.nbytes for rows in self._rows.values()) > _MOST:
@@ -140,7 +140,7 @@ class UntilRecording(LoopRecording):
 
 
 def explain_nothing(*told: int) -> None:
-    """Take what nobody asks for: the status is looked at with the condition."""
+    """Accept the question: the status is looked at with the condition."""
 
 
 def record_until(
@@ -151,7 +151,7 @@ def record_until(
     Returns
     -------
     tuple or None
-        What :meth:`Replays.keep` takes. The one result of such calls is a pair: an object whose method `finish` returns
-        the number of steps and the outputs, and what it has to be given.
+        The argument of :meth:`Replays.keep`. The one result of such calls is a pair: an object whose method `finish`
+        returns the number of steps and the outputs, and its argument.
     """
     return UntilRecording(region, plan, n, values, shapes).entry()

@@ -15,7 +15,7 @@ __all__ = ["BesideFusion", "fuse_beside"]
 
 
 def fuse_beside(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Numbered]:
-    """Put reductions together with the elementwise step that makes what they reduce.
+    """Put reductions together with the elementwise step that makes their operands.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def _spread(steps: Sequence[Numbered], members: Collection[int]) -> set[int]:
 
 
 def _joined(parts: Sequence[Step], requested: Collection[int]) -> _Joined | None:
-    """Return the kernel that makes what is wanted of the results of some steps; None where there is none."""
+    """Return the kernel that makes the needed results of some steps; None where there is none."""
     kernels = [part.task for part in parts if isinstance(part.task, ElementwiseKernel)]
     produced = {v for part in parts for v in part.outputs}
     operands: dict[tuple[int, tuple[bool, ...]], str] = {}

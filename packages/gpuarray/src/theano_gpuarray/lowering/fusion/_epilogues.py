@@ -1,4 +1,4 @@
-"""Fusion of matrix products with what follows them for each element of the result."""
+"""Fusion of matrix products with the elementwise work on their results."""
 
 from __future__ import annotations
 
@@ -89,16 +89,16 @@ def _with_first(op: ScalarOp, dtypes: Sequence[str], at: int) -> ScalarOp:
 
 
 class EpilogueFusion(Fusion):
-    """A product and what follows it: a kernel of products that computes the rest before it stores.
+    """A product and its epilogue: a kernel of products that computes the epilogue before it stores.
 
-    Large products are left to cuBLASLt, where it has what follows them, or to cuBLAS.
+    Large products are left to cuBLASLt, where it has the epilogue, or to cuBLAS.
 
     Parameters
     ----------
     parts, outputs
         See :class:`Fusion`.
     argument : int, optional
-        The value by which GELU is differentiated, where that is what follows.
+        The value by which GELU is differentiated, where that is the epilogue.
     """
 
     def __init__(self, parts: Sequence[tuple[int, Step]], outputs: Sequence[int], argument: int | None = None) -> None:

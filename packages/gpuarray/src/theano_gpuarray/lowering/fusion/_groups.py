@@ -43,7 +43,7 @@ def connected_groups(steps: Sequence[Numbered], members: Collection[int], links:
     for i, (_, step) in enumerate(steps):
         for v in step.inputs:
             j = makers.get(v, -1)
-            # A group that a path leaves is in an earlier phase than what the path comes to.
+            # A group that a path leaves is in an earlier phase than the next one on the path.
             leaves = j in members and (i not in members or v not in links)
             phases[i] = max(phases[i], phases[j] + leaves if j >= 0 else 0)
         if i in members:
@@ -85,7 +85,7 @@ def with_groups(
     groups: Iterable[tuple[Sequence[int], MakeFusion]],
     outputs: Collection[int],
 ) -> list[Numbered]:
-    """Return the steps with groups as fusions, each after what it needs, and otherwise as they came before.
+    """Return the steps with groups as fusions, each after its needs, and otherwise in their order.
 
     Of groups that need each other, the later ones are left as single steps.
 
@@ -93,7 +93,7 @@ def with_groups(
     ----------
     steps : sequence of Numbered
     groups : iterable of (positions, callable)
-        Which steps are parts of each, and what makes the fusion of the parts.
+        The steps of each, and the constructor of the fusion.
     outputs : collection of int
         Values that are read when all steps have run.
     """
@@ -135,7 +135,7 @@ def _together(
 
 
 def _sorted(items: Mapping[int, Numbered], places: Sequence[int], makers: Mapping[int, int]) -> list[Numbered] | None:
-    """Return steps so that each comes after what it needs; None where some need each other."""
+    """Return steps so that each comes after its needs; None where some need each other."""
     needs = {i: {places[makers[v]] for v in step.inputs if v in makers} - {i} for i, (_, step) in items.items()}
     order = ordered(needs)
     return None if order is None else [items[i] for i in order]

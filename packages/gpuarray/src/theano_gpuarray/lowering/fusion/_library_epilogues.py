@@ -1,4 +1,4 @@
-"""Products with what follows them as one call of cuBLASLt: a row that is added, and an activation."""
+"""Products with their epilogues as one call of cuBLASLt: a row that is added, and an activation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OUTER, _CUBIC = math.sqrt(2 / math.pi), 0.044715
 #: Addresses that the library is promised to be multiples of.
 _ALIGNMENT = 16
 _DTYPES = ("float16", "float32", "float64")
-#: What the rows of an argument have to be a multiple of.
+#: The rows of an argument have to be a multiple of this.
 _LEADING = 8
 
 #: Ops that are looked for; others have no name.
@@ -44,7 +44,7 @@ _Polynomial: TypeAlias = dict[tuple[_Expression, ...], float]
 
 @record
 class Epilogue:
-    """What follows a product.
+    """The epilogue of a product.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Epilogue:
     bias : int or None
         Which argument of the scalar op is the row that is added.
     nan : int
-        What becomes of NaN by the larger one of it and 0: it stays (1), it is 0 (2), or nothing is asked (0).
+        The larger one of NaN and 0: NaN stays (1), it is 0 (2), or nothing is asked (0).
     """
 
     number: int
@@ -62,7 +62,7 @@ class Epilogue:
 
 
 def epilogue_of(kernel: ProductEpilogueKernel) -> Epilogue | None:
-    """Return what follows a product if cuBLASLt has it.
+    """Return the epilogue of a product if cuBLASLt has it.
 
     That is a row that is added, the larger one of the result and 0, and GELU by tanh; one of these, or the first and
     one of the others. Formulas are compared, not values.
@@ -135,7 +135,7 @@ def _activation(result: _Expression, x: _Expression) -> int | None:
 
 
 def _of_nan(result: _Expression, x: _Expression, number: int) -> int:
-    """Return what an activation makes of NaN: comparisons with it are false."""
+    """Return an activation's value at NaN: comparisons with it are false."""
     if number != _RELU:
         return 0
     name, *args = result
@@ -253,7 +253,7 @@ def _product(a: _Polynomial, b: _Polynomial) -> _Polynomial:
 def epilogue_by_library(
     kernel: ProductEpilogueKernel, recorder: Recorder, operands: Sequence[DeviceOperand]
 ) -> DeviceOperand | None:
-    """Compute a product with what follows it by cuBLASLt; None where there is none for these operands.
+    """Compute a product with its epilogue by cuBLASLt; None where there is none for these operands.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def epilogue_by_library(
 
 @record
 class Scaled:
-    """What a product is added to, with the numbers that both are multiplied with.
+    """The addend of a product, with the factors of both.
 
     Parameters
     ----------
@@ -309,12 +309,12 @@ def product_by_library(
     a, b : DeviceOperand
         Matrices.
     row : DeviceOperand
-        What is added, or where the library puts the gradient by it.
+        The added row, or the target of the gradient by it.
     added : Scaled, optional
     nan : int
         See :class:`Epilogue`.
     argument : DeviceOperand, optional
-        Of what is differentiated: of the shape of the product.
+        The differentiated value: of the shape of the product.
     """
     if a.shape[1] != b.shape[0] or not min(*a.shape, *b.shape) or any(x.offset % _ALIGNMENT for x in (a, b, row)):
         return None
@@ -340,7 +340,7 @@ def product_by_library(
 
 
 def _is_argument(x: DeviceOperand, z: DeviceOperand) -> bool:
-    """Tell whether the library reads an array as the argument of what it differentiates."""
+    """Tell whether the library reads an array as the argument of its derivative."""
     fits = x.shape == z.shape and x.dtype == z.dtype and x.contiguous
     return fits and z.shape[1] % _LEADING == 0 and x.offset % _ALIGNMENT == 0
 

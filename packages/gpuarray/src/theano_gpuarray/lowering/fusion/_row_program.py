@@ -1,7 +1,7 @@
 """Programs over the rows of matrices: one group of work-items computes all of a row.
 
-A program is a list of nodes. A node gives a number for each row, or for each element of a row. What a reduction or a
-pick of one element gives is a number for the row, known to all work-items of the group; what is needed of elements is
+A program is a list of nodes. A node gives a number for each row, or for each element of a row. The result of a
+reduction or a pick of one element is a number for the row, known to all work-items of the group; needed elements are
 computed again in each loop over the row, so that nothing between goes through memory.
 """
 
@@ -111,7 +111,7 @@ class RowProgram:
     Parameters
     ----------
     nodes : sequence of Node
-        Each after those that it needs.
+        Each after its needs.
     stores : sequence of Store
     rows, columns : int
     """
@@ -160,7 +160,7 @@ class RowProgram:
         return ((i, node) for i, node in enumerate(self.nodes) if isinstance(node, (Pick, Put)))
 
     def _row_node(self, i: int, node: Node) -> None:
-        """Write what gives a number for the row, and the positions that elements are compared with."""
+        """Write the nodes that give a number for the row, and the positions that elements are compared with."""
         if isinstance(node, Put):
             self._position(i, node.index)
         elif isinstance(node, Reduce):
@@ -248,7 +248,7 @@ class RowProgram:
             writer.add("}")
 
     def _element(self, result: Result, values: dict[Result, CValue], column: str) -> CValue:
-        """Write what an element needs, in the order of the nodes, and return it."""
+        """Write the needs of an element, in the order of the nodes, and return it."""
         if not self._per_element(result):
             return self._values[result]
         for i in sorted(self._needed(result)):

@@ -1,4 +1,4 @@
-"""Fusion of what is computed for each row of a matrix by itself, as a softmax with its loss and its gradient."""
+"""Fusion of work on each row of a matrix by itself, as a softmax with its loss and its gradient."""
 
 from __future__ import annotations
 

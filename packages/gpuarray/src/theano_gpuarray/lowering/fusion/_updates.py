@@ -44,7 +44,7 @@ def fuse_updates(steps: Sequence[Numbered], outputs: Collection[int]) -> list[Nu
 
 
 def _needs(steps: Sequence[Numbered], i: int, j: int) -> bool:
-    """Tell whether step j reads what other steps make of what step i keeps, so that both cannot be one."""
+    """Tell whether step j reads results of other steps on outputs of step i, so that both cannot be one."""
     outputs = set(steps[i][1].outputs)
     for _, step in steps[i + 1 : j]:
         if not outputs.isdisjoint(step.inputs):
@@ -61,7 +61,7 @@ def _reduction(step: Step) -> ReductionKernel | None:
 
 
 def _made(step: Step) -> tuple[int, ...]:
-    """Return the values that the kernel of a reduction makes: those that are kept, then the result."""
+    """Return the values that the kernel of a reduction makes: the stored ones, then the result."""
     return step.task.values[1] if isinstance(step.task, BesideFusion) else step.outputs
 
 
@@ -85,7 +85,7 @@ def _joined(reduced: Step, after: Step) -> ReductionUpdateKernel | None:
 
 
 class UpdateFusion(Fusion):
-    """A reduction and what is computed of its result: a kernel of reductions that computes it before it stores."""
+    """A reduction and the work on its result: a kernel of reductions that does it before it stores."""
 
     def record(self, recorder: StepRecorder, values: Mapping[int, Entry]) -> Mapping[int, Entry] | None:
         """Record both as one kernel; None where shapes do not fit."""

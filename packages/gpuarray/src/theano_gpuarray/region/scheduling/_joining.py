@@ -1,8 +1,8 @@
 """Launches that do not need each other, as one: which ones, and the order of events that follows.
 
-Launches of one text are joined, whatever they compute; those of light kernels, which wait for memory alone, whatever
+Launches of one text are joined, of any weight; those of light kernels, which wait for memory alone, with any
 their text. Of OpenCL's compilers some make errors with barriers in branches: there kernels with barriers are joined
-with others of their text alone. Each computes what it does by itself, so values stay the same bit for bit.
+with others of their text alone. Each does its own work, so values stay the same bit for bit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._ordering import ordered
 __all__ = ["JoinPlan", "needed_events", "plan_joins"]
 
 #: Bytes of the operands of a launch from which on it gains nothing by another one beside it, and of all that are
-#: joined: what they read has to live until they run.
+#: joined: the arrays they read have to live until they run.
 _LARGE, _LARGE_TOGETHER = 8 << 20, 64 << 20
 #: Bytes of the parameters of a launch. OpenCL promises 1024.
 _PARAMETERS = {"cuda": 4000}
 _FEWEST_PARAMETERS = 1024
-#: Texts in one launch, at most: what takes the most registers decides how many groups run at a time. And arrays of
+#: Texts in one launch, at most: the one with the most registers decides how many groups run at a time. And arrays of
 #: theirs in local memory, each of which has up to 2 KB.
 _MOST_TEXTS, _MOST_SHARED = 4, 16
 #: Kernels that wait for memory: any of them run well side by side.
@@ -44,7 +44,7 @@ class JoinPlan:
     items: tuple[tuple[int, ...], ...]
 
     def apply(self, recorder: Kept) -> None:
-        """Put the events of a recording into the order of the plan; those that it does not know come last."""
+        """Put the events of a recording into the order of the plan; unknown events come last."""
         events = recorder.numbered()
         fused = {number for item in self.items for number in item}
         found: list[Event] = []
@@ -54,7 +54,7 @@ class JoinPlan:
 
 
 def needed_events(events: Sequence[Event]) -> list[set[int]]:
-    """Return for each event the ones before that have to be done: what it reads, or what still reads or has written it.
+    """Return the predecessors of each event: writers of its inputs, readers and writers of its outputs.
 
     Arrays are taken as wholes: two that write into parts of one memory need each other.
 
@@ -106,7 +106,7 @@ def plan_joins(recorder: Kept) -> JoinPlan:
 
 
 def _family(event: Event, barriers: bool) -> Hashable | None:
-    """Return what launches have in common that may be joined; None where an event stays alone.
+    """Return the key of launches that may be joined; None where an event stays alone.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _groups(events: Sequence[Event], members: Iterable[int], most: int) -> list[
 
 
 def _ordered(count: int, groups: Iterable[Sequence[int]], needed: Sequence[set[int]]) -> list[list[int]]:
-    """Return events and groups of them, each after what it needs, and otherwise as they came before."""
+    """Return events and groups of them, each after its needs, and otherwise in their order."""
     items = {i: [i] for i in range(count)}
     places = list(range(count))
     for group in groups:

@@ -1,6 +1,6 @@
-"""Events that do not need each other, side by side: in which lane each one is, and what it waits for.
+"""Independent events side by side: the lane of each one, and the events that it waits for.
 
-CUDA captures each lane from a stream of its own, so that the graph of a list has them as branches. What needs what
+CUDA captures each lane from a stream of its own, so that the graph of a list has them as branches. Dependences
 follows from the memory that events read and write: also from places in the arena that several arrays have in turn.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Schedule", "conflicting_events", "schedule"]
 
 #: Microseconds of a launch, and of waiting for another lane; bytes and multiplications in one: rough figures of a card.
 _LAUNCH, _WAIT, _BYTES, _MULTIPLICATIONS = 2.0, 1.0, 1e6, 5e6
-#: What libraries compute stays in one lane: it shares handles and the memory that they work in.
+#: Library calls stay in one lane: they share handles and workspaces.
 _LIBRARY = frozenset({"product", "convolution", "call"})
 
 
@@ -62,7 +62,7 @@ class Schedule:
 
     @property
     def order(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """What a list of launches is told; nothing where all events are in one lane."""
+        """Lanes of a list of launches; nothing where all events are in one lane."""
         return tuple(zip(self.lanes, self.waits, strict=True)) if any(self.lanes) else ()
 
 
@@ -100,7 +100,7 @@ def conflicting_events(
 
 
 def schedule(events: Sequence[Event], count: int, needed: Sequence[set[int]] | None = None) -> Schedule:
-    """Choose lanes: what most of the rest waits for goes on in the first one, and what can wait for it to others.
+    """Choose lanes: the event that most others wait for goes on in the first one, and later ones in others.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _rival(i: int, needed: Sequence[set[int]], rest: Sequence[float]) -> bool:
 
 
 def _waits(lanes: Sequence[int], needed: Sequence[set[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return what each event waits for, but for what is done anyway."""
+    """Return the events that each event waits for, but for those that precede it anyway."""
     before: list[int] = []
     last: dict[int, int] = {}
     waits: list[tuple[int, ...]] = []

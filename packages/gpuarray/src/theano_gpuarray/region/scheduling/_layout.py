@@ -1,4 +1,4 @@
-"""Where arrays lie: those that do not leave share one arena, by their lifetimes."""
+"""The layout of arrays: those that do not leave share one arena, by their lifetimes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._kept import ARENA, Event
 
 __all__ = ["ALIGNMENT", "Layout", "lay_out"]
 
-#: Bytes to which offsets in an arena are rounded: what the widest loads and the strictest devices want.
+#: Bytes to which offsets in an arena are rounded: the demand of the widest loads and the strictest devices.
 ALIGNMENT = 256
 
 
@@ -36,7 +36,7 @@ def lay_out(
     """Lay out the arrays of a recording.
 
     An array whose first use is that a whole other one is copied to it, which nothing reads afterwards, takes the place
-    of that one. What leaves has memory of its own.
+    of that one. A result that leaves has memory of its own.
 
     Parameters
     ----------
