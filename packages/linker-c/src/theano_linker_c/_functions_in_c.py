@@ -1,4 +1,4 @@
-"""Functions in C whose text is copied to where they are called: finding them in a file, and what they call."""
+"""Functions in C whose text is copied to where they are called: finding them in a file, and their callees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_code(*path: str) -> str:
 
 
 def function_name(text: str) -> str:
-    """Return the name of the function that a text defines; what stands in ``NAME(...)`` is the name of a template."""
+    """Return the name of the function that a text defines; the text in ``NAME(...)`` is the name of a template."""
     return _FUNCTION.search(text)[1]  # type: ignore[index]
 
 

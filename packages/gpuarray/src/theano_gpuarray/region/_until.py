@@ -64,7 +64,7 @@ class UntilRecording(LoopRecording):
         self._lock = threading.Lock()
 
     def entry(self) -> Any:
-        """Return the first work of a call: the steps before the first look at the condition; the result is all memory."""
+        """Return the first work of a call: the steps before the first look at the condition; and all memory."""
         count = min(_FIRST, self._n)
         body = self.begin(count)
         if body is None or sum(rows.count * rows.nbytes for rows in self._rows.values()) > _MOST:

@@ -78,7 +78,7 @@ class CFunction:
 
 @record
 class KernelSource:
-    """The C text of one kernel: its functions, and what their users' code needs before them."""
+    """The C text of one kernel: its functions, and the includes of users' code before them."""
 
     functions: tuple[CFunction, ...]
     preamble: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class KernelSource:
 
 
 def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), preamble: Iterable[str] = ()) -> str:
-    """Put `definitions` into one C file, with declarations of what they call.
+    """Put `definitions` into one C file, with declarations of their callees.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), 
     given = list(dict.fromkeys(preamble))
     helpers += helper_definitions((*given, *definitions))
     pointers = [_pointer(name, count) for name, count in special_functions((*given, *definitions)).items()]
-    # Users' code includes what declares the library's functions, and calls these.
+    # Users' code includes the declarations of the library's functions, and calls these.
     own, functions = in_place((*helpers, *definitions))
     used = {word for text in (*given, *own) for word in _WORD.findall(text)}
     vectors = frozenset(vector_functions)
@@ -208,7 +208,7 @@ class Operand:
         return 64 // (self.itemsize // 2 if is_complex(self.dtype) else self.itemsize)
 
     def kind(self, layouts: Sequence[Sequence[bool]]) -> int:
-        """Give what shared code is told of the operand: size, use, and in which of `layouts` it is fixed."""
+        """Return shared code's description of the operand: size, use, and in which of `layouts` it is fixed."""
         flags = READ * self.read | WRITTEN * self.written
         return self.itemsize | flags | sum(FIXED << i for i, fixed in enumerate(layouts) if fixed[self.index])
 
