@@ -1,4 +1,4 @@
-"""Arguments that may be overwritten, and values that share their memory or state; `c/machine/donation.c` is its twin."""
+"""Arguments that may be overwritten, and sharers of their memory or state; `c/machine/donation.c` is its twin."""
 
 from __future__ import annotations
 
