@@ -45,7 +45,7 @@ class Cholesky(MatrixOp):
     lower : bool
         Whether L with ``L @ L.T == x`` is wanted, or U with ``U.T @ U == x``.
     on_error : {"raise", "nan"}
-        What becomes of a matrix that is not positive definite: LinAlgError, or a factor full of NaN.
+        The reaction to a matrix that is not positive definite: LinAlgError, or a factor full of NaN.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _smith(f: Any, factor: Any) -> None:
     for k in range(len(f) - 1, -1, -1):
         below = slice(k + 1, None)
         column = f[below, k]
-        # What column k contributed to the columns behind it.
+        # The contribution of column k to the columns behind it.
         column -= np.tril(f[below, below]) @ factor[below, k]
         column -= np.tril(f[below, below]).T @ factor[below, k]
         column /= factor[k, k]
